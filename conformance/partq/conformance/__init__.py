@@ -1,0 +1,6 @@
+"""Driving a broker and judging what it answered: programs, adapters, histories, checkers, verdicts.
+
+Holds every stage between a workload and a verdict, in pytest, Hypothesis and Spark size. May import
+`partq.model` and `partq.spec`; only `adapters.reference` and `mutants` may touch the reference broker,
+and pyspark stays under `campaign`. What a broker is allowed to do belongs to the model, not here.
+"""
