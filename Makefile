@@ -1,19 +1,57 @@
+# Recipes are thin: what is more than a line lives in tools/.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
 VENV := .venv
-BIN  := $(VENV)/bin
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+CAMPAIGN := build/campaign
 TRACES ?= 20000
-SEED   ?= 7
+SEED ?= 7
+PYTEST_ARGS ?=
 
-.PHONY: help
+.PHONY: help venv run test lint types imports bench lock clean distclean
+
 help: ## this list
-	@awk -F':.*## ' '/^[.a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-$(VENV)/.stamp: requirements.lock pyproject.toml
+$(STAMP): requirements.lock pyproject.toml
 	@tools/venv $(VENV)
 
-.PHONY: venv
-venv: $(VENV)/.stamp ## build .venv from requirements.lock
+venv: $(STAMP) ## build or update .venv from requirements.lock
+
+run: $(STAMP) ## check the reference broker, then a Spark campaign of TRACES=20000 traces; report in build/
+	@tools/ensure-java >/dev/null
+	$(BIN)/partq run reference
+	rm -rf $(CAMPAIGN)
+	status=0; tools/ensure-java $(BIN)/partq fuzz reference --traces $(TRACES) --seed $(SEED) \
+		--out $(CAMPAIGN) || status=$$?; $(BIN)/partq report $(CAMPAIGN); exit $$status
+
+test: $(STAMP) ## every test that needs no external server (PYTEST_ARGS=… for more options)
+	tools/ensure-java $(BIN)/pytest -n 2 --dist loadgroup -m "not server" $(PYTEST_ARGS)
+
+lint: $(STAMP) ## ruff: rules and formatting
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(STAMP) ## mypy, strict, all five source roots
+	$(BIN)/mypy
+
+imports: $(STAMP) ## who may import whom
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## side-by-side measurements
+	tools/ensure-java $(BIN)/python -m benchmarks
+
+lock: ## write requirements.lock anew (LOCK_ARGS=--upgrade: newest versions)
+	tools/lock $(LOCK_ARGS)
+
+clean: ## remove what was built, but for .venv
+	rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf spark-warehouse metastore_db derby.log
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean ## and .venv
+	rm -rf $(VENV)

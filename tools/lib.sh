@@ -1,21 +1,22 @@
-# Shared by the scripts in this folder; sourced, not run. Needs bash.
 # shellcheck shell=bash
+# What the scripts in this folder share; sourced, not run. Messages go to stderr.
 
 say() { printf '%s\n' "==> $*" >&2; }
 
-# One clear line, and exit code 2: something is missing that the user has to provide.
+# One clear line and exit code 2: something is missing that the user has to provide.
 die() {
     printf '%s\n' "error: $*" >&2
     exit 2
 }
 
-# Run a command as root, if that is possible without asking for a password.
+# Run a command as root; only where can_be_root says yes.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
+# Whether root is to be had without asking for a password.
 can_be_root() {
-    [ "$(id -u)" -eq 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }
+    [ "$(id -u)" -eq 0 ] || { command -v sudo && sudo -n true; } >/dev/null 2>&1
 }
 
 # install_hint PACKAGE... : what the user may type.
@@ -23,39 +24,51 @@ install_hint() {
     if command -v apt-get >/dev/null; then
         echo "run 'sudo apt-get install $*'"
     else
-        echo "install the equivalent of the Debian package(s) $* and try again"
+        echo "install what Debian calls $*, and try again"
     fi
 }
 
-# apt_install PACKAGE... : install from the distribution, saying so. Fails where that is not possible.
-apt_install() {
-    command -v apt-get >/dev/null && can_be_root || return 1
-    if ! apt_has "$@"; then
-        say "refreshing the distribution's package lists"
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null >&2 || true
-        apt_has "$@" || return 1
-    fi
-    say "installing from the distribution: $*"
-    as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "$@" </dev/null >&2
-}
+apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null >&2; }
 
 # Whether the package lists offer all of these.
 apt_has() {
     local package
     for package in "$@"; do
-        apt-cache show "$package" >/dev/null 2>&1 || return 1
+        [ -n "$(apt-cache --quiet=0 madison "$package" 2>/dev/null)" ] || return 1
     done
 }
 
-# The first interpreter that really starts and is new enough (a name on PATH may be a stub).
+# apt_install PACKAGE... : install from the distribution, after saying so. Fails where that is not
+# possible, or not without a password.
+apt_install() {
+    command -v apt-get >/dev/null && can_be_root || return 1
+    if apt_has "$@"; then
+        say "installing from the distribution: $*"
+        apt_get install -y --no-install-recommends "$@" && return 0
+    fi
+    say "refreshing the distribution's package lists"
+    apt_get update || return 1
+    apt_has "$@" || return 1
+    say "installing from the distribution: $*"
+    apt_get install -y --no-install-recommends "$@"
+}
+
+# Whether this interpreter starts (a name on PATH may be a stub that does not) and is new enough.
+python_ok() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+# The interpreter to build with: $PYTHON if set, else the first that will do.
 find_python() {
     local candidate
-    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+        if python_ok "$candidate"; then
             command -v "$candidate"
             return 0
         fi
     done
     return 1
+}
+
+# A TCP port of the loopback interface that is free right now. Needs the project's environment or any python3.
+free_port() {
+    "${1:-python3}" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
