@@ -1,0 +1,330 @@
+"""The requirements catalogue: every rule by ID, as typed and validated data.
+
+The rules themselves are in `requirements.toml` beside this file. Here they are read, once and on first
+use, checked strictly, and looked up. Which clause, checker or case belongs to a rule, and which rules a
+family without a column takes, is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Final
+
+PROFILE_COLUMNS: Final = ("azure-standard", "azure-premium", "azure-flat", "solace")
+"""The profiles that the catalogue itself speaks of; a further column is added here."""
+
+SCHEMA: Final = "partq.requirements/1"
+
+_FILE: Final = "requirements.toml"
+_ID: Final = re.compile(r"([A-Z]+)-[1-9][0-9]*")
+
+
+class CatalogueError(ValueError):
+    """The catalogue's data is malformed; the text names the file, the table and the field."""
+
+
+class UnknownRequirement(KeyError):
+    """No rule has that ID; the text suggests the nearest ones."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would show the repr
+
+
+class UnknownColumn(LookupError):
+    """The catalogue has no column for that profile."""
+
+
+class Level(StrEnum):
+    """How binding a rule is."""
+
+    MUST = "MUST"
+    """A violation fails the run."""
+    SHOULD = "SHOULD"
+    """A violation is reported, and fails the run only under ``--strict``."""
+    MAY = "MAY"
+    """A freedom: a checker that flags its use is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rules come from: a letter code, the name of the page, and what kind of evidence it is."""
+
+    code: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One rule.
+
+    ``profiles`` are names out of `PROFILE_COLUMNS`, ``sources`` codes of `sources`. ``open_question``
+    is the part that no source settles: every answer to it is allowed. ``reading`` says how the suite
+    reads a rule that leaves room.
+    """
+
+    id: str
+    group: str
+    title: str
+    level: Level
+    text: str
+    profiles: tuple[str, ...]
+    sources: tuple[str, ...]
+    open_question: str | None = None
+    reading: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether part of the rule is unsettled."""
+        return self.open_question is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A disagreement between or within sources, and how the rules named settle it."""
+
+    title: str
+    requirements: tuple[str, ...]
+    sources: tuple[str, ...]
+    conflict: str
+    settled: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """A whole catalogue; ``requirements`` and ``groups`` (code to title) are in reading order."""
+
+    requirements: Mapping[str, Requirement]
+    groups: Mapping[str, str]
+    sources: Mapping[str, Source]
+    contradictions: tuple[Contradiction, ...]
+
+
+def catalogue() -> Mapping[str, Requirement]:
+    """Every rule by ID, in reading order; read-only. Raises `CatalogueError` if the file is damaged."""
+    return _shipped().requirements
+
+
+def requirement(id: str) -> Requirement:
+    """The rule with that ID. Raises `UnknownRequirement`, whose text suggests near IDs."""
+    rules = catalogue()
+    try:
+        return rules[id]
+    except KeyError:
+        hint = _did_you_mean(id.upper(), rules)
+        raise UnknownRequirement(f"unknown requirement {id!r}{hint}") from None
+
+
+def for_profile(profile_name: str) -> Mapping[str, Requirement]:
+    """The rules that apply to a profile of `PROFILE_COLUMNS`, in reading order; read-only.
+
+    Raises `UnknownColumn` for any other name, also for families that `profiles` describes by overrides.
+    """
+    if profile_name not in PROFILE_COLUMNS:
+        hint = _did_you_mean(profile_name, PROFILE_COLUMNS)
+        known = ", ".join(PROFILE_COLUMNS)
+        raise UnknownColumn(f"the catalogue has no profile {profile_name!r}{hint} (it has {known})")
+    return MappingProxyType({id: rule for id, rule in catalogue().items() if profile_name in rule.profiles})
+
+
+def groups() -> Mapping[str, str]:
+    """The title of each group by its code, in reading order; read-only."""
+    return _shipped().groups
+
+
+def sources() -> Mapping[str, Source]:
+    """Each source by its code; read-only."""
+    return _shipped().sources
+
+
+def contradictions() -> tuple[Contradiction, ...]:
+    """The disagreements between sources, and how they were settled."""
+    return _shipped().contradictions
+
+
+def parse(toml: str, where: str = _FILE) -> Catalogue:
+    """A catalogue out of TOML text; ``where`` names the text in errors.
+
+    Raises `CatalogueError` for bad syntax, unknown or missing fields, unknown levels, profiles, sources
+    or groups, and IDs that occur twice or do not fit their group.
+    """
+    try:
+        document = tomllib.loads(toml)
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogueError(f"{where}: {error}") from None
+    root = _Table(where, document)
+    if (schema := root.text("schema")) != SCHEMA:
+        raise root.error("schema", f"is {schema!r}, not {SCHEMA!r}")
+    group_titles = _group_titles(root)
+    by_code = _sources(root)
+    rules = _requirements(root, group_titles, by_code)
+    conflicts = _contradictions(root, rules, by_code)
+    root.finish()
+    freeze = MappingProxyType
+    return Catalogue(freeze(rules), freeze(group_titles), freeze(by_code), conflicts)
+
+
+@cache
+def _shipped() -> Catalogue:
+    file = resources.files("partq.model") / _FILE
+    return parse(file.read_text(encoding="utf-8"))
+
+
+def _did_you_mean(word: str, known: Collection[str]) -> str:
+    if word in known:
+        return f"; did you mean {word}?"
+    near = get_close_matches(word, known, n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+class _Table:
+    """One TOML table while it is read: each field is taken once, `finish` refuses what is left over."""
+
+    def __init__(self, where: str, fields: object) -> None:
+        if not isinstance(fields, dict):
+            raise CatalogueError(f"{where}: is not a table")
+        self.where = where
+        self._left: dict[str, object] = dict(fields)
+
+    def error(self, field: str, problem: str) -> CatalogueError:
+        return CatalogueError(f"{self.where}: field '{field}' {problem}")
+
+    def take(self, field: str) -> object:
+        if field not in self._left:
+            raise self.error(field, "is missing")
+        return self._left.pop(field)
+
+    def text(self, field: str) -> str:
+        value = self.take(field)
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(field, "must be text that is not empty")
+        return " ".join(value.split())
+
+    def optional_text(self, field: str) -> str | None:
+        return self.text(field) if field in self._left else None
+
+    def flag(self, field: str) -> bool:
+        value = self.take(field) if field in self._left else False
+        if not isinstance(value, bool):
+            raise self.error(field, "must be true or false")
+        return value
+
+    def names(self, field: str, known: Collection[str]) -> tuple[str, ...]:
+        """A list of one or more different names, each of them known."""
+        value = self.take(field)
+        if not isinstance(value, list) or not value:
+            raise self.error(field, "must be a list that is not empty")
+        for name in value:
+            self._check_known(field, name, known)
+        if len(set(value)) < len(value):
+            raise self.error(field, f"names something twice: {', '.join(value)}")
+        return tuple(value)
+
+    def one_of(self, field: str, known: Collection[str]) -> str:
+        value = self.take(field)
+        self._check_known(field, value, known)
+        return str(value)
+
+    def _check_known(self, field: str, value: object, known: Collection[str]) -> None:
+        if not isinstance(value, str) or value not in known:
+            hint = _did_you_mean(value, known) if isinstance(value, str) else ""
+            raise self.error(field, f"has an unknown value {value!r}{hint}")
+
+    def tables(self, field: str, label: str) -> list[_Table]:
+        """An array of tables; each is called by its field ``label`` in errors, else by its position."""
+        value = self.take(field)
+        if not isinstance(value, list):
+            raise self.error(field, "must be an array of tables")
+        found = []
+        for position, item in enumerate(value, 1):
+            name = item.get(label) if isinstance(item, dict) else None
+            called = f" ({name})" if isinstance(name, str) else ""
+            found.append(_Table(f"{self.where}: {field} entry {position}{called}", item))
+        return found
+
+    def children(self, field: str) -> _Table:
+        return _Table(f"{self.where}: [{field}]", self.take(field))
+
+    def fields(self) -> list[str]:
+        return list(self._left)
+
+    def finish(self) -> None:
+        if self._left:
+            raise self.error(next(iter(self._left)), "is not known")
+
+
+def _group_titles(root: _Table) -> dict[str, str]:
+    table = root.children("groups")
+    return {code: table.text(code) for code in table.fields()}
+
+
+def _sources(root: _Table) -> dict[str, Source]:
+    table = root.children("sources")
+    found = {}
+    for code in table.fields():
+        row = table.children(code)
+        found[code] = Source(code, row.text("name"), row.text("kind"))
+        row.finish()
+    return found
+
+
+def _requirements(
+    root: _Table, known_groups: Collection[str], known_sources: Collection[str]
+) -> dict[str, Requirement]:
+    found: dict[str, Requirement] = {}
+    for row in root.tables("requirements", "id"):
+        rule = _requirement(row, known_groups, known_sources)
+        if rule.id in found:
+            raise row.error("id", f"repeats {rule.id}")
+        found[rule.id] = rule
+    if not found:
+        raise root.error("requirements", "holds no rule")
+    return found
+
+
+def _requirement(row: _Table, known_groups: Collection[str], known_sources: Collection[str]) -> Requirement:
+    id, group = row.text("id"), row.one_of("group", known_groups)
+    match = _ID.fullmatch(id)
+    if match is None or match[1] != group:
+        raise row.error("id", f"must be {group}- and a number: {id!r}")
+    rule = Requirement(
+        id=id,
+        group=group,
+        title=row.text("title"),
+        level=Level(row.one_of("level", tuple(Level))),
+        text=row.text("text"),
+        profiles=row.names("profiles", PROFILE_COLUMNS),
+        sources=row.names("sources", known_sources),
+        open_question=row.optional_text("open_question"),
+        reading=row.optional_text("reading"),
+    )
+    if row.flag("open") != rule.is_open:
+        raise row.error("open", "must be true exactly where there is an open_question")
+    row.finish()
+    return rule
+
+
+def _contradictions(
+    root: _Table, known_rules: Collection[str], known_sources: Collection[str]
+) -> tuple[Contradiction, ...]:
+    found = []
+    for row in root.tables("contradictions", "title"):
+        found.append(
+            Contradiction(
+                title=row.text("title"),
+                requirements=row.names("requirements", known_rules),
+                sources=row.names("sources", known_sources),
+                conflict=row.text("conflict"),
+                settled=row.text("settled"),
+            )
+        )
+        row.finish()
+    return tuple(found)

@@ -1,0 +1,283 @@
+"""The catalogue is complete and well-formed, and damaged data is refused in words that help."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import MutableMapping
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partq.model import requirements as rq
+
+COUNTS = {
+    "ENT": 7,
+    "KEY": 8,
+    "ROUTE": 10,
+    "SEQ": 7,
+    "RCV": 15,
+    "SES": 5,
+    "TXN": 9,
+    "DUP": 2,
+    "PEEK": 7,
+    "SCH": 6,
+    "FWD": 2,
+    "TOPIC": 2,
+    "MGT": 3,
+    "REB": 18,
+}
+
+APPLICABLE = {"azure-standard": 78, "azure-premium": 76, "azure-flat": 38, "solace": 30}
+
+SHOULD = {"ENT-6", "KEY-6", "ROUTE-4", "TXN-9", "FWD-2"}
+MAY = {"ROUTE-3", "ROUTE-9", "RCV-4", "RCV-5", "RCV-11", "PEEK-3", "SCH-5", "MGT-3"}
+
+GOOD = """
+schema = "partq.requirements/1"
+[sources]
+A = { name = "a page", kind = "vendor page" }
+[groups]
+KEY = "Keys"
+[[requirements]]
+id = "KEY-1"
+group = "KEY"
+title = "Session ID is key"
+level = "MUST"
+profiles = ["solace"]
+sources = ["A"]
+text = '''
+The session ID
+is   the key.'''
+[[contradictions]]
+title = "One or two"
+requirements = ["KEY-1"]
+sources = ["A"]
+conflict = "It says both."
+settled = "One."
+"""
+
+ROW = GOOD[GOOD.index("[[requirements]]") : GOOD.index("[[contradictions]]")]
+
+
+def every_id() -> list[str]:
+    return list(rq.catalogue())
+
+
+# --- what is shipped
+
+
+def test_every_row_is_there() -> None:
+    assert Counter(rule.group for rule in rq.catalogue().values()) == COUNTS
+    assert len(rq.catalogue()) == 101
+
+
+def test_each_group_is_numbered_without_holes() -> None:
+    for group, count in COUNTS.items():
+        numbers = {int(id.split("-")[1]) for id in every_id() if id.startswith(f"{group}-")}
+        assert numbers == set(range(1, count + 1))
+
+
+def test_reading_order() -> None:
+    """Groups as listed, numbers ascending within them; RCV-15 (expiry) reads before RCV-14."""
+    expected = [f"{group}-{n}" for group, count in COUNTS.items() for n in range(1, count + 1)]
+    at = expected.index("RCV-14")
+    expected[at : at + 2] = ["RCV-15", "RCV-14"]
+    assert every_id() == expected
+    assert list(rq.groups()) == list(COUNTS)
+
+
+def test_levels() -> None:
+    by_level = {level: {r.id for r in rq.catalogue().values() if r.level is level} for level in rq.Level}
+    assert by_level[rq.Level.SHOULD] == SHOULD
+    assert by_level[rq.Level.MAY] == MAY
+    assert by_level[rq.Level.MUST] == set(every_id()) - SHOULD - MAY
+
+
+@pytest.mark.parametrize("profile", rq.PROFILE_COLUMNS)
+def test_rows_of_a_profile(profile: str) -> None:
+    rows = rq.for_profile(profile)
+    assert len(rows) == APPLICABLE[profile]
+    assert list(rows) == [id for id, rule in rq.catalogue().items() if profile in rule.profiles]
+
+
+def test_the_rules_that_hold_everywhere() -> None:
+    everywhere = {id for id, rule in rq.catalogue().items() if rule.profiles == rq.PROFILE_COLUMNS}
+    assert everywhere == {"RCV-1", "RCV-2", "RCV-6", "RCV-7", "RCV-11", "PEEK-4", "PEEK-6"}
+
+
+def test_partitioned_only_rules_of_both_vendors() -> None:
+    partitioned = ("azure-standard", "azure-premium", "solace")
+    assert {r.id for r in rq.catalogue().values() if r.profiles == partitioned} == {
+        "ROUTE-1",
+        "ROUTE-2",
+        "ROUTE-4",
+    }
+
+
+def test_titles_are_short_and_distinct() -> None:
+    titles = [rule.title for rule in rq.catalogue().values()]
+    assert [t for t in titles if not 3 <= len(t.split()) <= 7] == []
+    assert len(set(titles)) == len(titles)
+
+
+def test_sources_are_resolved_and_used() -> None:
+    used = {code for rule in rq.catalogue().values() for code in rule.sources}
+    assert used == set(rq.sources()) == {"A", "A20", "M", "S", "D", "K", "I"}
+    assert all(code == source.code for code, source in rq.sources().items())
+
+
+def test_open_questions() -> None:
+    assert {rule.id for rule in rq.catalogue().values() if rule.is_open} == {"SEQ-4", "SEQ-6", "REB-9"}
+    for rule in rq.catalogue().values():
+        if rule.open_question is not None:
+            assert rule.open_question.endswith("?")
+            assert rule.reading is not None, f"{rule.id} must say how it is read meanwhile"
+
+
+def test_contradictions() -> None:
+    found = rq.contradictions()
+    assert len(found) == 6
+    assert [c.requirements[0] for c in found] == ["ROUTE-3", "SEQ-4", "ENT-1", "PEEK-1", "RCV-12", "REB-4"]
+
+
+def test_ids_mentioned_in_prose_exist() -> None:
+    prose = [f"{r.text} {r.reading or ''}" for r in rq.catalogue().values()]
+    prose += [f"{c.conflict} {c.settled}" for c in rq.contradictions()]
+    named = {id for text in prose for id in re.findall(rf"\b(?:{'|'.join(COUNTS)})-\d+", text)}
+    assert {"TXN-7", "REB-4"} <= named <= set(every_id())
+
+
+def test_loaded_once_and_read_only() -> None:
+    assert rq.catalogue() is rq.catalogue()
+    with pytest.raises(TypeError):
+        cast(MutableMapping[str, object], rq.catalogue())["X-1"] = None
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        rq.requirement("KEY-1").title = "other"  # type: ignore[misc]
+
+
+def test_import_reads_nothing() -> None:
+    code = (
+        "from partq.model import requirements as r;"
+        "assert r._shipped.cache_info().currsize == 0;"
+        "assert len(r.catalogue()) == 101;"
+        "assert r._shipped.cache_info().currsize == 1"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+# --- looking up
+
+
+@given(st.sampled_from(every_id()))
+def test_every_listed_id_is_found(id: str) -> None:
+    rule = rq.requirement(id)
+    assert rule is rq.catalogue()[id]
+    assert rule.id == id
+
+
+@given(st.text(max_size=12).filter(lambda text: text not in rq.catalogue()))
+def test_no_other_id_is_found(id: str) -> None:
+    with pytest.raises(rq.UnknownRequirement, match="unknown requirement "):
+        rq.requirement(id)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("ROUT-1", "ROUTE-1"), ("txn-5", "TXN-5"), ("REB19", "REB-1"), ("PEAK-2", "PEEK-2")]
+)
+def test_unknown_id_suggests_near_ones(typed: str, meant: str) -> None:
+    with pytest.raises(KeyError) as caught:
+        rq.requirement(typed)
+    assert str(caught.value).startswith(f"unknown requirement '{typed}'; did you mean ")
+    assert meant in str(caught.value)
+
+
+def test_unknown_id_without_likeness_suggests_nothing() -> None:
+    with pytest.raises(rq.UnknownRequirement) as caught:
+        rq.requirement("ZZZZ")
+    assert str(caught.value) == "unknown requirement 'ZZZZ'"
+
+
+def test_unknown_profile() -> None:
+    with pytest.raises(rq.UnknownColumn, match="no profile 'azure-premum'; did you mean azure-premium"):
+        rq.for_profile("azure-premum")
+
+
+# --- bad data
+
+
+def test_the_small_example_is_good() -> None:
+    parsed = rq.parse(GOOD)
+    assert parsed.requirements["KEY-1"].text == "The session ID is the key."
+    assert parsed.sources["A"] == rq.Source("A", "a page", "vendor page")
+    assert parsed.contradictions[0].requirements == ("KEY-1",)
+
+
+BAD = {
+    "duplicate id": (ROW, ROW + ROW, "requirements entry 2 (KEY-1): field 'id' repeats KEY-1"),
+    "unknown level": ('"MUST"', '"MUSTY"', "(KEY-1): field 'level' has an unknown value 'MUSTY'; did you"),
+    "level in lower case": ('"MUST"', '"must"', "field 'level' has an unknown value 'must'"),
+    "unknown profile": ('["solace"]', '["solac"]', "'profiles' has an unknown value 'solac'; did you mean"),
+    "unknown source": (
+        'sources = ["A"]\ntext',
+        'sources = ["B"]\ntext',
+        "'sources' has an unknown value",
+    ),
+    "unknown group": ('group = "KEY"', 'group = "KEYS"', "field 'group' has an unknown value 'KEYS'"),
+    "missing text": (ROW[ROW.index("text =") :], "", "(KEY-1): field 'text' is missing"),
+    "blank text": (ROW[ROW.index("text =") :], "text = ' '\n", "field 'text' must be text that is not empty"),
+    "text of another type": (ROW[ROW.index("text =") :], "text = 3\n", "field 'text' must be text"),
+    "no id": ('id = "KEY-1"', "", "requirements entry 1: field 'id' is missing"),
+    "id outside its group": ('"KEY-1"\ng', '"SEQ-1"\ng', "field 'id' must be KEY- and a number: 'SEQ-1'"),
+    "id with a leading zero": ('"KEY-1"\ng', '"KEY-01"\ng', "field 'id' must be KEY- and a number: 'KEY-01'"),
+    "no profile at all": ('["solace"]', "[]", "field 'profiles' must be a list that is not empty"),
+    "profile twice": ('["solace"]', '["solace", "solace"]', "'profiles' names something twice"),
+    "profile not text": ('["solace"]', "[[1]]", "field 'profiles' has an unknown value [1]"),
+    "mistyped field": ("\nlevel", '\nreadin = "x"\nlevel', "(KEY-1): field 'readin' is not known"),
+    "mistyped table": ("[groups]", "[sauces]\n[groups]", "test.toml: field 'sauces' is not known"),
+    "open without question": ("\nlevel", "\nopen = true\nlevel", "field 'open' must be true exactly"),
+    "question without open": ("\nlevel", '\nopen_question = "?"\nlevel', "field 'open' must be true exactly"),
+    "open not a flag": ("\nlevel", '\nopen = "yes"\nlevel', "field 'open' must be true or false"),
+    "contradiction of no rule": ('= ["KEY-1"]', '= ["KEY-2"]', "contradictions entry 1 (One or two): field"),
+    "schema of another kind": (
+        "requirements/1",
+        "requirements/2",
+        "'schema' is 'partq.requirements/2'",
+    ),
+    "source not a table": (
+        '{ name = "a page", kind = "vendor page" }',
+        "1",
+        "[sources]: [A]: is not a",
+    ),
+    "bad syntax": ('id = "KEY-1"', "id = ", "(at line 8, column 6)"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_is_refused(case: str) -> None:
+    old, new, said = BAD[case]
+    damaged = GOOD.replace(old, new, 1)
+    assert damaged != GOOD
+    with pytest.raises(rq.CatalogueError) as caught:
+        rq.parse(damaged, "test.toml")
+    assert str(caught.value).startswith("test.toml: ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ("[1]", "requirements entry 1: is not a table"),
+        ("[]", "field 'requirements' holds no rule"),
+        ("7", "field 'requirements' must be an array of tables"),
+    ],
+)
+def test_rules_must_be_tables(rules: str, said: str) -> None:
+    damaged = f"requirements = {rules}\n{GOOD.replace(ROW, '')}"
+    with pytest.raises(rq.CatalogueError, match=said):
+        rq.parse(damaged)
