@@ -1,0 +1,8 @@
+"""Adapters: one broker each. `open_broker` finds the one that a command line names."""
+
+from __future__ import annotations
+
+from .protocol import Broker, Client, Indefinite, Rejected, SimulatedBroker
+from .registry import UnknownBroker, open_broker
+
+__all__ = ["Broker", "Client", "Indefinite", "Rejected", "SimulatedBroker", "UnknownBroker", "open_broker"]

@@ -1,0 +1,168 @@
+"""What a broker must offer to be tested: two small synchronous classes, and what their errors mean.
+
+Subclass `Broker` and `Client`, override what your broker can do, and leave the rest: an operation you do
+not override is one your broker lacks, and requirements that need it read *not applicable*. Nothing here
+knows a real broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
+
+from partq.model.messages import Delivery, Message
+from partq.model.operations import ERRORS
+from partq.model.profiles import Entity
+
+from ..history import History
+from ..program import Program
+
+
+class Rejected(Exception):
+    """The operation definitely did not happen. ``kind`` is one of `operations.ERRORS`."""
+
+    def __init__(self, kind: str, detail: str = "") -> None:
+        if kind not in ERRORS:
+            raise ValueError(f"unknown error kind {kind!r}; known: {', '.join(ERRORS)}")
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+        self.kind = kind
+        self.detail = detail
+
+
+class Indefinite(Rejected):
+    """The operation may or may not have happened: a timeout, a connection that ended too early."""
+
+
+class Client:
+    """One logical client, used by one thread at a time. Times and timeouts are seconds.
+
+    Every method either returns (it happened), raises `Rejected` (it did not), or raises `Indefinite` (it
+    may have). Anything else that is raised is recorded as indefinite too. A call may block up to its
+    ``timeout``; one that never returns is cut by the runner and recorded as ``hang``.
+    """
+
+    def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
+        """Send one message, in the open transaction ``txn`` if given; return once the broker accepted it."""
+        raise Rejected("unsupported")
+
+    def send_batch(
+        self, messages: Sequence[Message], *, txn: str | None = None, timeout: float = 60.0
+    ) -> None:
+        """Send all or none of the messages in one request."""
+        raise Rejected("unsupported")
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        """Up to ``max_messages``, waiting ``timeout`` for the first. ``peek_lock``: each bears a ``lock``
+        to settle with; ``receive_and_delete``: each is gone once returned."""
+        raise Rejected("unsupported")
+
+    def complete(self, locks: Sequence[str], *, txn: str | None = None) -> None:
+        """Delete the messages locked by these, in one request."""
+        raise Rejected("unsupported")
+
+    def abandon(self, locks: Sequence[str], *, txn: str | None = None) -> None:
+        """Give the messages back, to be delivered again."""
+        raise Rejected("unsupported")
+
+    def renew_lock(self, lock: str) -> Sequence[Delivery]:
+        """Restart the lock's clock. Answers the message with its new ``locked_until``, or nothing."""
+        raise Rejected("unsupported")
+
+    def peek(self, max_messages: int, *, from_seq: int | None = None) -> Sequence[Delivery]:
+        """Up to ``max_messages`` without locking, from the number on, or on from this client's own cursor."""
+        raise Rejected("unsupported")
+
+    def begin(self, txn: str) -> None:
+        """Open a transaction under this name."""
+        raise Rejected("unsupported")
+
+    def commit(self, txn: str) -> None:
+        """Make all of it happen."""
+        raise Rejected("unsupported")
+
+    def rollback(self, txn: str) -> None:
+        """Make none of it happen."""
+        raise Rejected("unsupported")
+
+    def bind(self, flow: str, *, partition: int | None = None) -> None:
+        """Become a consumer of the queue under this name. A ``partition`` is asked for only to be refused."""
+        raise Rejected("unsupported")
+
+    def unbind(self, flow: str) -> None:
+        """Stop being one, in good order."""
+        raise Rejected("unsupported")
+
+    def disconnect(self, *, how: str = "socket") -> None:
+        """Lose the connection without a word (one of the broker's ``ways_to_disconnect``). The next call
+        opens a new one."""
+        raise Rejected("unsupported")
+
+    def close(self) -> None:
+        """Release what the client holds. Called once, at the end; must not raise."""
+
+
+class Broker:
+    """One broker under test. A run opens it, connects clients, injects faults, and closes it.
+
+    ``profile``: the profile it claims, used unless the command line names another.
+    ``shows_assignments``: whether it reports partition assignments through `on_event`.
+    """
+
+    profile: ClassVar[str] = ""
+    client_class: ClassVar[type[Client]] = Client
+    ways_to_disconnect: ClassVar[tuple[str, ...]] = ("socket",)
+    shows_assignments: ClassVar[bool] = False
+    on_event: Callable[[str, dict[str, Any]], None] = staticmethod(lambda op, args: None)
+    """Set by the runner: call it with an environment event (such as ``assignment``) as it happens."""
+
+    def open(self, entity: Entity) -> None:
+        """Make one fresh, empty queue with these settings. Called before each program."""
+
+    def connect(self, proc: str) -> Client:
+        """A client of that name on the queue opened last."""
+        raise NotImplementedError("an adapter must override Broker.connect")
+
+    def inject(self, fault: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Do a fault: ``partition_down``/``partition_up`` (``index``), ``frontend_lost`` (``proc``),
+        ``broker_kill``, ``broker_start``. Answers the event's arguments with the broker's own names, e.g.
+        ``{"partition": 7}``. Raises `Rejected("unsupported")` for one it can't do."""
+        raise Rejected("unsupported")
+
+    def close(self) -> None:
+        """Remove the queue and release everything. Must not raise."""
+
+    def lacks(self) -> frozenset[str]:
+        """The operations and faults it does not offer: by default the client methods not overridden, and
+        all faults unless `inject` is overridden."""
+        missing = {op for op in CLIENT_OPS if getattr(self.client_class, op) is getattr(Client, op)}
+        if type(self).inject is Broker.inject:
+            missing.update(FAULTS)
+        return frozenset(missing)
+
+
+class SimulatedBroker(Broker):
+    """A broker that runs whole programs in virtual time, deterministically, instead of call by call."""
+
+    def simulate(self, program: Program) -> History:
+        """Run the program, interleaved by its seed; equal programs give equal histories."""
+        raise NotImplementedError("a simulated broker must override simulate")
+
+
+CLIENT_OPS: Final = (
+    "send",
+    "send_batch",
+    "receive",
+    "complete",
+    "abandon",
+    "renew_lock",
+    "peek",
+    "begin",
+    "commit",
+    "rollback",
+    "bind",
+    "unbind",
+    "disconnect",
+)
+FAULTS: Final = ("partition_down", "partition_up", "frontend_lost", "broker_kill", "broker_start")

@@ -1,0 +1,55 @@
+"""From what a user types to a broker: ``reference``, ``mutant:NAME``, a URL, or ``module:Class``."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from urllib.parse import urlsplit
+
+from .protocol import Broker
+
+KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
+
+
+class UnknownBroker(LookupError):
+    """The name leads to no broker. The text says why and what to type instead."""
+
+
+def open_broker(name: str) -> Broker:
+    """The broker of that name, not yet opened. Raises `UnknownBroker`.
+
+    ``module:Class`` is looked up in the current folder first, then among installed packages.
+    """
+    if name in ("reference", "reference:live"):
+        from .reference import LiveReference, Reference
+
+        return Reference() if name == "reference" else LiveReference()
+    if name.startswith("mutant:"):
+        from partq.conformance.mutants import open_mutant
+
+        return open_mutant(name.removeprefix("mutant:"))
+    if urlsplit(name).scheme in ("rabbitmq", "amqp") and "://" in name:
+        from .rabbitmq import RabbitMQ
+
+        return RabbitMQ(name)
+    if ":" in name and "://" not in name:
+        return _third_party(name)
+    raise UnknownBroker(f"no broker {name!r}; known: {KNOWN}")
+
+
+def _third_party(name: str) -> Broker:
+    module_name, _, class_name = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # noqa: BLE001 - whatever a user's module raises is one clear line
+        raise UnknownBroker(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
+    factory = getattr(module, class_name, None)
+    if factory is None:
+        raise UnknownBroker(f"module {module_name!r} has no {class_name!r}")
+    broker = factory()
+    if not isinstance(broker, Broker):
+        raise UnknownBroker(f"{name} is not a partq.conformance.adapters.Broker")
+    return broker

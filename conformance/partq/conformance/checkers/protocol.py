@@ -1,0 +1,45 @@
+"""What a checker is: a pure function from a history's facts to a report.
+
+A checker decides its requirements on the whole history, concurrent operations and unknown outcomes
+included, from what clients can see. It finds; `verdict.py` judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from partq.conformance.facts import Facts
+from partq.conformance.verdict import Finding
+
+
+@dataclass(slots=True)
+class Report:
+    """What one checker has to say of one history.
+
+    ``exercised``: how often each requirement was put to the test (only then can it pass).
+    ``open``: requirement -> why this history leaves it undecided.
+    """
+
+    exercised: dict[str, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    open: dict[str, str] = field(default_factory=dict)
+
+    def count(self, requirement: str, times: int = 1) -> None:
+        """Note that the requirement was put to the test ``times`` more."""
+        if times:
+            self.exercised[requirement] = self.exercised.get(requirement, 0) + times
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """One property family. ``blind_spots``: what it cannot see, in sentences a user can act on.
+
+    ``needs``: requirement -> the operations and faults without which it does not apply to a broker.
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    check: Callable[[Facts], Report]
+    blind_spots: tuple[str, ...] = ()
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,0 +1,258 @@
+"""A history's facts, indexed once for all checkers: who sent what, who saw it, which locks, which faults.
+
+Only what clients can see, plus the environment events. Nothing is judged and nothing guessed: a
+message's partition is known where the broker showed it, and not otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Final, NamedTuple
+
+from partq.model.messages import Delivery, Message, effective_key
+from partq.model.operations import Outcome
+from partq.model.profiles import SECOND, Entity, Profile, profile
+
+from .history import Header, History, Record
+
+FOREVER: Final = 2**63
+"""Later than any time of a history."""
+
+SEND_TIMEOUT: Final = 60 * SECOND
+"""What a send without a ``timeout`` waits (the vendor's advice, ROUTE-6)."""
+
+SEQ_PARTITION_SHIFT: Final = 48
+COUNTER_MASK: Final = (1 << SEQ_PARTITION_SHIFT) - 1
+
+SETTLEMENTS: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
+
+
+class Sent(NamedTuple):
+    """One message of one send (or batch). ``record.outcome`` says whether it was accepted."""
+
+    message: Message
+    key: str | None
+    record: Record
+
+
+class Seen(NamedTuple):
+    """One appearance of a message in the answer to a receive or peek."""
+
+    delivery: Delivery
+    record: Record
+
+
+class Span(NamedTuple):
+    """A stretch of time in which something was down. It may have begun as early as ``start`` (the call of
+    the fault) and it was surely down from ``sure_start`` to ``sure_end`` (the call of the repair)."""
+
+    start: int
+    sure_start: int
+    sure_end: int
+    end: int
+
+
+class Txn:
+    """One transaction: what was done in it and how it ended."""
+
+    __slots__ = ("begin", "end", "name", "sends", "settlements")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.begin: Record | None = None
+        self.end: Record | None = None
+        self.sends: list[Record] = []
+        self.settlements: list[Record] = []
+
+
+class Facts:
+    """The facts of one entity in one history. Every list is in order of calls.
+
+    ``sends``: every message sent · ``by_id``: message ID -> its sends · ``received``/``peeked``: message ID
+    -> its appearances · ``receives``/``peeks``: the answers · ``locks``: lock -> its delivery ·
+    ``settled``: lock -> the settlements naming it · ``renewals``: lock -> its renewals · ``txns`` by name ·
+    ``down``: partition -> when · ``dead``: when the broker was killed · ``disruptions``: every fault, and
+    every connection or front end lost · ``flows``: bind, unbind, disconnect, reconnect ·
+    ``assignments``: the assignment events · ``drained``: when the entity was found empty, or None.
+    """
+
+    __slots__ = (
+        "assignments",
+        "by_id",
+        "dead",
+        "disruptions",
+        "down",
+        "drained",
+        "entity",
+        "flows",
+        "header",
+        "locks",
+        "name",
+        "peeked",
+        "peeks",
+        "profile",
+        "received",
+        "receives",
+        "records",
+        "renewals",
+        "sends",
+        "settled",
+        "settlements",
+        "txns",
+    )
+
+    def __init__(self, header: Header, name: str, records: Iterable[Record]) -> None:
+        self.header = header
+        self.name = name
+        self.records: tuple[Record, ...] = tuple(records)
+        self.profile: Profile = profile(header.profile)
+        self.entity: Entity = header.entities.get(name) or self.profile.default_entity
+        self.sends: list[Sent] = []
+        self.by_id: dict[str, list[Sent]] = {}
+        self.received: dict[str, list[Seen]] = {}
+        self.peeked: dict[str, list[Seen]] = {}
+        self.receives: list[Record] = []
+        self.peeks: list[Record] = []
+        self.locks: dict[str, Seen] = {}
+        self.settled: dict[str, list[Record]] = {}
+        self.settlements: list[Record] = []
+        self.renewals: dict[str, list[Record]] = {}
+        self.txns: dict[str, Txn] = {}
+        self.flows: list[Record] = []
+        self.assignments: list[Record] = []
+        self.disruptions: list[Record] = []
+        self.down: dict[int, list[Span]] = {}
+        self.dead: list[Span] = []
+        self.drained: int | None = None
+        self._index()
+
+    def partition_of(self, delivery: Delivery) -> int | None:
+        """The partition the broker showed: by name, else in the number's top 16 bits, else None."""
+        if delivery.partition is not None:
+            return delivery.partition
+        if delivery.seq is None or not self.profile.partitioned:
+            return None
+        return delivery.seq >> SEQ_PARTITION_SHIFT
+
+    def _index(self) -> None:
+        handlers = _HANDLERS
+        for record in self.records:
+            handler = handlers.get(record.op)
+            if handler is not None:
+                handler(self, record)
+
+    def _on_send(self, record: Record) -> None:
+        rule = self.profile.key_rule
+        for message in record.args["messages"]:
+            sent = Sent(message, effective_key(message, rule), record)
+            self.sends.append(sent)
+            self.by_id.setdefault(message.id, []).append(sent)
+        if "txn" in record.args:
+            self._txn(record).sends.append(record)
+
+    def _on_receive(self, record: Record) -> None:
+        self.receives.append(record)
+        for delivery in record.messages:
+            seen = Seen(delivery, record)
+            self.received.setdefault(delivery.id, []).append(seen)
+            if delivery.lock is not None:
+                self.locks[delivery.lock] = seen
+
+    def _on_peek(self, record: Record) -> None:
+        self.peeks.append(record)
+        for delivery in record.messages:
+            self.peeked.setdefault(delivery.id, []).append(Seen(delivery, record))
+
+    def _on_settle(self, record: Record) -> None:
+        self.settlements.append(record)
+        for lock in record.args["locks"]:
+            self.settled.setdefault(lock, []).append(record)
+        if "txn" in record.args:
+            self._txn(record).settlements.append(record)
+
+    def _on_renew(self, record: Record) -> None:
+        self.renewals.setdefault(record.args["lock"], []).append(record)
+
+    def _on_begin(self, record: Record) -> None:
+        self._txn(record).begin = record
+
+    def _on_end(self, record: Record) -> None:
+        txn = self._txn(record)
+        if txn.end is None or record.outcome == Outcome.OK:
+            txn.end = record
+
+    def _txn(self, record: Record) -> Txn:
+        name = record.args["txn"]
+        txn = self.txns.get(name)
+        if txn is None:
+            txn = self.txns[name] = Txn(name)
+        return txn
+
+    def _on_flow(self, record: Record) -> None:
+        self.flows.append(record)
+        if record.op == "disconnect":
+            self.disruptions.append(record)
+
+    def _on_assignment(self, record: Record) -> None:
+        self.assignments.append(record)
+
+    def _on_disruption(self, record: Record) -> None:
+        self.disruptions.append(record)
+        if record.op == "partition_down":
+            _open(self.down.setdefault(record.args["partition"], []), record)
+        elif record.op == "broker_kill":
+            _open(self.dead, record)
+
+    def _on_repair(self, record: Record) -> None:
+        if record.op == "partition_up":
+            _close(self.down.get(record.args["partition"], []), record)
+        else:
+            _close(self.dead, record)
+
+    def _on_drained(self, record: Record) -> None:
+        self.drained = record.call
+
+
+def facts_of(history: History) -> list[Facts]:
+    """The facts of each entity of the history, in order of first appearance. Environment events that name
+    no entity of their own (``entity`` empty) belong to every one."""
+    names = dict.fromkeys(chain(history.header.entities, (r.entity for r in history.records if r.entity)))
+    if len(names) <= 1:
+        return [Facts(history.header, next(iter(names), ""), history.records)]
+    return [
+        Facts(history.header, name, (r for r in history.records if r.entity in (name, ""))) for name in names
+    ]
+
+
+def _open(spans: list[Span], fault: Record) -> None:
+    if not spans or spans[-1].end != FOREVER:
+        sure = FOREVER if fault.ret is None else fault.ret
+        spans.append(Span(fault.call, sure, FOREVER, FOREVER))
+
+
+def _close(spans: list[Span], repair: Record) -> None:
+    if spans and spans[-1].end == FOREVER:
+        spans[-1] = spans[-1]._replace(
+            sure_end=repair.call, end=FOREVER if repair.ret is None else repair.ret
+        )
+
+
+_HANDLERS: Final = {
+    "send": Facts._on_send,
+    "send_batch": Facts._on_send,
+    "receive": Facts._on_receive,
+    "peek": Facts._on_peek,
+    **dict.fromkeys(SETTLEMENTS, Facts._on_settle),
+    "renew_lock": Facts._on_renew,
+    "begin": Facts._on_begin,
+    "commit": Facts._on_end,
+    "rollback": Facts._on_end,
+    **dict.fromkeys(("bind", "unbind", "disconnect", "reconnect"), Facts._on_flow),
+    "assignment": Facts._on_assignment,
+    **dict.fromkeys(
+        ("partition_down", "broker_kill", "frontend_lost", "connection_lost"), Facts._on_disruption
+    ),
+    **dict.fromkeys(("partition_up", "broker_start"), Facts._on_repair),
+    "drained": Facts._on_drained,
+}

@@ -1,0 +1,67 @@
+"""The seam of the project: a recorded history, schema ``partq.history/1``, in memory.
+
+Here live the types alone; reading and writing them is `codec.py`. A history is a header and the
+records in order of their calls. Nothing here judges anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from partq.model.messages import Delivery
+from partq.model.operations import ENV, Outcome
+from partq.model.profiles import Entity
+
+SCHEMA: Final = "partq.history/1"
+
+
+class Record(NamedTuple):
+    """One operation of one client, or one environment event (`proc` is ``env``).
+
+    ``call`` and ``ret`` are ns of one monotonic clock; ``ret`` is None where it never returned.
+    ``args`` holds what `operations.OPS` lists for the operation; ``args["messages"]`` are `Message`.
+    ``messages`` is what the broker answered. Records are never changed once made.
+    """
+
+    i: int
+    proc: str
+    op: str
+    entity: str
+    call: int
+    ret: int | None
+    args: Mapping[str, Any]
+    outcome: str = Outcome.OK
+    error: str | None = None
+    messages: tuple[Delivery, ...] = ()
+
+    @property
+    def is_env(self) -> bool:
+        """Whether it is an event of the environment, not a client's operation."""
+        return self.proc == ENV
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What holds for the whole history. ``skew_ns`` bounds the broker's clock against the recorder's.
+
+    ``lacks`` names the operations the broker does not offer (capabilities of its adapter).
+    """
+
+    profile: str
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    clock: str = "virtual"
+    skew_ns: int = 0
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A header and its records, sorted by call."""
+
+    header: Header
+    records: tuple[Record, ...]
+
+    def __len__(self) -> int:
+        return len(self.records)

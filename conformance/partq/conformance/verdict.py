@@ -1,0 +1,109 @@
+"""Verdicts: what the checkers' findings mean for each requirement, and how runs are merged.
+
+Detecting is the checkers' work, showing the reports'. Here are the statuses, their order, the merge
+and the exit codes; no history is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class Status(StrEnum):
+    """What is known of one requirement after a run."""
+
+    PASS = "pass"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+    NOT_EXERCISED = "not exercised"
+    NOT_APPLICABLE = "not applicable"
+    NOT_IMPLEMENTED = "not implemented"
+
+
+_RANK: Final = {
+    Status.VIOLATED: 5,
+    Status.UNKNOWN: 4,
+    Status.PASS: 3,
+    Status.NOT_EXERCISED: 2,
+    Status.NOT_IMPLEMENTED: 1,
+    Status.NOT_APPLICABLE: 0,
+}
+"""Of two statuses of one requirement the higher one stands."""
+
+
+class Exit:
+    """Exit codes of every command."""
+
+    CONFORMANT: Final = 0
+    VIOLATED: Final = 1
+    BAD_INPUT: Final = 2
+    INCONCLUSIVE: Final = 3
+
+
+class Finding(NamedTuple):
+    """One violation in one history.
+
+    ``witness``: the ``i`` of the few records that show it. ``allowed``: what the requirement would have
+    allowed instead. ``key``: equal for findings of the same cause, so that a campaign can group them.
+    """
+
+    requirement: str
+    title: str
+    witness: tuple[int, ...]
+    detail: str
+    allowed: str
+    key: str
+
+
+@dataclass(slots=True)
+class Verdict:
+    """One requirement's verdict. ``exercised``: how often it was put to the test. ``reason``: why it is
+    unknown, not applicable or not implemented."""
+
+    status: Status
+    exercised: int = 0
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+
+
+Verdicts = Mapping[str, Verdict]
+"""By requirement ID, in the order of the catalogue."""
+
+KEPT_FINDINGS: Final = 20
+"""Merging keeps this many findings of each requirement, the earliest; the rest only count."""
+
+
+def merged(a: Verdict, b: Verdict) -> Verdict:
+    """Both runs' verdict of one requirement: the worse status, the sum of what was exercised."""
+    first, second = (a, b) if _RANK[a.status] >= _RANK[b.status] else (b, a)
+    return Verdict(
+        first.status,
+        a.exercised + b.exercised,
+        (a.findings + b.findings)[:KEPT_FINDINGS],
+        first.reason or second.reason if first.status is second.status else first.reason,
+    )
+
+
+def merge(runs: Iterable[Verdicts]) -> dict[str, Verdict]:
+    """The verdicts of several runs as one, by priority violated > unknown > pass > not exercised."""
+    total: dict[str, Verdict] = {}
+    for run in runs:
+        for requirement, verdict in run.items():
+            known = total.get(requirement)
+            total[requirement] = verdict if known is None else merged(known, verdict)
+    return total
+
+
+def exit_code(verdicts: Verdicts, failing: Iterable[str] | None = None) -> int:
+    """The exit code of a run: 1 if any requirement in ``failing`` (default: all) is violated, 3 if one is
+    unknown or nothing at all was exercised, else 0."""
+    counted = set(verdicts if failing is None else failing)
+    statuses = {verdict.status for requirement, verdict in verdicts.items() if requirement in counted}
+    if Status.VIOLATED in statuses:
+        return Exit.VIOLATED
+    if Status.UNKNOWN in statuses or Status.PASS not in statuses:
+        return Exit.INCONCLUSIVE
+    return Exit.CONFORMANT

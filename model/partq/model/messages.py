@@ -1,0 +1,102 @@
+"""What an application sends and what a broker shows of it.
+
+Here live the two message types of the whole project and the rule that finds a message's key. Nothing
+here knows about partitions, time or brokers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+MAX_INT = 2**63 - 1
+"""Largest signed 64-bit integer; times, counts and limits never exceed it."""
+
+MAX_SEQ = 2**64 - 1
+"""Largest sequence number: these are unsigned, with the partition in the top 16 bits (SEQ-1, SEQ-2)."""
+
+SOLACE_KEY = "QUEUE_PARTITION_KEY"
+JMS_KEY = "JMSXGroupID"
+
+
+class InvalidMessage(ValueError):
+    """A message's field has the wrong type or range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as the application hands it to a client.
+
+    ``scheduled_at`` and ``ttl`` are nanoseconds (of the history's clock, and a length). ``properties``
+    are the user properties, as pairs, so that a message can be hashed.
+
+    Raises `InvalidMessage` where a field is not what it says.
+    """
+
+    id: str
+    body: str = ""
+    session_id: str | None = None
+    partition_key: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    scheduled_at: int | None = None
+    ttl: int | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.id) is not str or type(self.body) is not str:
+            raise InvalidMessage(f"id and body must be text: {self.id!r}, {type(self.body).__name__}")
+        for name in ("session_id", "partition_key"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not str or not value):
+                raise InvalidMessage(f"{name} must be non-empty text or absent: {value!r}")
+        if not all(type(k) is str and type(v) is str for k, v in self.properties):
+            raise InvalidMessage(f"properties must be pairs of text: {self.properties!r}")
+        for name in ("scheduled_at", "ttl"):
+            value = getattr(self, name)
+            if value is not None and not (type(value) is int and 0 <= value <= MAX_INT):
+                raise InvalidMessage(f"{name} must be nanoseconds from 0 to 2^63-1: {value!r}")
+
+    def property(self, name: str) -> str | None:
+        """The user property of that name, or None."""
+        return next((value for key, value in self.properties if key == name), None)
+
+
+class Delivery(NamedTuple):
+    """A message as a broker shows it, received or peeked. What the broker does not show is None.
+
+    ``delivery_count`` is the number of earlier locks that ended by abandon or expiry: 0 the first time.
+    ``lock`` is an opaque token; ``locked_until`` and ``enqueued_at`` are ns of the history's clock.
+    ``partition`` is the broker's own name of it as a number (never assumed to be 0, 1, 2 …).
+    """
+
+    id: str
+    body: str = ""
+    seq: int | None = None
+    partition: int | None = None
+    enqueued_at: int | None = None
+    delivery_count: int | None = None
+    lock: str | None = None
+    locked_until: int | None = None
+    state: str | None = None
+    session_id: str | None = None
+    partition_key: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    redelivered: bool | None = None
+
+
+class KeyRule(StrEnum):
+    """Where a broker family takes a message's partition key from."""
+
+    SERVICE_BUS = "service-bus"
+    USER_PROPERTY = "user-property"
+
+
+def effective_key(message: Message, rule: KeyRule) -> str | None:
+    """The key that decides the partition, or None for a keyless message (KEY-1, KEY-2, KEY-5, KEY-8).
+
+    A message whose session ID and partition key differ (KEY-3) has no valid key; callers reject it
+    before they ask. For it the session ID is returned.
+    """
+    if rule is KeyRule.USER_PROPERTY:
+        return message.property(SOLACE_KEY) or message.property(JMS_KEY)
+    return message.session_id if message.session_id is not None else message.partition_key
