@@ -67,8 +67,3 @@ find_python() {
     done
     return 1
 }
-
-# A TCP port of the loopback interface that is free right now. Needs the project's environment or any python3.
-free_port() {
-    "${1:-python3}" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
