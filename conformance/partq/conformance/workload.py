@@ -149,7 +149,7 @@ class _Draft:
     def client(self) -> str:
         return self.clients[self.source.below(len(self.clients))]
 
-    def add(self, proc: str, op: str, **args: Any) -> None:
+    def add(self, proc: str, op: str, /, **args: Any) -> None:
         self.steps.append(Step(proc, op, args))
 
     def key(self) -> str:
