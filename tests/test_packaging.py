@@ -1,0 +1,91 @@
+"""What must stay true of the repository itself: namespace, addresses, weight of the pytest plugin."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("model", "spec", "conformance", "reference_impl", "reports")
+HEAVY = ("pyspark", "pyarrow", "pika", "networkx", "jinja2")
+
+# In pieces, so that this file does not match itself.
+REGISTRY = re.compile(
+    "|".join(
+        re.escape(host + end)
+        for host, end in (
+            ("pypi.", "org"),
+            ("pypi.", "io"),
+            ("pythonhosted.", "org"),
+            ("piwheels.", "org"),
+            ("maven.apache.", "org"),
+            ("repo1.", "maven"),
+            ("central.", "sonatype"),
+            ("npmjs.", "org"),
+            ("crates.", "io"),
+            ("proxy.golang.", "org"),
+            ("deb.debian.", "org"),
+            ("archive.ubuntu.", "com"),
+        )
+    )
+)
+INDEX_OPTION = re.compile(r"(?m)^\s*(-i|-f|--index-url|--extra-index-url|--find-links|--trusted-host)\b")
+
+
+def tracked_files() -> list[Path]:
+    """Every file that git knows of and that is text."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
+    paths = [ROOT / name for name in names.decode().split("\0") if name]
+    return [path for path in paths if path.is_file() and b"\0" not in path.read_bytes()[:8192]]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_namespace_stays_open(source: str) -> None:
+    """One `partq/__init__.py` would hide the other four source roots."""
+    assert (ROOT / source / "partq" / source / "__init__.py").is_file()
+    assert (ROOT / source / "partq" / source / "py.typed").is_file()
+    assert sorted(p.name for p in (ROOT / source / "partq").iterdir() if p.name != "__pycache__") == [source]
+
+
+def test_no_registry_address_in_tracked_files() -> None:
+    """Where packages come from is the user's configuration, not ours."""
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in tracked_files()
+        for match in REGISTRY.finditer(path.read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert found == []
+
+
+def test_lock_has_hashes_and_no_index() -> None:
+    """Every pin bears a hash; no option sends pip elsewhere."""
+    lock = (ROOT / "requirements.lock").read_text()
+    assert INDEX_OPTION.search(lock) is None
+    assert "://" not in lock
+    pins = re.split(r"(?m)^(?=[A-Za-z0-9])", lock)[1:]
+    assert len(pins) > 20
+    assert [pin.split()[0] for pin in pins if "==" not in pin or "--hash=sha256:" not in pin] == []
+
+
+def test_plugin_import_is_light() -> None:
+    """Every pytest run on a machine where partq is installed imports the plugin."""
+    code = (
+        f"import sys, partq.conformance.plugin\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []
+
+
+def test_pytest_without_our_options_stays_light(tmp_path: Path) -> None:
+    """Not only importing the plugin, but also what its hooks do in somebody else's suite."""
+    (tmp_path / "test_theirs.py").write_text(
+        f"import sys\ndef test_light():\n    assert [n for n in {HEAVY!r} if n in sys.modules] == []\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "."]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
