@@ -1,11 +1,13 @@
-"""From a history to verdicts: every checker on every entity, a crash or a timeout of one is `unknown`."""
+"""From a history to verdicts: every checker on every entity; a crash or a timeout of one is `unknown`."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
 from types import FrameType
 
 from partq.model.profiles import profile
@@ -13,7 +15,7 @@ from partq.model.requirements import catalogue
 
 from .checkers import ALL, Checker, Report
 from .facts import Facts, facts_of
-from .history import Header, History
+from .history import History
 from .verdict import Finding, Status, Verdict
 
 CHECKER_LIMIT = 60.0
@@ -24,79 +26,102 @@ class CheckerTimeout(Exception):
     """A checker took longer than its limit."""
 
 
+@dataclass(slots=True)
+class Inspection:
+    """What all checkers together say of one history, before it is held against the profile."""
+
+    exercised: dict[str, int] = field(default_factory=dict)
+    findings: dict[str, list[Finding]] = field(default_factory=dict)
+    open: dict[str, str] = field(default_factory=dict)
+
+    def add(self, report: Report) -> None:
+        """Take in one checker's report."""
+        exercised = self.exercised
+        for requirement, count in report.exercised.items():
+            exercised[requirement] = exercised.get(requirement, 0) + count
+        for finding in report.findings:
+            self.findings.setdefault(finding.requirement, []).append(finding)
+        self.open.update(report.open)
+
+
+def inspect(
+    history: History, checkers: Sequence[Checker] = ALL, limit: float = CHECKER_LIMIT
+) -> Inspection:
+    """Run every checker on every entity of the history. Rows that do not apply are left out."""
+    inspection = Inspection()
+    for facts in facts_of(history):
+        for checker in checkers:
+            inspection.add(_guarded(checker, facts, limit))
+    for requirement in not_applicable(history.header.profile, history.header.lacks, tuple(checkers)):
+        inspection.exercised.pop(requirement, None)
+        inspection.findings.pop(requirement, None)
+        inspection.open.pop(requirement, None)
+    return inspection
+
+
 def assess(
     history: History, checkers: Sequence[Checker] = ALL, limit: float = CHECKER_LIMIT
 ) -> dict[str, Verdict]:
     """The verdict of every requirement of the catalogue on this history, in the catalogue's order."""
-    exercised: dict[str, int] = {}
-    findings: dict[str, list[Finding]] = {}
-    unsettled: dict[str, str] = {}
-    for facts in facts_of(history):
-        for checker in checkers:
-            try:
-                report = _run(checker, facts, limit)
-            except Exception as error:  # noqa: BLE001 - a checker's crash is a verdict, not the run's end
-                reason = f"checker {checker.name}: {type(error).__name__}: {error}"
-                unsettled.update(dict.fromkeys(checker.requirements, reason))
-                continue
-            for requirement, count in report.exercised.items():
-                exercised[requirement] = exercised.get(requirement, 0) + count
-            for finding in report.findings:
-                findings.setdefault(finding.requirement, []).append(finding)
-            unsettled.update(report.open)
-    return _verdicts(history, checkers, exercised, findings, unsettled)
+    inspection = inspect(history, checkers, limit)
+    return verdicts(inspection, history.header.profile, history.header.lacks, tuple(checkers))
 
 
-def _verdicts(
-    history: History,
-    checkers: Sequence[Checker],
-    exercised: dict[str, int],
-    findings: dict[str, list[Finding]],
-    unsettled: dict[str, str],
+def verdicts(
+    inspection: Inspection,
+    profile_name: str,
+    lacks: tuple[str, ...] = (),
+    checkers: tuple[Checker, ...] = ALL,
 ) -> dict[str, Verdict]:
+    """An inspection (of one history, or many added up) as a verdict for every row of the catalogue."""
     checked = {requirement for checker in checkers for requirement in checker.requirements}
-    exempt = not_applicable(history.header, checkers)
-    verdicts = {}
-    for requirement in catalogue():
-        times = exercised.get(requirement, 0)
-        if requirement in exempt:
-            verdict = Verdict(Status.NOT_APPLICABLE, reason=exempt[requirement])
-        elif requirement in findings:
-            verdict = Verdict(Status.VIOLATED, times, tuple(findings[requirement]))
-        elif requirement in unsettled:
-            verdict = Verdict(Status.UNKNOWN, times, reason=unsettled[requirement])
-        elif requirement not in checked:
-            verdict = Verdict(Status.NOT_IMPLEMENTED, reason="no checker yet")
-        else:
-            verdict = Verdict(Status.PASS if times else Status.NOT_EXERCISED, times)
-        verdicts[requirement] = verdict
-    return verdicts
+    exempt = not_applicable(profile_name, lacks, checkers)
+    return {
+        requirement: _verdict(requirement, inspection, exempt, requirement in checked)
+        for requirement in catalogue()
+    }
 
 
-def not_applicable(header: Header, checkers: Sequence[Checker] = ALL) -> dict[str, str]:
-    """The requirements that the header's profile, or what its broker lacks, puts out of question: ID -> why."""
-    family = profile(header.profile)
+def _verdict(requirement: str, inspection: Inspection, exempt: Mapping[str, str], checked: bool) -> Verdict:
+    times = inspection.exercised.get(requirement, 0)
+    if requirement in exempt:
+        return Verdict(Status.NOT_APPLICABLE, reason=exempt[requirement])
+    if requirement in inspection.findings:
+        return Verdict(Status.VIOLATED, times, tuple(inspection.findings[requirement]))
+    if requirement in inspection.open:
+        return Verdict(Status.UNKNOWN, times, reason=inspection.open[requirement])
+    if not checked:
+        return Verdict(Status.NOT_IMPLEMENTED, reason="no checker yet")
+    return Verdict(Status.PASS if times else Status.NOT_EXERCISED, times)
+
+
+@cache
+def not_applicable(
+    profile_name: str, lacks: tuple[str, ...] = (), checkers: tuple[Checker, ...] = ALL
+) -> Mapping[str, str]:
+    """The requirements that the profile, or what its broker lacks, puts out of question: ID -> why."""
+    family = profile(profile_name)
     exempt = {
         requirement: f"not a rule of {family.title}"
         for requirement, row in catalogue().items()
-        if (
-            requirement not in family.overrides
-            if family.column is None
-            else family.column not in row.profiles
-        )
+        if (requirement not in family.overrides if family.column is None else family.column not in row.profiles)
     }
-    lacks = set(header.lacks)
     for checker in checkers:
         for requirement, needs in checker.needs.items():
-            if lacks.intersection(needs):
-                missing = ", ".join(need for need in needs if need in lacks)
-                exempt.setdefault(requirement, f"the broker lacks {missing}")
+            missing = [need for need in needs if need in lacks]
+            if missing:
+                exempt.setdefault(requirement, f"the broker lacks {', '.join(missing)}")
     return exempt
 
 
-def _run(checker: Checker, facts: Facts, limit: float) -> Report:
-    with _time_limit(limit):
-        return checker.check(facts)
+def _guarded(checker: Checker, facts: Facts, limit: float) -> Report:
+    """The checker's report; its crash or timeout is a report too, which leaves all its rows open."""
+    try:
+        with _time_limit(limit):
+            return checker.check(facts)
+    except Exception as error:
+        reason = f"checker {checker.name}: {type(error).__name__}: {error}"
+        return Report(open=dict.fromkeys(checker.requirements, reason))
 
 
 @contextmanager

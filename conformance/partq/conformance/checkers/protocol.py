@@ -43,3 +43,6 @@ class Checker:
     check: Callable[[Facts], Report]
     blind_spots: tuple[str, ...] = ()
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
