@@ -1,0 +1,456 @@
+"""Histories in a terse notation, for tests, documents and bug reports: one line an operation.
+
+::
+
+    p1 send m1 key=a                -> ok @1-4          # called at 1 ns, returned at 4 ns
+    p2 send_batch m2 key=b, m3 key=b                    # no arrow: ok; no time: after everything before it
+    p1 receive 5                    -> m1#3.7 lock=l1 count=0, m2#2.0 lock=l2
+    p2 peek 3 from=3.0              -> nothing
+    p1 complete l1 txn=t1           -> error lock_lost
+    p1 send m4 ...                                      # called here ...
+    p2 receive 1 delete             -> m2#2.0
+    p1 -> unknown timeout                               # ... and returned here: the two overlap
+    env partition_down 3
+    env advance 30s
+
+Rules: a line is *client* *operation* *arguments* ``->`` *outcome* ``@`` *call* ``-`` *return*; `#` after a
+blank begins a comment. An attribute belongs to the message before it; commas are for the eye. A number is
+``partition.counter``, on a non-partitioned entity a plain number; ``max`` is the greatest counter, ``max-2``
+near it. Times are ns, or have a unit: ``30s``, ``5ms``, ``2min``. ``@5-`` never returns, as does a call
+left open (``...``) to the end: its outcome is `unknown`, `hang`, unless the line says otherwise. Text with
+blanks is quoted as in JSON: ``body="two words"``. Records are numbered from 0 in order of their calls.
+
+Here is the reading only: nothing judges what a line says, as long as a history can say it. Wrong
+histories are what this is for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple
+
+from partq.model.messages import SOLACE_KEY, Delivery, InvalidMessage, KeyRule, Message
+from partq.model.operations import ENV, ERRORS, OPS, Kind, Outcome
+from partq.model.profiles import SECOND, Profile
+from partq.model.profiles import profile as profile_named
+
+from .history import Header, History, Record
+
+
+class NotationError(ValueError):
+    """A line can't be read. The text gives its number, what is wrong, and the line."""
+
+
+def history(
+    text: str,
+    profile: str = "azure-standard",
+    *,
+    entity: str = "q",
+    skew: int = 0,
+    clock: str = "virtual",
+    lacks: tuple[str, ...] = (),
+    **settings: Any,
+) -> History:
+    """The history that the lines of ``text`` tell, of one entity of the profile.
+
+    ``skew`` is in ns; ``settings`` are those of `Entity` (ns where they are durations) and stand in for
+    the profile's own. Raises `NotationError`, `InvalidEntity` and `UnknownProfile`.
+    """
+    family = profile_named(profile)
+    reader = _Reader(family, entity)
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            reader.read(line)
+        except (NotationError, InvalidMessage) as error:
+            raise NotationError(f"line {number}: {error}: {line.strip()}") from None
+    settled = replace(family.default_entity, **settings)
+    header = Header(profile, {entity: settled}, clock, skew, lacks)
+    return History(header, reader.records())
+
+
+_UNITS: Final = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": SECOND, "min": 60 * SECOND}
+_TOKEN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^\s",])+|[,"]')
+_WHEN: Final = re.compile(r"@(\w+)(-(\w*))?")
+_TIME: Final = re.compile(r"(\d+)([a-z]*)")
+_NUMBER: Final = re.compile(r"(?:(\d+)\.)?(?:(\d+)|max(?:-(\d+))?)")
+_NAME: Final = re.compile(r"[^=#@>\"]+")
+_RESERVED: Final = frozenset({"ok", "error", "unknown", "nothing", "...", "->"})
+_INSTANT: Final = frozenset({"assignment", "drained"})
+
+_POSITIONAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "receive": ("max",),
+    "receive_deferred": ("seqs",),
+    "cancel_scheduled": ("seq",),
+    "renew_lock": ("lock",),
+    "peek": ("max",),
+    "accept_session": ("session_id",),
+    "close_session": ("session_id",),
+    "get_session_state": ("session_id",),
+    "set_session_state": ("session_id", "state"),
+    "begin": ("txn",),
+    "commit": ("txn",),
+    "rollback": ("txn",),
+    "bind": ("flow",),
+    "unbind": ("flow",),
+    "disconnect": ("flow",),
+    "reconnect": ("flow",),
+    "partition_down": ("partition",),
+    "partition_up": ("partition",),
+    "frontend_lost": ("proc",),
+    "connection_lost": ("proc",),
+    "advance": ("by",),
+    "assignment": ("partition", "flow", "state"),
+    **dict.fromkeys(("complete", "abandon", "defer", "dead_letter"), ("locks",)),
+}
+"""Which arguments need no name, in order. A list takes every nameless word that is left."""
+
+_ALIASES: Final = {"from": "from_seq", "session": "session_id"}
+_TIMES: Final = frozenset({"timeout", "by"})
+
+
+class _Call(NamedTuple):
+    """An operation that was called and has not returned yet."""
+
+    proc: str
+    op: str
+    args: Mapping[str, Any]
+    call: int
+
+
+class _Reader:
+    """Reads line after line; ``now`` is the latest instant spoken of."""
+
+    def __init__(self, family: Profile, entity: str) -> None:
+        self.family = family
+        self.entity = entity
+        self.now = 0
+        self.open: dict[str, _Call] = {}
+        self.busy: dict[str, int | None] = {}
+        self.done: list[tuple[_Call, int | None, _Answer]] = []
+
+    def read(self, line: str) -> None:
+        words = _words(line)
+        if not words:
+            return
+        call, ret = self._when(words)
+        before, answer = _split(words)
+        proc, rest = before[0], before[1:]
+        if not rest:
+            self._return(proc, answer, call)
+        else:
+            self._call(proc, rest, answer, call, ret)
+
+    def records(self) -> tuple[Record, ...]:
+        for pending in list(self.open.values()):
+            self._finish(pending, None, None)
+        self.done.sort(key=lambda entry: entry[0].call)
+        return tuple(
+            Record(i, c.proc, c.op, self.entity, c.call, ret, c.args, a.outcome, a.error, a.messages)
+            for i, (c, ret, a) in enumerate(self.done)
+        )
+
+    def _when(self, words: list[str]) -> tuple[str | None, str | None]:
+        """Take the time from the end of the line: call and return as written, the latter empty for never."""
+        if not words[-1].startswith("@"):
+            return None, None
+        match = _WHEN.fullmatch(words.pop())
+        if match is None or not words:
+            raise NotationError("a time is written @call-return, @call- or @instant")
+        return match[1], match[3] if match[2] else match[1]
+
+    def _call(
+        self, proc: str, words: list[str], answer: list[str] | None, call: str | None, ret: str | None
+    ) -> None:
+        op, words = words[0], words[1:]
+        spec = OPS.get(op)
+        if spec is None:
+            raise NotationError(f"unknown operation {op!r}{_near(op, OPS)}")
+        if spec.env != (proc == ENV):
+            raise NotationError(f"{op} is {'an event of' if spec.env else 'not for'} {ENV!r}")
+        left_open = bool(words) and words[-1] == "..."
+        if left_open and (answer is not None or ret is not None):
+            raise NotationError("a call left open (...) has no outcome and no return yet")
+        args = _arguments(op, words[:-1] if left_open else words, self.family)
+        begun = self._begin(proc, op, args, None if call is None else _time(call))
+        if left_open:
+            self.open[proc] = begun
+        else:
+            self._finish(begun, answer, self._end(begun, ret))
+
+    def _begin(self, proc: str, op: str, args: Mapping[str, Any], call: int | None) -> _Call:
+        at = self.now + 1 if call is None else call
+        free = self.busy.get(proc, 0)
+        if proc != ENV and (proc in self.open or free is None or (proc in self.busy and at <= free)):
+            raise NotationError(f"{proc} is still busy with its last operation")
+        self.now = max(self.now, at)
+        return _Call(proc, op, args, at)
+
+    def _end(self, begun: _Call, ret: str | None) -> int | None:
+        if ret == "":
+            return None
+        if ret is not None:
+            end = _time(ret)
+        elif begun.op == "advance":
+            end = begun.call + int(begun.args["by"])
+        else:
+            end = begun.call if begun.op in _INSTANT else max(self.now, begun.call) + 1
+        if end < begun.call:
+            raise NotationError(f"returns at {end}, before its call at {begun.call}")
+        return end
+
+    def _return(self, proc: str, answer: list[str] | None, at: str | None) -> None:
+        begun = self.open.pop(proc, None)
+        if begun is None:
+            raise NotationError(f"{proc!r} has no call left open" if answer is not None else "no operation")
+        if answer is None:
+            raise NotationError("the return of an open call needs -> and an outcome")
+        self._finish(begun, answer, self._end(begun, at))
+
+    def _finish(self, begun: _Call, answer: list[str] | None, ret: int | None) -> None:
+        self.open.pop(begun.proc, None)
+        self.now = max(self.now, ret or 0)
+        self.busy[begun.proc] = ret
+        self.done.append((begun, ret, _answer(begun.op, answer, ret, self.family)))
+
+
+class _Answer(NamedTuple):
+    """What stands behind the arrow."""
+
+    outcome: str
+    error: str | None = None
+    messages: tuple[Delivery, ...] = ()
+
+
+def _answer(op: str, words: list[str] | None, ret: int | None, family: Profile) -> _Answer:
+    if words is None:
+        return _Answer(Outcome.OK) if ret is not None else _Answer(Outcome.UNKNOWN, "hang")
+    if not words:
+        raise NotationError("nothing stands behind the arrow")
+    head, rest = words[0], words[1:]
+    if head in ("error", "unknown"):
+        return _failed(head, rest)
+    if ret is None:
+        raise NotationError("what never returned is unknown")
+    if head in ("ok", "nothing") and not rest:
+        return _Answer(Outcome.OK)
+    if not OPS[op].answers:
+        raise NotationError(f"{op} answers ok, error or unknown, no messages")
+    return _Answer(Outcome.OK, None, tuple(_delivery(item, family) for item in _items(words)))
+
+
+def _failed(head: str, rest: list[str]) -> _Answer:
+    if len(rest) > 1 or (head == "error" and not rest):
+        raise NotationError(f"{head} takes one error kind")
+    if rest and rest[0] not in ERRORS:
+        raise NotationError(f"unknown error {rest[0]!r}{_near(rest[0], ERRORS)}")
+    return _Answer(Outcome(head), rest[0] if rest else None)
+
+
+def _words(line: str) -> list[str]:
+    words = [word for word in _TOKEN.findall(line) if word != ","]
+    if "#" in words:
+        words = words[: words.index("#")]
+    if '"' in words:
+        raise NotationError("a quotation mark is missing")
+    return words
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str] | None]:
+    """The words before and behind the arrow; None where there is none."""
+    if words.count("->") > 1 or words[0] == "->":
+        raise NotationError("a line is: client operation arguments -> outcome @call-return")
+    if "->" not in words:
+        return words, None
+    at = words.index("->")
+    return words[:at], words[at + 1 :]
+
+
+def _items(words: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each nameless word with the attributes behind it."""
+    name, attributes = None, dict[str, str]()
+    for word in words:
+        if "=" in word.split('"')[0]:
+            key, value = word.split("=", 1)
+            if name is None:
+                raise NotationError(f"{key} belongs to no message")
+            if key in attributes:
+                raise NotationError(f"{key} is given twice for {name}")
+            attributes[key] = _text(value)
+            continue
+        if name is not None:
+            yield name, attributes
+        name, attributes = word, {}
+    if name is not None:
+        yield name, attributes
+
+
+def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
+    spec = OPS[op]
+    if op == "receive":
+        words = ["mode=receive_and_delete" if word == "delete" else word for word in words]
+    args: dict[str, Any] = {}
+    bare: list[str] = []
+    for word in words:
+        key, equals, value = word.partition("=") if "=" in word.split('"')[0] else (word, "", "")
+        name = _ALIASES.get(key, key)
+        if equals and name in spec.args and spec.args[name].kind is not Kind.MESSAGES:
+            _put(args, name, _value(name, spec.args[name].kind, [_text(value)], family))
+        else:
+            bare.append(word)
+    _place(op, bare, args, family)
+    for name, arg in spec.args.items():
+        if arg.required and name not in args:
+            raise NotationError(f"{op} needs {name}")
+    return args
+
+
+def _place(op: str, bare: list[str], args: dict[str, Any], family: Profile) -> None:
+    """Give the nameless words to the arguments that need no name."""
+    spec = OPS[op].args
+    if "messages" in spec:
+        args["messages"] = tuple(_message(item, family) for item in _items(bare))
+        if not args["messages"]:
+            raise NotationError(f"{op} needs a message")
+        return
+    for name in _POSITIONAL.get(op, ()):
+        kind = spec[name].kind
+        taken = len(bare) if kind in (Kind.TEXTS, Kind.SEQS) else 1
+        now, bare = bare[:taken], bare[taken:]
+        if now:
+            _put(args, name, _value(name, kind, now, family))
+    if bare:
+        known = ", ".join(spec) or "nothing"
+        raise NotationError(f"{op} has no place for {bare[0]!r}; it takes {known}")
+
+
+def _put(args: dict[str, Any], name: str, value: Any) -> None:
+    if name in args:
+        raise NotationError(f"{name} is given twice")
+    args[name] = value
+
+
+def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
+    if kind is Kind.INT:
+        return _time(words[0]) if name in _TIMES else _int(words[0])
+    if kind is Kind.SEQ:
+        return _seq(words[0], family)
+    if kind is Kind.SEQS:
+        return tuple(_seq(word, family) for word in words)
+    if kind is Kind.OBJECT:
+        raise NotationError(f"{name} can't be written in this notation")
+    texts = [_label(word) for word in words]
+    return tuple(texts) if kind is Kind.TEXTS else texts[0]
+
+
+def _message(item: tuple[str, dict[str, str]], family: Profile) -> Message:
+    name, given = item
+    return Message(_label(name), **_fields(name, given, _SENT, family))
+
+
+def _delivery(item: tuple[str, dict[str, str]], family: Profile) -> Delivery:
+    name, given = item
+    name, mark, number = name.partition("#")
+    fields = _fields(name, given, _SHOWN, family)
+    if mark:
+        fields["seq"] = _seq(number, family)
+    return Delivery(_label(name), **fields)
+
+
+def _fields(name: str, given: dict[str, str], known: _Attributes, family: Profile) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    properties = [(key[5:], value) for key, value in given.items() if key.startswith("prop.")]
+    for key, value in given.items():
+        if key == "key" and family.key_rule is KeyRule.USER_PROPERTY:
+            properties.append((SOLACE_KEY, value))
+        elif key in known:
+            field, read = known[key]
+            fields[field] = read(value)
+        elif not key.startswith("prop."):
+            raise NotationError(f"{name}: unknown attribute {key!r}{_near(key, known)}")
+    if properties:
+        fields["properties"] = tuple(properties)
+    return fields
+
+
+def _text(word: str) -> str:
+    if not word.startswith('"'):
+        return word
+    try:
+        return str(json.loads(word))
+    except ValueError:
+        raise NotationError(f"not quoted as in JSON: {word}") from None
+
+
+def _label(word: str) -> str:
+    if word in _RESERVED or not _NAME.fullmatch(word):
+        raise NotationError(f"not a name: {word!r}")
+    return word
+
+
+def _int(word: str) -> int:
+    if not word.isascii() or not word.isdigit():
+        raise NotationError(f"not a whole number: {word!r}")
+    return int(word)
+
+
+def _time(word: str) -> int:
+    match = _TIME.fullmatch(word)
+    if match is None or match[2] not in _UNITS:
+        raise NotationError(f"not a time: {word!r}; known units: {', '.join(filter(None, _UNITS))}")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _flag(word: str) -> bool:
+    if word not in ("yes", "no"):
+        raise NotationError(f"not yes or no: {word!r}")
+    return word == "yes"
+
+
+def _seq(word: str, family: Profile) -> int:
+    match = _NUMBER.fullmatch(word)
+    if match is None:
+        raise NotationError(f"not a number: {word!r}; write partition.counter, a number, or max")
+    greatest = (1 << family.counter_bits) - 1
+    counter = int(match[2]) if match[2] else greatest - int(match[3] or 0)
+    if match[1] is None:
+        return counter
+    if not family.partitioned:
+        raise NotationError(f"{word}: a non-partitioned entity has plain numbers")
+    if counter > greatest or int(match[1]) > 0xFFFF:
+        raise NotationError(f"{word}: a partition has 16 bits, a counter {family.counter_bits}")
+    return (int(match[1]) << family.counter_bits) + counter
+
+
+def _near(word: str, known: Mapping[str, object]) -> str:
+    near = get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
+
+
+_Attributes = Mapping[str, tuple[str, Callable[[str], Any]]]
+
+_SENT: Final[_Attributes] = {
+    "key": ("partition_key", str),
+    "session": ("session_id", str),
+    "body": ("body", str),
+    "at": ("scheduled_at", _time),
+    "ttl": ("ttl", _time),
+}
+"""The attributes of a message that is sent, beside ``prop.NAME``."""
+
+_SHOWN: Final[_Attributes] = {
+    "key": ("partition_key", str),
+    "session": ("session_id", str),
+    "body": ("body", str),
+    "partition": ("partition", _int),
+    "enqueued": ("enqueued_at", _time),
+    "count": ("delivery_count", _int),
+    "lock": ("lock", str),
+    "until": ("locked_until", _time),
+    "state": ("state", str),
+    "redelivered": ("redelivered", _flag),
+}
+"""The attributes of a message that is shown, beside ``prop.NAME``."""
