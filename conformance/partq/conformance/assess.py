@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -44,14 +44,13 @@ class Inspection:
         self.open.update(report.open)
 
 
-def inspect(
-    history: History, checkers: Sequence[Checker] = ALL, limit: float = CHECKER_LIMIT
-) -> Inspection:
+def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = CHECKER_LIMIT) -> Inspection:
     """Run every checker on every entity of the history. Rows that do not apply are left out."""
     inspection = Inspection()
-    for facts in facts_of(history):
-        for checker in checkers:
-            inspection.add(_guarded(checker, facts, limit))
+    with _alarm(limit) as arm:
+        for facts in facts_of(history):
+            for checker in checkers:
+                inspection.add(_guarded(checker, facts, arm))
     for requirement in not_applicable(history.header.profile, history.header.lacks, tuple(checkers)):
         inspection.exercised.pop(requirement, None)
         inspection.findings.pop(requirement, None)
@@ -104,7 +103,7 @@ def not_applicable(
     exempt = {
         requirement: f"not a rule of {family.title}"
         for requirement, row in catalogue().items()
-        if (requirement not in family.overrides if family.column is None else family.column not in row.profiles)
+        if not (requirement in family.overrides if family.column is None else family.column in row.profiles)
     }
     for checker in checkers:
         for requirement, needs in checker.needs.items():
@@ -114,30 +113,34 @@ def not_applicable(
     return exempt
 
 
-def _guarded(checker: Checker, facts: Facts, limit: float) -> Report:
+def _guarded(checker: Checker, facts: Facts, arm: Callable[[], None]) -> Report:
     """The checker's report; its crash or timeout is a report too, which leaves all its rows open."""
     try:
-        with _time_limit(limit):
-            return checker.check(facts)
+        arm()
+        return checker.check(facts)
     except Exception as error:
         reason = f"checker {checker.name}: {type(error).__name__}: {error}"
         return Report(open=dict.fromkeys(checker.requirements, reason))
 
 
 @contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise `CheckerTimeout` in the body after ``seconds``; without effect off the main thread."""
+def _alarm(seconds: float) -> Iterator[Callable[[], None]]:
+    """Gives a function that (re)starts a timer, which raises `CheckerTimeout` when it ends. Without effect
+    off the main thread, where no timer can interrupt."""
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda: None
         return
 
     def expired(signum: int, frame: FrameType | None) -> None:
         raise CheckerTimeout(f"no verdict within {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, expired)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        yield lambda: _start_timer(seconds)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _start_timer(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _start_timer(seconds: float) -> None:
+    signal.setitimer(signal.ITIMER_REAL, seconds)

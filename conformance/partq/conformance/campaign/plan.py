@@ -1,0 +1,74 @@
+"""What a campaign will do, as data: which broker, which profiles, how many traces, cut into chunks.
+
+A plan alone decides every trace, so that where and in what order chunks run changes no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple
+
+CHUNK: Final = 250
+"""Traces in a chunk at the most: about a quarter of a second of work."""
+
+
+class Chunk(NamedTuple):
+    """Consecutive traces of one broker and profile."""
+
+    index: int
+    broker: str
+    profile: str
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One broker under one profile, and its share of the traces."""
+
+    broker: str
+    profile: str
+    traces: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A campaign. ``length`` is the number of phrases in each program."""
+
+    lanes: tuple[Lane, ...]
+    seed: int
+    length: int
+
+    @property
+    def traces(self) -> int:
+        """All traces of all lanes."""
+        return sum(lane.traces for lane in self.lanes)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Every chunk, in order. Traces are numbered through the whole campaign."""
+        index = first = 0
+        for lane in self.lanes:
+            end = first + lane.traces
+            while first < end:
+                count = min(CHUNK, end - first)
+                yield Chunk(index, lane.broker, lane.profile, first, count)
+                index, first = index + 1, first + count
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return asdict(self)
+
+
+def even(broker: str, profiles: tuple[str, ...], traces: int) -> tuple[Lane, ...]:
+    """The traces shared out among the profiles, the first ones getting what is left over."""
+    share, rest = divmod(traces, len(profiles))
+    return tuple(
+        Lane(broker, name, share + (n < rest)) for n, name in enumerate(profiles) if share + (n < rest)
+    )
+
+
+def trace_seed(seed: int, trace: int) -> int:
+    """The seed of one trace of a campaign: 64 bits, the same on every machine."""
+    return int.from_bytes(blake2b(f"{seed}/{trace}".encode(), digest_size=8).digest(), "big")

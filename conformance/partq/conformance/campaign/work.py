@@ -1,0 +1,136 @@
+"""One chunk of a campaign: generate, run, check, and fold into columns. Pure of Spark and of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import product
+from typing import Any, Final
+
+from partq.conformance import program as programs
+from partq.conformance.adapters import Broker, open_broker
+from partq.conformance.assess import Inspection, inspect
+from partq.conformance.history import History
+from partq.conformance.program import Program
+from partq.conformance.runner import run
+from partq.conformance.verdict import Status
+from partq.conformance.workload import generate
+from partq.model.operations import ENV
+
+from .plan import Chunk, trace_seed
+
+FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
+NO_FAULT: Final = "none"
+
+
+@dataclass(slots=True)
+class ChunkResult:
+    """What one chunk found. ``verdicts``: one row a trace · ``violations``: one row a finding · ``coverage``:
+    (requirement, outcome, fault) -> in how many traces, and how often, the requirement was exercised beside
+    an operation that ended so and a fault of that kind."""
+
+    chunk: Chunk
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    violations: list[dict[str, Any]] = field(default_factory=list)
+    coverage: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
+    operations: int = 0
+
+    def digest(self) -> str:
+        """A fingerprint of the verdict rows, equal wherever the chunk ran."""
+        state = blake2b(digest_size=16)
+        for row in self.verdicts:
+            state.update(repr(row).encode())
+        return state.hexdigest()
+
+    def coverage_rows(self) -> Iterator[dict[str, Any]]:
+        """The coverage as rows, sorted."""
+        for (requirement, outcome, fault), (traces, exercised) in sorted(self.coverage.items()):
+            yield {
+                "broker": self.chunk.broker,
+                "profile": self.chunk.profile,
+                "requirement": requirement,
+                "outcome": outcome,
+                "fault": fault,
+                "traces": traces,
+                "exercised": exercised,
+            }
+
+
+def run_chunk(chunk: Chunk, seed: int, length: int) -> ChunkResult:
+    """Do every trace of the chunk. Equal arguments give equal results on a simulated broker."""
+    broker = open_broker(chunk.broker)
+    broker.profile = chunk.profile
+    lacks = broker.lacks()
+    result = ChunkResult(chunk)
+    for trace in range(chunk.first, chunk.first + chunk.count):
+        program = generate(chunk.profile, trace_seed(seed, trace), length=length, lacks=lacks)
+        _run_trace(result, broker, trace, program)
+    return result
+
+
+def _run_trace(result: ChunkResult, broker: Broker, trace: int, program: Program) -> None:
+    history = run(broker, program)
+    inspection = inspect(history)
+    result.operations += len(history)
+    result.verdicts.append(_verdict_row(result.chunk, trace, program, history, inspection))
+    _cover(result.coverage, history, inspection)
+    if inspection.findings:
+        result.violations.extend(_violation_rows(result.chunk, trace, program, inspection))
+
+
+def _verdict_row(
+    chunk: Chunk, trace: int, program: Program, history: History, inspection: Inspection
+) -> dict[str, Any]:
+    return {
+        "trace": trace,
+        "broker": chunk.broker,
+        "profile": chunk.profile,
+        "seed": program.seed,
+        "operations": len(history),
+        "status": _overall(inspection),
+        "exercised": sorted(inspection.exercised.items()),
+        "violated": sorted(inspection.findings),
+        "unknown": sorted(inspection.open),
+    }
+
+
+def _overall(inspection: Inspection) -> str:
+    if inspection.findings:
+        return Status.VIOLATED.value
+    if inspection.open:
+        return Status.UNKNOWN.value
+    return Status.PASS.value if inspection.exercised else Status.NOT_EXERCISED.value
+
+
+def _violation_rows(
+    chunk: Chunk, trace: int, program: Program, inspection: Inspection
+) -> Iterator[dict[str, Any]]:
+    text = programs.dumps(program)
+    for findings in inspection.findings.values():
+        for finding in findings:
+            yield {
+                "trace": trace,
+                "broker": chunk.broker,
+                "profile": chunk.profile,
+                "requirement": finding.requirement,
+                "key": finding.key,
+                "title": finding.title,
+                "detail": finding.detail,
+                "allowed": finding.allowed,
+                "witness": list(finding.witness),
+                "program": text,
+            }
+
+
+def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, inspection: Inspection) -> None:
+    outcomes = dict.fromkeys(r.outcome for r in history.records if r.proc != ENV)
+    faults = dict.fromkeys(r.op for r in history.records if r.proc == ENV and r.op in FAULTS) or (NO_FAULT,)
+    for pair in product(outcomes, faults):
+        for requirement, times in inspection.exercised.items():
+            cell = coverage.get((requirement, *pair))
+            if cell is None:
+                coverage[requirement, *pair] = [1, times]
+            else:
+                cell[0] += 1
+                cell[1] += times
