@@ -28,7 +28,14 @@ install_hint() {
     fi
 }
 
-apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null >&2; }
+# Quiet; what it said is shown if it fails.
+apt_get() {
+    local output
+    output=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null 2>&1) || {
+        printf '%s\n' "$output" >&2
+        return 1
+    }
+}
 
 # Whether the package lists offer all of these.
 apt_has() {
