@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 class Status(StrEnum):
@@ -95,6 +95,19 @@ def merge(runs: Iterable[Verdicts]) -> dict[str, Verdict]:
             known = total.get(requirement)
             total[requirement] = verdict if known is None else merged(known, verdict)
     return total
+
+
+def plain(verdicts: Verdicts) -> dict[str, Any]:
+    """The verdicts as plain data: ``{ID: {status, exercised, findings, reason}}`` of ``partq.verdicts/1``."""
+    return {
+        requirement: {
+            "status": verdict.status.value,
+            "exercised": verdict.exercised,
+            "findings": [{**f._asdict(), "witness": list(f.witness)} for f in verdict.findings],
+            "reason": verdict.reason,
+        }
+        for requirement, verdict in verdicts.items()
+    }
 
 
 def exit_code(verdicts: Verdicts, failing: Iterable[str] | None = None) -> int:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .protocol import Broker, Client, Indefinite, Rejected, SimulatedBroker
-from .registry import UnknownBroker, open_broker
+from .registry import UnknownBroker, open_broker, public_name
 
-__all__ = ["Broker", "Client", "Indefinite", "Rejected", "SimulatedBroker", "UnknownBroker", "open_broker"]
+__all__ = ["Broker", "Client", "Indefinite", "Rejected", "SimulatedBroker", "UnknownBroker", "open_broker", "public_name"]

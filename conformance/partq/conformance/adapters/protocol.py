@@ -110,7 +110,7 @@ class Broker:
     ``shows_assignments``: whether it reports partition assignments through `on_event`.
     """
 
-    profile: ClassVar[str] = ""
+    profile: str = ""
     client_class: ClassVar[type[Client]] = Client
     ways_to_disconnect: ClassVar[tuple[str, ...]] = ("socket",)
     shows_assignments: ClassVar[bool] = False

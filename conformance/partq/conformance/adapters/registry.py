@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from .protocol import Broker
 
@@ -36,6 +36,15 @@ def open_broker(name: str) -> Broker:
     if ":" in name and "://" not in name:
         return _third_party(name)
     raise UnknownBroker(f"no broker {name!r}; known: {KNOWN}")
+
+
+def public_name(name: str) -> str:
+    """The broker's name as it may be shown and stored: a URL without its password."""
+    parts = urlsplit(name)
+    if "://" not in name or parts.password is None:
+        return name
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{parts.username}:***@{host}"))
 
 
 def _third_party(name: str) -> Broker:

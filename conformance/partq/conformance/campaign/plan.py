@@ -8,13 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from partq.conformance.adapters import public_name
 
 CHUNK: Final = 250
-"""Traces in a chunk at the most: about a quarter of a second of work."""
+"""Traces in a chunk, up to `MANY` chunks: about a quarter of a second of work."""
+
+MANY: Final = 400
+"""Chunks in a campaign; larger campaigns get larger chunks instead, up to `LARGEST`."""
+
+LARGEST: Final = 2500
 
 
-class Chunk(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Chunk:
     """Consecutive traces of one broker and profile."""
 
     index: int
@@ -48,17 +56,20 @@ class Plan:
 
     def chunks(self) -> Iterator[Chunk]:
         """Every chunk, in order. Traces are numbered through the whole campaign."""
+        size = min(LARGEST, max(CHUNK, self.traces // MANY))
         index = first = 0
         for lane in self.lanes:
             end = first + lane.traces
             while first < end:
-                count = min(CHUNK, end - first)
+                count = min(size, end - first)
                 yield Chunk(index, lane.broker, lane.profile, first, count)
                 index, first = index + 1, first + count
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as plain data."""
-        return asdict(self)
+        """The plan as plain data, without passwords."""
+        data = asdict(self)
+        data["lanes"] = [{**lane, "broker": public_name(lane["broker"])} for lane in data["lanes"]]
+        return data
 
 
 def even(broker: str, profiles: tuple[str, ...], traces: int) -> tuple[Lane, ...]:

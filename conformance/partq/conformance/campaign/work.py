@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -9,7 +10,7 @@ from itertools import product
 from typing import Any, Final
 
 from partq.conformance import program as programs
-from partq.conformance.adapters import Broker, open_broker
+from partq.conformance.adapters import Broker, open_broker, public_name
 from partq.conformance.assess import Inspection, inspect
 from partq.conformance.history import History
 from partq.conformance.program import Program
@@ -31,6 +32,7 @@ class ChunkResult:
     an operation that ended so and a fault of that kind."""
 
     chunk: Chunk
+    lacks: tuple[str, ...] = ()
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     violations: list[dict[str, Any]] = field(default_factory=list)
     coverage: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
@@ -43,11 +45,32 @@ class ChunkResult:
             state.update(repr(row).encode())
         return state.hexdigest()
 
+    def summary(self) -> dict[str, Any]:
+        """What the campaign's totals need of this chunk."""
+        exercised: Counter[str] = Counter()
+        statuses: dict[str, Counter[str]] = {"violated": Counter(), "unknown": Counter()}
+        for row in self.verdicts:
+            for requirement, times in row["exercised"]:
+                exercised[requirement] += times
+            for status, counter in statuses.items():
+                counter.update(row[status])
+        return {
+            "chunk": self.chunk.index,
+            "broker": public_name(self.chunk.broker),
+            "profile": self.chunk.profile,
+            "traces": len(self.verdicts),
+            "operations": self.operations,
+            "digest": self.digest(),
+            "lacks": list(self.lacks),
+            "exercised": dict(sorted(exercised.items())),
+            **{status: dict(sorted(counter.items())) for status, counter in statuses.items()},
+        }
+
     def coverage_rows(self) -> Iterator[dict[str, Any]]:
         """The coverage as rows, sorted."""
         for (requirement, outcome, fault), (traces, exercised) in sorted(self.coverage.items()):
             yield {
-                "broker": self.chunk.broker,
+                "broker": public_name(self.chunk.broker),
                 "profile": self.chunk.profile,
                 "requirement": requirement,
                 "outcome": outcome,
@@ -62,7 +85,7 @@ def run_chunk(chunk: Chunk, seed: int, length: int) -> ChunkResult:
     broker = open_broker(chunk.broker)
     broker.profile = chunk.profile
     lacks = broker.lacks()
-    result = ChunkResult(chunk)
+    result = ChunkResult(chunk, tuple(sorted(lacks)))
     for trace in range(chunk.first, chunk.first + chunk.count):
         program = generate(chunk.profile, trace_seed(seed, trace), length=length, lacks=lacks)
         _run_trace(result, broker, trace, program)
@@ -84,7 +107,7 @@ def _verdict_row(
 ) -> dict[str, Any]:
     return {
         "trace": trace,
-        "broker": chunk.broker,
+        "broker": public_name(chunk.broker),
         "profile": chunk.profile,
         "seed": program.seed,
         "operations": len(history),
@@ -111,7 +134,7 @@ def _violation_rows(
         for finding in findings:
             yield {
                 "trace": trace,
-                "broker": chunk.broker,
+                "broker": public_name(chunk.broker),
                 "profile": chunk.profile,
                 "requirement": finding.requirement,
                 "key": finding.key,

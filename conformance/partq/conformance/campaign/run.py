@@ -1,0 +1,109 @@
+"""A whole campaign: plan, do what is missing, sum up. What `partq fuzz` and `partq mutants` call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from partq.conformance.assess import Inspection, verdicts
+from partq.conformance.verdict import KEPT_FINDINGS, Finding, Verdict, plain
+
+from . import store
+from .plan import Plan
+from .spark import Progress, execute, open_session
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A finished campaign. ``results``: (broker, profile) -> verdict by requirement. ``violations``: the
+    stored rows. ``seconds``: how long the chunks took, session start apart."""
+
+    plan: Plan
+    digest: str
+    traces: int
+    operations: int
+    results: Mapping[tuple[str, str], Mapping[str, Verdict]]
+    violations: tuple[dict[str, Any], ...]
+    seconds: float
+
+
+def run_campaign(plan: Plan, out: Path, master: str, resume: bool, progress: Progress) -> Campaign:
+    """Do the campaign, or what is missing of it, and write ``campaign.json``.
+
+    Raises `store.CampaignError` where the folder, Java, Spark or a chunk fails; what was done stays and can
+    be resumed.
+    """
+    done = store.prepare(out, plan, resume)
+    chunks = [chunk for chunk in plan.chunks() if chunk.index not in done]
+    finished = sum(chunk.count for chunk in plan.chunks() if chunk.index in done)
+    seconds = 0.0
+    if chunks:
+        session = open_session(master)
+        began = time.monotonic()
+        execute(session, plan, chunks, out, lambda traces, bad: progress(finished + traces, bad))
+        seconds = time.monotonic() - began
+    campaign = summarise(plan, out, seconds)
+    store.write_json(out / store.SUMMARY, _to_json(campaign, master))
+    return campaign
+
+
+def summarise(plan: Plan, out: Path, seconds: float) -> Campaign:
+    """The totals of the finished chunks in the folder."""
+    parts = store.summaries(out)
+    violations = tuple(store.read_rows(out, "violations"))
+    lanes = dict.fromkeys((part["broker"], part["profile"]) for part in parts)
+    return Campaign(
+        plan,
+        store.digest(parts),
+        sum(part["traces"] for part in parts),
+        sum(part["operations"] for part in parts),
+        {lane: _lane_verdicts(lane, parts, violations) for lane in lanes},
+        violations,
+        seconds,
+    )
+
+
+def _lane_verdicts(
+    lane: tuple[str, str], parts: list[dict[str, Any]], violations: tuple[dict[str, Any], ...]
+) -> dict[str, Verdict]:
+    mine = [part for part in parts if (part["broker"], part["profile"]) == lane]
+    total = Inspection()
+    for part in mine:
+        for requirement, times in part["exercised"].items():
+            total.exercised[requirement] = total.exercised.get(requirement, 0) + times
+        for requirement, traces in part["unknown"].items():
+            total.open.setdefault(requirement, f"left open in {traces} traces of chunk {part['chunk']}")
+    for row in violations:
+        if (row["broker"], row["profile"]) == lane:
+            kept = total.findings.setdefault(row["requirement"], [])
+            if len(kept) < KEPT_FINDINGS:
+                kept.append(as_finding(row))
+    return verdicts(total, lane[1], tuple(mine[0]["lacks"]))
+
+
+def as_finding(row: Mapping[str, Any]) -> Finding:
+    """A stored violation as a finding."""
+    return Finding(
+        row["requirement"], row["title"], tuple(row["witness"]), row["detail"], row["allowed"], row["key"]
+    )
+
+
+def _to_json(campaign: Campaign, master: str) -> dict[str, Any]:
+    return {
+        "schema": store.SCHEMA,
+        "complete": True,
+        "plan": campaign.plan.to_json(),
+        "master": master,
+        "digest": campaign.digest,
+        "traces": campaign.traces,
+        "operations": campaign.operations,
+        "violations": len(campaign.violations),
+        "seconds": round(campaign.seconds, 3),
+        "results": [
+            {"broker": broker, "profile": name, "requirements": plain(result)}
+            for (broker, name), result in campaign.results.items()
+        ],
+    }
