@@ -1,0 +1,135 @@
+"""A counterexample: one file with the program, what it showed, and the history it showed it in.
+
+Here are its making (shrunk, from a campaign's row or a run's finding), its storing and its replay. Schema
+``partq.counterexample/1``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from . import program as programs
+from .adapters import Broker, public_name
+from .assess import inspect
+from .codec import dumps, loads
+from .history import History
+from .program import Program
+from .runner import run
+from .shrink import BUDGET, shrink
+from .verdict import Finding
+
+SCHEMA: Final = "partq.counterexample/1"
+
+
+class InvalidCounterexample(ValueError):
+    """A file is not a counterexample. The text names file and field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """``trace``: the campaign's trace it came from, if any. ``found_steps``: how long it was before shrinking."""
+
+    broker: str
+    program: Program
+    finding: Finding
+    history: History
+    trace: int | None = None
+    found_steps: int = 0
+
+    @property
+    def name(self) -> str:
+        """A file name that tells rule and cause."""
+        cause = re.sub(r"[^a-z0-9]+", "-", self.finding.key.lower()).strip("-")[:60]
+        return f"{self.finding.requirement}-{cause or 'finding'}.json"
+
+
+def shows(broker: Broker, program: Program, requirement: str, key: str | None = None) -> Finding | None:
+    """The finding of that rule (and cause) which the program shows on the broker, or None."""
+    findings = inspect(run(broker, program)).findings.get(requirement, ())
+    return next((finding for finding in findings if key is None or finding.key == key), None)
+
+
+def make(
+    broker_name: str,
+    broker: Broker,
+    program: Program,
+    finding: Finding,
+    *,
+    trace: int | None = None,
+    budget: int = BUDGET,
+) -> Counterexample | None:
+    """The finding's smallest program, run once more. None if it does not show again (a live broker's race)."""
+    rule, key = finding.requirement, finding.key
+    if shows(broker, program, rule, key) is None:
+        return None
+    small = shrink(program, lambda candidate: shows(broker, candidate, rule, key) is not None, budget)
+    history = run(broker, small)
+    again = next((f for f in inspect(history).findings.get(rule, ()) if f.key == key), None)
+    if again is None:
+        return None
+    return Counterexample(public_name(broker_name), small, again, history, trace, len(program.steps))
+
+
+def write(folder: Path, example: Counterexample) -> Path:
+    """Store it in the folder under its name and answer the path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / example.name
+    target.write_text(json.dumps(to_json(example), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target
+
+
+def to_json(example: Counterexample) -> dict[str, Any]:
+    """The counterexample as plain data."""
+    return {
+        "schema": SCHEMA,
+        "broker": example.broker,
+        "trace": example.trace,
+        "found_steps": example.found_steps,
+        "finding": {**example.finding._asdict(), "witness": list(example.finding.witness)},
+        "program": programs.to_json(example.program),
+        "history": [json.loads(line) for line in dumps(example.history).splitlines()],
+    }
+
+
+def read(path: Path) -> Counterexample:
+    """The counterexample in the file. Raises `InvalidCounterexample`, or `OSError` where it can't be read."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidCounterexample(f"{path}: not JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise InvalidCounterexample(f"{path}: schema: expected {SCHEMA!r}")
+    try:
+        lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in data["history"])
+        return Counterexample(
+            _text(data, "broker"),
+            programs.from_json(data["program"]),
+            _finding(data["finding"]),
+            loads(lines.encode()),
+            data.get("trace"),
+            data.get("found_steps", 0),
+        )
+    except KeyError as error:
+        raise InvalidCounterexample(f"{path}: missing {error}") from None
+    except (TypeError, ValueError) as error:
+        raise InvalidCounterexample(f"{path}: {error}") from None
+
+
+def _finding(data: Mapping[str, Any]) -> Finding:
+    texts = [_text(data, name) for name in ("requirement", "title", "detail", "allowed", "key")]
+    witness = data["witness"]
+    if not isinstance(witness, list) or not all(type(i) is int for i in witness):
+        raise ValueError(f"finding.witness: expected a list of record numbers: {witness!r}")
+    return Finding(texts[0], texts[1], tuple(witness), texts[2], texts[3], texts[4])
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data[name]
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected text: {value!r}")
+    return value
