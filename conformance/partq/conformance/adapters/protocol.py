@@ -133,6 +133,10 @@ class Broker:
     def close(self) -> None:
         """Remove the queue and release everything. Must not raise."""
 
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles it can be run under; none: whatever the command line says, else every one."""
+        return (self.profile,) if self.profile else ()
+
     def lacks(self) -> frozenset[str]:
         """The operations and faults it does not offer: by default the client methods not overridden, and
         all faults unless `inject` is overridden."""

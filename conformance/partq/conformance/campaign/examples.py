@@ -1,0 +1,48 @@
+"""A campaign's counterexamples: of each rule and cause the first trace, shrunk, in ``counterexamples/``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from partq.conformance import counterexample
+from partq.conformance import program as programs
+from partq.conformance.adapters import open_broker
+
+from .run import Campaign, as_finding
+
+FOLDER = "counterexamples"
+
+
+def first_of_each(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+    """The violations of the lowest trace for each (broker, rule, cause), in order of traces."""
+    first: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: (row["trace"], row["requirement"], row["key"])):
+        first.setdefault((row["broker"], row["requirement"], row["key"]), row)
+    return list(first.values())
+
+
+def write_examples(
+    campaign: Campaign, broker: str, out: Path, told: Callable[[str], None], budget: int
+) -> list[Path]:
+    """Shrink and store them; ``told`` hears of each before it starts. One that does not show again (a
+    live broker's race) is stored as it was found, in the violations table alone."""
+    written = []
+    for row in first_of_each(campaign.violations):
+        told(f"shrinking {row['requirement']}: {row['title']}")
+        example = shrunk(row, broker, budget)
+        if example is not None:
+            written.append(counterexample.write(out / FOLDER, example))
+    return written
+
+
+def shrunk(row: Mapping[str, Any], broker_name: str, budget: int) -> counterexample.Counterexample | None:
+    """The counterexample of one stored violation, or None where it does not show again."""
+    broker = open_broker(broker_name)
+    broker.profile = row["profile"]
+    program = programs.from_json(json.loads(row["program"]))
+    return counterexample.make(
+        broker_name, broker, program, as_finding(row), trace=row["trace"], budget=budget
+    )

@@ -1,0 +1,109 @@
+"""``partq mutants``: does the suite kill every known defect, each by its own rule?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from partq.conformance.verdict import Exit
+
+from .common import Format, console, fail
+from .fuzz import DEFAULT_MASTER, progress_bar
+
+if TYPE_CHECKING:
+    from partq.conformance.campaign.run import Campaign
+
+MATRIX: Final = "mutants.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One mutant's fate. ``first``: how many traces until its own rule was first violated, None if never.
+    ``wrong``: rules it must not break that were reported. ``operations``: steps of the shrunk program."""
+
+    mutant: str
+    breaks: str
+    profile: str
+    first: int | None
+    operations: int | None
+    wrong: tuple[str, ...]
+
+    @property
+    def killed(self) -> bool:
+        """By its own rule, and for no wrong reason."""
+        return self.first is not None and not self.wrong
+
+
+def mutants(
+    traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant.")],
+    out: Annotated[Path, typer.Option(help="Output folder; must not exist (--resume continues).")],
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+    only: Annotated[list[str] | None, typer.Option(help="Only this mutant; may be repeated.")] = None,
+    master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
+    length: Annotated[int, typer.Option(min=1, help="Phrases in each program.")] = 24,
+    resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
+    from partq.conformance.campaign.plan import Lane, Plan
+    from partq.conformance.campaign.run import run_campaign
+    from partq.conformance.campaign.store import CampaignError, write_json
+    from partq.conformance.mutants import MUTANTS
+
+    unknown = sorted(set(only or ()) - set(MUTANTS))
+    if unknown:
+        fail(f"no mutant {', '.join(unknown)}; known: {', '.join(MUTANTS)}")
+    chosen = {name: mutant for name, mutant in MUTANTS.items() if not only or name in only}
+    lanes = tuple(Lane(f"mutant:{name}", mutant.profile, traces) for name, mutant in chosen.items())
+    try:
+        with progress_bar(traces * len(lanes)) as progress:
+            campaign = run_campaign(Plan(lanes, seed, length), out, master, resume, progress)
+    except CampaignError as error:
+        fail(str(error))
+    rows = [_row(name, mutant, traces * n, campaign, out) for n, (name, mutant) in enumerate(chosen.items())]
+    write_json(out / MATRIX, [asdict(row) for row in rows])
+    _show(rows, format)
+    raise typer.Exit(Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED)
+
+
+def _row(name: str, mutant: Any, first_trace: int, campaign: Campaign, out: Path) -> Row:
+    from partq.conformance import counterexample
+    from partq.conformance.campaign.examples import FOLDER, shrunk
+    from partq.conformance.shrink import BUDGET
+
+    mine = [row for row in campaign.violations if row["broker"] == f"mutant:{name}"]
+    own = sorted((row for row in mine if row["requirement"] == mutant.breaks), key=lambda row: row["trace"])
+    wrong = sorted({row["requirement"] for row in mine} - {mutant.breaks, *mutant.also})
+    if not own:
+        return Row(name, mutant.breaks, mutant.profile, None, None, tuple(wrong))
+    console.print(f"shrinking {name}", markup=False)
+    example = shrunk(own[0], f"mutant:{name}", BUDGET)
+    if example is not None:
+        counterexample.write(out / FOLDER / name, example)
+    steps = None if example is None else len(example.program.steps)
+    return Row(name, mutant.breaks, mutant.profile, own[0]["trace"] - first_trace + 1, steps, tuple(wrong))
+
+
+def _show(rows: list[Row], format: Format) -> None:
+    survived = [row.mutant for row in rows if not row.killed]
+    if format is Format.JSON:
+        data: Mapping[str, Any] = {"mutants": [asdict(row) for row in rows], "survived": survived}
+        print(json.dumps(data, indent=1))
+        return
+    table = Table(title="mutants", title_justify="left")
+    for heading in ("mutant", "breaks", "profile", "traces to kill", "operations", "wrongly reported"):
+        table.add_column(heading)
+    for row in rows:
+        killed = "SURVIVED" if row.first is None else str(row.first)
+        table.add_row(
+            row.mutant, row.breaks, row.profile, killed, str(row.operations or "-"), ", ".join(row.wrong)
+        )
+    Console(highlight=False).print(table)
+    print(f"{len(rows) - len(survived)} of {len(rows)} killed by their own rule, and by no other")
