@@ -32,7 +32,7 @@ class InvalidCounterexample(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """``trace``: the campaign's trace it came from, if any. ``found_steps``: how long it was before shrinking."""
+    """``trace``: the campaign's trace it came from, if any. ``found_steps``: its length before shrinking."""
 
     broker: str
     program: Program
@@ -63,7 +63,7 @@ def make(
     trace: int | None = None,
     budget: int = BUDGET,
 ) -> Counterexample | None:
-    """The finding's smallest program, run once more. None if it does not show again (a live broker's race)."""
+    """The finding's smallest program, run once more. None if it does not show again (a live race)."""
     rule, key = finding.requirement, finding.key
     if shows(broker, program, rule, key) is None:
         return None

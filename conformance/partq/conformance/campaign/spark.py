@@ -97,7 +97,7 @@ def _settings(master: str) -> dict[str, str]:
 def execute(
     session: SparkSession, plan: Plan, chunks: Sequence[Chunk], out: Path, progress: Progress
 ) -> None:
-    """Do these chunks of the plan on the session's executors. Raises `CampaignError` where one keeps failing."""
+    """Do these chunks of the plan on the executors. Raises `CampaignError` where one keeps failing."""
     if not chunks:
         return
     context = session.sparkContext

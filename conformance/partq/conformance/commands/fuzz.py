@@ -95,9 +95,8 @@ def _show(
         raise typer.Exit(document["exit"])
     show_verdicts(public_name(broker), results)
     rate = f", {campaign.traces / campaign.seconds:,.0f} traces/s" if campaign.seconds else ""
-    print(
-        f"{campaign.traces} traces, {campaign.operations} operations, {len(campaign.violations)} violations{rate}"
-    )
+    bad = len(campaign.violations)
+    print(f"{campaign.traces} traces, {campaign.operations} operations, {bad} violations{rate}")
     print(f"digest {campaign.digest}")
     for path in examples:
         print(f"counterexample {path} (partq replay {path})")

@@ -1,0 +1,26 @@
+"""The mutants of the reference broker, as brokers under test. Next to `adapters.reference` the only module
+that touches `reference_impl`."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from partq.reference_impl.mutants import MUTANTS, Mutant
+
+from .adapters.protocol import Broker
+from .adapters.reference import Reference
+from .adapters.registry import UnknownBroker
+
+__all__ = ["MUTANTS", "Mutant", "open_mutant"]
+
+
+def open_mutant(name: str) -> Broker:
+    """The reference broker with that defect. Raises `UnknownBroker`."""
+    mutant = MUTANTS.get(name)
+    if mutant is None:
+        near = get_close_matches(name, MUTANTS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(MUTANTS)}"
+        raise UnknownBroker(f"no mutant {name!r}{hint}")
+    broker = Reference(parts=mutant.parts)
+    broker.profile = mutant.profile
+    return broker
