@@ -59,7 +59,7 @@ class Script:
         pool = self.ended if args.get("stale") else self.held
         if not pool:
             return None
-        locks = list(dict.fromkeys(pool[k % len(pool)] for k in args.get("pick", (0,))))
+        locks = tuple(dict.fromkeys(pool[k % len(pool)] for k in args.get("pick", (0,))))
         return _with_txn({"locks": locks}, self.txn if args.get("txn") else None)
 
     def _renew(self, args: Args) -> Args | None:

@@ -1,0 +1,255 @@
+"""Between plain data (what JSON and Parquet hold) and the header and records of a history.
+
+Tables say what each field may hold. How plain data is stored, and what holds between records, is
+`codec.py`; which operations and arguments there are comes from `partq.model.operations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from partq.model.messages import Delivery, Message
+from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, RECEIVE_MODES, Kind, Outcome
+from partq.model.profiles import PROFILES, Entity, InvalidEntity
+
+from .codec_fields import (
+    FieldError,
+    Fields,
+    Reader,
+    a_64_bit,
+    a_count,
+    a_flag,
+    a_name,
+    a_seq,
+    a_text,
+    a_time,
+    an_object,
+    list_of,
+    one_of,
+    or_null,
+    shown,
+    some_pairs,
+    wrong,
+)
+from .history import SCHEMA, Header, Record
+
+CLOCKS: Final = ("virtual", "wall")
+NEVER_DEFINITE: Final = ("hang", "adapter")
+"""The errors that never mean "it did not happen"."""
+
+_MESSAGE: Final = Fields(
+    {
+        "id": a_text,
+        "body": a_text,
+        "session_id": a_name,
+        "partition_key": a_name,
+        "properties": some_pairs,
+        "scheduled_at": a_count,
+        "ttl": a_count,
+    },
+    ("id",),
+)
+_DELIVERY: Final = Fields(
+    {
+        "id": a_text,
+        "body": a_text,
+        "seq": a_seq,
+        "partition": a_count,
+        "enqueued_at": a_time,
+        "delivery_count": a_count,
+        "lock": a_text,
+        "locked_until": a_time,
+        "state": a_text,
+        "session_id": a_text,
+        "partition_key": a_text,
+        "properties": some_pairs,
+        "redelivered": a_flag,
+    },
+    ("id",),
+)
+
+
+def _message(data: Any) -> Message:
+    return Message(**_MESSAGE.read(data))
+
+
+def _delivery(data: Any) -> Delivery:
+    return Delivery(**_DELIVERY.read(data))
+
+
+_KINDS: Final[Mapping[Kind, Reader]] = {
+    Kind.TEXT: a_text,
+    Kind.INT: a_count,
+    Kind.SEQ: a_seq,
+    Kind.TEXTS: list_of(a_text),
+    Kind.SEQS: list_of(a_seq),
+    Kind.MESSAGES: list_of(_message, at_least=1),
+    Kind.OBJECT: an_object,
+}
+_NARROWER: Final[Mapping[tuple[str, str], Reader]] = {
+    ("receive", "mode"): one_of(RECEIVE_MODES, "mode"),
+    ("assignment", "state"): one_of(ASSIGNMENT_STATES, "state"),
+}
+"""Arguments that hold less than their kind says."""
+
+_ARGS: Final = {
+    op: Fields(
+        {name: _NARROWER.get((op, name), _KINDS[arg.kind]) for name, arg in spec.args.items()},
+        [name for name, arg in spec.args.items() if arg.required],
+    )
+    for op, spec in OPS.items()
+}
+_RECORD: Final = Fields(
+    {
+        "i": a_count,
+        "proc": a_name,
+        "op": one_of(OPS, "operation"),
+        "entity": a_text,
+        "call": a_time,
+        "ret": or_null(a_time),
+        "args": lambda value: value,
+        "outcome": one_of(tuple(Outcome), "outcome"),
+        "error": or_null(one_of(ERRORS, "error")),
+        "messages": list_of(_delivery),
+    },
+    ("i", "proc", "op", "entity", "call", "ret", "args", "outcome"),
+)
+
+
+def read_record(data: Any) -> Record:
+    """The record in plain data. Raises `FieldError`."""
+    found = _RECORD.read(data)
+    op = found["op"]
+    try:
+        found["args"] = _ARGS[op].read(found["args"])
+    except FieldError as error:
+        raise error.within("args") from None
+    record = Record(**found)
+    _check_proc(record)
+    if op == "send" and len(record.args["messages"]) != 1:
+        raise FieldError("args.messages", "a send has one message; several in one request are a send_batch")
+    if record.messages and not OPS[op].answers:
+        raise FieldError("messages", f"{op} does not answer with messages")
+    _check_outcome(record)
+    return record
+
+
+def _check_proc(record: Record) -> None:
+    if OPS[record.op].env != (record.proc == ENV):
+        rule = f"is {ENV!r} for events of the environment and for nothing else"
+        raise FieldError("proc", f"{rule}: {shown(record.proc)} for {record.op}")
+
+
+def _check_outcome(record: Record) -> None:
+    ret, outcome, error = record.ret, record.outcome, record.error
+    if ret is None:
+        if outcome != Outcome.UNKNOWN:
+            raise FieldError("ret", f"is null (it never returned), but the outcome is {outcome}, not unknown")
+    elif ret < record.call:
+        raise FieldError("ret", f"is before the call: {ret} < {record.call}")
+    if outcome == Outcome.OK:
+        if error is not None:
+            raise FieldError("error", f"is {error} although the outcome is ok")
+    elif record.messages:
+        raise FieldError("messages", f"came although the outcome is {outcome}; what did arrive makes it ok")
+    elif outcome == Outcome.ERROR and (error is None or error in NEVER_DEFINITE):
+        raise FieldError("error", f"is {error or 'null'} although the outcome is error")
+
+
+# --- the header -------------------------------------------------------------------------------------
+
+_ENTITY: Final = Fields(
+    {name: a_flag if name == "duplicate_detection" else a_64_bit for name in Entity.__dataclass_fields__}
+)
+
+
+def _entity(data: Any) -> Entity:
+    try:
+        return Entity(**_ENTITY.read(data))
+    except InvalidEntity as error:
+        name, _, problem = str(error).partition(" ")
+        raise FieldError(name, problem) from None
+
+
+def _entities(data: Any) -> dict[str, Entity]:
+    if type(data) is not dict:
+        wrong("an object", data)
+    found = {}
+    for name, settings in data.items():
+        try:
+            found[name] = _entity(settings)
+        except FieldError as error:
+            raise error.within(name) from None
+    return found
+
+
+def _schema(value: Any) -> str:
+    if value != SCHEMA:
+        wrong(f"{SCHEMA!r}", value)
+    return SCHEMA
+
+
+_HEADER: Final = Fields(
+    {
+        "schema": _schema,
+        "profile": one_of(PROFILES, "profile"),
+        "entities": _entities,
+        "clock": one_of(CLOCKS, "clock"),
+        "skew_ns": a_count,
+        "lacks": list_of(one_of(OPS, "operation")),
+    },
+    ("schema", "profile", "clock"),
+)
+
+
+def read_header(data: Any) -> Header:
+    """The header in plain data. Raises `FieldError`; what tells another schema comes first."""
+    if type(data) is dict and "schema" in data and data["schema"] != SCHEMA:
+        raise FieldError("schema", f"expected {SCHEMA!r}, found {shown(data['schema'])}")
+    found = _HEADER.read(data)
+    del found["schema"]
+    return Header(**found)
+
+
+# --- and back ---------------------------------------------------------------------------------------
+
+
+def plain_header(header: Header) -> dict[str, Any]:
+    """The header as plain data; settings that are not known are left out."""
+    return {
+        "schema": SCHEMA,
+        "profile": header.profile,
+        "entities": {name: _shown_only(entity, _ENTITY.readers) for name, entity in header.entities.items()},
+        "clock": header.clock,
+        "skew_ns": header.skew_ns,
+        "lacks": list(header.lacks),
+    }
+
+
+def plain_record(record: Record) -> dict[str, Any]:
+    """The record as plain data; what a broker did not show is absent from its messages."""
+    plain = record._asdict()
+    plain["args"] = args = dict(record.args)
+    if "messages" in args:
+        args["messages"] = [_shown_only(message, _MESSAGE.readers) for message in args["messages"]]
+    for name in ("locks", "seqs"):
+        if name in args:
+            args[name] = list(args[name])
+    plain["outcome"] = str(record.outcome)
+    if record.error is None:
+        del plain["error"]
+    if record.messages:
+        plain["messages"] = [_shown_only(delivery, _DELIVERY.readers) for delivery in record.messages]
+    else:
+        del plain["messages"]
+    return plain
+
+
+def _shown_only(value: object, names: Collection[str]) -> dict[str, Any]:
+    found = {}
+    for name in names:
+        field = getattr(value, name)
+        if field is not None and field != ():
+            found[name] = list(field) if name == "properties" else field
+    return found
