@@ -67,6 +67,10 @@ class Profile:
     miss messages that another front end holds locked (RCV-5), and lock clocks may start early (RCV-13).
     ``flows``: consumers bind, and partitions are assigned to them (REB). ``transactions``: keys pin them.
     ``shows_seq``: messages bear sequence numbers. ``counter_bits``: after these the counter rolls over.
+    ``locks_expire``: locks end by time; otherwise by settlement, or with their flow or connection, alone.
+    ``kill_undoes_settlements``: settlements are not on disk when they answer, so a broker kill may undo
+    those before it. ``kill_remaps_keys``: which key goes where holds from one start of the broker to its
+    next kill only.
     """
 
     name: str
@@ -81,6 +85,9 @@ class Profile:
     peek: bool = True
     shows_seq: bool = True
     counter_bits: int = 48
+    locks_expire: bool = True
+    kill_undoes_settlements: bool = False
+    kill_remaps_keys: bool = False
     default_entity: Entity = field(default_factory=Entity)
     overrides: Mapping[str, str] = field(default_factory=dict)
 
@@ -89,6 +96,26 @@ class Profile:
 
 
 _PREMIUM = (1, 2, 4)
+
+_RABBITMQ: Final = {
+    "ROUTE-1": "Consistent Hash Exchange plugin README, How It Works: equal hash keys go to the same queue while "
+    "no binding changes. Not across a restart (Node Restart Effects: a key then may route to another queue)",
+    "ROUTE-2": "the same: the queue is computed from the hash of the key alone, until the next restart",
+    "ROUTE-3": "a message without a key is published with a random one",
+    "ROUTE-4": "the README, What It Does: the hash distributes keys over queues in proportion to their weights, "
+    "which are equal here; a message without a key has a random one",
+    "RCV-1": "Consumer Acknowledgements and Publisher Confirms: what is delivered is what was published",
+    "RCV-2": "the same, When Will Published Messages Be Confirmed: a confirmed persistent message in a durable "
+    "queue is on disk (quorum queues: on a quorum's), and without an acknowledgement it is requeued",
+    "RCV-6": "the same, Automatic Requeueing: a delivery is the channel's until acknowledged or requeued, or "
+    "until channel or connection end",
+    "RCV-7": "the same, Positively Acknowledging Deliveries: an acknowledged message is discarded. The server "
+    "answers no acknowledgement and does not wait for the disk, so a kill may undo it",
+    "RCV-11": "consumers may acknowledge in any order: delivery tags are settled one by one",
+    "REB-3": "Queues, Message Ordering, and Consumers, Single Active Consumer: FIFO in each queue, also when "
+    "the next consumer takes over, if a stopped consumer's channel is closed",
+}
+"""Why each row applies to the RabbitMQ family; the titles are those of the pages on rabbitmq.com/docs."""
 
 PROFILES: Final[Mapping[str, Profile]] = {
     p.name: p
@@ -133,7 +160,22 @@ PROFILES: Final[Mapping[str, Profile]] = {
             flows=True,
             peek=False,
             shows_seq=False,
+            locks_expire=False,
             default_entity=Entity(partitions=4),
+        ),
+        Profile(
+            name="rabbitmq",
+            title="RabbitMQ, consistent-hash exchange over queues with single active consumer",
+            column=None,
+            key_rule=KeyRule.SERVICE_BUS,
+            partitions=(),
+            peek=False,
+            shows_seq=False,
+            locks_expire=False,
+            kill_undoes_settlements=True,
+            kill_remaps_keys=True,
+            default_entity=Entity(partitions=4),
+            overrides=_RABBITMQ,
         ),
     )
 }
