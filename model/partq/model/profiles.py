@@ -98,22 +98,22 @@ class Profile:
 _PREMIUM = (1, 2, 4)
 
 _RABBITMQ: Final = {
-    "ROUTE-1": "Consistent Hash Exchange plugin README, How It Works: equal hash keys go to the same queue while "
-    "no binding changes. Not across a restart (Node Restart Effects: a key then may route to another queue)",
+    "ROUTE-1": "Consistent Hash Exchange plugin README, How It Works: equal hash keys go to one queue while no "
+    "binding changes; but not across a restart (Node Restart Effects: a key may then go elsewhere)",
     "ROUTE-2": "the same: the queue is computed from the hash of the key alone, until the next restart",
     "ROUTE-3": "a message without a key is published with a random one",
-    "ROUTE-4": "the README, What It Does: the hash distributes keys over queues in proportion to their weights, "
-    "which are equal here; a message without a key has a random one",
+    "ROUTE-4": "the README, What It Does: the hash distributes keys over queues in proportion to their "
+    "weights, which are equal here; a message without a key has a random one",
     "RCV-1": "Consumer Acknowledgements and Publisher Confirms: what is delivered is what was published",
-    "RCV-2": "the same, When Will Published Messages Be Confirmed: a confirmed persistent message in a durable "
-    "queue is on disk (quorum queues: on a quorum's), and without an acknowledgement it is requeued",
-    "RCV-6": "the same, Automatic Requeueing: a delivery is the channel's until acknowledged or requeued, or "
-    "until channel or connection end",
-    "RCV-7": "the same, Positively Acknowledging Deliveries: an acknowledged message is discarded. The server "
-    "answers no acknowledgement and does not wait for the disk, so a kill may undo it",
-    "RCV-11": "consumers may acknowledge in any order: delivery tags are settled one by one",
-    "REB-3": "Queues, Message Ordering, and Consumers, Single Active Consumer: FIFO in each queue, also when "
-    "the next consumer takes over, if a stopped consumer's channel is closed",
+    "RCV-2": "the same, When Will Published Messages Be Confirmed: a confirmed persistent message in a "
+    "durable queue is on disk; Automatic Requeueing: it is requeued until it is acknowledged",
+    "RCV-6": "the same, Automatic Requeueing: a delivery is its channel's until it is settled or the channel "
+    "or its connection end",
+    "RCV-7": "the same, Positively Acknowledging Deliveries: an acknowledged message is discarded. But no "
+    "acknowledgement is answered, or waits for the disk, so a kill may undo it",
+    "RCV-11": "the same, Delivery Tags: deliveries are settled one by one, in any order",
+    "REB-3": "Queues, Message Ordering, and Consumers, Single Active Consumer: first in, first out in each "
+    "queue, also when the next consumer takes over, if a stopped consumer's channel is closed",
 }
 """Why each row applies to the RabbitMQ family; the titles are those of the pages on rabbitmq.com/docs."""
 
