@@ -76,7 +76,7 @@ OPS: Final[dict[str, OpSpec]] = {
     "rollback": OpSpec({"txn": Arg(Kind.TEXT, required=True)} | _TIMEOUT),
     "bind": OpSpec({"flow": Arg(Kind.TEXT, required=True), "partition": Arg(Kind.INT)} | _TIMEOUT),
     "unbind": OpSpec({"flow": Arg(Kind.TEXT, required=True)} | _TIMEOUT),
-    "disconnect": OpSpec({"flow": Arg(Kind.TEXT)} | _TIMEOUT),
+    "disconnect": OpSpec({"flow": Arg(Kind.TEXT), "how": Arg(Kind.TEXT)} | _TIMEOUT),
     "reconnect": OpSpec({"flow": Arg(Kind.TEXT)} | _TIMEOUT),
     "create": OpSpec({"settings": Arg(Kind.OBJECT)} | _TIMEOUT),
     "update": OpSpec({"settings": Arg(Kind.OBJECT)} | _TIMEOUT),

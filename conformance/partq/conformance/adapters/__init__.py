@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from .protocol import Broker, Client, Indefinite, Rejected, SimulatedBroker
+from .protocol import Broker, Client, Indefinite, Rejected, SimulatedBroker, Unreachable
 from .registry import UnknownBroker, open_broker, public_name
 
-__all__ = ["Broker", "Client", "Indefinite", "Rejected", "SimulatedBroker", "UnknownBroker", "open_broker", "public_name"]
+__all__ = [
+    "Broker",
+    "Client",
+    "Indefinite",
+    "Rejected",
+    "SimulatedBroker",
+    "UnknownBroker",
+    "Unreachable",
+    "open_broker",
+    "public_name",
+]

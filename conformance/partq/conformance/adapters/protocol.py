@@ -7,6 +7,7 @@ knows a real broker.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
@@ -31,6 +32,11 @@ class Rejected(Exception):
 
 class Indefinite(Rejected):
     """The operation may or may not have happened: a timeout, a connection that ended too early."""
+
+
+class Unreachable(Exception):
+    """The broker cannot be reached or prepared at all, so there is nothing to test. Raised by `Broker.open`;
+    the text is one line that says what to do, and a command that meets it ends with exit code 2."""
 
 
 class Client:
@@ -108,17 +114,23 @@ class Broker:
 
     ``profile``: the profile it claims, used unless the command line names another.
     ``shows_assignments``: whether it reports partition assignments through `on_event`.
+    ``skew_ns``: how far the times it shows may be off the history's clock.
     """
 
     profile: str = ""
     client_class: ClassVar[type[Client]] = Client
     ways_to_disconnect: ClassVar[tuple[str, ...]] = ("socket",)
     shows_assignments: ClassVar[bool] = False
+    skew_ns: int = 0
+    now: Callable[[], int] = staticmethod(time.monotonic_ns)
+    """Set by the runner: the history's clock, in ns. A time that the broker shows by a clock of its own is
+    reported as ``now()`` plus what is left of it."""
     on_event: Callable[[str, dict[str, Any]], None] = staticmethod(lambda op, args: None)
     """Set by the runner: call it with an environment event (such as ``assignment``) as it happens."""
 
     def open(self, entity: Entity) -> None:
-        """Make one fresh, empty queue with these settings. Called before each program."""
+        """Make one fresh, empty queue with these settings. Called before each program; `Unreachable` if it
+        cannot."""
 
     def connect(self, proc: str) -> Client:
         """A client of that name on the queue opened last."""
@@ -130,8 +142,14 @@ class Broker:
         ``{"partition": 7}``. Raises `Rejected("unsupported")` for one it can't do."""
         raise Rejected("unsupported")
 
+    def is_empty(self) -> bool | None:
+        """Whether the queue surely holds nothing, locked messages included; None: the broker can't tell.
+        Asked at the end of a drain, when receiving found nothing more."""
+        return None
+
     def close(self) -> None:
-        """Remove the queue and release everything. Must not raise."""
+        """Remove the queue and release everything. Called at the end of every run, even if `open` failed.
+        Must not raise."""
 
     def profiles(self) -> tuple[str, ...]:
         """The profiles it can be run under; none: whatever the command line says, else every one."""
