@@ -6,15 +6,17 @@ message's partition is known where the broker showed it, and not otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from partq.model.messages import Delivery, Message, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND, Entity, Profile, profile
 
 from .history import Header, History, Record
+
+T = TypeVar("T")
 
 FOREVER: Final = 2**63
 """Later than any time of a history."""
@@ -54,16 +56,36 @@ class Span(NamedTuple):
 
 
 class Txn:
-    """One transaction: what was done in it and how it ended."""
+    """One transaction: what was done in it and how it ended.
 
-    __slots__ = ("begin", "end", "name", "sends", "settlements")
+    ``end`` is the commit or rollback that counts, ``ends`` are all of them. ``committed_from``: the first
+    instant at which it may have taken effect (the call of a commit that was not rejected); ``committed_by``:
+    the instant at which it surely had (the return of one that was `ok`); None where there is none.
+    """
+
+    __slots__ = ("begin", "committed_by", "committed_from", "end", "ends", "name", "sends", "settlements")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.begin: Record | None = None
         self.end: Record | None = None
+        self.ends: list[Record] = []
+        self.committed_from: int | None = None
+        self.committed_by: int | None = None
         self.sends: list[Record] = []
         self.settlements: list[Record] = []
+
+    def add_end(self, record: Record) -> None:
+        """Take in a commit or a rollback."""
+        self.ends.append(record)
+        if self.end is None or record.outcome == Outcome.OK:
+            self.end = record
+        if record.op != "commit" or record.outcome == Outcome.ERROR:
+            return
+        if self.committed_from is None:
+            self.committed_from = record.call
+        if record.outcome == Outcome.OK and self.committed_by is None:
+            self.committed_by = record.ret
 
 
 class Facts:
@@ -78,6 +100,7 @@ class Facts:
     """
 
     __slots__ = (
+        "_derived",
         "assignments",
         "by_id",
         "dead",
@@ -125,7 +148,16 @@ class Facts:
         self.down: dict[int, list[Span]] = {}
         self.dead: list[Span] = []
         self.drained: int | None = None
+        self._derived: dict[Callable[[Facts], Any], Any] = {}
         self._index()
+
+    def derive(self, make: Callable[[Facts], T]) -> T:
+        """What ``make`` says of these facts: made once, then shared by all checkers that ask for it."""
+        derived = self._derived
+        if make not in derived:
+            derived[make] = make(self)
+        known: T = derived[make]
+        return known
 
     def partition_of(self, delivery: Delivery) -> int | None:
         """The partition the broker showed: by name, else in the number's top 16 bits, else None."""
@@ -178,9 +210,7 @@ class Facts:
         self._txn(record).begin = record
 
     def _on_end(self, record: Record) -> None:
-        txn = self._txn(record)
-        if txn.end is None or record.outcome == Outcome.OK:
-            txn.end = record
+        self._txn(record).add_end(record)
 
     def _txn(self, record: Record) -> Txn:
         name = record.args["txn"]
