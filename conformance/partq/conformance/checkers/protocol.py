@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from partq.conformance.facts import Facts
-from partq.conformance.verdict import Finding
+from partq.conformance.history import Record
+from partq.conformance.verdict import KEPT_FINDINGS, Finding
 
 
 @dataclass(slots=True)
@@ -24,11 +25,23 @@ class Report:
     exercised: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     open: dict[str, str] = field(default_factory=dict)
+    found: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def count(self, requirement: str, times: int = 1) -> None:
         """Note that the requirement was put to the test ``times`` more."""
         if times:
             self.exercised[requirement] = self.exercised.get(requirement, 0) + times
+
+    def find(
+        self, requirement: str, cause: str, title: str, witness: tuple[Record, ...], detail: str, allowed: str
+    ) -> None:
+        """Note a violation shown by the records in ``witness``. ``cause`` is the same for every finding of
+        one cause. Of each cause only the first `KEPT_FINDINGS` in a history are kept."""
+        key = f"{requirement}/{cause}"
+        found = self.found[key] = self.found.get(key, 0) + 1
+        if found <= KEPT_FINDINGS:
+            indexes = tuple(dict.fromkeys(record.i for record in witness))
+            self.findings.append(Finding(requirement, title, indexes, detail, allowed, key))
 
 
 @dataclass(frozen=True, slots=True)

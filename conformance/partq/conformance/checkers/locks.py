@@ -1,0 +1,213 @@
+"""When a lock surely holds and when it has surely ended, as far as clients can tell (docs/semantics.md, Locks).
+
+Only intervals are computed here; nothing is judged. Every answer errs on the side of *not sure*.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import accumulate, chain
+from typing import Final
+
+from partq.conformance.facts import FOREVER, Facts, Seen
+from partq.conformance.history import Record
+from partq.model.operations import Outcome
+
+REMOVALS: Final = frozenset({"complete", "dead_letter"})
+"""The settlements after which a message is gone from its queue."""
+
+
+class Spans:
+    """Stretches of time, asked for the first that touches an instant. `O(log n)` a question."""
+
+    __slots__ = ("_ends", "_reach", "_starts")
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        ordered = sorted(spans)
+        self._starts = [start for start, _ in ordered]
+        self._ends = sorted(end for _, end in ordered)
+        self._reach = list(accumulate((end for _, end in ordered), max))
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
+
+    def first(self, since: int) -> int:
+        """The start of the earliest span that has not ended before ``since``; `FOREVER` where there is none."""
+        at = bisect_left(self._reach, since)
+        return self._starts[at] if at < len(self._starts) else FOREVER
+
+    def begun(self, by: int) -> int:
+        """How many have begun by then."""
+        return bisect_right(self._starts, by)
+
+    def over(self, before: int) -> int:
+        """How many had ended before then."""
+        return bisect_left(self._ends, before)
+
+    def touching(self, start: int, end: int) -> int:
+        """How many overlap ``start`` to ``end``, both included."""
+        return max(0, self.begun(end) - self.over(start))
+
+
+class Locks:
+    """The locks of one entity's facts. ``began`` and ``held_until`` are the earliest, ``ended`` the latest
+    instants at which a lock may have begun or ended."""
+
+    __slots__ = ("_caching", "_clients", "_duration", "_expire", "_faults", "_flows", "_skew", "facts")
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        profile = facts.profile
+        self._caching = profile.caching_front_ends
+        self._expire = profile.locks_expire
+        self._duration = facts.entity.lock_duration
+        self._skew = facts.header.skew_ns
+        self._faults: dict[int | None, Spans] = {}
+        self._clients: dict[str, Spans] | None = None
+        self._flows: dict[str, Spans] | None = None
+
+    def faults(self, partition: int | None) -> Spans:
+        """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
+        known = self._faults.get(partition)
+        if known is None:
+            down = self.facts.down
+            spans = chain.from_iterable(down.values()) if partition is None else down.get(partition, ())
+            both = chain(spans, self.facts.dead)
+            known = self._faults[partition] = Spans((span.start, span.end) for span in both)
+        return known
+
+    def began(self, seen: Seen) -> int:
+        """The earliest instant at which the delivery's lock can have begun: with caching front ends before
+        the receive that shows it (RCV-13)."""
+        if not self._caching:
+            return seen.record.call
+        until = seen.delivery.locked_until
+        start = seen.record.call if until is None else until
+        return start - self._duration - self._skew
+
+    def held_until(self, seen: Seen) -> int:
+        """The lock surely holds from the return of its receive until just before this instant, if that is
+        later at all."""
+        delivery, record = seen
+        end = self._expires(seen)
+        for settlement in self.facts.settled.get(delivery.lock or "", ()):
+            if settlement.outcome != Outcome.ERROR:
+                end = min(end, settlement.call)
+                break
+        faults = self.faults(self.facts.partition_of(delivery))
+        if faults:
+            end = min(end, faults.first(self.began(seen)))
+        if not self._expire:
+            end = min(end, self._left(record), self._moved(record))
+        return end
+
+    def ended(self, seen: Seen, but: Record | None = None) -> int:
+        """The lock has surely ended after this instant (`FOREVER`: never surely). ``but``: a settlement or
+        renewal that is not counted."""
+        lock = seen.delivery.lock or ""
+        end = self._expired(seen, but)
+        for settlement in self.facts.settled.get(lock, ()):
+            if settlement is not but and settlement.outcome == Outcome.OK:
+                end = min(end, self._effective(settlement))
+        return end
+
+    def expired(self, seen: Seen) -> int:
+        """The lock's time was surely over after this instant, whatever else ended it."""
+        return self._expired(seen, None)
+
+    def _effective(self, settlement: Record) -> int:
+        name = settlement.args.get("txn")
+        if name is not None:
+            end = self.facts.txns[name].end
+            if end is None or end.op != "commit" or end.outcome != Outcome.OK:
+                return FOREVER
+            settlement = end
+        return FOREVER if settlement.ret is None else settlement.ret
+
+    def _expires(self, seen: Seen) -> int:
+        """The earliest instant of expiry."""
+        if not self._expire:
+            return FOREVER
+        delivery, record = seen
+        if delivery.locked_until is not None:
+            end = delivery.locked_until
+        elif self._caching:
+            end = record.call
+        else:
+            end = record.call + self._duration
+        for renewal in self.facts.renewals.get(delivery.lock or "", ()):
+            if renewal.outcome == Outcome.OK:
+                shown = renewal.messages[0].locked_until if renewal.messages else None
+                end = max(end, renewal.call + self._duration if shown is None else shown)
+        return end - self._skew
+
+    def _expired(self, seen: Seen, but: Record | None) -> int:
+        """The latest instant of expiry."""
+        if not self._expire:
+            return FOREVER
+        delivery, record = seen
+        end = delivery.locked_until
+        if end is None:
+            end = (record.call if record.ret is None else record.ret) + self._duration
+        for renewal in self.facts.renewals.get(delivery.lock or "", ()):
+            if renewal.outcome == Outcome.ERROR or renewal is but:
+                continue
+            if renewal.ret is None:
+                return FOREVER
+            shown = renewal.messages[0].locked_until if renewal.messages else None
+            end = max(end, renewal.ret + self._duration if shown is None else shown)
+        return end + self._skew
+
+    def _left(self, record: Record) -> int:
+        """When the client that got the lock may first have left, or lost its connection."""
+        if self._clients is None:
+            self._clients = _departures(self.facts)
+        first = min(
+            (self._clients[name].first(record.call) for name in (record.proc, "") if name in self._clients),
+            default=FOREVER,
+        )
+        return first
+
+    def _moved(self, record: Record) -> int:
+        """When a partition may first have been taken from the flow that got the lock."""
+        if not self.facts.profile.flows:
+            return FOREVER
+        if self._flows is None:
+            self._flows = _handoffs(self.facts)
+        flow = record.args.get("flow", "") if self.facts.assignments else ""
+        spans = self._flows.get(flow)
+        return FOREVER if spans is None else spans.first(record.call)
+
+
+def _departures(facts: Facts) -> dict[str, Spans]:
+    """By client: when it left or may have been cut off; under "" what hit nobody in particular."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for record in facts.flows:
+        if record.op in ("unbind", "disconnect") and record.outcome != Outcome.ERROR:
+            spans.setdefault(record.proc, []).append(_span(record))
+    for record in facts.disruptions:
+        if record.op in ("connection_lost", "frontend_lost"):
+            spans.setdefault(record.args.get("proc", ""), []).append(_span(record))
+    return {client: Spans(found) for client, found in spans.items()}
+
+
+def _handoffs(facts: Facts) -> dict[str, Spans]:
+    """By flow: when a partition was being taken from it. Where assignments are not shown, under "": when any
+    flow's coming or going may have moved partitions, handoff included."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    if facts.assignments:
+        for record in facts.assignments:
+            if record.args["state"] != "ready":
+                for flow in {record.args.get("flow", ""), ""}:
+                    spans.setdefault(flow, []).append(_span(record))
+    else:
+        lag = facts.entity.rebalance_delay + facts.entity.max_handoff + facts.header.skew_ns
+        for record in facts.flows:
+            start, end = _span(record)
+            spans.setdefault("", []).append((start, min(FOREVER, end + lag)))
+    return {flow: Spans(found) for flow, found in spans.items()}
+
+
+def _span(record: Record) -> tuple[int, int]:
+    return record.call, FOREVER if record.ret is None else record.ret
