@@ -1,0 +1,194 @@
+"""One ID for one anomaly: which requirement owns what several could claim. Shared by the checkers.
+
+| anomaly | owner |
+|---|---|
+| a rejected send whose message is seen | the rule by which it was rejected (`rejected_by`), else RCV-1 |
+| a message that was never seen, after a drain | KEY-7, TXN-5 (`missing`), else RCV-2 |
+| a message that a transaction settled, and that came back or went | TXN-5, never RCV-6, 7 or 2 |
+| one message with two numbers | RCV-6, RCV-7 where it was delivered twice, else SEQ-6 |
+| one number for two messages, a gap | SEQ-5 at the roll-over, else SEQ-1, SEQ-4 |
+| equal keys in two partitions | `routing.py`, whose table is there |
+
+Nothing here makes a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from partq.conformance.facts import Facts, Seen, Sent, Txn
+from partq.conformance.history import Record
+from partq.model.messages import KeyRule, Message
+from partq.model.operations import UNAVAILABLE, Outcome
+
+from .outages import Outages, returned
+
+WIPING: Final = frozenset({"partition_down", "broker_kill"})
+"""Faults by which a defective broker may lose what it had stored."""
+
+
+def conflicting(message: Message) -> bool:
+    """Whether its session ID and partition key are both set and differ (KEY-3)."""
+    session, key = message.session_id, message.partition_key
+    return session is not None and key is not None and session != key
+
+
+def key_count(record: Record) -> int:
+    """How many different keys the messages of a send bear (Service Bus rule); keyless ones do not count."""
+    keys = {message.session_id or message.partition_key for message in record.args["messages"]}
+    return len(keys - {None})
+
+
+def service_bus(facts: Facts) -> bool:
+    """Whether the rules of a partitioned Service Bus entity hold: one key a request, one a transaction."""
+    return facts.profile.partitioned and facts.profile.key_rule is KeyRule.SERVICE_BUS
+
+
+def resurrected(facts: Facts) -> list[tuple[Sent, Seen, str | None]]:
+    """Every message that was seen although its only send was rejected, with the rule that owns it.
+
+    Use it by ``facts.derive(resurrected)``.
+    """
+    found = []
+    for sent in facts.sends:
+        if sent.record.outcome == Outcome.ERROR:
+            id = sent.message.id
+            seen = facts.received.get(id) or facts.peeked.get(id)
+            if seen and len(facts.by_id[id]) == 1:
+                found.append((sent, seen[0], rejected_by(facts, sent)))
+    return found
+
+
+def rejected_by(facts: Facts, sent: Sent) -> str | None:
+    """The requirement by which this rejected send had to store nothing; None: no special one (RCV-1)."""
+    record = sent.record
+    if service_bus(facts):
+        if any(conflicting(message) for message in record.args["messages"]):
+            return "KEY-3"
+        if key_count(record) > 1:
+            return "KEY-7"
+        if "txn" in record.args:
+            if sent.key is None:
+                return "TXN-1"
+            if _second_key(facts.txns[record.args["txn"]], sent):
+                return "TXN-2"
+        elif sent.key is None and record.op == "send_batch" and record.error == "invalid_operation":
+            return "KEY-5"
+    if record.error in UNAVAILABLE:
+        return _fault_rule(facts.derive(Outages), sent)
+    return None
+
+
+def _second_key(txn: Txn, sent: Sent) -> bool:
+    """Whether the transaction may have had another key when this message was sent."""
+    for earlier in txn.sends:
+        if earlier.call >= sent.record.call:
+            return False
+        if earlier.outcome != Outcome.ERROR:
+            keys = {m.session_id or m.partition_key for m in earlier.args["messages"]}
+            if keys - {None, sent.key}:
+                return True
+    return False
+
+
+def _fault_rule(outages: Outages, sent: Sent) -> str | None:
+    start, end = sent.record.call, returned(sent.record)
+    if outages.all_down(start, end):
+        return "ROUTE-8"
+    if sent.key is not None and not outages.quiet(start, end):
+        return "ROUTE-5"
+    return None
+
+
+class Missing(NamedTuple):
+    """Messages that should have been seen by the time of the drain, and were not.
+
+    ``records``: the sends (and the commit) that stored all or none · ``ids``: never seen · ``siblings``:
+    seen, of the same batch or transaction.
+    """
+
+    requirement: str
+    records: tuple[Record, ...]
+    ids: tuple[str, ...]
+    siblings: tuple[str, ...]
+
+
+def missing(facts: Facts) -> list[Missing]:
+    """The losses that KEY-7 or TXN-5 owns, not RCV-2. Use it by ``facts.derive(missing)``.
+
+    A batch of which some messages were seen and others never; a transaction surely committed (or seen to
+    be, by some of its messages) of which some were never seen. Not where a plain message was lost too, or
+    where a fault may have lost the rest of what was accepted: that is RCV-2. Messages that a receive and
+    delete of unknown outcome may have taken are not missing.
+    """
+    if facts.drained is None:
+        return []
+    unseen = [sent for sent in facts.sends if _unseen(facts, sent)]
+    if not unseen or any(_plain(sent) for sent in unseen):
+        return []
+    found = []
+    records = {sent.record.i: sent.record for sent in unseen}.values()
+    for record in records:
+        if record.op == "send_batch" and "txn" not in record.args:
+            found += _partly(facts, "KEY-7", (record,), record.call, record.outcome == Outcome.OK)
+    for name in dict.fromkeys(record.args["txn"] for record in records if "txn" in record.args):
+        found += _of_transaction(facts, facts.txns[name])
+    return found
+
+
+def missing_ids(facts: Facts) -> Mapping[str, str]:
+    """ID of each message whose loss `missing` explains -> the requirement that owns it."""
+    return {id: loss.requirement for loss in facts.derive(missing) for id in loss.ids}
+
+
+def _unseen(facts: Facts, sent: Sent) -> bool:
+    id, record = sent.message.id, sent.record
+    if id in facts.received or id in facts.peeked or record.outcome == Outcome.ERROR:
+        return False
+    return len(facts.by_id[id]) == 1 and facts.drained is not None and record.call < facts.drained
+
+
+def _plain(sent: Sent) -> bool:
+    """Accepted alone: its loss is nothing but a loss."""
+    record = sent.record
+    return record.outcome == Outcome.OK and "txn" not in record.args and len(record.args["messages"]) == 1
+
+
+def _of_transaction(facts: Facts, txn: Txn) -> list[Missing]:
+    if txn.committed_from is None:
+        return []
+    sends = tuple(record for record in txn.sends if record.outcome == Outcome.OK)
+    ends = tuple(record for record in txn.ends if record.outcome != Outcome.ERROR)
+    sure = txn.committed_by is not None
+    found = _partly(facts, "TXN-5", sends, txn.committed_from, sure, alone=sure)
+    return [loss._replace(records=sends + ends) for loss in found]
+
+
+def _partly(
+    facts: Facts, requirement: str, sends: tuple[Record, ...], since: int, sure: bool, alone: bool = False
+) -> list[Missing]:
+    """What is missing of these sends. ``sure``: they were accepted, so that a fault may have lost it
+    (RCV-2). ``alone``: also if nothing of them was seen."""
+    gone: list[str] = []
+    siblings: list[str] = []
+    for message in (message for record in sends for message in record.args["messages"]):
+        if len(facts.by_id[message.id]) == 1:
+            seen = message.id in facts.received or message.id in facts.peeked
+            (siblings if seen else gone).append(message.id)
+    if not (siblings or alone) or len(gone) <= unsurely_taken(facts, since):
+        return []
+    if sure and any(fault.op in WIPING and returned(fault) > since for fault in facts.disruptions):
+        return []
+    return [Missing(requirement, sends, tuple(gone), tuple(siblings))]
+
+
+def unsurely_taken(facts: Facts, since: int) -> int:
+    """How many messages receives of unknown outcome may have deleted, unseen, from that instant on."""
+    return sum(
+        record.args["max"]
+        for record in facts.receives
+        if record.outcome == Outcome.UNKNOWN
+        and record.args.get("mode") == "receive_and_delete"
+        and returned(record) > since
+    )

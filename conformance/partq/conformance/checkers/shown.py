@@ -1,0 +1,100 @@
+"""What the broker showed of each message: its partition, its number, and since when it can have had them.
+
+Shared by the checkers; reached by ``facts.derive(Shown)``. Only messages whose ID was sent once are
+followed. Nothing here judges; oddities are noted for the checker that owns them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from partq.conformance.facts import FOREVER, SEQ_PARTITION_SHIFT, Facts, Seen, Sent
+from partq.model.operations import Outcome
+
+
+class Placed(NamedTuple):
+    """A message that was seen, with what its first appearance says.
+
+    ``partition`` is 0 on a non-partitioned entity, None where the broker does not show it. The message was
+    accepted between ``earliest`` and ``latest``. ``redelivered``: a lock on it had ended before.
+    """
+
+    sent: Sent
+    partition: int | None
+    seq: int | None
+    enqueued_at: int | None
+    earliest: int
+    latest: int
+    seen: Seen
+    redelivered: bool
+
+
+class Shown:
+    """``placed``: the messages that were seen, in order of their sends · ``numbers``: number -> who bore it
+    first · ``clashes``: two messages of one number · ``renumbered``: one message, two numbers ·
+    ``names``: (top 16 bits, partition the broker named) -> the first such appearance ·
+    ``unnumbered``: appearances without a number."""
+
+    __slots__ = ("clashes", "names", "numbers", "placed", "renumbered", "unnumbered")
+
+    def __init__(self, facts: Facts) -> None:
+        self.placed: list[Placed] = []
+        self.numbers: dict[int, Seen] = {}
+        self.clashes: list[tuple[Seen, Seen]] = []
+        self.renumbered: list[tuple[Seen, Seen]] = []
+        self.names: dict[tuple[int, int], Seen] = {}
+        self.unnumbered: list[Seen] = []
+        received, peeked, flat = facts.received, facts.peeked, not facts.profile.partitioned
+        for id, sends in facts.by_id.items():
+            seen = received.get(id)
+            if id in peeked:
+                seen = peeked[id] if seen is None else sorted(seen + peeked[id], key=_by_call)
+            if seen is None:
+                continue
+            self._note_numbers(seen, flat)
+            if len(sends) == 1:
+                if len(seen) > 1:
+                    self._note_changes(seen)
+                if sends[0].record.outcome != Outcome.ERROR:
+                    self.placed.append(_placed(sends[0], seen[0], flat))
+
+    def _note_numbers(self, seen: list[Seen], flat: bool) -> None:
+        numbers = self.numbers
+        for one in seen:
+            delivery = one.delivery
+            seq = delivery.seq
+            if seq is None:
+                self.unnumbered.append(one)
+                continue
+            first = numbers.setdefault(seq, one)
+            if first is not one and first.delivery.id != delivery.id:
+                self.clashes.append((first, one))
+            if delivery.partition is not None and not flat:
+                self.names.setdefault((seq >> SEQ_PARTITION_SHIFT, delivery.partition), one)
+
+    def _note_changes(self, seen: list[Seen]) -> None:
+        first = seen[0].delivery.seq
+        for one in seen:
+            if one.delivery.seq != first and one.delivery.seq is not None and first is not None:
+                self.renumbered.append((seen[0], one))
+                return
+
+
+def _placed(sent: Sent, seen: Seen, flat: bool) -> Placed:
+    delivery, record = seen.delivery, sent.record
+    seq, partition = delivery.seq, delivery.partition
+    if flat:
+        partition = 0
+    elif partition is None and seq is not None:
+        partition = seq >> SEQ_PARTITION_SHIFT
+    shown_at = seen.record.ret
+    latest = FOREVER if shown_at is None else shown_at
+    ret = record.ret
+    if ret is not None and ret < latest and record.outcome == "ok" and "txn" not in record.args:
+        latest = ret
+    again = bool(delivery.delivery_count or delivery.redelivered)
+    return Placed(sent, partition, seq, delivery.enqueued_at, record.call, latest, seen, again)
+
+
+def _by_call(seen: Seen) -> int:
+    return seen.record.call
