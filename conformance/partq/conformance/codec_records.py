@@ -70,7 +70,8 @@ _DELIVERY: Final = Fields(
 )
 
 
-def _message(data: Any) -> Message:
+def read_message(data: Any) -> Message:
+    """The message in plain data. Raises `FieldError`."""
     return Message(**_MESSAGE.read(data))
 
 
@@ -84,7 +85,7 @@ _KINDS: Final[Mapping[Kind, Reader]] = {
     Kind.SEQ: a_seq,
     Kind.TEXTS: list_of(a_text),
     Kind.SEQS: list_of(a_seq),
-    Kind.MESSAGES: list_of(_message, at_least=1),
+    Kind.MESSAGES: list_of(read_message, at_least=1),
     Kind.OBJECT: an_object,
 }
 _NARROWER: Final[Mapping[tuple[str, str], Reader]] = {
@@ -164,7 +165,8 @@ _ENTITY: Final = Fields(
 )
 
 
-def _entity(data: Any) -> Entity:
+def read_entity(data: Any) -> Entity:
+    """The entity's settings in plain data. Raises `FieldError`."""
     try:
         return Entity(**_ENTITY.read(data))
     except InvalidEntity as error:
@@ -178,7 +180,7 @@ def _entities(data: Any) -> dict[str, Entity]:
     found = {}
     for name, settings in data.items():
         try:
-            found[name] = _entity(settings)
+            found[name] = read_entity(settings)
         except FieldError as error:
             raise error.within(name) from None
     return found
@@ -220,7 +222,7 @@ def plain_header(header: Header) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "profile": header.profile,
-        "entities": {name: _shown_only(entity, _ENTITY.readers) for name, entity in header.entities.items()},
+        "entities": {name: plain_entity(entity) for name, entity in header.entities.items()},
         "clock": header.clock,
         "skew_ns": header.skew_ns,
         "lacks": list(header.lacks),
@@ -232,7 +234,7 @@ def plain_record(record: Record) -> dict[str, Any]:
     plain = record._asdict()
     plain["args"] = args = dict(record.args)
     if "messages" in args:
-        args["messages"] = [_shown_only(message, _MESSAGE.readers) for message in args["messages"]]
+        args["messages"] = [plain_message(message) for message in args["messages"]]
     for name in ("locks", "seqs"):
         if name in args:
             args[name] = list(args[name])
@@ -244,6 +246,16 @@ def plain_record(record: Record) -> dict[str, Any]:
     else:
         del plain["messages"]
     return plain
+
+
+def plain_entity(entity: Entity) -> dict[str, Any]:
+    """The settings as plain data; those that are not known are left out."""
+    return _shown_only(entity, _ENTITY.readers)
+
+
+def plain_message(message: Message) -> dict[str, Any]:
+    """The message as plain data; what it does not have is left out."""
+    return _shown_only(message, _MESSAGE.readers)
 
 
 def _shown_only(value: object, names: Collection[str]) -> dict[str, Any]:

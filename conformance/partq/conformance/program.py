@@ -9,12 +9,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from partq.model.messages import InvalidMessage, Message
-from partq.model.operations import ENV
-from partq.model.profiles import PROFILES, Entity, InvalidEntity
+from partq.model.operations import ENV, RECEIVE_MODES
+from partq.model.profiles import PROFILES, Entity
+
+from .codec_fields import (
+    FieldError,
+    Fields,
+    Reader,
+    a_count,
+    a_flag,
+    a_name,
+    a_text,
+    list_of,
+    one_of,
+    whole,
+    wrong,
+)
+from .codec_records import plain_entity, plain_message, read_entity, read_message
 
 SCHEMA: Final = "partq.program/1"
 
@@ -40,6 +54,22 @@ STEPS: Final[Mapping[str, Mapping[str, str]]] = {
     "advance": {"by": "ns"},
 }
 """Every step and its arguments."""
+
+
+REQUIRED_ARGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "send": ("messages",),
+    "send_batch": ("messages",),
+    "receive": ("max",),
+    "peek": ("max",),
+    "partition_down": ("index",),
+    "partition_up": ("index",),
+    "frontend_lost": ("proc",),
+    "advance": ("by",),
+}
+"""The arguments a step cannot do without."""
+
+CURSORS: Final = ("cursor", "start")
+"""Where a peek may begin, beside a number that was seen."""
 
 
 class InvalidProgram(ValueError):
@@ -83,31 +113,34 @@ class Program:
 
 def to_json(program: Program) -> dict[str, Any]:
     """The program as plain data, schema ``partq.program/1``."""
-    data = asdict(program)
-    data["steps"] = [
-        {"proc": step.proc, "op": step.op, "args": _args_to_json(step.args)} for step in program.steps
-    ]
-    return {"schema": SCHEMA, **data}
+    return {
+        "schema": SCHEMA,
+        "profile": program.profile,
+        "steps": [
+            {"proc": step.proc, "op": step.op, "args": _args_to_json(step.args)} for step in program.steps
+        ],
+        "entity": plain_entity(program.entity),
+        "seed": program.seed,
+        "sequential": program.sequential,
+        "drain": program.drain,
+    }
+
+
+def _args_to_json(args: Mapping[str, Any]) -> dict[str, Any]:
+    plain = dict(args)
+    if "messages" in plain:
+        plain["messages"] = [plain_message(message) for message in plain["messages"]]
+    return plain
 
 
 def from_json(data: Any) -> Program:
     """The program in plain data. Raises `InvalidProgram` where it does not fit, naming the field."""
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise InvalidProgram(f"schema: expected {SCHEMA!r}")
-    if data.get("profile") not in PROFILES:
-        raise InvalidProgram(f"profile: unknown {data.get('profile')!r}; known: {', '.join(PROFILES)}")
-    if not isinstance(data.get("steps"), list):
-        raise InvalidProgram("steps: expected a list")
     try:
-        entity = Entity(**data.get("entity", {}))
-    except (InvalidEntity, TypeError) as error:
-        raise InvalidProgram(f"entity: {error}") from None
-    flags = {name: _flag(data, name) for name in ("sequential", "drain")}
-    seed = data.get("seed", 0)
-    if type(seed) is not int or not 0 <= seed < 2**64:
-        raise InvalidProgram(f"seed: expected a whole number from 0 to 2^64-1: {seed!r}")
-    steps = tuple(_step(step, f"steps[{n}]") for n, step in enumerate(data["steps"]))
-    return Program(data["profile"], steps, entity, seed, **flags)
+        found = _PROGRAM.read(data)
+    except FieldError as error:
+        raise InvalidProgram(f"{error.field or 'program'}: {error.message}") from None
+    del found["schema"]
+    return Program(**found)
 
 
 def dumps(program: Program) -> str:
@@ -115,73 +148,65 @@ def dumps(program: Program) -> str:
     return json.dumps(to_json(program), sort_keys=True, separators=(",", ":"))
 
 
-def _flag(data: Mapping[str, Any], name: str) -> bool:
-    value = data.get(name, name == "drain")
-    if type(value) is not bool:
-        raise InvalidProgram(f"{name}: expected true or false: {value!r}")
-    return value
+def _schema(value: Any) -> None:
+    if value != SCHEMA:
+        wrong(f"{SCHEMA!r}", value)
 
 
-def _step(data: Any, where: str) -> Step:
-    if not isinstance(data, dict) or not isinstance(data.get("args", {}), dict):
-        raise InvalidProgram(f"{where}: expected an object with proc, op and args")
-    proc, op = data.get("proc"), data.get("op")
-    if not isinstance(proc, str) or not proc:
-        raise InvalidProgram(f"{where}.proc: expected text: {proc!r}")
-    if op not in STEPS:
-        raise InvalidProgram(f"{where}.op: unknown step {op!r}; known: {', '.join(STEPS)}")
-    args = dict(data.get("args", {}))
-    for name, value in args.items():
-        if name not in STEPS[op]:
-            raise InvalidProgram(f"{where}.args.{name}: {op} takes {', '.join(STEPS[op]) or 'nothing'}")
-        _check_arg(name, value, f"{where}.args.{name}")
-    if op in ("send", "send_batch"):
-        args["messages"] = _messages(args.get("messages"), f"{where}.args.messages")
-    return Step(proc, op, args)
+def _a_list(item: Reader) -> Reader:
+    read = list_of(item)
+    return lambda value: list(read(value))
 
 
-_ARG_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "messages": list,
-    "txn": bool,
-    "stale": bool,
-    "pick": list,
-    "max": int,
-    "timeout": int,
-    "by": int,
-    "index": int,
-    "partition": int,
-    "mode": str,
-    "proc": str,
-    "how": str,
-    "from": (str, int),
+def _a_cursor(value: Any) -> str | int:
+    found: str | int = a_count(value) if type(value) is int else one_of(CURSORS, "cursor")(value)
+    return found
+
+
+_ARGS: Final[Mapping[str, Reader]] = {
+    "messages": list_of(read_message, at_least=1),
+    "txn": a_flag,
+    "stale": a_flag,
+    "pick": _a_list(a_count),
+    "max": a_count,
+    "timeout": a_count,
+    "by": a_count,
+    "index": a_count,
+    "partition": a_count,
+    "mode": one_of(RECEIVE_MODES, "mode"),
+    "proc": a_text,
+    "how": a_text,
+    "from": _a_cursor,
 }
+_STEP_ARGS: Final = {
+    op: Fields({name: _ARGS[name] for name in takes}, REQUIRED_ARGS.get(op, ()))
+    for op, takes in STEPS.items()
+}
+_STEP: Final = Fields(
+    {"proc": a_name, "op": one_of(STEPS, "step"), "args": lambda value: value}, ("proc", "op")
+)
 
 
-def _check_arg(name: str, value: Any, where: str) -> None:
-    wanted = _ARG_TYPES[name]
-    kinds = wanted if isinstance(wanted, tuple) else (wanted,)
-    if type(value) not in kinds or (type(value) is int and not 0 <= value < 2**63):
-        raise InvalidProgram(f"{where}: expected {' or '.join(k.__name__ for k in kinds)}: {value!r}")
-    if name == "pick" and not all(type(k) is int and k >= 0 for k in value):
-        raise InvalidProgram(f"{where}: expected a list of indexes: {value!r}")
-
-
-def _messages(data: Any, where: str) -> tuple[Message, ...]:
-    if not isinstance(data, list) or not data:
-        raise InvalidProgram(f"{where}: expected a list of messages")
+def _step(data: Any) -> Step:
+    found = _STEP.read(data)
     try:
-        return tuple(
-            Message(**{**m, "properties": tuple((k, v) for k, v in m.get("properties", ()))}) for m in data
-        )
-    except (InvalidMessage, TypeError, ValueError, AttributeError) as error:
-        raise InvalidProgram(f"{where}: {error}") from None
+        args = _STEP_ARGS[found["op"]].read(found.get("args", {}))
+    except FieldError as error:
+        raise error.within("args") from None
+    if found["op"] == "send" and len(args["messages"]) != 1:
+        raise FieldError("args.messages", "a send has one message; several in one request are a send_batch")
+    return Step(found["proc"], found["op"], args)
 
 
-def _args_to_json(args: Mapping[str, Any]) -> dict[str, Any]:
-    plain = dict(args)
-    if "messages" in plain:
-        plain["messages"] = [
-            {name: value for name, value in asdict(m).items() if value not in (None, ())}
-            for m in plain["messages"]
-        ]
-    return plain
+_PROGRAM: Final = Fields(
+    {
+        "schema": _schema,
+        "profile": one_of(PROFILES, "profile"),
+        "steps": list_of(_step),
+        "entity": read_entity,
+        "seed": whole(0, 2**64 - 1, "a whole number from 0 to 2^64-1"),
+        "sequential": a_flag,
+        "drain": a_flag,
+    },
+    ("schema", "profile", "steps"),
+)

@@ -40,21 +40,25 @@ class Entity:
     duplicate_detection: bool = False
 
     def __post_init__(self) -> None:
-        bounds = {
-            "partitions": (1, 1024),
-            "lock_duration": (1, 2**62),
-            "rebalance_delay": (0, 2**32 * SECOND),
-            "max_handoff": (0, 2**32 * SECOND),
-            "seq_start": (0, MAX_SEQ),
-            "peek_cap": (1, 2**31),
-        }
-        for name, (low, high) in bounds.items():
+        for name, (low, high, optional) in ENTITY_BOUNDS.items():
             value = getattr(self, name)
-            optional = name in ("seq_start", "peek_cap")
             if value is None and optional:
                 continue
             if type(value) is not int or not low <= value <= high:
                 raise InvalidEntity(f"{name} must be a whole number from {low} to {high}: {value!r}")
+        if type(self.duplicate_detection) is not bool:
+            raise InvalidEntity(f"duplicate_detection must be true or false: {self.duplicate_detection!r}")
+
+
+ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
+    "partitions": (1, 1024, False),
+    "lock_duration": (1, 2**62, False),
+    "rebalance_delay": (0, 2**32 * SECOND, False),
+    "max_handoff": (0, 2**32 * SECOND, False),
+    "seq_start": (0, MAX_SEQ, True),
+    "peek_cap": (1, 2**31, True),
+}
+"""Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,8 @@ class Profile:
 _PREMIUM = (1, 2, 4)
 
 _RABBITMQ: Final = {
-    "ROUTE-1": "Consistent Hash Exchange plugin README, How It Works: equal hash keys go to one queue while no "
-    "binding changes; but not across a restart (Node Restart Effects: a key may then go elsewhere)",
+    "ROUTE-1": "Consistent Hash Exchange plugin README, How It Works: equal hash keys go to one queue while "
+    "no binding changes; but not across a restart (Node Restart Effects: a key may then go elsewhere)",
     "ROUTE-2": "the same: the queue is computed from the hash of the key alone, until the next restart",
     "ROUTE-3": "a message without a key is published with a random one",
     "ROUTE-4": "the README, What It Does: the hash distributes keys over queues in proportion to their "
