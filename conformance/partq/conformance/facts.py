@@ -91,12 +91,13 @@ class Txn:
 class Facts:
     """The facts of one entity in one history. Every list is in order of calls.
 
-    ``sends``: every message sent · ``by_id``: message ID -> its sends · ``received``/``peeked``: message ID
-    -> its appearances · ``receives``/``peeks``: the answers · ``locks``: lock -> its delivery ·
-    ``settled``: lock -> the settlements naming it · ``renewals``: lock -> its renewals · ``txns`` by name ·
-    ``down``: partition -> when · ``dead``: when the broker was killed · ``disruptions``: every fault, and
-    every connection or front end lost · ``flows``: bind, unbind, disconnect, reconnect ·
-    ``assignments``: the assignment events · ``drained``: when the entity was found empty, or None.
+    ``sends``: every message sent · ``requests``: the sends and batches that bore them · ``by_id``:
+    message ID -> its sends · ``received``/``peeked``: message ID -> its appearances ·
+    ``receives``/``peeks``: the answers · ``locks``: lock -> its delivery · ``settled``: lock -> the
+    settlements naming it · ``renewals``: lock -> its renewals · ``txns`` by name · ``down``: partition ->
+    when · ``dead``: when the broker was killed · ``disruptions``: every fault, and every connection or
+    front end lost · ``flows``: bind, unbind, disconnect, reconnect · ``assignments``: the assignment
+    events · ``drained``: when the entity was found empty, or None.
     """
 
     __slots__ = (
@@ -119,6 +120,7 @@ class Facts:
         "receives",
         "records",
         "renewals",
+        "requests",
         "sends",
         "settled",
         "settlements",
@@ -132,6 +134,7 @@ class Facts:
         self.profile: Profile = profile(header.profile)
         self.entity: Entity = header.entities.get(name) or self.profile.default_entity
         self.sends: list[Sent] = []
+        self.requests: list[Record] = []
         self.by_id: dict[str, list[Sent]] = {}
         self.received: dict[str, list[Seen]] = {}
         self.peeked: dict[str, list[Seen]] = {}
@@ -175,6 +178,7 @@ class Facts:
                 handler(self, record)
 
     def _on_send(self, record: Record) -> None:
+        self.requests.append(record)
         rule = self.profile.key_rule
         for message in record.args["messages"]:
             sent = Sent(message, effective_key(message, rule), record)

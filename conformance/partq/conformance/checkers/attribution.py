@@ -2,7 +2,7 @@
 
 | anomaly | owner |
 |---|---|
-| a rejected send whose message is seen | the rule by which it was rejected (`rejected_by`), else RCV-1 |
+| a message seen whose send was, or had to be, rejected | the rule of it (`rejected_by`), else RCV-1 |
 | a message that was never seen, after a drain | KEY-7, TXN-5 (`missing`), else RCV-2 |
 | a message that a transaction settled, and that came back or went | TXN-5, never RCV-6, 7 or 2 |
 | one message with two numbers | RCV-6, RCV-7 where it was delivered twice, else SEQ-6 |
@@ -28,6 +28,10 @@ WIPING: Final = frozenset({"partition_down", "broker_kill"})
 """Faults by which a defective broker may lose what it had stored."""
 
 
+_NEVER_STORED: Final = frozenset({"KEY-3", "KEY-7", "TXN-1"})
+"""Rules by which a request must be rejected whatever else is the case."""
+
+
 def conflicting(message: Message) -> bool:
     """Whether its session ID and partition key are both set and differ (KEY-3)."""
     session, key = message.session_id, message.partition_key
@@ -46,17 +50,18 @@ def service_bus(facts: Facts) -> bool:
 
 
 def resurrected(facts: Facts) -> list[tuple[Sent, Seen, str | None]]:
-    """Every message that was seen although its only send was rejected, with the rule that owns it.
-
-    Use it by ``facts.derive(resurrected)``.
-    """
+    """Every message that was seen although its only send was rejected, or of unknown outcome and one that
+    must be rejected; with the rule that owns it (None: RCV-1). Use it by ``facts.derive(resurrected)``."""
     found = []
     for sent in facts.sends:
-        if sent.record.outcome == Outcome.ERROR:
+        outcome = sent.record.outcome
+        if outcome != Outcome.OK:
             id = sent.message.id
             seen = facts.received.get(id) or facts.peeked.get(id)
             if seen and len(facts.by_id[id]) == 1:
-                found.append((sent, seen[0], rejected_by(facts, sent)))
+                rule = rejected_by(facts, sent)
+                if outcome == Outcome.ERROR or rule in _NEVER_STORED:
+                    found.append((sent, seen[0], rule))
     return found
 
 

@@ -1,0 +1,330 @@
+"""Which sends and settlements are accepted, by their keys and by what is up: KEY-3, 5, 7, ROUTE-5 to 8.
+
+Operations in transactions are left to `transactions.py`, but for the shape of a request: a message with two
+different keys, a batch of different keys. Where a message is, is `routing.py`'s business.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.facts import SEND_TIMEOUT, Facts
+from partq.conformance.history import Record
+from partq.conformance.verdict import Finding
+from partq.model.messages import effective_key
+from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.profiles import SECOND
+
+from .attribution import conflicting, key_count, missing, resurrected, service_bus
+from .outages import Outages, returned
+from .protocol import Checker, Report
+from .shown import Placed, Shown
+
+PATIENT: Final = 15 * SECOND
+"""ROUTE-6 promises success to sends that wait longer than this, in ns."""
+
+OWN: Final[Mapping[str, tuple[str, str]]] = {
+    "KEY-3": ("Session ID and partition key differ", "rejected as an invalid operation, nothing stored"),
+    "KEY-5": (
+        "A keyless batch is keyed by message IDs",
+        "accepted: without duplicate detection IDs are no keys",
+    ),
+    "KEY-7": ("A batch of different keys", "rejected as a whole, nothing stored"),
+    "ROUTE-5": ("A keyed send while its partition was down", "an error, and the message stored nowhere"),
+    "ROUTE-8": ("A send while no partition was up", "an error, and the message stored nowhere"),
+}
+"""Requirement -> the title of its findings, and what it allows."""
+
+MISFITS: Final = frozenset({"invalid_operation", "not_found", "lock_lost", "session_locked"})
+"""Errors that do not say that a partition is down (ROUTE-5)."""
+
+
+def check(facts: Facts) -> Report:
+    """Judge what was accepted and what was not."""
+    report = Report()
+    if service_bus(facts):
+        for record in facts.requests:
+            if len(record.args["messages"]) == 1:
+                message = record.args["messages"][0]
+                if message.session_id is not None and conflicting(message):
+                    _demand_refusal(report, "KEY-3", record)
+            else:
+                _judge_batch(facts, report, record)
+    for sent, seen, rule in facts.derive(resurrected):
+        if rule is not None and rule in OWN and rule != "KEY-5":
+            detail = f"{_request(sent.record)}; yet {sent.message.id!r} was seen"
+            report.findings.append(_finding(rule, (sent.record, seen.record), detail, "stored"))
+    for loss in facts.derive(missing):
+        if loss.requirement == "KEY-7":
+            detail = (
+                f"{_request(loss.records[0])}; seen: {', '.join(loss.siblings)}; never seen, also not in the "
+                f"final drain: {', '.join(loss.ids)}"
+            )
+            allowed = "all of the batch stored, or nothing"
+            finding = Finding(
+                "KEY-7", "A batch was stored in part", (loss.records[0].i,), detail, allowed, "KEY-7: in part"
+            )
+            report.findings.append(finding)
+    if not facts.derive(Outages).none:
+        _Faults(facts, report).judge()
+    return report
+
+
+def _demand_refusal(report: Report, rule: str, record: Record) -> None:
+    if record.outcome == Outcome.OK:
+        report.findings.append(_finding(rule, (record,), _request(record), "accepted"))
+    elif record.outcome == Outcome.ERROR and record.error == "invalid_operation":
+        report.count(rule)
+
+
+def _judge_batch(facts: Facts, report: Report, record: Record) -> None:
+    messages = record.args["messages"]
+    if any(conflicting(message) for message in messages):
+        _demand_refusal(report, "KEY-3", record)
+        return
+    keys = key_count(record)
+    if keys > 1:
+        _demand_refusal(report, "KEY-7", record)
+    elif "txn" not in record.args:
+        if keys == 0 and not facts.entity.duplicate_detection:
+            if record.outcome == Outcome.OK:
+                report.count("KEY-5")
+            elif record.outcome == Outcome.ERROR and record.error == "invalid_operation":
+                report.findings.append(_finding("KEY-5", (record,), _request(record), "rejected"))
+        if facts.drained is not None and all(
+            message.id in facts.received or message.id in facts.peeked for message in messages
+        ):
+            report.count("KEY-7")
+
+
+def _finding(rule: str, records: tuple[Record, ...], detail: str, cause: str) -> Finding:
+    title, allowed = OWN[rule]
+    return Finding(rule, title, tuple(r.i for r in records), detail, allowed, f"{rule}: {cause}")
+
+
+def _request(record: Record) -> str:
+    """The send in words: what it held, and how it ended."""
+    said = record.outcome if record.error is None else f"{record.outcome} ({record.error})"
+    return f"{record.op} of {', '.join(map(_message, record.args['messages']))} answered {said}"
+
+
+def _message(message: object) -> str:
+    traits = (("session", "session_id"), ("key", "partition_key"))
+    shown = [f"{name} {getattr(message, field)!r}" for name, field in traits if getattr(message, field)]
+    return f"{getattr(message, 'id', '')!r}" + (f" ({', '.join(shown)})" if shown else "")
+
+
+def homes(facts: Facts) -> dict[str, int]:
+    """The partition of each key whose messages were all seen in one. Use it by ``facts.derive(homes)``."""
+    known: dict[str, int | None] = {}
+    for placed in facts.derive(Shown).placed:
+        key, partition = placed.sent.key, placed.partition
+        if key is not None and partition is not None and known.setdefault(key, partition) != partition:
+            known[key] = None
+    return {key: partition for key, partition in known.items() if partition is not None}
+
+
+class _Faults:
+    """The rules of partitions that are down: ROUTE-5 to 8."""
+
+    def __init__(self, facts: Facts, report: Report) -> None:
+        self.facts = facts
+        self.report = report
+        self.outages = facts.derive(Outages)
+        self.homes = facts.derive(homes)
+        self.placed: dict[str, Placed] = {p.sent.message.id: p for p in facts.derive(Shown).placed}
+        self.good: dict[str, list[int]] | None = None
+
+    def judge(self) -> None:
+        """Judge every send and settlement that met a fault."""
+        quiet, facts = self.outages.quiet, self.facts
+        for record in facts.requests:
+            if record.ret is not None and not quiet(record.call, record.ret) and "txn" not in record.args:
+                self._send(record, record.ret)
+        for record in facts.settlements:
+            if record.ret is not None and not quiet(record.call, record.ret) and "txn" not in record.args:
+                self._settlement(record, record.ret)
+        findings = self.report.findings
+        if any(finding.requirement == "ROUTE-7" for finding in findings):
+            findings[:] = [finding for finding in findings if finding.key != _NOT_REROUTED]
+
+    def _send(self, record: Record, ret: int) -> None:
+        messages = record.args["messages"]
+        keys = {effective_key(message, self.facts.profile.key_rule) for message in messages}
+        if len(keys) > 1 or any(map(conflicting, messages)):
+            return
+        key = keys.pop()
+        if self.outages.all_down(record.call, ret):
+            self._nothing_up(record)
+        elif key is not None:
+            self._keyed(record, ret, key)
+        elif not self.facts.entity.duplicate_detection:
+            self._keyless(record, ret)
+
+    def _nothing_up(self, record: Record) -> None:
+        if record.outcome == Outcome.ERROR:
+            self.report.count("ROUTE-8")
+        elif record.outcome == Outcome.OK:
+            self._find("ROUTE-8", record, None, _request(record), "accepted")
+
+    def _keyed(self, record: Record, ret: int, key: str) -> None:
+        home = self.homes.get(key)
+        if home is None:
+            return
+        if self.outages.surely_down(home, record.call, ret):
+            detail = f"{_request(record)}; partition {home}, where key {key!r} lives, was down throughout"
+            if record.outcome == Outcome.OK:
+                self._find("ROUTE-5", record, home, detail, "accepted")
+            elif record.outcome == Outcome.ERROR and record.error in MISFITS:
+                self._find("ROUTE-5", record, home, detail, "another error")
+            elif record.outcome == Outcome.ERROR:
+                self.report.count("ROUTE-5")
+        elif self.outages.surely_up(home, record.call, ret):
+            where = f"partition {home}, where key {key!r} lives, was up throughout"
+            self._isolated(record, ret, f"{_request(record)}; {where}")
+
+    def _keyless(self, record: Record, ret: int) -> None:
+        outages = self.outages
+        if record.outcome == Outcome.OK:
+            for message in record.args["messages"]:
+                placed = self.placed.get(message.id)
+                where = None if placed is None else placed.partition
+                if where is not None and outages.surely_down(where, record.call, ret):
+                    self._stored_down(record, where, message.id)
+                    return
+            if _patience(record) > PATIENT and outages.some_surely_down(record.call, ret):
+                self.report.count("ROUTE-6")
+        elif _refused(record) and outages.some_surely_up(record.call, ret) and self._undisturbed(record, ret):
+            if _patience(record) > PATIENT:
+                self._not_rerouted(record)
+
+    def _settlement(self, record: Record, ret: int) -> None:
+        facts = self.facts
+        seen = [facts.locks.get(lock) for lock in record.args["locks"]]
+        found = {None if one is None else facts.partition_of(one.delivery) for one in seen}
+        if len(found) != 1 or (home := found.pop()) is None:
+            return
+        if self.outages.surely_up(home, record.call, ret):
+            locks = ", ".join(record.args["locks"])
+            said = record.outcome if record.error is None else f"{record.outcome} ({record.error})"
+            detail = (
+                f"{record.op} of {locks} answered {said}; partition {home} of the message was up throughout"
+            )
+            self._isolated(record, ret, detail)
+
+    def _isolated(self, record: Record, ret: int, detail: str) -> None:
+        """ROUTE-7 for an operation whose partition was up while another may have been down."""
+        if record.outcome == Outcome.OK:
+            if self.outages.some_surely_down(record.call, ret):
+                self.report.count("ROUTE-7")
+        elif _refused(record) and self._undisturbed(record, ret):
+            title = "A partition's fault was felt in another"
+            allowed = "the answer that it gives while everything is up"
+            witness = self._witness(record, None)
+            key = f"ROUTE-7: {'send' if record.op.startswith('send') else 'settlement'}"
+            self.report.findings.append(Finding("ROUTE-7", title, witness, detail, allowed, key))
+
+    def _stored_down(self, record: Record, partition: int, id: str) -> None:
+        title = "A keyless message stored in a partition that was down"
+        detail = (
+            f"{_request(record)}; {id!r} was then seen in partition {partition}, down throughout the send"
+        )
+        allowed = "stored in a partition that was up"
+        witness = self._witness(record, partition)
+        finding = Finding("ROUTE-6", title, witness, detail, allowed, "ROUTE-6: stored where down")
+        self.report.findings.append(finding)
+
+    def _not_rerouted(self, record: Record) -> None:
+        title = "A keyless send failed although a partition was up"
+        detail = (
+            f"{_request(record)} with {_patience(record) / SECOND:g} s to wait; another partition, the "
+            "broker and the client's connection were up throughout"
+        )
+        witness = self._witness(record, None)
+        allowed = "stored in a partition that was up, and accepted"
+        self.report.findings.append(Finding("ROUTE-6", title, witness, detail, allowed, _NOT_REROUTED))
+
+    def _find(self, rule: str, record: Record, partition: int | None, detail: str, cause: str) -> None:
+        title, allowed = OWN[rule]
+        witness = self._witness(record, partition)
+        self.report.findings.append(Finding(rule, title, witness, detail, allowed, f"{rule}: {cause}"))
+
+    def _witness(self, record: Record, partition: int | None) -> tuple[int, ...]:
+        """The operation, and the last faults before its end: of the partition, if one is named."""
+        faults = [
+            fault.i
+            for fault in self.facts.disruptions
+            if fault.call <= returned(record)
+            and (fault.op == "broker_kill" or fault.op == "partition_down")
+            and partition in (None, fault.args.get("partition"))
+        ]
+        return (*faults[-1:], record.i)
+
+    def _undisturbed(self, record: Record, ret: int) -> bool:
+        """Whether nothing but partition faults can have hit the client's path since it last worked."""
+        since = self._last_good(record)
+        return self.outages.broker_up(since, ret) and not any(
+            fault.op != "partition_down"
+            and fault.call <= ret
+            and returned(fault) >= since
+            and (fault.op in ("frontend_lost", "broker_kill") or record.proc in (fault.proc, _whom(fault)))
+            for fault in self.facts.disruptions
+        )
+
+    def _last_good(self, record: Record) -> int:
+        """When the client's last operation that was ok returned; 0 if none was."""
+        if self.good is None:
+            self.good = {}
+            for one in self.facts.records:
+                if one.outcome == Outcome.OK and one.ret is not None:
+                    self.good.setdefault(one.proc, []).append(one.ret)
+        rets = self.good.get(record.proc, [])
+        before = bisect_right(rets, record.call)
+        return rets[before - 1] if before else 0
+
+
+_NOT_REROUTED: Final = "ROUTE-6: not re-routed"
+
+
+def _whom(fault: Record) -> str:
+    """The client that a lost connection belonged to."""
+    return str(fault.args.get("proc", ""))
+
+
+def _patience(record: Record) -> int:
+    return int(record.args.get("timeout", SEND_TIMEOUT))
+
+
+def _refused(record: Record) -> bool:
+    """Whether the broker said that it, or a partition, can't. Not sure is a no only after a long wait."""
+    if record.error not in UNAVAILABLE:
+        return False
+    return record.outcome == Outcome.ERROR or _patience(record) > PATIENT
+
+
+CHECKER: Final = Checker(
+    "admission",
+    ("KEY-3", "KEY-5", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-7", "ROUTE-8"),
+    check,
+    blind_spots=(
+        "A request that is refused without any reason while nothing is down breaks no row of the catalogue, "
+        "but for a keyless batch (KEY-5).",
+        "A batch of keyed and keyless messages may be accepted or refused.",
+        "Where a key lives is known only once a message of it was seen with its partition; sends of other "
+        "keys are not held against faults.",
+        "Sends and settlements in transactions are not held against faults.",
+        "Keyless messages placed by message ID can't be told from round robin: KEY-5 sees only a batch that "
+        "is refused.",
+        "Messages whose ID is sent more than once are left out where they are looked for later.",
+    ),
+    needs={
+        "KEY-5": ("send_batch",),
+        "KEY-7": ("send_batch",),
+        "ROUTE-5": ("partition_down",),
+        "ROUTE-6": ("partition_down",),
+        "ROUTE-7": ("partition_down",),
+        "ROUTE-8": ("partition_down",),
+    },
+)

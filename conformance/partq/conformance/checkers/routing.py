@@ -1,0 +1,188 @@
+"""Which partition keys and keyless messages go to: KEY-1, 2, 8, ROUTE-1, 2, 3, 4, 9, TXN-8.
+
+Here is counted what was put to the test, and the balance of keyless messages judged. Whose anomaly it is
+when equal keys are in two partitions is `splits.py`. Solace shows no partitions: there, keys are followed
+through flows (`rebalancing.py`).
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Final
+
+from partq.conformance.facts import Facts
+from partq.conformance.verdict import Finding
+from partq.model.messages import KeyRule
+from partq.model.operations import Outcome
+
+from .outages import Outages, returned
+from .protocol import Checker, Report
+from .shown import Placed, Shown
+from .splits import judge_splits
+
+ALPHA: Final = 1e-9
+"""ROUTE-4: how likely at most a fair broker fails the balance test of one history."""
+
+
+def check(facts: Facts) -> Report:
+    """Judge where keyed and keyless messages are."""
+    report = Report()
+    by_key: dict[str, list[Placed]] = {}
+    keyless: list[Placed] = []
+    for placed in facts.derive(Shown).placed:
+        if placed.partition is None:
+            continue
+        key = placed.sent.key
+        if key is not None:
+            group = by_key.get(key)
+            if group is None:
+                by_key[key] = [placed]
+            else:
+                group.append(placed)
+        elif not facts.entity.duplicate_detection:
+            keyless.append(placed)
+    split = _count_keys(facts, report, by_key)
+    if split:
+        report.findings.extend(judge_splits(facts, split, by_key))
+    if facts.profile.partitioned:
+        _count_keyless(report, keyless)
+        _judge_balance(facts, report, keyless)
+    return report
+
+
+def _count_keys(facts: Facts, report: Report, by_key: dict[str, list[Placed]]) -> list[str]:
+    """Count what was exercised; gives the keys that are in several partitions."""
+    service_bus = facts.profile.key_rule is KeyRule.SERVICE_BUS
+    pairs = sessions = plain = enlisted = varied = 0
+    split = []
+    for key, group in by_key.items():
+        if len(group) < 2:
+            continue
+        first = group[0]
+        partition, proc = first.partition, first.sent.record.proc
+        with_session = in_txn = 0
+        same_proc = together = True
+        for placed in group:
+            sent, record = placed.sent, placed.sent.record
+            with_session += sent.message.session_id is not None
+            in_txn += "txn" in record.args
+            same_proc &= record.proc == proc
+            together &= placed.partition == partition
+        if not together:
+            split.append(key)
+            continue
+        size = len(group)
+        pairs += size - 1
+        sessions += max(with_session - 1, 0)
+        plain += max(size - with_session - 1, 0)
+        enlisted += min(in_txn, size - in_txn)
+        varied += 0 if same_proc else size - 1
+    report.count("ROUTE-1", pairs)
+    report.count("ROUTE-2", varied)
+    report.count("TXN-8", enlisted)
+    if service_bus:
+        report.count("KEY-1", sessions)
+        report.count("KEY-2", plain)
+    else:
+        report.count("KEY-8", pairs)
+    return split
+
+
+def _count_keyless(report: Report, keyless: list[Placed]) -> None:
+    """The freedoms: where keyless messages are, and batches that lie in one partition."""
+    report.count("ROUTE-3", len(keyless))
+    batches: dict[int, list[int | None]] = {}
+    for placed in keyless:
+        record = placed.sent.record
+        if record.op == "send_batch":
+            batches.setdefault(record.i, []).append(placed.partition)
+    report.count("ROUTE-9", sum(len(m) > 1 and len(set(m)) == 1 for m in batches.values()))
+
+
+def _judge_balance(facts: Facts, report: Report, keyless: list[Placed]) -> None:
+    """ROUTE-4. Each keyless send is one choice among k partitions. If choices are fair and independent, or
+    more even than that, a partition's share x of n obeys the Chernoff bound P ≤ exp(-n KL(x/n || 1/k)) to
+    either side; with k partitions and two sides, `ALPHA` is kept. Sends that were accepted but not seen may
+    be anywhere. A batch is one choice (ROUTE-9)."""
+    partitions = facts.entity.partitions
+    limit = log(2 * partitions / ALPHA)
+    if partitions < 2 or len(keyless) * log(partitions) < limit:
+        return
+    choices, unseen = _choices(facts, keyless)
+    n = sum(choices.values()) + unseen
+    if len(choices) > partitions or (n - unseen) * log(partitions) < limit:
+        return
+    report.count("ROUTE-4")
+    fair = 1 / partitions
+    most = max(choices, key=lambda p: (choices[p], p))
+    least = min(choices, key=lambda p: (choices[p], p)) if len(choices) == partitions else None
+    fewest = 0 if least is None else choices[least]
+    if choices[most] > n * fair and n * _divergence(choices[most] / n, fair) > limit:
+        report.findings.append(_unbalanced(f"partition {most}", choices[most], n, partitions, keyless))
+    elif fewest + unseen < n * fair and n * _divergence((fewest + unseen) / n, fair) > limit:
+        name = "a partition" if least is None else f"partition {least}"
+        report.findings.append(_unbalanced(name, fewest, n, partitions, keyless))
+
+
+def _choices(facts: Facts, keyless: list[Placed]) -> tuple[dict[int, int], int]:
+    """Partition -> keyless sends accepted into it while all was up; and how many such sends were not seen."""
+    outages = facts.derive(Outages)
+    choices: dict[int, int] = {}
+    seen: set[int] = set()
+    for placed in keyless:
+        record = placed.sent.record
+        if (
+            record.i not in seen
+            and record.outcome == Outcome.OK
+            and outages.quiet(record.call, returned(record))
+        ):
+            seen.add(record.i)
+            if placed.partition is not None:
+                choices[placed.partition] = choices.get(placed.partition, 0) + 1
+    accepted = {
+        sent.record.i
+        for sent in facts.sends
+        if sent.key is None
+        and sent.record.outcome == Outcome.OK
+        and outages.quiet(sent.record.call, returned(sent.record))
+    }
+    return choices, len(accepted - seen)
+
+
+def _divergence(x: float, p: float) -> float:
+    """Kullback-Leibler divergence of a share x from a probability p, in nats."""
+    gain = x * log(x / p) if x > 0 else 0.0
+    return gain + ((1 - x) * log((1 - x) / (1 - p)) if x < 1 else 0.0)
+
+
+def _unbalanced(name: str, share: int, n: int, partitions: int, keyless: list[Placed]) -> Finding:
+    return Finding(
+        "ROUTE-4",
+        "Keyless messages are not spread evenly",
+        tuple(placed.sent.record.i for placed in keyless[:3]),
+        f"{name} got {share} of {n} keyless sends accepted while all {partitions} partitions were up; "
+        f"fair choices do so with a probability below {ALPHA:g}",
+        f"about {n / partitions:.3g} in each partition",
+        "ROUTE-4: unbalanced",
+    )
+
+
+CHECKER: Final = Checker(
+    "routing",
+    ("KEY-1", "KEY-2", "KEY-8", "ROUTE-1", "ROUTE-2", "ROUTE-3", "ROUTE-4", "ROUTE-9", "TXN-8"),
+    check,
+    blind_spots=(
+        "A message is placed only where the broker shows its partition, or a number with it; one that is "
+        "never received or peeked is nowhere.",
+        "Messages whose ID is sent more than once are left out.",
+        "On a non-partitioned entity KEY-1 holds trivially: there is one partition.",
+        "A function of the key that changes at an instant without any recorded fault is reported under "
+        "ROUTE-2; a few messages may fit several explanations, and then the first of the table is taken.",
+        "Balance is judged in histories with enough keyless messages only (9 for 16 partitions, 32 for 2), "
+        f"and with a false alarm probability of {ALPHA:g} if choices are independent and fair.",
+    ),
+    needs={
+        "ROUTE-9": ("send_batch",),
+        "TXN-8": ("begin", "commit"),
+    },
+)
