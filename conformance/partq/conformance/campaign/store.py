@@ -64,6 +64,15 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("exercised", pa.int64()),
         ]
     ),
+    "partitions": pa.schema(
+        [
+            ("broker", pa.string()),
+            ("profile", pa.string()),
+            ("partition", pa.int64()),
+            ("keyed", pa.bool_()),
+            ("messages", pa.int64()),
+        ]
+    ),
 }
 """The Parquet folders of a campaign and their columns."""
 
@@ -107,6 +116,7 @@ def write_chunk(out: Path, result: ChunkResult) -> None:
         "verdicts": result.verdicts,
         "violations": result.violations,
         "coverage": list(result.coverage_rows()),
+        "partitions": list(result.partition_rows()),
     }
     for folder, schema in TABLES.items():
         if rows[folder]:
@@ -156,3 +166,19 @@ def read_rows(out: Path, folder: str) -> list[dict[str, Any]]:
     """All rows of one of the Parquet folders, in order of chunks."""
     files = sorted((out / folder).glob("chunk-*.parquet"))
     return [row for file in files for row in pq.read_table(file, schema=TABLES[folder]).to_pylist()]
+
+
+def read_totals(out: Path, folder: str, sums: tuple[str, ...]) -> list[dict[str, Any]]:
+    """One of the Parquet folders with the columns ``sums`` added up over all rows that are alike in the
+    others, sorted by these. Raises `CampaignError` where a file is not what it should be."""
+    schema = TABLES[folder]
+    keys = [name for name in schema.names if name not in sums]
+    try:
+        files = sorted((out / folder).glob("chunk-*.parquet"))
+        tables = [pq.read_table(file, schema=schema) for file in files]
+    except (OSError, pa.ArrowException) as error:
+        raise CampaignError(f"{out / folder}: {str(error).splitlines()[0]}") from None
+    whole = pa.concat_tables(tables) if tables else schema.empty_table()
+    totals = whole.group_by(keys).aggregate([(name, "sum") for name in sums])
+    ordered = totals.sort_by([(name, "ascending") for name in keys])
+    return [{name.removesuffix("_sum"): value for name, value in row.items()} for row in ordered.to_pylist()]

@@ -12,12 +12,15 @@ from typing import Any, Final
 from partq.conformance import program as programs
 from partq.conformance.adapters import Broker, open_broker, public_name
 from partq.conformance.assess import Inspection, inspect
+from partq.conformance.facts import SEQ_PARTITION_SHIFT
 from partq.conformance.history import History
 from partq.conformance.program import Program
 from partq.conformance.runner import run
 from partq.conformance.verdict import Status
 from partq.conformance.workload import generate
+from partq.model.messages import effective_key
 from partq.model.operations import ENV
+from partq.model.profiles import Profile, profile
 
 from .plan import Chunk, trace_seed
 
@@ -29,13 +32,15 @@ NO_FAULT: Final = "none"
 class ChunkResult:
     """What one chunk found. ``verdicts``: one row a trace · ``violations``: one row a finding · ``coverage``:
     (requirement, outcome, fault) -> in how many traces, and how often, the requirement was exercised beside
-    an operation that ended so and a fault of that kind."""
+    an operation that ended so and a fault of that kind · ``partitions``: (partition, keyed) -> messages, each
+    counted once, in the partition it was first shown in."""
 
     chunk: Chunk
     lacks: tuple[str, ...] = ()
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     violations: list[dict[str, Any]] = field(default_factory=list)
     coverage: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
+    partitions: Counter[tuple[int, bool]] = field(default_factory=Counter)
     operations: int = 0
 
     def digest(self) -> str:
@@ -79,6 +84,17 @@ class ChunkResult:
                 "exercised": exercised,
             }
 
+    def partition_rows(self) -> Iterator[dict[str, Any]]:
+        """The messages over partitions as rows, sorted."""
+        for (partition, keyed), messages in sorted(self.partitions.items()):
+            yield {
+                "broker": public_name(self.chunk.broker),
+                "profile": self.chunk.profile,
+                "partition": partition,
+                "keyed": keyed,
+                "messages": messages,
+            }
+
 
 def run_chunk(chunk: Chunk, seed: int, length: int) -> ChunkResult:
     """Do every trace of the chunk. Equal arguments give equal results on a simulated broker."""
@@ -98,6 +114,7 @@ def _run_trace(result: ChunkResult, broker: Broker, trace: int, program: Program
     result.operations += len(history)
     result.verdicts.append(_verdict_row(result.chunk, trace, program, history, inspection))
     _cover(result.coverage, history, inspection)
+    _spread(result.partitions, history)
     if inspection.findings:
         result.violations.extend(_violation_rows(result.chunk, trace, program, inspection))
 
@@ -157,3 +174,27 @@ def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, in
             else:
                 cell[0] += 1
                 cell[1] += times
+
+
+def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
+    """Count each message once, in the partition the broker first showed it in, if it ever did."""
+    family = profile(history.header.profile)
+    keyed = {
+        message.id: effective_key(message, family.key_rule) is not None
+        for record in history.records
+        for message in record.args.get("messages", ())
+    }
+    places: dict[str, int] = {}
+    for record in history.records:
+        for delivery in record.messages:
+            if delivery.id not in places and delivery.id in keyed:
+                place = _place(family, delivery.partition, delivery.seq)
+                if place is not None:
+                    places[delivery.id] = place
+    partitions.update((place, keyed[message]) for message, place in places.items())
+
+
+def _place(family: Profile, partition: int | None, seq: int | None) -> int | None:
+    if partition is not None or seq is None or not family.partitioned:
+        return partition
+    return seq >> SEQ_PARTITION_SHIFT
