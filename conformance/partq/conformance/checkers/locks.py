@@ -1,4 +1,4 @@
-"""When a lock surely holds and when it has surely ended, as far as clients can tell (docs/semantics.md, Locks).
+"""When a lock surely holds and when it has surely ended, as far as clients can tell (docs/semantics.md).
 
 Only intervals are computed here; nothing is judged. Every answer errs on the side of *not sure*.
 """
@@ -17,14 +17,16 @@ from partq.model.operations import Outcome
 REMOVALS: Final = frozenset({"complete", "dead_letter"})
 """The settlements after which a message is gone from its queue."""
 
+_DEPARTURES: Final = frozenset({"frontend_lost", "connection_lost", "disconnect"})
+
 
 class Spans:
     """Stretches of time, asked for the first that touches an instant. `O(log n)` a question."""
 
-    __slots__ = ("_ends", "_reach", "_starts")
+    __slots__ = ("_ends", "_reach", "_spans", "_starts")
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
-        ordered = sorted(spans)
+        ordered = self._spans = sorted(spans)
         self._starts = [start for start, _ in ordered]
         self._ends = sorted(end for _, end in ordered)
         self._reach = list(accumulate((end for _, end in ordered), max))
@@ -33,9 +35,13 @@ class Spans:
         return bool(self._starts)
 
     def first(self, since: int) -> int:
-        """The start of the earliest span that has not ended before ``since``; `FOREVER` where there is none."""
+        """The start of the earliest span that has not ended before ``since``; `FOREVER` if none."""
         at = bisect_left(self._reach, since)
         return self._starts[at] if at < len(self._starts) else FOREVER
+
+    def spans(self) -> Iterable[tuple[int, int]]:
+        """Them all."""
+        return self._spans
 
     def begun(self, by: int) -> int:
         """How many have begun by then."""
@@ -54,7 +60,17 @@ class Locks:
     """The locks of one entity's facts. ``began`` and ``held_until`` are the earliest, ``ended`` the latest
     instants at which a lock may have begun or ended."""
 
-    __slots__ = ("_caching", "_clients", "_duration", "_expire", "_faults", "_flows", "_skew", "facts")
+    __slots__ = (
+        "_caching",
+        "_clients",
+        "_duration",
+        "_expire",
+        "_faults",
+        "_flows",
+        "_skew",
+        "_upsets",
+        "facts",
+    )
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -64,6 +80,7 @@ class Locks:
         self._duration = facts.entity.lock_duration
         self._skew = facts.header.skew_ns
         self._faults: dict[int | None, Spans] = {}
+        self._upsets: dict[int | None, Spans] = {}
         self._clients: dict[str, Spans] | None = None
         self._flows: dict[str, Spans] | None = None
 
@@ -75,6 +92,15 @@ class Locks:
             spans = chain.from_iterable(down.values()) if partition is None else down.get(partition, ())
             both = chain(spans, self.facts.dead)
             known = self._faults[partition] = Spans((span.start, span.end) for span in both)
+        return known
+
+    def upsets(self, partition: int | None) -> Spans:
+        """Its faults, and whatever may have made a front end give back what it had locked."""
+        known = self._upsets.get(partition)
+        if known is None:
+            lost = [_span(record) for record in self.facts.disruptions if record.op in _DEPARTURES]
+            both = chain(self.faults(partition).spans(), lost)
+            known = self._upsets[partition] = Spans(both)
         return known
 
     def began(self, seen: Seen) -> int:
@@ -163,11 +189,10 @@ class Locks:
         """When the client that got the lock may first have left, or lost its connection."""
         if self._clients is None:
             self._clients = _departures(self.facts)
-        first = min(
+        return min(
             (self._clients[name].first(record.call) for name in (record.proc, "") if name in self._clients),
             default=FOREVER,
         )
-        return first
 
     def _moved(self, record: Record) -> int:
         """When a partition may first have been taken from the flow that got the lock."""

@@ -1,0 +1,130 @@
+"""RCV-1: what clients were shown had been sent, and arrives as it was sent.
+
+A rejected send that was stored all the same belongs to the rule that demanded the rejection
+(`attribution.py`); a message seen before its transaction was committed, to TXN-5. Neither is judged here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partq.conformance.facts import Facts, Seen, Sent
+from partq.model.messages import Delivery, Message
+from partq.model.operations import Outcome
+
+from .attribution import rejected_by
+from .protocol import Report
+
+_RULE: Final = "RCV-1"
+_SENT_ONLY: Final = "only messages that were sent to the entity before, with an outcome other than error"
+_UNCHANGED: Final = "the message with the body and properties that it was sent with"
+
+
+def check_content(facts: Facts, report: Report) -> None:
+    """RCV-1 on every message received or peeked."""
+    unshown = _Unshown()
+    for appearances in (facts.received, facts.peeked):
+        for id, seens in appearances.items():
+            report.count(_RULE, len(seens))
+            sends = facts.by_id.get(id)
+            if sends is None:
+                _phantom(report, seens[0], "was never sent")
+            elif len(sends) > 1:
+                _check_any(facts, report, sends, seens)
+            else:
+                _check_one(facts, report, sends[0], seens, unshown)
+    unshown.report(report)
+
+
+def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unshown: _Unshown) -> None:
+    message, _, record = sent
+    called = record.call
+    plain = not message.properties and message.session_id is None and message.partition_key is None
+    body = message.body
+    if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
+        _phantom(report, seens[0], f"was only in a send that answered error {record.error}", sent)
+    for seen in seens:
+        delivery, shown = seen
+        if shown.ret is not None and shown.ret < called:
+            _phantom(report, seen, "was shown before its send was called", sent)
+        if plain and not (delivery.session_id or delivery.partition_key or delivery.properties):
+            if delivery.body != body:
+                _altered(report, "body", seen, sent)
+            continue
+        changed = _difference(message, delivery)
+        if changed is not None:
+            _altered(report, changed, seen, sent)
+        unshown.note(message, seen, sent)
+
+
+def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Seen]) -> None:
+    """An ID that was sent more than once: it has to be one of those messages."""
+    possible = [sent for sent in sends if sent.record.outcome != Outcome.ERROR]
+    if not possible and not any(rejected_by(facts, sent) for sent in sends):
+        _phantom(report, seens[0], "was only in sends that answered error", sends[0])
+    for seen in seens if possible else ():
+        if all(_difference(sent.message, seen.delivery) for sent in possible):
+            _altered(report, "content", seen, possible[0])
+            break
+
+
+def _difference(message: Message, delivery: Delivery) -> str | None:
+    """What was shown otherwise than sent. What the broker does not show is no difference."""
+    if delivery.body != message.body:
+        return "body"
+    session, key = delivery.session_id, delivery.partition_key
+    if session is not None and session != message.session_id:
+        return "session ID"
+    # A broker may show the session ID, which is the effective key, as the partition key too (KEY-1).
+    if key is not None and key not in (message.partition_key, message.session_id):
+        return "partition key"
+    if delivery.properties and not set(message.properties).issubset(delivery.properties):
+        return "properties"
+    return None
+
+
+class _Unshown:
+    """Fields that were sent and not shown: dropped, if the broker shows that field of other messages."""
+
+    def __init__(self) -> None:
+        self.shown: set[str] = set()
+        self.missing: list[tuple[str, Seen, Sent]] = []
+
+    def note(self, message: Message, seen: Seen, sent: Sent) -> None:
+        delivery = seen.delivery
+        for field, given, got in (
+            ("session ID", message.session_id, delivery.session_id),
+            ("partition key", message.partition_key, delivery.partition_key),
+            ("properties", message.properties, delivery.properties),
+        ):
+            if got:
+                self.shown.add(field)
+            elif given:
+                self.missing.append((field, seen, sent))
+
+    def report(self, report: Report) -> None:
+        for field, seen, sent in self.missing:
+            if field in self.shown:
+                _altered(report, field, seen, sent)
+
+
+def _phantom(report: Report, seen: Seen, why: str, sent: Sent | None = None) -> None:
+    report.find(
+        _RULE,
+        "phantom",
+        "A client was shown a message that nobody sent",
+        (seen.record,) if sent is None else (sent.record, seen.record),
+        f"Message {seen.delivery.id!r}, shown by {seen.record.op} to {seen.record.proc}, {why}.",
+        _SENT_ONLY,
+    )
+
+
+def _altered(report: Report, field: str, seen: Seen, sent: Sent) -> None:
+    report.find(
+        _RULE,
+        f"altered {field}",
+        f"A message arrived with another {field}",
+        (sent.record, seen.record),
+        f"The {field} of message {seen.delivery.id!r} is not the one that {sent.record.proc} sent.",
+        _UNCHANGED,
+    )

@@ -1,0 +1,190 @@
+"""RCV-2: what was accepted is still there at the end, unless something may have removed it. Judged after
+``drained`` alone.
+
+What is missing for another reason has another owner: parts of a batch or transaction (`attribution.py`), what
+a rolled-back transaction had settled (TXN-5), what a refused settlement by a lost lock took along (RCV-8).
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Final, NamedTuple
+
+from partq.conformance.facts import FOREVER, SETTLEMENTS, Facts, Seen, Sent
+from partq.conformance.history import Record
+from partq.model.operations import Outcome
+
+from .attribution import missing_ids
+from .locks import Locks
+from .protocol import Report
+
+_TAKING: Final = SETTLEMENTS - {"abandon"}
+
+
+class Loss(NamedTuple):
+    """An accepted message that nobody got in the end. ``last``: when it was surely still there."""
+
+    last: int
+    sent: Sent
+    seens: list[Seen]
+
+
+class Losses:
+    """The check of one entity's messages; `check` once."""
+
+    def __init__(self, facts: Facts, locks: Locks, report: Report) -> None:
+        self.facts = facts
+        self.locks = locks
+        self.report = report
+        self.drained = FOREVER if facts.drained is None else facts.drained
+
+    def check(self) -> None:
+        """RCV-2 on every message accepted before the drain."""
+        if self.facts.drained is None:
+            return
+        received, settled = self.facts.received, self.facts.settled
+        judged, lost = 0, []
+        for id, sends in self.facts.by_id.items():
+            sent = sends[0]
+            seens = received.get(id)
+            if seens and len(sends) == 1:
+                lock = seens[-1].delivery.lock
+                if lock is None or (lock in settled and self._plainly_taken(settled[lock])):
+                    judged += 1
+                    continue
+            if len(sends) == 1 and self._accepted(sent, seens) and not self._taken(seens or []):
+                judged += 1
+                lost.append(Loss(self._last_seen(sent, seens), sent, seens or []))
+        self.report.count("RCV-2", judged)
+        if lost:
+            self._judge(lost)
+
+    def _plainly_taken(self, settlements: list[Record]) -> bool:
+        return any(s.op in _TAKING and s.outcome == Outcome.OK and "txn" not in s.args for s in settlements)
+
+    def _accepted(self, sent: Sent, seens: list[Seen] | None) -> bool:
+        """Whether it surely was stored before the drain, in a partition that the drain could reach."""
+        record = sent.record
+        if record.call >= self.drained or (record.ret or FOREVER) >= self.drained:
+            return False
+        shown = seens or self.facts.peeked.get(sent.message.id)
+        if not shown:
+            if record.outcome != Outcome.OK or self._of_open_txn(record):
+                return False
+        elif record.outcome == Outcome.ERROR or self._of_open_txn(record):
+            return False
+        partition = self.facts.partition_of(shown[0].delivery) if shown else None
+        return self.locks.faults(partition).first(self.drained) >= self.drained
+
+    def _of_open_txn(self, record: Record) -> bool:
+        """Whether it was sent in a transaction that was not surely committed: what happens to it is TXN-5."""
+        return "txn" in record.args and self.facts.txns[record.args["txn"]].committed_by is None
+
+    def _taken(self, seens: list[Seen]) -> bool:
+        """Whether something may have removed it, or still holds it. A delivery shows that no earlier
+        lock's settlement had."""
+        if not seens:
+            return False
+        last_call = max(seen.record.call for seen in seens)
+        for seen in seens:
+            if seen.record.ret is not None and seen.record.ret < last_call:
+                continue
+            lock = seen.delivery.lock
+            if lock is None or (self.facts.profile.locks_expire and self.locks.ended(seen) >= self.drained):
+                return True
+            for settlement in self.facts.settled.get(lock, ()):
+                if settlement.op in _TAKING and settlement.outcome != Outcome.ERROR:
+                    return True
+        return False
+
+    def _last_seen(self, sent: Sent, seens: list[Seen] | None) -> int:
+        """The latest instant at which the message surely was there."""
+        shown = (*(seens or ()), *self.facts.peeked.get(sent.message.id, ()))
+        return max((seen.record.call for seen in shown), default=sent.record.call)
+
+    def _judge(self, lost: list[Loss]) -> None:
+        explained = missing_ids(self.facts)
+        left = [loss for loss in self._unexplained(lost) if loss.sent.message.id not in explained]
+        plain = [loss for loss in left if not self._refusals(loss)]
+        for loss in plain:
+            self._report(loss)
+        for loss in left:
+            if not plain and (refusals := self._refusals(loss)):
+                self._judge_refused(loss, refusals)
+
+    def _unexplained(self, lost: list[Loss]) -> list[Loss]:
+        """Without those that receive-and-deletes of unknown outcome may have taken: each up to ``max``, none
+        that was there later than it can have happened."""
+        budgets = sorted(
+            (FOREVER if r.ret is None else r.ret, r.args["max"])
+            for r in self.facts.receives
+            if r.outcome == Outcome.UNKNOWN
+            and r.args.get("mode") == "receive_and_delete"
+            and r.call < self.drained
+        )
+        if not budgets:
+            return lost
+        room: list[int] = []
+        unexplained = []
+        for loss in sorted(lost, key=_last, reverse=True):
+            while budgets and budgets[-1][0] >= loss.last:
+                heappush(room, -budgets.pop()[1])
+            if not room:
+                unexplained.append(loss)
+            elif (left := -heappop(room) - 1) > 0:
+                heappush(room, -left)
+        return unexplained[::-1]
+
+    def _refusals(self, loss: Loss) -> list[tuple[Seen, Record]]:
+        """The settlements of the message that were refused as by a lost lock, and may have removed it."""
+        return [
+            (seen, settlement)
+            for seen in loss.seens
+            for settlement in self.facts.settled.get(seen.delivery.lock or "", ())
+            if settlement.op in _TAKING
+            and settlement.error == "lock_lost"
+            and settlement.outcome == Outcome.ERROR
+            and (settlement.ret or FOREVER) > loss.last
+        ]
+
+    def _judge_refused(self, loss: Loss, refusals: list[tuple[Seen, Record]]) -> None:
+        """RCV-8 where the message outlived its lock and nothing else happened to it, else left open."""
+        for seen, settlement in refusals:
+            ended = self.locks.ended(seen)
+            quiet = not self.locks.faults(None).touching(loss.last, self.drained)
+            if self.facts.profile.locks_expire and ended < settlement.call and loss.last > ended and quiet:
+                self.report.find(
+                    "RCV-8",
+                    "effect of a refusal",
+                    "A settlement by a lost lock was refused and removed the message",
+                    (loss.sent.record, seen.record, settlement),
+                    f"Message {loss.sent.message.id!r} was seen after that lock had ended; {settlement.op} "
+                    f"by {settlement.proc} was refused, and the message was never seen again.",
+                    "the message, still there at the end",
+                )
+                return
+        self.report.open.setdefault(
+            "RCV-2",
+            f"message {loss.sent.message.id!r} is missing: lost (RCV-2), or removed by the settlement of "
+            f"record {refusals[0][1].i}, which was refused (RCV-8)",
+        )
+
+    def _report(self, loss: Loss) -> None:
+        sent, seens = loss.sent, loss.seens
+        how = "after its delivery" if seens else "unseen"
+        if not seens and sent.message.id in self.facts.peeked:
+            how = "after a peek"
+        peeks = self.facts.peeked.get(sent.message.id, ())
+        self.report.find(
+            "RCV-2",
+            f"lost {how}",
+            "An accepted message was lost",
+            (sent.record, *(seen.record for seen in seens[-1:]), *(peek.record for peek in peeks[-1:])),
+            f"Message {sent.message.id!r} of {sent.record.proc} was accepted, nothing can have removed it, "
+            f"and the drain did not find it.",
+            "the message in an answer, before or in the drain",
+        )
+
+
+def _last(loss: Loss) -> int:
+    return loss.last

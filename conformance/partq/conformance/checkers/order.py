@@ -1,0 +1,196 @@
+"""The order of first deliveries: by number within a partition (RCV-3), free across partitions (RCV-4), and by
+sends within a key where the broker shows no numbers (RCV-12).
+
+A message overtakes an older one where its receive returned before the older one's lock can have begun.
+What may have been locked unseen is given the benefit: a front end's cache or a receive of unknown outcome
+held it, and a fault ended that lock without a trace. Numbers that contradict the order of sends are SEQ-3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import NamedTuple
+
+from partq.conformance.facts import FOREVER, Facts, Seen, Sent
+from partq.model.operations import Outcome
+
+from .locks import Locks, Spans
+from .protocol import Report
+
+
+class First(NamedTuple):
+    """A message's first delivery. ``began``: its lock can't have begun before. ``place``: its number, so
+    turned that numbers compare; the call of its send where there are no numbers."""
+
+    place: int
+    returned: int
+    began: int
+    sent: Sent
+    seen: Seen
+
+
+class Order:
+    """The check of one entity's first deliveries; `check` once."""
+
+    def __init__(self, facts: Facts, locks: Locks, report: Report) -> None:
+        self.facts = facts
+        self.locks = locks
+        self.report = report
+        # Somebody may hold a message whom no delivery shows.
+        self.shadows = facts.profile.caching_front_ends or any(
+            record.outcome == Outcome.UNKNOWN for record in facts.receives
+        )
+        bits = facts.profile.counter_bits
+        self.half, self.mask = 1 << (bits - 1), (1 << bits) - 1
+
+    def check(self) -> None:
+        """RCV-3, RCV-4 and the order within keys (RCV-12)."""
+        numbered: dict[int | None, list[First]] = {}
+        keyed: dict[str, list[First]] = {}
+        flat = not self.facts.profile.partitioned
+        by_id = self.facts.by_id
+        across, previous_called, previous_partition = 0, -1, None
+        for id, seens in self.facts.received.items():
+            sends = by_id.get(id)
+            if sends is None or len(sends) > 1:
+                continue
+            sent = sends[0]
+            seen = seens[0]
+            if len(seens) > 1 and not _surely_first(seens):
+                continue
+            delivery, record = seen
+            if delivery.delivery_count or delivery.redelivered or record.ret is None:
+                continue
+            partition = None if flat else self.facts.partition_of(delivery)
+            if delivery.seq is not None and (flat or partition is not None):
+                group = numbered.get(partition)
+                if group is None:
+                    group = numbered[partition] = []
+                first = First(delivery.seq & self.mask, record.ret, self.locks.began(seen), sent, seen)
+                group.append(first)
+            elif sent.key is not None:
+                first = First(sent.record.call, record.ret, self.locks.began(seen), sent, seen)
+                keyed.setdefault(sent.key, []).append(first)
+            if partition != previous_partition:
+                across += sent.record.ret is not None and sent.record.ret < previous_called
+                previous_partition = partition
+            previous_called = sent.record.call
+        if not flat:
+            self.report.count("RCV-4", across)
+        for partition, group in numbered.items():
+            if len(group) > 1:
+                self._by_number(partition, group)
+        for key, group in keyed.items():
+            if len(group) > 1:
+                self._by_send(key, group)
+
+    def _by_number(self, partition: int | None, group: list[First]) -> None:
+        """RCV-3 in one partition: a sweep from the lowest number up."""
+        self.report.count("RCV-3", len(group) - 1)
+        in_order = self._sorted(group)
+        pairs = list(self._overtaken(in_order, self._upsets(partition)))
+        if pairs and not _contradicted(in_order):
+            for older, newer in pairs:
+                self._report(
+                    "RCV-3", "first deliveries", older, newer, f"has the lower number in {_name(partition)}"
+                )
+
+    def _sorted(self, group: list[First]) -> list[First]:
+        """By number, in the serial order that survives the roll-over. Numbers borne twice are left out."""
+        origin = group[0].place - self.half
+        mask = self.mask
+        turned = sorted(((first.place - origin) & mask, n) for n, first in enumerate(group))
+        kept = []
+        before = None
+        for place, n in turned:
+            if place == before:
+                if kept and kept[-1].place == place:
+                    kept.pop()
+                continue
+            before = place
+            kept.append(group[n]._replace(place=place))
+        return kept
+
+    def _upsets(self, partition: int | None) -> Spans | None:
+        if not self.shadows:
+            return None
+        return self.locks.upsets(partition) or None
+
+    def _overtaken(self, in_order: Iterable[First], upsets: Spans | None) -> Iterable[tuple[First, First]]:
+        """Pairs (older, newer) of which the newer one surely went first, with no upset in between."""
+        latest: dict[int, First] = {}
+        for first in in_order:
+            called = first.seen.record.call
+            older = latest.get(upsets.over(called) if upsets else 0)
+            if older is not None and first.returned < older.began:
+                yield older, first
+            if not self._free(first):
+                epoch = upsets.begun(first.returned) if upsets else 0
+                known = latest.get(epoch)
+                if known is None or first.began > known.began:
+                    latest[epoch] = first
+
+    def _free(self, first: First) -> bool:
+        """Whether others may always go before it: it was perhaps not visible, or locked unseen."""
+        if "txn" in first.sent.record.args:
+            return True
+        return self.shadows and first.seen.delivery.delivery_count is None
+
+    def _by_send(self, key: str, group: list[First]) -> None:
+        """RCV-12: a flat entity keeps the order of a key, whatever is known of partitions and numbers."""
+        self.report.count("RCV-12", len(group) - 1)
+        waiting = sorted(((_accepted(first), n) for n, first in enumerate(group)), key=itemgetter(0))
+        older: First | None = None
+        at = 0
+        for newer in sorted(group, key=itemgetter(0)):
+            while at < len(waiting) and waiting[at][0] < newer.place:
+                candidate = group[waiting[at][1]]
+                if not self._free(candidate) and (older is None or candidate.began > older.began):
+                    older = candidate
+                at += 1
+            if older is not None and newer.returned < older.began and not self._upset(older, newer):
+                self._report(
+                    "RCV-12", "order of a key", older, newer, f"was sent before, with the same key {key!r}"
+                )
+
+    def _upset(self, older: First, newer: First) -> bool:
+        upsets = self._upsets(None)
+        return bool(upsets and upsets.touching(newer.seen.record.call, older.returned))
+
+    def _report(self, rule: str, cause: str, older: First, newer: First, why: str) -> None:
+        before, after = older.sent.message.id, newer.sent.message.id
+        self.report.find(
+            rule,
+            cause,
+            "A newer message was delivered before an older one",
+            (older.sent.record, newer.sent.record, newer.seen.record, older.seen.record),
+            f"Message {after!r} was first delivered to {newer.seen.record.proc} before anybody can have "
+            f"locked message {before!r}, which {why}.",
+            f"message {before!r} first, or none",
+        )
+
+
+def _surely_first(seens: list[Seen]) -> bool:
+    """Whether the first delivery was over before any other began."""
+    ret = seens[0].record.ret
+    return ret is not None and ret < seens[1].record.call
+
+
+def _accepted(first: First) -> int:
+    record = first.sent.record
+    return FOREVER if record.ret is None else record.ret
+
+
+def _contradicted(in_order: Iterable[First]) -> bool:
+    """Whether a lower number belongs to a message that surely was sent later (SEQ-3)."""
+    latest = -1
+    for first in in_order:
+        if _accepted(first) < latest:
+            return True
+        latest = max(latest, first.sent.record.call)
+    return False
+
+
+def _name(partition: int | None) -> str:
+    return "the entity" if partition is None else f"partition {partition}"

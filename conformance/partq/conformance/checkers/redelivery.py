@@ -1,0 +1,290 @@
+"""Messages delivered more than once: exclusive locks (RCV-6), no return of what is finished (RCV-7), the
+delivery count (RCV-9).
+
+One anomaly, one finding: a message that came back after it was finished is not judged further. Where a
+history shows that RCV-7 or one of its neighbours is violated, but not which, the rule is left open.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Final
+
+from partq.conformance.facts import FOREVER, Facts, Seen
+from partq.conformance.history import Record
+from partq.model.operations import Outcome
+
+from .locks import REMOVALS, Locks
+from .protocol import Report
+
+_UNLIMITED: Final = 1 << 62
+
+
+class Redelivery:
+    """The check of one entity's messages; `check` once."""
+
+    def __init__(self, facts: Facts, locks: Locks, report: Report) -> None:
+        self.facts = facts
+        self.locks = locks
+        self.report = report
+        profile = facts.profile
+        self.caching = profile.caching_front_ends
+        self.duration = facts.entity.lock_duration
+        self.skew = facts.header.skew_ns
+        self.kills = facts.dead if profile.kill_undoes_settlements else []
+        unsure = [r for r in facts.receives if r.outcome == Outcome.UNKNOWN and not _deletes(r)]
+        self.unsure = [record.call for record in unsure]
+
+    def check(self) -> None:
+        """RCV-6, RCV-7 and RCV-9 on every message that was received and whose ID was sent once."""
+        by_id = self.facts.by_id
+        for id, seens in self.facts.received.items():
+            sends = by_id.get(id, ())
+            if len(sends) != 1 or (len(seens) == 1 and not seens[0].delivery.delivery_count):
+                continue
+            if len(seens) > 1:  # twice in one answer is RCV-12
+                seens = list({seen.record.i: seen for seen in seens}.values())
+            if not self._finished(seens) and not self._overlap(seens):
+                self._count(seens, sends[0].record.call)
+        self._exercised()
+
+    # RCV-7
+
+    def _finished(self, seens: list[Seen]) -> bool:
+        """Whether the message was finished and came back (RCV-7), or possibly so."""
+        if len(seens) == 1:
+            return False
+        last_return = max(seen.record.ret or 0 for seen in seens)
+        for first in seens:
+            end = self._finish(first)
+            if end is None or end.call >= last_return:
+                continue
+            later = [s for s in seens if s is not first and self._came_back(s.record, first.record, end)]
+            if later and self._judge_return(first, end, later):
+                return True
+        return False
+
+    def _finish(self, seen: Seen) -> Record | None:
+        """What finished the message for good, by way of this delivery."""
+        if seen.delivery.lock is None:
+            return seen.record if _deletes(seen.record) else None
+        for settlement in self.facts.settled.get(seen.delivery.lock, ()):
+            if settlement.op in REMOVALS and settlement.outcome == Outcome.OK:
+                return None if "txn" in settlement.args else settlement
+        return None
+
+    def _came_back(self, again: Record, first: Record, end: Record) -> bool:
+        """Whether the delivery was not surely before the finish, nor excused by a kill that undid it."""
+        if first.ret is None or again.ret is None or again.ret <= end.call:
+            return False
+        if again.call <= first.ret and (end is not first or again.call < first.call):
+            return False  # it may have been the earlier one; of two that delete, each sees the other
+        return not any(kill.start < again.ret and kill.end >= end.call for kill in self.kills)
+
+    def _judge_return(self, first: Seen, end: Record, later: list[Seen]) -> bool:
+        """True where the return is, or may be, a matter of RCV-7."""
+        if end is first.record:
+            sure = [s for s in later if s.record.call > (end.ret or 0) or _deletes(s.record)]
+            possible = [s for s in later if self.locks.held_until(s) > (end.ret or 0)]
+        else:
+            if self.locks.ended(first, but=end) < end.call:
+                return False  # a lost lock that settled: RCV-8
+            held = self.locks.held_until(first) == end.call
+            sure = [s for s in later if held and end.ret is not None and s.record.call > end.ret]
+            possible = later
+        if sure:
+            self._report_return(first, end, sure[0].record)
+        elif possible:
+            self.report.open.setdefault(
+                "RCV-7",
+                f"message {first.delivery.id!r} was finished and delivered again, but the two overlap, or "
+                f"its lock may have ended before: a finished message came back (RCV-7), its lock did not "
+                f"exclude others (RCV-6), or a lost lock settled (RCV-8)",
+            )
+        return bool(sure or possible)
+
+    def _report_return(self, first: Seen, end: Record, again: Record) -> None:
+        self.report.find(
+            "RCV-7",
+            f"after {end.op}",
+            "A finished message was delivered again",
+            (first.record, end, again),
+            f"Message {first.delivery.id!r} was finished by the {end.op} of {end.proc}, yet a later receive "
+            f"of {again.proc} returned it.",
+            "any message that was neither completed nor received and deleted, or none",
+        )
+
+    # RCV-6
+
+    def _overlap(self, seens: list[Seen]) -> bool:
+        """Whether two surely held the message at a time, or one got it while another surely held it."""
+        if len(seens) == 1:
+            return False
+        by_return = sorted((s for s in seens if s.record.ret is not None), key=_returned)
+        ends = [-1 if s.delivery.lock is None else self.locks.held_until(s) for s in by_return]
+        held, holder = -1, by_return[0]
+        for seen, end in zip(by_return, ends, strict=True):
+            at = _returned(seen)
+            if at < held and at < end:
+                return self._report_overlap(holder, seen)
+            if end > held:
+                held, holder = end, seen
+        return self._within(seens, by_return, ends)
+
+    def _within(self, seens: list[Seen], by_return: list[Seen], ends: list[int]) -> bool:
+        """Whether a receive that began and ended while a lock surely held returned its message."""
+        held, holder, taken = -1, seens[0], 0
+        for seen in seens:
+            while taken < len(by_return) and _returned(by_return[taken]) < seen.record.call:
+                if ends[taken] > held:
+                    held, holder = ends[taken], by_return[taken]
+                taken += 1
+            if seen.record.ret is not None and seen.record.ret < held:
+                return self._report_overlap(holder, seen)
+        return False
+
+    def _report_overlap(self, holder: Seen, seen: Seen) -> bool:
+        self.report.find(
+            "RCV-6",
+            "overlap",
+            "A locked message was delivered to somebody else",
+            (holder.record, seen.record),
+            f"Message {seen.delivery.id!r} was returned to {seen.record.proc} while the lock that "
+            f"{holder.record.proc} had got on it surely held.",
+            "any message that is not locked, or none",
+        )
+        return True
+
+    # RCV-9
+
+    def _count(self, seens: list[Seen], sent_at: int) -> None:
+        """Hold the counts shown against the locks that ended between one delivery and the next."""
+        low = high = 0
+        free_from, before = sent_at, None
+        for seen in seens:
+            called = seen.record.call
+            returned = FOREVER if seen.record.ret is None else seen.record.ret
+            hidden = self._hidden(
+                seen, free_from, returned, sent_at if before is None else before.record.call
+            )
+            if before is not None and (before.record.ret is None or before.record.ret >= called):
+                low, high = 0, _UNLIMITED  # two at a time: which was first is not known
+                sure = False
+            else:
+                sure = before is not None and self._surely_raised(before, called, returned)
+                low, high = low + sure, high + hidden + (before is not None)
+            count = seen.delivery.delivery_count
+            if count is not None:
+                self.report.count("RCV-9", int(sure))
+                if not low <= count <= high and self._report_count(seen, before, low, high):
+                    return
+                low = high = count
+            free_from, before = self.locks.held_until(seen), seen
+
+    def _surely_raised(self, seen: Seen, called: int, returned: int) -> bool:
+        """Whether the delivery's lock surely ended, before then, in a way that raises the count."""
+        delivery = seen.delivery
+        if delivery.lock is None:
+            return False
+        faults = self.locks.faults(self.facts.partition_of(delivery))
+        if faults and faults.touching(self.locks.began(seen), returned):
+            return False
+        settlements = [s for s in self.facts.settled.get(delivery.lock, ()) if s.outcome != Outcome.ERROR]
+        if not settlements:
+            return self.locks.expired(seen) < called
+        first = settlements[0]
+        if (
+            first.op != "abandon"
+            or "txn" in first.args
+            or first.outcome != Outcome.OK
+            or len(settlements) > 1
+        ):
+            return False
+        return first.ret is not None and first.ret < called and self.locks.held_until(seen) == first.call
+
+    def _hidden(self, seen: Seen, start: int, end: int, since: int) -> int:
+        """How many locks that no client saw may have ended in that gap: a front end's that it never
+        delivered, and those of receives with an unknown outcome."""
+        # An unknown receive may come to pass at any later time: all of them count, in every gap.
+        hidden = bisect_right(self.unsure, end)
+        if self.caching:
+            hidden += max(0, end - start + self.skew) // self.duration  # each held for its full time
+        if self.caching or hidden:
+            hidden += self.locks.upsets(self.facts.partition_of(seen.delivery)).touching(since, end)
+        return hidden
+
+    def _report_count(self, seen: Seen, before: Seen | None, low: int, high: int) -> bool:
+        delivery, record = seen.delivery, seen.record
+        count = delivery.delivery_count or 0
+        if count > high and record.ret is not None:
+            peeks = self.facts.peeked.get(delivery.id, ())
+            if any(peek.record.call < record.ret for peek in peeks):
+                self.report.open.setdefault(
+                    "RCV-9",
+                    f"the delivery count of message {delivery.id!r} rose more than its locks explain, but it "
+                    f"was peeked too: locks raised it too far (RCV-9), or a peek raised it (PEEK-6)",
+                )
+                return True
+        self.report.find(
+            "RCV-9",
+            "too low" if count < low else "too high",
+            f"A delivery count {'misses a lock that ended' if count < low else 'is too high'}",
+            (record,) if before is None else (before.record, record),
+            f"Message {delivery.id!r} was delivered to {record.proc} with delivery count {count}.",
+            f"a delivery count of {low}" if low == high else f"a delivery count from {low} to {high}",
+        )
+        return True
+
+    # What was put to the test.
+
+    def _exercised(self) -> None:
+        receives = self.facts.receives
+        if not receives:
+            return
+        last = receives[-1].call
+        finished = sum(
+            len(record.args["locks"])
+            for record in self.facts.settlements
+            if record.op in REMOVALS
+            and record.outcome == Outcome.OK
+            and record.ret is not None
+            and record.ret < last
+            and "txn" not in record.args
+        )
+        finished += sum(
+            len(r.messages)
+            for r in receives
+            if r.messages and _deletes(r) and r.ret is not None and r.ret < last
+        )
+        self.report.count("RCV-7", finished)
+        self._exercised_exclusion(receives)
+
+    def _exercised_exclusion(self, receives: list[Record]) -> None:
+        """A lock was tested where some receive began and ended while it held."""
+        calls = [record.call for record in receives]
+        settled = self.facts.settled
+        tested = 0
+        for record in receives:
+            if not record.messages or record.ret is None or _deletes(record):
+                continue
+            after = bisect_left(calls, record.ret)
+            if after == len(receives):
+                break
+            returned = receives[after].ret
+            if returned is None or receives[after].outcome != Outcome.OK:
+                continue
+            for delivery in record.messages:
+                lock = delivery.lock
+                if lock is None or (lock in settled and settled[lock][0].call <= returned):
+                    continue
+                if self.locks.held_until(Seen(delivery, record)) > returned:
+                    tested += 1
+        self.report.count("RCV-6", tested)
+
+
+def _returned(seen: Seen) -> int:
+    return seen.record.ret or 0
+
+
+def _deletes(record: Record) -> bool:
+    return record.args.get("mode") == "receive_and_delete"
