@@ -1,0 +1,246 @@
+"""``partq report``: a folder of results as one HTML file.
+
+Here the folder of a campaign, or of ``partq run --out``, is read back and handed to `partq.reports` as plain
+material; what the page says of it is decided there.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import webbrowser
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from partq.conformance.verdict import Finding, Status, Verdict
+
+from .common import fail
+
+if TYPE_CHECKING:
+    from partq.reports.material import BlindSpots, Example, Material
+
+CAMPAIGN: Final = ("campaign.json", "partq.campaign/1")
+RUN: Final = ("verdicts.json", "partq.verdicts/1")
+EXAMPLES: Final = "counterexamples"
+
+
+class BadResults(Exception):
+    """A folder does not hold what it should. The text names file and field."""
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What fuzz or run stored with --out.", file_okay=False)
+    ],
+    out: Annotated[Path | None, typer.Option(help="The file to write; default: DIR/report.html.")] = None,
+    open: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+) -> None:
+    """Write one self-contained HTML file: verdicts, counterexamples drawn, coverage, figures."""
+    from partq.reports.html import render
+
+    target = out or folder / "report.html"
+    try:
+        page = render(gather(folder))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, encoding="utf-8")
+    except BadResults as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or target}: {error.strerror or error}")
+    print(f"report {target}")
+    if open:
+        webbrowser.open(target.resolve().as_uri())
+
+
+def gather(folder: Path) -> Material:
+    """What a report on that folder is made of. Raises `BadResults`, or `OSError` for unreadable files."""
+    if (folder / CAMPAIGN[0]).is_file():
+        return _campaign(folder)
+    if (folder / RUN[0]).is_file():
+        return _run(folder)
+    what = "holds neither a campaign nor a run" if folder.is_dir() else "is not a folder"
+    raise BadResults(f"{folder} {what}: give the folder that partq fuzz or partq run got as --out")
+
+
+# --- a campaign -------------------------------------------------------------------------------------
+
+
+def _campaign(folder: Path) -> Material:
+    from partq.reports.material import Figures, Lane, Material
+
+    file = folder / CAMPAIGN[0]
+    data = _document(file, CAMPAIGN[1])
+    try:
+        plan, complete = data["plan"], bool(data["complete"])
+        shares = {(lane["broker"], lane["profile"]): int(lane["traces"]) for lane in plan["lanes"]}
+        lanes = tuple(
+            Lane(
+                _text(result, "broker"),
+                _text(result, "profile"),
+                _verdicts(result["requirements"]),
+                shares.get((result["broker"], result["profile"])),
+            )
+            for result in data.get("results", ())
+        )
+        figures = Figures(
+            traces=data.get("traces"),
+            operations=data.get("operations"),
+            violations=data.get("violations"),
+            seconds=data.get("seconds"),
+            seed=plan["seed"],
+            length=plan["length"],
+            digest=data.get("digest", ""),
+            master=data.get("master", ""),
+        )
+        command = _fuzz_command(folder, plan)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadResults(f"{file}: {_why(error)}") from None
+    spread, coverage, notes = _tables(folder)
+    return Material(
+        lanes,
+        figures,
+        _examples(folder),
+        spread,
+        coverage,
+        _blind_spots(),
+        command,
+        complete,
+        notes,
+        _version(),
+    )
+
+
+def _fuzz_command(folder: Path, plan: Mapping[str, Any]) -> str:
+    """The command line that does the campaign again, for one broker or for a set of mutants."""
+    lanes = plan["lanes"]
+    brokers = list(dict.fromkeys(lane["broker"] for lane in lanes))
+    if len(brokers) == 1:
+        words = ["partq", "fuzz", brokers[0], "--traces", str(sum(lane["traces"] for lane in lanes))]
+        for lane in lanes:
+            words += ["--profile", lane["profile"]]
+    else:
+        words = ["partq", "mutants", "--traces", str(max(lane["traces"] for lane in lanes))]
+    words += ["--seed", str(plan["seed"]), "--length", str(plan["length"]), "--out", f"{folder.name}-again"]
+    return shlex.join(words)
+
+
+def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]]:
+    """Messages over partitions, coverage, and what to note if they can't be read."""
+    from partq.reports.material import Cell, Spread
+
+    try:
+        from partq.conformance.campaign.store import CampaignError, read_totals
+    except ImportError:
+        return (
+            (),
+            (),
+            ("Partitions and coverage are left out: they need pyarrow (pip install 'partq[parquet]').",),
+        )
+    try:
+        spread = read_totals(folder, "partitions", ("messages",))
+        coverage = read_totals(folder, "coverage", ("traces", "exercised"))
+    except CampaignError as error:
+        raise BadResults(str(error)) from None
+    return tuple(Spread(**row) for row in spread), tuple(Cell(**row) for row in coverage), ()
+
+
+# --- a run ------------------------------------------------------------------------------------------
+
+
+def _run(folder: Path) -> Material:
+    from partq.reports.material import Lane, Material
+
+    file = folder / RUN[0]
+    data = _document(file, RUN[1])
+    try:
+        broker = _text(data, "broker")
+        lanes = tuple(Lane(broker, name, _verdicts(rows)) for name, rows in data["profiles"].items())
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadResults(f"{file}: {_why(error)}") from None
+    command = shlex.join(["partq", "run", broker, "--out", f"{folder.name}-again"])
+    return Material(
+        lanes, examples=_examples(folder), blind_spots=_blind_spots(), command=command, version=_version()
+    )
+
+
+# --- what both have ---------------------------------------------------------------------------------
+
+
+def _examples(folder: Path) -> tuple[Example, ...]:
+    from partq.conformance import counterexample
+    from partq.conformance import program as programs
+    from partq.reports.material import Example
+
+    found = []
+    for file in sorted((folder / EXAMPLES).glob("**/*.json")):
+        try:
+            stored = counterexample.read(file)
+        except counterexample.InvalidCounterexample as error:
+            raise BadResults(str(error)) from None
+        found.append(
+            Example(
+                stored.finding,
+                stored.broker,
+                stored.program.profile,
+                stored.history,
+                programs.to_json(stored.program),
+                shlex.join(["partq", "replay", str(file)]),
+                stored.trace,
+                stored.found_steps,
+            )
+        )
+    return tuple(found)
+
+
+def _blind_spots() -> tuple[BlindSpots, ...]:
+    from partq.conformance.checkers import ALL
+    from partq.reports.material import BlindSpots
+
+    return tuple(BlindSpots(c.name, c.requirements, c.blind_spots) for c in ALL if c.blind_spots)
+
+
+def _document(file: Path, schema: str) -> dict[str, Any]:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise BadResults(f"{file}: not JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("schema") != schema:
+        raise BadResults(f"{file}: schema: expected {schema!r}")
+    return data
+
+
+def _verdicts(rows: Mapping[str, Any]) -> dict[str, Verdict]:
+    """The verdicts in plain data, the other way round than `verdict.plain`."""
+    return {
+        requirement: Verdict(
+            Status(row["status"]),
+            int(row["exercised"]),
+            tuple(_finding(finding) for finding in row["findings"]),
+            _text(row, "reason"),
+        )
+        for requirement, row in rows.items()
+    }
+
+
+def _finding(data: Mapping[str, Any]) -> Finding:
+    texts = {name: _text(data, name) for name in ("requirement", "title", "detail", "allowed", "key")}
+    return Finding(**texts, witness=tuple(map(int, data["witness"])))
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data[name]
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected text: {value!r}")
+    return value
+
+
+def _why(error: Exception) -> str:
+    return f"missing {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _version() -> str:
+    return version("partq")

@@ -1,0 +1,358 @@
+"""From a history to the data of a sequence diagram: lanes, spans, links, bands. A pure function.
+
+What is shown and where it stands in time is decided here; how that becomes a picture is `sequence.py`'s
+business. Time is ordinal: one row for each call and each return, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from partq.conformance.history import History, Record
+from partq.model.messages import Delivery
+from partq.model.operations import ENV
+from partq.model.profiles import PROFILES
+
+from .text import duration
+from .wording import SENDS, SEQ_SHIFT, label, locks_in, locks_of, note, numbered, tooltip
+
+LIMIT: Final = 40
+"""The most operations drawn; of a longer history the neighbourhood of the witness."""
+
+NEIGHBOURS: Final = 2
+"""How many operations before and after each witness are drawn of a long history."""
+
+_BANDS: Final = {"partition_down": "partition_up", "broker_kill": "broker_start"}
+_BAND_ENDS: Final = frozenset(_BANDS.values())
+ARRIVING: Final = frozenset({"deliver", "peek"})
+"""The kinds of link that lead from a partition to a client."""
+
+_SETTLES: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
+
+
+class Lane(NamedTuple):
+    """A lifeline. ``kind``: ``env``, ``client`` or ``partition``."""
+
+    kind: str
+    title: str
+
+
+class Span(NamedTuple):
+    """An operation, from the row of its call to that of its return (None: it never returned)."""
+
+    lane: int
+    start: int
+    end: int | None
+    label: str
+    note: str
+    outcome: str
+    witness: bool
+    tooltip: str
+
+
+class Link(NamedTuple):
+    """Messages between a client and a partition. ``kind``: ``send``, ``deliver``, ``peek``, ``settle``."""
+
+    source: int
+    target: int
+    row: int
+    label: str
+    kind: str
+    outcome: str
+    witness: bool
+
+
+class Band(NamedTuple):
+    """A stretch in which something was down. ``lane`` None: the whole broker."""
+
+    lane: int | None
+    start: int
+    end: int | None
+    label: str
+
+
+class Mark(NamedTuple):
+    """Something noted at one instant on a lane: a partition assigned, a front end lost."""
+
+    lane: int
+    row: int
+    label: str
+
+
+class Gap(NamedTuple):
+    """A row that stands for time passed or for operations left out."""
+
+    row: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """A sequence diagram's content. ``rows``: each row's kind, ``call``, ``return``, ``instant`` or ``gap``.
+
+    ``shown`` of ``total`` records are drawn.
+    """
+
+    lanes: tuple[Lane, ...]
+    rows: tuple[str, ...]
+    spans: tuple[Span, ...] = ()
+    links: tuple[Link, ...] = ()
+    bands: tuple[Band, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    shown: int = 0
+    total: int = 0
+
+
+def diagram(history: History, witness: Iterable[int] = (), limit: int = LIMIT) -> Diagram:
+    """The diagram of a history; ``witness`` are the ``i`` of the records to point out."""
+    marked = frozenset(witness)
+    chosen = _chosen(history.records, marked, limit)
+    return _Builder(history, chosen, marked).build()
+
+
+def _chosen(records: Sequence[Record], witness: frozenset[int], limit: int) -> list[Record]:
+    """All records if they are few enough, else the witness, what touches its messages, and neighbours."""
+    if len(records) <= limit:
+        return list(records)
+    wanted: dict[int, None] = {}
+    for position in _by_interest(records, witness):
+        if len(wanted) >= limit:
+            break
+        wanted[position] = None
+    return [records[position] for position in sorted(wanted)]
+
+
+def _by_interest(records: Sequence[Record], witness: frozenset[int]) -> Iterator[int]:
+    """Positions of records, those that explain the most first."""
+    places = [n for n, record in enumerate(records) if record.i in witness]
+    yield from places
+    locks = locks_of(records)
+    ids = {id for place in places for id in _message_ids(records[place], locks)}
+    related = [n for n, record in enumerate(records) if not ids.isdisjoint(_message_ids(record, locks))]
+    yield from sorted(related, key=lambda n: min((abs(n - place) for place in places), default=n))
+    for distance in range(1, NEIGHBOURS + 1):
+        for place in places:
+            yield from (n for n in (place - distance, place + distance) if 0 <= n < len(records))
+    if not places:
+        yield from range(len(records))
+
+
+def _message_ids(record: Record, locks: Mapping[str, Delivery]) -> Iterator[str]:
+    yield from (message.id for message in record.args.get("messages", ()))
+    yield from (delivery.id for delivery in record.messages)
+    yield from (locks[lock].id for lock in locks_in(record.args) if lock in locks)
+
+
+class _Builder:
+    """Gathers the parts of one diagram."""
+
+    def __init__(self, history: History, records: list[Record], witness: frozenset[int]) -> None:
+        self.history = history
+        self.records = records
+        self.witness = witness
+        family = PROFILES.get(history.header.profile)
+        self.partitioned = family is not None and family.partitioned
+        self.places: dict[str, int] = {}
+        self.locks = locks_of(history.records)
+        self._learn()
+        self.clients = tuple(dict.fromkeys(r.proc for r in records if not r.is_env))
+        self.partitions = tuple(sorted(self._partitions()))
+        self.lanes = self._lanes()
+        self.rows: list[str] = []
+        self.begun: dict[int, int] = {}
+        self.ended: dict[int, int] = {}
+        self.gaps: list[Gap] = []
+
+    def build(self) -> Diagram:
+        self._lay_rows()
+        links = [link for record in self.records for link in self._links(record)]
+        return Diagram(
+            tuple(Lane(kind, self._lane_title(kind, name)) for kind, name in self.lanes),
+            tuple(self.rows),
+            tuple(self._span(record) for record in self.records if self._is_span(record)),
+            tuple(links),
+            tuple(self._bands()),
+            tuple(mark for record in self.records for mark in self._marks(record)),
+            tuple(self.gaps),
+            len(self.records),
+            len(self.history.records),
+        )
+
+    # --- what is known of partitions ------------------------------------------------------------
+
+    def _learn(self) -> None:
+        for record in self.history.records:
+            for delivery in record.messages:
+                place = self._shown(delivery)
+                if place is not None:
+                    self.places.setdefault(delivery.id, place)
+
+    def _shown(self, delivery: Delivery) -> int | None:
+        if delivery.partition is not None:
+            return delivery.partition
+        return delivery.seq >> SEQ_SHIFT if self.partitioned and delivery.seq is not None else None
+
+    def _partitions(self) -> set[int]:
+        """Those that the drawn records speak of."""
+        found: set[int] = set()
+        for record in self.records:
+            if record.is_env and type(record.args.get("partition")) is int:
+                found.add(record.args["partition"])
+            found.update(self._touched(record))
+        return found
+
+    def _touched(self, record: Record) -> Iterator[int]:
+        for delivery in record.messages:
+            place = self._shown(delivery)
+            if place is not None:
+                yield place
+        if record.op in SENDS:
+            yield from (self.places[m.id] for m in record.args["messages"] if m.id in self.places)
+        for lock in locks_in(record.args):
+            place = self._shown(self.locks[lock]) if lock in self.locks else None
+            if place is not None:
+                yield place
+
+    def _lanes(self) -> dict[tuple[str, str | int], int]:
+        names: list[tuple[str, str | int]] = []
+        if any(record.is_env for record in self.records):
+            names.append((ENV, ENV))
+        names += [("client", client) for client in self.clients]
+        names += [("partition", place) for place in self.partitions]
+        return {name: index for index, name in enumerate(names)}
+
+    def _lane_title(self, kind: str, name: str | int) -> str:
+        return {ENV: "environment", "partition": f"partition {name}"}.get(kind, str(name))
+
+    def _lane(self, record: Record) -> int:
+        return self.lanes[(ENV, ENV) if record.is_env else ("client", record.proc)]
+
+    # --- time -----------------------------------------------------------------------------------
+
+    def _lay_rows(self) -> None:
+        shown = {record.i for record in self.records}
+        moments = sorted(self._moments(), key=lambda m: (m[0], m[1]))
+        skipped = self._skipped(shown)
+        for _, _, record, is_call in moments:
+            if is_call:
+                self._note_left_out(skipped.get(record.i, 0))
+                self.begun[record.i] = self._row(self._call_kind(record))
+                if record.op == "advance":
+                    self.gaps.append(Gap(self.begun[record.i], f"{duration(record.args['by'])} pass"))
+                if not self._is_span(record):
+                    self.ended[record.i] = self.begun[record.i]
+            else:
+                self.ended[record.i] = self._row("return")
+        self._note_left_out(skipped.get(-1, 0))
+
+    def _moments(self) -> Iterator[tuple[int, int, Record, bool]]:
+        """Calls and returns. At one instant a return stands before other calls, an own call before it."""
+        for order, record in enumerate(self.records):
+            yield record.call, 3 * order + 1, record, True
+            if record.ret is not None and self._is_span(record):
+                yield record.ret, 3 * order + (2 if record.ret == record.call else 0), record, False
+
+    def _skipped(self, shown: set[int]) -> dict[int, int]:
+        """How many records are left out before each drawn one; -1: after the last."""
+        found: dict[int, int] = {}
+        missing = 0
+        for record in self.history.records:
+            if record.i in shown:
+                found[record.i], missing = missing, 0
+            else:
+                missing += 1
+        found[-1] = missing
+        return found
+
+    def _note_left_out(self, count: int) -> None:
+        if count:
+            text = f"{count} operation{'s' if count > 1 else ''} left out"
+            self.gaps.append(Gap(self._row("gap"), text))
+
+    def _row(self, kind: str) -> int:
+        self.rows.append(kind)
+        return len(self.rows) - 1
+
+    def _call_kind(self, record: Record) -> str:
+        if record.op == "advance":
+            return "gap"
+        return "call" if self._is_span(record) else "instant"
+
+    def _is_span(self, record: Record) -> bool:
+        return not record.is_env
+
+    # --- what is drawn --------------------------------------------------------------------------
+
+    def _span(self, record: Record) -> Span:
+        return Span(
+            self._lane(record),
+            self.begun[record.i],
+            self.ended.get(record.i),
+            label(record, self.locks),
+            note(record),
+            record.outcome,
+            record.i in self.witness,
+            tooltip(record, self.locks),
+        )
+
+    def _links(self, record: Record) -> Iterator[Link]:
+        if record.is_env:
+            return
+        client, witness = self._lane(record), record.i in self.witness
+        for kind, row, pairs in self._traffic(record):
+            for place, names in self._grouped(pairs).items():
+                ends = (place, client) if kind in ARRIVING else (client, place)
+                yield Link(*ends, row, ", ".join(names), kind, record.outcome, witness)
+
+    def _traffic(self, record: Record) -> Iterator[tuple[str, int, list[tuple[int | None, str]]]]:
+        """Kind, row, and (partition, what) of the messages that an operation moves."""
+        begun, ended = self.begun[record.i], self.ended.get(record.i)
+        if record.op in SENDS:
+            yield "send", begun, [(self.places.get(m.id), m.id) for m in record.args["messages"]]
+        if record.op in _SETTLES:
+            known = [self.locks[lock] for lock in locks_in(record.args) if lock in self.locks]
+            yield "settle", begun, [(self._shown(delivery), delivery.id) for delivery in known]
+        if ended is not None:
+            kind = "peek" if record.op == "peek" else "deliver"
+            yield kind, ended, [(self._shown(delivery), numbered(delivery)) for delivery in record.messages]
+
+    def _grouped(self, pairs: Iterable[tuple[int | None, str]]) -> dict[int, list[str]]:
+        """Lane of a partition -> labels; what is in no known partition is left out."""
+        found: dict[int, list[str]] = {}
+        for place, text in pairs:
+            lane = None if place is None else self.lanes.get(("partition", place))
+            if lane is not None:
+                found.setdefault(lane, []).append(text)
+        return found
+
+    def _bands(self) -> Iterator[Band]:
+        open_bands: dict[tuple[str, int | None], int] = {}
+        for record in self.records:
+            place = record.args.get("partition")
+            if record.op in _BANDS:
+                open_bands.setdefault((_BANDS[record.op], place), self.begun[record.i])
+            elif record.op in _BAND_ENDS and (record.op, place) in open_bands:
+                yield self._band(record.op, place, open_bands.pop((record.op, place)), self.begun[record.i])
+        for (ending, place), start in open_bands.items():
+            yield self._band(ending, place, start, None)
+
+    def _band(self, ending: str, place: int | None, start: int, end: int | None) -> Band:
+        if ending == "broker_start" or place is None:
+            return Band(None, start, end, "broker down")
+        return Band(self.lanes["partition", place], start, end, "down")
+
+    def _marks(self, record: Record) -> Iterator[Mark]:
+        if not record.is_env or record.op == "advance":
+            return
+        row = self.begun[record.i]
+        if record.op == "assignment":
+            lane = self.lanes["partition", record.args["partition"]]
+            yield Mark(lane, row, f"{record.args['state']} {record.args.get('flow') or ''}".strip())
+            return
+        yield Mark(self._lane(record), row, label(record, self.locks))
+        victim = self.lanes.get(("client", record.args.get("proc", "")))
+        if victim is not None:
+            yield Mark(victim, row, record.op.replace("_", " "))

@@ -1,0 +1,281 @@
+"""The view of a report's evidence: counterexamples, messages over partitions, coverage. Pure.
+
+Like `view.py`, which puts it into the page; apart from it only for size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from markupsafe import Markup
+
+from partq.conformance.history import Record
+from partq.conformance.verdict import Finding
+
+from .diagram import Diagram, diagram
+from .material import Cell, Example, Spread
+from .plots import Bar, histogram_svg
+from .sequence import sequence_svg
+from .text import compact, count, duration, plural
+from .wording import describe, locks_of
+
+_OUTCOMES: Final = ("ok", "error", "unknown")
+_FAULTS: Final = ("none", "partition_down", "frontend_lost", "broker_kill", "connection_lost")
+_MOST_BARS: Final = 64
+_LISTED: Final = 400
+"""The most records listed as text below a diagram."""
+
+
+class StepView(NamedTuple):
+    """One step of a program, in words."""
+
+    proc: str
+    text: str
+
+
+class RecordView(NamedTuple):
+    """One record of a history, in words."""
+
+    number: int
+    proc: str
+    what: str
+    how: str
+    witness: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleView:
+    """One counterexample, drawn. ``steps`` is None where no program is known."""
+
+    anchor: str
+    finding: Finding
+    broker: str
+    profile: str
+    origin: str
+    replay: str
+    steps: tuple[StepView, ...] | None
+    mode: str
+    drawing: Markup
+    drawn: str
+    records: tuple[RecordView, ...]
+
+
+class HistogramView(NamedTuple):
+    """Messages over the partitions of one broker and profile."""
+
+    title: str
+    summary: str
+    drawing: Markup
+
+
+class HeatCell(NamedTuple):
+    """``heat``: 0 (never) to 100; ``text`` the number, short; ``tip`` in full."""
+
+    heat: int
+    text: str
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeatView:
+    """Requirement × (fault, outcome). ``faults``: each fault and how many outcomes stand under it."""
+
+    title: str
+    open: bool
+    faults: tuple[tuple[str, int], ...]
+    outcomes: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
+
+
+# --- counterexamples --------------------------------------------------------------------------------
+
+
+def examples(given: Sequence[Example]) -> tuple[ExampleView, ...]:
+    """The counterexamples in the order given."""
+    return tuple(_example(f"counterexample-{n}", example) for n, example in enumerate(given, 1))
+
+
+def _example(anchor: str, example: Example) -> ExampleView:
+    finding = example.finding
+    content = diagram(example.history, finding.witness)
+    program = example.program
+    return ExampleView(
+        anchor,
+        finding,
+        example.broker,
+        example.profile,
+        _origin(example),
+        example.replay,
+        None if program is None else tuple(StepView(s["proc"], _step(s)) for s in program["steps"]),
+        "" if program is None else _mode(program),
+        sequence_svg(content, f"Sequence diagram of {finding.requirement}: {finding.title}"),
+        _drawn(content),
+        tuple(_records(example)),
+    )
+
+
+def _origin(example: Example) -> str:
+    parts = []
+    if example.trace is not None:
+        parts.append(f"first seen in trace {count(example.trace)}")
+    steps = len(example.program["steps"]) if example.program else 0
+    if steps and example.found_steps > steps:
+        parts.append(f"shrunk from {example.found_steps} to {plural(steps, 'step')}")
+    return ", ".join(parts)
+
+
+def _drawn(content: Diagram) -> str:
+    if content.shown == content.total:
+        return ""
+    return (
+        f"The history has {count(content.total)} records; the {count(content.shown)} that bear on the "
+        "finding are drawn: the witness, what touched its messages, and its neighbours."
+    )
+
+
+def _around(records: Sequence[Record], witness: Iterable[int]) -> Sequence[Record]:
+    """All records, or of a very long history those around the first witness."""
+    if len(records) <= _LISTED:
+        return records
+    first = min(witness, default=0)
+    place = next((n for n, record in enumerate(records) if record.i == first), 0)
+    start = max(0, min(place - _LISTED // 2, len(records) - _LISTED))
+    return records[start : start + _LISTED]
+
+
+def _records(example: Example) -> Iterator[RecordView]:
+    witness, locks = example.finding.witness, locks_of(example.history.records)
+    for record in _around(example.history.records, witness):
+        yield RecordView(record.i, record.proc, *describe(record, locks), record.i in witness)
+
+
+def _mode(program: Mapping[str, Any]) -> str:
+    entity = program.get("entity", {})
+    parts = [plural(entity["partitions"], "partition")] if "partitions" in entity else []
+    parts.append("one step at a time" if program.get("sequential") else "clients at once")
+    parts.append(f"seed {program.get('seed', 0)}")
+    return ", ".join(parts)
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    """A step in words: its operation, its messages and every argument."""
+    args = dict(step.get("args", {}))
+    words = [str(step["op"]).replace("_", " ")]
+    words += [_message(message) for message in args.pop("messages", ())]
+    for name, value in args.items():
+        words.append(_argument(name, value))
+    return " ".join(word for word in words if word)
+
+
+def _message(message: Mapping[str, Any]) -> str:
+    keys = [message[name] for name in ("session_id", "partition_key") if message.get(name) is not None]
+    keys += [value for _, value in message.get("properties", ())]
+    return f"{message['id']} (key {', '.join(map(str, keys))})" if keys else f"{message['id']} (no key)"
+
+
+def _argument(name: str, value: Any) -> str:
+    if name == "txn":
+        return "in its transaction" if value else ""
+    if name == "stale":
+        return "(an ended lock)" if value else ""
+    if name == "pick":
+        return f"held lock {', '.join(map(str, value))}"
+    if name in ("timeout", "by") and type(value) is int:
+        return f"{name} {duration(value)}"
+    if name == "mode":
+        return "" if value == "peek_lock" else str(value).replace("_", " ")
+    return f"{name} {value}"
+
+
+# --- messages over partitions -----------------------------------------------------------------------
+
+
+def histograms(spread: Iterable[Spread]) -> tuple[HistogramView, ...]:
+    """One histogram for each broker and profile."""
+    lanes: dict[tuple[str, str], dict[int, list[int]]] = {}
+    for row in spread:
+        counts = lanes.setdefault((row.broker, row.profile), {}).setdefault(row.partition, [0, 0])
+        counts[0 if row.keyed else 1] += row.messages
+    several = len({broker for broker, _ in lanes}) > 1
+    return tuple(
+        _histogram(f"{broker} · {profile}" if several else profile, counts)
+        for (broker, profile), counts in lanes.items()
+    )
+
+
+def _histogram(title: str, counts: Mapping[int, Sequence[int]]) -> HistogramView:
+    bars = [Bar(str(partition), *counts[partition]) for partition in sorted(counts)]
+    keyed, keyless = sum(bar.keyed for bar in bars), sum(bar.keyless for bar in bars)
+    summary = (
+        f"{plural(len(bars), 'partition')}; {count(keyed)} messages with a key, {count(keyless)} without"
+    )
+    if len(bars) > _MOST_BARS:
+        summary += f"; the first {_MOST_BARS} are drawn"
+    drawing = histogram_svg(bars[:_MOST_BARS], f"Messages over partitions, {title}")
+    return HistogramView(title, summary, drawing)
+
+
+# --- coverage ---------------------------------------------------------------------------------------
+
+
+def heat_maps(cells: Sequence[Cell], order: Sequence[str]) -> tuple[HeatView, ...]:
+    """One map of everything, and one for each broker and profile where there are several."""
+    lanes = dict.fromkeys((cell.broker, cell.profile) for cell in cells)
+    if not lanes:
+        return ()
+    whole = _heat("all profiles" if len(lanes) > 1 else next(iter(lanes))[1], cells, order, True)
+    if len(lanes) == 1:
+        return (whole,)
+    several = len({broker for broker, _ in lanes}) > 1
+    return (
+        whole,
+        *(
+            _heat(
+                f"{lane[0]} · {lane[1]}" if several else lane[1],
+                [cell for cell in cells if (cell.broker, cell.profile) == lane],
+                order,
+                False,
+            )
+            for lane in lanes
+        ),
+    )
+
+
+def _heat(title: str, cells: Sequence[Cell], order: Sequence[str], open: bool) -> HeatView:
+    sums: dict[tuple[str, str, str], list[int]] = {}
+    for cell in cells:
+        total = sums.setdefault((cell.requirement, cell.fault, cell.outcome), [0, 0])
+        total[0] += cell.traces
+        total[1] += cell.exercised
+    faults = _ordered({fault for _, fault, _ in sums}, _FAULTS)
+    outcomes = _ordered({outcome for _, _, outcome in sums}, _OUTCOMES)
+    most = max((total[1] for total in sums.values()), default=1)
+    rows = tuple(
+        (id, tuple(_heat_cell(id, f, o, sums.get((id, f, o)), most) for f in faults for o in outcomes))
+        for id in _ordered({id for id, _, _ in sums}, order)
+    )
+    heads = tuple((_fault_name(fault), len(outcomes)) for fault in faults)
+    return HeatView(title, open, heads, outcomes * len(faults), rows)
+
+
+def _fault_name(fault: str) -> str:
+    return "no fault" if fault == "none" else fault.replace("_", " ")
+
+
+def _heat_cell(id: str, fault: str, outcome: str, total: Sequence[int] | None, most: int) -> HeatCell:
+    where = f"{id}, {_fault_name(fault)}, outcome {outcome}"
+    if not total or not total[1]:
+        return HeatCell(0, "", f"{where}: never")
+    heat = round(100 * (0.12 + 0.88 * math.log1p(total[1]) / math.log1p(most)))
+    return HeatCell(
+        heat, compact(total[1]), f"{where}: {count(total[1])} times in {plural(total[0], 'trace')}"
+    )
+
+
+def _ordered(found: set[str], order: Sequence[str]) -> tuple[str, ...]:
+    """What was found, in that order; what the order does not know comes last."""
+    known = [name for name in order if name in found]
+    return (*known, *sorted(found.difference(known)))

@@ -1,0 +1,60 @@
+"""A report as one HTML file that needs nothing else: no network, no second file.
+
+Everything that comes from data passes `visible` and Jinja's autoescape. A content security policy in the
+page lets nothing run but the one script that ships with it.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from .material import Material
+from .text import count, plural, visible
+from .view import SIGNS, report_view
+
+
+def render(material: Material) -> str:
+    """The page. Equal material gives equal text."""
+    style, script = _static("report.css"), _static("report.js")
+    digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            report=report_view(material),
+            signs=tuple(SIGNS.values()),
+            style=Markup(style),
+            script=Markup(script),
+            script_hash=f"sha256-{digest}",
+        )
+    )
+
+
+def _static(name: str) -> str:
+    return (resources.files("partq.reports") / "static" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("partq.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"count": count, "plural": plural}
+    return environment
+
+
+def _finalize(value: object) -> object:
+    """Every value a template puts out comes through here, before it is escaped."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,101 @@
+"""What a report is made of, as plain data: everything a command gathers and hands over.
+
+Nothing here is read from disk and nothing is derived; see `view.py` for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from partq.conformance.history import History
+from partq.conformance.verdict import Finding, Verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One broker under one profile: each requirement's verdict, and over how many traces (None: unknown)."""
+
+    broker: str
+    profile: str
+    verdicts: Verdicts
+    traces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One counterexample. ``program``: plain data of schema ``partq.program/1``, or None for a finding in a
+    history that no program is known of. ``replay``: the command that runs it again, or empty.
+    ``found_steps``: the program's length before it was shrunk."""
+
+    finding: Finding
+    broker: str
+    profile: str
+    history: History
+    program: Mapping[str, Any] | None = None
+    replay: str = ""
+    trace: int | None = None
+    found_steps: int = 0
+
+
+class Spread(NamedTuple):
+    """How many messages were seen in a partition, with or without a key."""
+
+    broker: str
+    profile: str
+    partition: int
+    keyed: bool
+    messages: int
+
+
+class Cell(NamedTuple):
+    """How often a requirement was exercised beside an operation that ended so and a fault of that kind."""
+
+    broker: str
+    profile: str
+    requirement: str
+    outcome: str
+    fault: str
+    traces: int
+    exercised: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A campaign's figures; what is not known is None. ``seconds``: the time the counted work took."""
+
+    traces: int | None = None
+    operations: int | None = None
+    violations: int | None = None
+    seconds: float | None = None
+    seed: int | None = None
+    length: int | None = None
+    digest: str = ""
+    master: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpots:
+    """What one checker says it cannot see."""
+
+    checker: str
+    requirements: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Everything of one report. ``complete``: whether the campaign got to its end. ``command``: the command
+    line that does the same again, or empty. ``notes``: what the reader should know of the data."""
+
+    lanes: tuple[Lane, ...]
+    figures: Figures = Figures()
+    examples: tuple[Example, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    coverage: tuple[Cell, ...] = ()
+    blind_spots: tuple[BlindSpots, ...] = ()
+    command: str = ""
+    complete: bool = True
+    notes: tuple[str, ...] = ()
+    version: str = ""

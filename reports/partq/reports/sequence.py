@@ -1,0 +1,194 @@
+"""A `Diagram` as inline SVG: lifelines downwards, operations as bars, messages as arrows.
+
+Only layout and drawing; what is shown was decided in `diagram.py`. Colours are classes of the page's
+style sheet, so that the picture follows light, dark and print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from markupsafe import Markup
+
+from .diagram import ARRIVING, Band, Diagram, Gap, Lane, Link, Mark, Span
+from .svg import el
+from .text import columns, shortened
+
+_HEIGHT: Final = {"call": 29, "return": 17, "instant": 22, "gap": 30}
+_WIDTHS: Final = {"env": (104, 190), "client": (132, 268), "partition": (92, 168)}
+"""Kind of lane -> its least and greatest width in pixels."""
+
+_HEAD: Final = 46
+_FOOT: Final = 18
+_COLUMN: Final = 6.7
+"""Pixels of one column of the fixed-width label font."""
+
+_AXIS: Final = 16
+"""From a lane's left edge to its lifeline."""
+
+_TEXT: Final = 12
+"""From the lifeline to the text beside it."""
+
+_BAR: Final = 9
+_LONG: Final = 24
+"""From this many rows on the lane titles stand at the bottom too."""
+
+
+def sequence_svg(diagram: Diagram, title: str) -> Markup:
+    """The drawing, with ``title`` as its accessible name."""
+    return _Drawing(diagram).draw(title)
+
+
+class _Drawing:
+    def __init__(self, diagram: Diagram) -> None:
+        self.diagram = diagram
+        widths = [self._lane_width(index, lane) for index, lane in enumerate(diagram.lanes)]
+        self.left = [sum(widths[:index]) for index in range(len(widths))]
+        self.lane_width = widths
+        self.width = max(sum(widths), 240)
+        self.tops = list(_tops(diagram.rows))
+        self.bottom = _HEAD + sum(_HEIGHT[kind] for kind in diagram.rows) + 10
+        self.repeats = len(diagram.rows) >= _LONG
+        self.height = self.bottom + (_HEAD if self.repeats else _FOOT)
+
+    def draw(self, title: str) -> Markup:
+        d = self.diagram
+        parts = [el("title", title)]
+        parts += [self._band(band) for band in d.bands]
+        parts += [self._lifeline(index, lane) for index, lane in enumerate(d.lanes)]
+        parts += [self._gap(gap) for gap in d.gaps]
+        parts += [self._witness(span) for span in d.spans if span.witness]
+        parts += [self._arrow(link) for link in d.links]
+        parts += [self._bar(span) for span in d.spans]
+        parts += [self._words(span) for span in d.spans]
+        parts += [self._link_label(link) for link in d.links]
+        parts += [self._mark(mark) for mark in d.marks]
+        box = f"0 0 {self.width} {self.height}"
+        return el(
+            "svg", *parts, class_="sequence", role="img", width=self.width, height=self.height, viewBox=box
+        )
+
+    # --- places ---------------------------------------------------------------------------------
+
+    def _lane_width(self, index: int, lane: Lane) -> int:
+        least, most = _WIDTHS[lane.kind]
+        d = self.diagram
+        texts = [lane.title, *(m.label for m in d.marks if m.lane == index)]
+        texts += [text for span in d.spans if span.lane == index for text in (f"▶ {span.label}", span.note)]
+        texts += [link.label for link in d.links if self._partition_end(link) == index]
+        wanted = int(max(columns(text) for text in texts) * _COLUMN) + _AXIS + _TEXT + 14
+        return max(least, min(most, wanted))
+
+    def _partition_end(self, link: Link) -> int:
+        return link.source if link.kind in ARRIVING else link.target
+
+    def _axis(self, lane: int) -> int:
+        return self.left[lane] + _AXIS
+
+    def _room(self, lane: int) -> int:
+        """Columns of text beside a lane's lifeline."""
+        return int((self.lane_width[lane] - _AXIS - _TEXT - 4) / _COLUMN)
+
+    def _y(self, row: int | None) -> int:
+        return self.bottom if row is None else self.tops[row]
+
+    # --- parts ----------------------------------------------------------------------------------
+
+    def _lifeline(self, index: int, lane: Lane) -> Markup:
+        x = self._axis(index)
+        line = el("line", x1=x, x2=x, y1=_HEAD - 12, y2=self.bottom, class_="life")
+        heads = [self._lane_head(index, lane, 4)]
+        if self.repeats:
+            heads.append(self._lane_head(index, lane, self.bottom + 4))
+        return el("g", line, *heads, class_=f"lane {lane.kind}")
+
+    def _lane_head(self, index: int, lane: Lane, y: int) -> Markup:
+        left, width = self.left[index] + 4, self.lane_width[index] - 10
+        box = el("rect", x=left, y=y, width=width, height=28, rx=6, class_="head")
+        room = int((width - 16) / _COLUMN)
+        words = el(
+            "text",
+            shortened(lane.title, room),
+            el("title", lane.title),
+            x=left + 10,
+            y=y + 18.5,
+            class_="name",
+        )
+        return el("g", box, words)
+
+    def _bar(self, span: Span) -> Markup:
+        x, top, bottom = self._axis(span.lane), self._y(span.start), self._y(span.end)
+        classes = f"bar {span.outcome}" + (" open" if span.end is None else "")
+        bar = el(
+            "rect", x=x - _BAR / 2, y=top, width=_BAR, height=max(4, bottom - top), rx=2.5, class_=classes
+        )
+        return el("g", el("title", span.tooltip), bar)
+
+    def _words(self, span: Span) -> Markup:
+        x, y = self._axis(span.lane) + _TEXT, self._y(span.start)
+        room = self._room(span.lane)
+        label = f"▶ {span.label}" if span.witness else span.label
+        classes = "what witness" if span.witness else "what"
+        return el(
+            "g",
+            el("title", span.tooltip),
+            el("text", shortened(label, room), x=x, y=y + 12, class_=classes),
+            el("text", shortened(span.note, room), x=x, y=y + 24, class_=f"how {span.outcome}"),
+        )
+
+    def _witness(self, span: Span) -> Markup:
+        left, top = self.left[span.lane] + 4, self._y(span.start) - 1
+        height = max(29, self._y(span.end) - top + 2) if span.end is not None else 30
+        width = self.lane_width[span.lane] - 8
+        return el("rect", x=left, y=top, width=width, height=height, rx=5, class_="halo")
+
+    def _arrow(self, link: Link) -> Markup:
+        y = self._y(link.row)
+        start, end = self._axis(link.source), self._axis(link.target)
+        way = 1 if end > start else -1
+        start, end = start + way * 5, end - way * 5
+        line = el("line", x1=start, x2=end - way * 6, y1=y, y2=y)
+        head = el("polygon", points=f"{end},{y} {end - way * 8},{y - 4} {end - way * 8},{y + 4}")
+        classes = f"link {link.kind} {link.outcome}" + (" witness" if link.witness else "")
+        return el("g", line, head, class_=classes)
+
+    def _link_label(self, link: Link) -> Markup:
+        lane = self._partition_end(link)
+        x, y = self._axis(lane) + 9, self._y(link.row) + 4
+        text = shortened(link.label, self._room(lane))
+        return el("text", text, el("title", link.label), x=x, y=y, class_=f"tag {link.kind}")
+
+    def _band(self, band: Band) -> Markup:
+        top, bottom = self._y(band.start), self._y(band.end)
+        if band.lane is None:
+            left, width = 2, self.width - 4
+        else:
+            left, width = self.left[band.lane] + 4, self.lane_width[band.lane] - 10
+        box = el("rect", x=left, y=top, width=width, height=max(8, bottom - top), rx=4, class_="band")
+        words = el("text", band.label, x=left + width - 6, y=top + 13, class_="bandname")
+        return el("g", el("title", band.label), box, words)
+
+    def _mark(self, mark: Mark) -> Markup:
+        x, y = self._axis(mark.lane), self._y(mark.row) + 6
+        diamond = el("polygon", points=f"{x},{y - 5} {x + 5},{y} {x},{y + 5} {x - 5},{y}", class_="mark")
+        words = shortened(mark.label, self._room(mark.lane))
+        text = el("text", words, el("title", mark.label), x=x + _TEXT, y=y + 4, class_="event")
+        return el("g", diamond, text)
+
+    def _gap(self, gap: Gap) -> Markup:
+        y = self._y(gap.row) + 10
+        half = (columns(gap.label) * _COLUMN + 20) / 2
+        middle = min(self.width / 2, 340)
+        line = el("line", x1=6, x2=self.width - 6, y1=y, y2=y, class_="gap")
+        paper = el("rect", x=middle - half, y=y - 9, width=half * 2, height=18, rx=9, class_="gapname")
+        words = el("text", gap.label, x=middle, y=y + 4, class_="gaptext")
+        return el("g", line, paper, words)
+
+
+def _tops(rows: tuple[str, ...]) -> Iterator[int]:
+    """Where each row begins, in pixels."""
+    y = _HEAD
+    for kind in rows:
+        yield y
+        y += _HEIGHT[kind]

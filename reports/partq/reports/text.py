@@ -1,0 +1,76 @@
+"""Text for people: numbers, durations, and strings of unknown origin made harmless to the eye.
+
+Escaping for HTML is the renderer's work (autoescape, `svg.el`); here is what escaping leaves untouched:
+control characters and marks that turn the direction of writing around.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+_PICTURES: Final = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
+_NO_TEXT: Final = dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "�")
+_DIRECTIONS: Final = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_BREAKS: Final = (0x2028, 0x2029, 0xFEFF)
+_NAMED: Final = {code: f"⟨U+{code:04X}⟩" for code in (*_DIRECTIONS, *_BREAKS)}
+_VISIBLE: Final = _PICTURES | _NO_TEXT | _NAMED
+_UNITS: Final = ((3600 * 10**9, "h"), (60 * 10**9, "min"), (10**9, "s"), (10**6, "ms"), (10**3, "µs"))
+
+
+def visible(text: str, keep: str = "") -> str:
+    """The text with control and direction characters shown as symbols; those in ``keep`` stay."""
+    if text.isprintable():
+        return text
+    return text.translate({code: to for code, to in _VISIBLE.items() if chr(code) not in keep})
+
+
+def columns(text: str) -> int:
+    """How many columns of a fixed-width font the text takes."""
+    return sum(_columns(letter) for letter in text)
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def shortened(text: str, room: int) -> str:
+    """The text, cut with an ellipsis so that it takes at most ``room`` columns."""
+    if columns(text) <= room:
+        return text
+    used, kept = 1, []
+    for letter in text:
+        used += _columns(letter)
+        if used > room:
+            break
+        kept.append(letter)
+    return "".join(kept).rstrip() + "…"
+
+
+def duration(ns: int) -> str:
+    """A length of time in the unit that suits it: ``30 s``, ``1.5 ms``."""
+    for size, unit in _UNITS:
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}" if ns < 1000 * size else f"{ns // size:,} {unit}"
+    return f"{ns} ns"
+
+
+def count(number: float) -> str:
+    """A whole number with separators."""
+    return f"{number:,.0f}"
+
+
+def compact(number: int) -> str:
+    """A whole number in at most four characters or so: ``980``, ``12k``, ``3.4M``."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            short = number / size
+            return f"{short:.1f}{unit}" if short < 10 else f"{short:.0f}{unit}"
+    return str(number)
+
+
+def plural(number: int, noun: str, nouns: str | None = None) -> str:
+    """The number and its noun: ``1 trace``, ``2,000 traces``."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"

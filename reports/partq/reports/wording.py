@@ -1,0 +1,77 @@
+"""Records of a history in words: for the labels of a diagram, its tooltips, and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from partq.conformance.history import Record
+from partq.model.messages import Delivery
+from partq.model.operations import Outcome
+
+SEQ_SHIFT: Final = 48
+"""A number's partition stands above this many bits (SEQ-2)."""
+
+SENDS: Final = frozenset({"send", "send_batch", "schedule"})
+
+
+def locks_of(records: Iterable[Record]) -> dict[str, Delivery]:
+    """Each lock that was given, and the delivery it came with."""
+    return {d.lock: d for record in records for d in record.messages if d.lock is not None}
+
+
+def locks_in(args: Mapping[str, Any]) -> Iterator[str]:
+    """The locks that an operation names."""
+    yield from args.get("locks", ())
+    if "lock" in args:
+        yield args["lock"]
+
+
+def describe(record: Record, locks: Mapping[str, Delivery]) -> tuple[str, str]:
+    """A record in words: what was done, and how it ended. ``locks`` as from `locks_of`."""
+    return label(record, locks), note(record)
+
+
+def label(record: Record, locks: Mapping[str, Delivery]) -> str:
+    """The operation and what it is about, in few words."""
+    args, words = record.args, [record.op.replace("_", " ")]
+    words += [message.id for message in args.get("messages", ())]
+    words += [locks[lock].id if lock in locks else lock for lock in locks_in(args)]
+    words += [f"{name} {args[name]}" for name in ("flow", "partition", "proc") if name in args]
+    if record.messages and record.op not in SENDS:
+        words.append("→ " + ", ".join(delivery.id for delivery in record.messages))
+    elif "max" in args:
+        words.append("→ nothing" if record.outcome == Outcome.OK else "")
+    return " ".join(word for word in words if word)
+
+
+def note(record: Record) -> str:
+    """How it ended, and in which transaction."""
+    parts = [record.outcome if record.error is None else f"{record.outcome}: {record.error}"]
+    if record.ret is None:
+        parts.append("never returned")
+    if "txn" in record.args:
+        parts.append(f"txn {record.args['txn']}")
+    return " · ".join(parts)
+
+
+def numbered(delivery: Delivery) -> str:
+    """The message and, where the broker shows it, its number within its partition."""
+    if delivery.seq is None:
+        return delivery.id
+    return f"{delivery.id} #{delivery.seq & ((1 << SEQ_SHIFT) - 1)}"
+
+
+def tooltip(record: Record, locks: Mapping[str, Delivery]) -> str:
+    """Everything about the record that a reader may want to look up."""
+    times = f"call {record.call} ns, return {'never' if record.ret is None else f'{record.ret} ns'}"
+    lines = [f"record {record.i}: {record.proc} {label(record, locks)}", note(record), times]
+    lines += [f"sends {_fields(message)}" for message in record.args.get("messages", ())]
+    lines += [f"shows {_fields(delivery)}" for delivery in record.messages]
+    return "\n".join(lines)
+
+
+def _fields(message: Any) -> str:
+    names = getattr(message, "_fields", None) or message.__dataclass_fields__
+    pairs = ((name, getattr(message, name)) for name in names)
+    return ", ".join(f"{name}={value}" for name, value in pairs if value not in (None, "", ()))
