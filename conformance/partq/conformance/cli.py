@@ -1,9 +1,91 @@
-"""The `partq` command."""
+"""The `partq` command: assembles the commands and turns every way to fail into an exit code.
 
+Each command is a function in a module of its own under `commands/`, which imports what it needs only when
+it runs, so that `partq --help` is quick.
+"""
+
+from __future__ import annotations
+
+import os
 import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+
+from .commands.check import check
+from .commands.common import console
+from .commands.explain import explain
+from .commands.fuzz import fuzz
+from .commands.mutants import mutants
+from .commands.replay import replay
+from .commands.run import run
+from .verdict import Exit
+
+INTERRUPTED: Final = 130
+BROKEN: Final = 70
+"""The exit code of a defect of partq itself, so that no crash is taken for a verdict."""
+
+EPILOG: Final = (
+    "Exit codes: 0 conformant, 1 violated (fuzz, run, check), 2 bad input or usage, 3 inconclusive: "
+    "something is unknown, or nothing was exercised."
+)
+
+app = typer.Typer(
+    help="Executable model and conformance suite for partitioned message brokers.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in (run, check, fuzz, mutants, replay, explain):
+    app.command()(_command)
 
 
-def main() -> int:
-    """Print the usage."""
-    sys.stdout.write("usage: partq COMMAND …\n")
-    return 0
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"partq {version('partq')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (default: the process's own) and answer the exit code; see `verdict.Exit`."""
+    command = typer.main.get_command(app)
+    given = None if arguments is None else list(arguments)
+    try:
+        code = command.main(args=given, prog_name="partq", standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        console.print("partq: interrupted", markup=False)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
+        return Exit.BAD_INPUT
+    except Exception as error:
+        return _failed(error)
+    return int(code or 0)
+
+
+def _failed(error: Exception) -> int:
+    describe = getattr(error, "format_message", None)
+    if describe is None:
+        traceback.print_exception(error)
+        console.print("partq: error: this is a defect of partq; please report it", markup=False)
+        return BROKEN
+    context = getattr(error, "ctx", None)
+    usage = f" (see {context.command_path} --help)" if context is not None else ""
+    if text := describe():
+        console.print(f"partq: error: {text}{usage}", markup=False, soft_wrap=True)
+    return int(getattr(error, "exit_code", Exit.BAD_INPUT))

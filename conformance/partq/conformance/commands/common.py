@@ -5,7 +5,11 @@ Everything a broker or file says is printed without markup.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -14,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from partq.conformance.history import History
 from partq.conformance.verdict import Exit, Finding, Status, Verdict, Verdicts, exit_code, plain
 from partq.model.profiles import PROFILES, UnknownProfile, profile
 from partq.model.requirements import catalogue
@@ -60,14 +65,24 @@ def opened(name: str) -> Broker:
 def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     """The profiles to run under: those asked for, else the one the broker claims, else all it can take."""
     for name in asked or ():
-        try:
-            profile(name)
-        except UnknownProfile as error:
-            fail(str(error))
+        known_profile(name)
     if asked:
         return tuple(dict.fromkeys(asked))
     claimed = opened(broker).profiles()
     return claimed or tuple(PROFILES)
+
+
+def known_profile(name: str) -> None:
+    """End with one line unless there is a profile of that name."""
+    try:
+        profile(name)
+    except UnknownProfile as error:
+        fail(str(error))
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print the document on standard output, everything beyond ASCII escaped."""
+    print(json.dumps(document, indent=1))
 
 
 def failing_rows(strict: bool) -> set[str]:
@@ -93,37 +108,124 @@ def verdicts_document(broker: str, results: Mapping[str, Verdicts], strict: bool
     }
 
 
-def show_verdicts(broker: str, results: Mapping[str, Verdicts], every_row: bool = False) -> None:
-    """Print one table with a column for each profile, then what was found."""
-    table = Table(title=Text(f"partq: {broker}"), title_justify="left")
-    for heading in ("ID", "level", "rule", *results):
-        table.add_column(heading, no_wrap=heading == "ID")
-    hidden = 0
-    for requirement, row in catalogue().items():
-        cells = [result[requirement] for result in results.values()]
-        if not every_row and all(cell.status in _QUIET for cell in cells):
-            hidden += 1
-            continue
-        table.add_row(requirement, row.level.value, Text(row.title), *(_cell(cell) for cell in cells))
-    out = Console(highlight=False)
+Evidence = Callable[[str, Finding], tuple[str, History] | None]
+"""For a profile's finding: where it was seen, and the history that its witness counts in."""
+
+
+def show_verdicts(
+    broker: str,
+    results: Mapping[str, Verdicts],
+    every_row: bool = False,
+    evidence: Evidence = lambda profile, finding: None,
+) -> None:
+    """Print the verdict table, with a column for each of several profiles, then what was found."""
+    out = output()
+    table, hidden = _verdict_table(broker, results, every_row)
     out.print(table)
-    if hidden:
-        out.print(f"{hidden} further rows are not implemented or not applicable (--all shows them)")
+    for status, count in hidden.items():
+        out.print(f"{count} more rows are {status.value} (--all shows them)", style="dim")
     for name, result in results.items():
         for verdict in result.values():
-            for finding in verdict.findings[:3]:
-                _show_finding(out, name, finding)
+            _show_findings(out, name, verdict.findings, evidence)
+    out.print(_summary(results))
 
 
-_QUIET: Final = frozenset({Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED})
+def output() -> Console:
+    """Standard output; wide enough for a table where it is no terminal."""
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+    return Console(highlight=False, markup=False, width=wide)
 
 
-def _cell(verdict: Verdict) -> Text:
-    times = f" {verdict.exercised:,}×" if verdict.exercised else ""
-    return Text(f"{verdict.status.value}{times}", style=STYLES[verdict.status])
+def printable(text: str) -> str:
+    """A broker's or a file's text without anything that would steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
-def _show_finding(out: Console, profile_name: str, finding: Finding) -> None:
-    witness = ", ".join(map(str, finding.witness))
-    out.print(Text(f"{finding.requirement} violated ({profile_name}): {finding.title}", style="bold red"))
-    out.print(Text(f"  {finding.detail}\n  allowed: {finding.allowed}\n  witness: records {witness}"))
+def _verdict_table(
+    broker: str, results: Mapping[str, Verdicts], every_row: bool
+) -> tuple[Table, dict[Status, int]]:
+    table = Table(title=Text(printable(broker)), title_justify="left", title_style="bold")
+    verdict_columns = ("status", "exercised", "findings") if len(results) == 1 else tuple(results)
+    for heading in ("ID", "level", "rule", *verdict_columns):
+        right = heading in ("exercised", "findings")
+        table.add_column(heading, no_wrap=heading == "ID", justify="right" if right else "left")
+    cells = _columns if len(results) == 1 else _cells
+    hidden: dict[Status, int] = {}
+    for requirement, row in catalogue().items():
+        verdicts = [result[requirement] for result in results.values()]
+        best = max((verdict.status for verdict in verdicts), key=_loudness)
+        if best in _QUIET and not every_row:
+            hidden[best] = hidden.get(best, 0) + 1
+            continue
+        table.add_row(requirement, row.level.value, Text(row.title), *cells(verdicts))
+    return table, hidden
+
+
+_QUIET: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
+
+
+def _loudness(status: Status) -> int:
+    return _QUIET.index(status) if status in _QUIET else len(_QUIET)
+
+
+def _columns(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
+    (verdict,) = verdicts
+    status = Text(verdict.status.value, style=STYLES[verdict.status])
+    if verdict.reason:
+        status.append(f"\n{printable(verdict.reason)}", style="dim")
+    return status, _number(verdict.exercised), _number(len(verdict.findings))
+
+
+def _number(count: int) -> Text:
+    return Text(f"{count:,}" if count else "")
+
+
+def _cells(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
+    cells = []
+    for verdict in verdicts:
+        times = f" {verdict.exercised:,}×" if verdict.exercised else ""
+        found = f", {len(verdict.findings)} found" if verdict.findings else ""
+        cells.append(Text(f"{verdict.status.value}{times}{found}", style=STYLES[verdict.status]))
+    return tuple(cells)
+
+
+def _show_findings(out: Console, name: str, findings: Sequence[Finding], evidence: Evidence) -> None:
+    """The first finding of each cause, with the operations that show it."""
+    by_key: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_key.setdefault(finding.key, []).append(finding)
+    for same in by_key.values():
+        first = same[0]
+        out.print()
+        out.print(Text(f"{first.requirement} violated: {printable(first.title)}", style="bold red"))
+        times = f", {len(same)} times" if len(same) > 1 else ""
+        found = evidence(name, first)
+        where = f", {printable(found[0])}" if found else ""
+        out.print(Text(f"  {name}{where}{times}", style="dim"))
+        out.print(Text(f"  {printable(first.detail)}\n  allowed: {printable(first.allowed)}"))
+        for text in _witness(first, None if found is None else found[1]):
+            out.print(Text(f"    {text}", style="cyan"), soft_wrap=True)
+
+
+def _witness(finding: Finding, history: History | None) -> Iterator[str]:
+    if history is None:
+        yield f"witness: records {', '.join(map(str, finding.witness))}"
+        return
+    from partq.conformance.terse import line
+
+    family, wanted = profile(history.header.profile), set(finding.witness)
+    yield from (f"{r.i:>4}  {line(r, family)}" for r in history.records if r.i in wanted)
+
+
+def _summary(results: Mapping[str, Verdicts]) -> Text:
+    """How many rows ended how, profile by profile."""
+    text = Text()
+    for name, result in results.items():
+        counts = Counter(verdict.status for verdict in result.values())
+        text.append(f"{name}: " if len(results) > 1 else "")
+        for number, status in enumerate(status for status in STYLES if counts[status]):
+            text.append(", " if number else "")
+            text.append(f"{counts[status]} {status.value}", style=STYLES[status])
+        text.append("\n")
+    text.rstrip()
+    return text

@@ -1,0 +1,70 @@
+"""``partq check``: judge recorded histories, without a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .common import Format, fail, known_profile, print_json, printable, show_verdicts, verdicts_document
+
+if TYPE_CHECKING:
+    from partq.conformance.history import History
+    from partq.conformance.verdict import Finding
+
+
+def check(
+    histories: Annotated[list[Path], typer.Argument(help="Files of partq.history/1: NDJSON or Parquet.")],
+    profile: Annotated[
+        str | None, typer.Option(help="Judge by this profile instead of the one the history names.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    every_row: Annotated[
+        bool, typer.Option("--all", help="Show rows too that do not apply or have no checker.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Judge recorded histories. Nothing is judged unless every file can be read."""
+    from partq.conformance.assess import assess
+    from partq.conformance.verdict import merge
+
+    read = _read(histories, profile)
+    judged = {file: assess(history) for file, history in read.items()}
+    by_profile: dict[str, list[str]] = {}
+    for file, history in read.items():
+        by_profile.setdefault(history.header.profile, []).append(file)
+    results = {name: merge(judged[file] for file in files) for name, files in by_profile.items()}
+
+    def evidence(name: str, finding: Finding) -> tuple[str, History] | None:
+        for file in by_profile[name]:
+            if finding in judged[file][finding.requirement].findings:
+                return file, read[file]
+        return None
+
+    subject = next(iter(read)) if len(read) == 1 else f"{len(read)} histories"
+    document = verdicts_document(subject, results, strict)
+    if format is Format.JSON:
+        print_json(document)
+    else:
+        show_verdicts(subject, results, every_row, evidence)
+    raise typer.Exit(document["exit"])
+
+
+def _read(files: Sequence[Path], profile: str | None) -> dict[str, History]:
+    from partq.conformance.codec import HistoryError, read_history
+
+    if profile is not None:
+        known_profile(profile)
+    found = {}
+    try:
+        for file in files:
+            history = read_history(file)
+            if profile is not None:
+                history = replace(history, header=replace(history.header, profile=profile))
+            found[str(file)] = history
+    except HistoryError as error:
+        fail(printable(str(error)))
+    return found

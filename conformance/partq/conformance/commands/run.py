@@ -1,0 +1,190 @@
+"""``partq run``: the directed cases and some seeded programs on one broker."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import (
+    Format,
+    console,
+    fail,
+    opened,
+    print_json,
+    printable,
+    profiles_for,
+    show_verdicts,
+    verdicts_document,
+)
+
+if TYPE_CHECKING:
+    from partq.conformance.cases import Case
+    from partq.conformance.history import History
+    from partq.conformance.suite import Run, SuiteResult
+    from partq.conformance.verdict import Finding
+
+
+def run(
+    broker: Annotated[str, typer.Argument(help="reference, mutant:NAME, rabbitmq://…, my_module:MyBroker")],
+    profile: Annotated[list[str] | None, typer.Option(help="Only this profile; may be repeated.")] = None,
+    programs: Annotated[
+        int | None, typer.Option(min=0, help="Seeded programs for each profile, after the cases.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
+    case: Annotated[
+        list[str] | None, typer.Option(help="Only this case, and no programs unless asked; may be repeated.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
+    save_histories: Annotated[
+        bool, typer.Option("--save-histories", help="Store every history under --out.")
+    ] = False,
+    every_row: Annotated[
+        bool, typer.Option("--all", help="Show rows too that do not apply or have no checker.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Check a broker with the directed cases and some seeded programs."""
+    from partq.conformance.adapters import public_name
+
+    cases = _cases(case)
+    names = [
+        name
+        for name in profiles_for(broker, profile)
+        if profile or not case or any(name in one.profiles for one in cases)
+    ]
+    _prepare(out, save_histories)
+    count = 0 if case and programs is None else programs
+    results: dict[str, SuiteResult] = {}
+    for name in names:
+        keep = _saver(out / "histories" / name) if out is not None and save_histories else None
+        results[name] = _suite(broker, name, cases, count, seed, keep)
+    verdicts = {name: result.verdicts for name, result in results.items()}
+    document = verdicts_document(public_name(broker), verdicts, strict)
+    if out is not None:
+        _store(out, broker, document, results)
+    if format is Format.JSON:
+        print_json(document)
+    else:
+        show_verdicts(public_name(broker), verdicts, every_row, _evidence(results))
+    raise typer.Exit(document["exit"])
+
+
+def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
+    from partq.conformance.cases import ALL_CASES, UnknownCase, chosen
+
+    try:
+        return chosen(ALL_CASES, names) if names else tuple(ALL_CASES.values())
+    except UnknownCase as error:
+        fail(str(error))
+
+
+def _prepare(out: Path | None, save_histories: bool) -> None:
+    if out is None:
+        if save_histories:
+            fail("--save-histories needs --out, the folder to store them in")
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            fail(f"{out} is not empty; give a new folder")
+    except OSError as error:
+        fail(f"{out}: {error.strerror}")
+
+
+def _suite(
+    broker: str,
+    profile: str,
+    cases: tuple[Case, ...],
+    programs: int | None,
+    seed: int,
+    keep: Callable[[Run], None] | None,
+) -> SuiteResult:
+    """Run the suite under one profile; a broker that can't be run ends the command with one line."""
+    from partq.conformance import suite
+    from partq.conformance.adapters import Unreachable
+
+    target = opened(broker)
+    count = suite.default_programs(target) if programs is None else programs
+    total = len(suite.cases_for(target, profile, cases)) + count
+    try:
+        with _progress(profile, total) as advance:
+
+            def told(done: Run) -> None:
+                advance(done)
+                if keep is not None:
+                    keep(done)
+
+            return suite.run_suite(target, profile, cases, count, seed, told)
+    except (Unreachable, suite.BrokerFailed) as error:
+        fail(" ".join(printable(str(error)).split()))
+
+
+@contextmanager
+def _progress(profile: str, total: int) -> Iterator[Callable[[Run], None]]:
+    """A bar on standard error, where that is a terminal; it is gone when all is done."""
+    from rich.progress import Progress
+
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(profile, total=total)
+        yield lambda done: bar.update(task, advance=1, description=f"{profile}: {done.name}")
+
+
+def _saver(folder: Path) -> Callable[[Run], None]:
+    from partq.conformance.codec import write_history
+
+    folder.mkdir(parents=True)
+
+    def save(done: Run) -> None:
+        name = re.sub(r"[^\w.-]+", "-", done.name)
+        write_history(folder / f"{name}.ndjson", done.history)
+
+    return save
+
+
+def _store(out: Path, broker: str, document: Mapping[str, Any], results: Mapping[str, SuiteResult]) -> None:
+    """Write ``verdicts.json``, and of each cause in each profile the smallest program that shows it."""
+    text = json.dumps(document, indent=1) + "\n"
+    (out / "verdicts.json").write_text(text, encoding="utf-8")
+    for profile, result in results.items():
+        causes: dict[tuple[str, str], tuple[Run, Finding]] = {}
+        for done in result.kept:
+            for finding in done.findings:
+                causes.setdefault((finding.requirement, finding.key), (done, finding))
+        for done, finding in causes.values():
+            console.print(f"storing a counterexample of {finding.requirement}", markup=False)
+            _store_example(out / "counterexamples" / profile, broker, done, finding)
+
+
+def _store_example(folder: Path, broker: str, done: Run, finding: Finding) -> None:
+    """Shrunk where the broker is simulated; from a live one, the program and history it was seen in."""
+    from partq.conformance import counterexample
+    from partq.conformance.adapters import SimulatedBroker, public_name
+
+    target = opened(broker)
+    target.profile = done.program.profile
+    example = None
+    if isinstance(target, SimulatedBroker):
+        example = counterexample.make(broker, target, done.program, finding)
+    if example is None:
+        steps = len(done.program.steps)
+        example = counterexample.Counterexample(
+            public_name(broker), done.program, finding, done.history, None, steps
+        )
+    counterexample.write(folder, example)
+
+
+def _evidence(
+    results: Mapping[str, SuiteResult],
+) -> Callable[[str, Finding], tuple[str, History] | None]:
+    def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
+        done = results[profile].evidence(finding)
+        return None if done is None else (done.name, done.history)
+
+    return seen
