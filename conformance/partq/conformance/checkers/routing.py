@@ -117,9 +117,9 @@ def _judge_balance(facts: Facts, report: Report, keyless: list[Placed]) -> None:
     most = max(choices, key=lambda p: (choices[p], p))
     least = min(choices, key=lambda p: (choices[p], p)) if len(choices) == partitions else None
     fewest = 0 if least is None else choices[least]
-    if choices[most] > n * fair and n * _divergence(choices[most] / n, fair) > limit:
+    if choices[most] > n * fair and n * divergence(choices[most] / n, fair) > limit:
         report.findings.append(_unbalanced(f"partition {most}", choices[most], n, partitions, keyless))
-    elif fewest + unseen < n * fair and n * _divergence((fewest + unseen) / n, fair) > limit:
+    elif fewest + unseen < n * fair and n * divergence((fewest + unseen) / n, fair) > limit:
         name = "a partition" if least is None else f"partition {least}"
         report.findings.append(_unbalanced(name, fewest, n, partitions, keyless))
 
@@ -149,7 +149,7 @@ def _choices(facts: Facts, keyless: list[Placed]) -> tuple[dict[int, int], int]:
     return choices, len(accepted - seen)
 
 
-def _divergence(x: float, p: float) -> float:
+def divergence(x: float, p: float) -> float:
     """Kullback-Leibler divergence of a share x from a probability p, in nats."""
     gain = x * log(x / p) if x > 0 else 0.0
     return gain + ((1 - x) * log((1 - x) / (1 - p)) if x < 1 else 0.0)
