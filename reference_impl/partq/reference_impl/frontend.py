@@ -1,0 +1,322 @@
+"""A front end: it takes clients' requests, finds partitions for them, and gathers their answers.
+
+Several front ends share the partitions. A receive asks every partition; the first answer goes to the
+client, further answers stay here, locked, for whoever asks next. Partitions do what `partition.py` says;
+the rules of requests are in `rules.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from .clock import HOP, Steps
+from .errors import Refused, Unsure
+from .network import Connection
+from .partition import Partition
+from .store import Content, Stored
+from .transactions import Transaction
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+SERVER_TIMEOUT: Final = 15_000_000_000
+"""ns until a front end gives up on a partition that is down."""
+
+
+class FrontEnd:
+    """One of the broker's front ends."""
+
+    def __init__(self, broker: Broker, turn: int) -> None:
+        self.broker = broker
+        self.clock = broker.clock
+        self.partitions = broker.partitions
+        self.turn = turn
+        self.cache: list[tuple[str, Stored]] = []
+
+    # Sending.
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        """Store all messages or none. ``timeout``: how long the client will wait, in ns."""
+        yield HOP
+        broker = self.broker
+        broker.check_alive()
+        key = broker.rules.common_key(contents)
+        if txn is not None:
+            yield from self._send_in(broker.transaction(txn), key, contents)
+            return
+        partition = self.next_partition() if key is None else broker.partition_for(key)
+        yield HOP
+        if not partition.up:
+            if key is not None:
+                yield from self._give_up(timeout)
+            partition = yield from self._reroute(contents, timeout)
+        broker.accept(partition, contents)
+        yield HOP
+
+    def next_partition(self) -> Partition:
+        """Keyless messages go round robin."""
+        self.turn = (self.turn + 1) % len(self.partitions)
+        return self.partitions[self.turn]
+
+    def _give_up(self, timeout: int) -> Steps[None]:
+        """The one partition that a request needs is down: refuse at once, or after waiting for it."""
+        clock = self.clock
+        if clock.random() < 0.7:
+            raise Refused("unavailable", "the partition of this key is down")
+        if timeout <= SERVER_TIMEOUT:
+            yield clock.now + timeout
+            raise Unsure("timeout", "the partition of this key is down")
+        yield clock.now + SERVER_TIMEOUT
+        raise Refused("timeout", "the partition of this key is down")
+
+    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
+        """The chosen partition is down: after the server's timeout choose another. A client that does not
+        wait so long never learns whether that came in time."""
+        impatient = timeout <= SERVER_TIMEOUT
+        yield self.clock.now + min(timeout, SERVER_TIMEOUT)
+        running = [partition for partition in self.partitions if partition.up]
+        if not running:
+            raise Refused("unavailable", "no partition is up")
+        partition = running[int(self.clock.random() * len(running))]
+        if impatient:
+            if self.clock.random() < 0.5:
+                self.broker.accept(partition, contents)
+            raise Unsure("timeout", "the client's time ended first")
+        return partition
+
+    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
+        self.broker.rules.admit_send(txn, key)
+        partition = txn.partition if key is None else self.broker.partition_for(key)
+        if partition is None:
+            partition = self.next_partition()
+        if txn.partition is not None and txn.partition is not partition:
+            raise Refused("invalid_operation", "a transaction has one partition")
+        yield HOP
+        self.broker.check_up(partition)
+        txn.pin(partition)
+        if txn.key is None:
+            txn.key = key
+        txn.sends.extend(contents)
+        yield HOP
+
+    # Receiving.
+
+    def receive(self, most: int, delete: bool, timeout: int) -> Steps[list[Any]]:
+        """Up to ``most`` messages, waiting up to ``timeout`` ns for the first."""
+        deadline = self.clock.now + timeout
+        yield HOP
+        self.broker.check_alive()
+        while True:
+            found = self.cached(most, delete) if self.cache else None
+            if not found:
+                found = yield from self._ask(most, delete)
+            if found or self.clock.now >= deadline:
+                yield HOP
+                return found
+            try:
+                yield self.broker.await_message(deadline)
+            finally:
+                self.broker.stop_waiting()
+
+    def cached(self, most: int, delete: bool) -> list[Any]:
+        """What was fetched for somebody earlier and is still locked."""
+        now = self.clock.now
+        shown: list[Any] = []
+        kept: list[tuple[str, Stored]] = []
+        for token, stored in self.cache:
+            partition = stored.partition
+            if not partition.holds(stored, token, now):
+                continue
+            if len(shown) >= most or (delete and not partition.up):
+                kept.append((token, stored))
+            elif delete:
+                partition.complete(stored)
+                shown.append(self.broker.show(stored, None))
+            else:
+                shown.append(self.broker.show(stored, token))
+        self.cache = kept
+        return shown
+
+    def _ask(self, most: int, delete: bool) -> Steps[list[Any]]:
+        """Ask all partitions; the first that has something wins."""
+        now = self.clock.now
+        asked = [partition for partition in self.partitions if partition.up and partition.has_free(now)]
+        if not asked:
+            return []
+        yield HOP
+        random, now = self.clock.random, self.clock.now
+        shown: list[Any] = []
+        while asked:
+            pick = int(random() * len(asked)) if len(asked) > 1 else 0
+            partition = asked.pop(pick)
+            if not partition.up or not partition.has_free(now):
+                continue
+            if not shown:
+                shown = self.deliver(partition, most, delete)
+            elif random() < self.broker.config.eagerness:
+                self.keep_answer(partition, most, delete, shown)
+        return shown
+
+    def keep_answer(self, partition: Partition, most: int, delete: bool, shown: list[Any]) -> None:
+        """A further answer: it fills what room the first one left, or stays in the cache."""
+        room = most - len(shown)
+        if room and self.clock.random() < 0.5:
+            shown.extend(self.deliver(partition, room, delete))
+            return
+        until = self.clock.now + self.broker.config.lock_duration
+        for stored in partition.heads(most):
+            token = self.broker.token()
+            partition.lock(stored, token, until)
+            self.cache.append((token, stored))
+
+    def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
+        """Hand the partition's oldest messages to the client, locked or, on demand, deleted."""
+        broker = self.broker
+        heads = partition.heads(most)
+        if delete:
+            for stored in heads:
+                partition.complete(stored)
+            return [broker.show(stored, None) for stored in heads]
+        until = self.clock.now + broker.config.lock_duration
+        shown = []
+        for stored in heads:
+            token = broker.token()
+            partition.lock(stored, token, until)
+            shown.append(broker.show(stored, token))
+        return shown
+
+    # Settling.
+
+    def settle(self, action: str, tokens: Sequence[str], txn: str | None) -> Steps[None]:
+        """Complete or abandon all these locks' messages, or none."""
+        yield HOP
+        broker = self.broker
+        broker.check_alive()
+        transaction = None if txn is None else broker.transaction(txn)
+        found = [broker.locked(token) for token in tokens]
+        broker.rules.check_settlement(found)
+        if transaction is not None:
+            broker.rules.admit_settlement(transaction, found)
+        yield HOP
+        broker.check_up(found[0].partition)
+        self.check_locks(tokens, found)
+        if transaction is not None:
+            transaction.pin(found[0].partition)
+        for token, stored in zip(tokens, found, strict=True):
+            if transaction is not None:
+                transaction.enlist(action, stored, token)
+            else:
+                self.apply(action, stored)
+        yield HOP
+
+    def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
+        """Every lock of the request must hold, and be free of transactions. Raises `Refused`."""
+        now = self.clock.now
+        for token, stored in zip(tokens, found, strict=True):
+            if not stored.partition.holds(stored, token, now):
+                raise Refused("lock_lost", "the lock has ended")
+            if stored.enlisted is not None:
+                raise Refused("invalid_operation", "a transaction is settling this message")
+
+    def apply(self, action: str, stored: Stored) -> None:
+        """One settlement's effect."""
+        if action == "complete":
+            stored.partition.complete(stored)
+        else:
+            stored.partition.abandon(stored)
+            self.broker.ring()
+
+    def renew(self, token: str) -> Steps[list[Any]]:
+        """Restart the lock's clock."""
+        yield HOP
+        broker = self.broker
+        broker.check_alive()
+        stored = broker.locked(token)
+        yield HOP
+        partition = stored.partition
+        broker.check_up(partition)
+        if not partition.holds(stored, token, self.clock.now):
+            raise Refused("lock_lost", "the lock has ended")
+        partition.renew(stored, self.clock.now + broker.config.lock_duration)
+        shown = [broker.show(stored, token)]
+        yield HOP
+        return shown
+
+    # Peeking.
+
+    def peek(self, connection: Connection, most: int, number: int | None) -> Steps[list[Any]]:
+        """The oldest messages of a partition from a number on, or from this client's cursors on."""
+        yield HOP
+        broker = self.broker
+        broker.check_alive()
+        waiting = [partition for partition in self.partitions if partition.up]
+        if not waiting:
+            raise Refused("unavailable", "no partition is up")
+        random = self.clock.random
+        yield HOP
+        shown: list[Any] = []
+        while waiting and len(shown) < most:
+            pick = int(random() * len(waiting)) if len(waiting) > 1 else 0
+            partition = waiting.pop(pick)
+            if shown and random() < 0.7:
+                break
+            if partition.up:
+                self.browse(connection, partition, most, number, shown)
+        yield HOP
+        return shown
+
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        """Add one partition's oldest messages to the answer, as far as count and size allow."""
+        broker, cursors = self.broker, connection.cursors
+        if number is None:
+            first = cursors.get(partition.name, 0)
+        else:
+            first = broker.place(partition, number)
+        room = min(most, broker.config.peek_cap or most) - len(shown)
+        size = broker.config.peek_bytes
+        for stored in partition.store.live(first):
+            size -= len(stored.content.body)
+            if room <= 0 or (size < 0 and shown):
+                break
+            room -= 1
+            shown.append(broker.show_peeked(stored))
+            if number is None:
+                cursors[partition.name] = stored.order + 1
+
+    # Transactions.
+
+    def begin(self, name: str) -> Steps[None]:
+        """Open a transaction."""
+        yield HOP
+        self.broker.check_alive()
+        if name in self.broker.transactions:
+            raise Refused("invalid_operation", "a transaction of that name is open")
+        self.broker.transactions[name] = Transaction(name)
+        yield HOP
+
+    def commit(self, name: str) -> Steps[None]:
+        """Do all of it. Raises `Refused`: then nothing was done, and the transaction is over."""
+        yield HOP
+        self.broker.check_alive()
+        txn = self.broker.transaction(name)
+        yield HOP
+        self.broker.transactions.pop(name, None)
+        if txn.partition is not None and not txn.partition.up:
+            txn.rollback()
+            raise Refused("unavailable", "the transaction's partition is down")
+        txn.commit(self.clock.now)
+        self.broker.ring()
+        yield HOP
+
+    def rollback(self, name: str) -> Steps[None]:
+        """Forget all of it."""
+        yield HOP
+        self.broker.check_alive()
+        txn = self.broker.transaction(name)
+        yield HOP
+        self.broker.transactions.pop(name, None)
+        txn.rollback()
+        yield HOP

@@ -1,0 +1,108 @@
+"""One partition at work: which messages are free, which are locked, and until when.
+
+Everything here happens at one instant; who asks, and what travels in between, is elsewhere. What a
+partition knows beyond its store (locks, what is free) is volatile: `recover` rebuilds it from the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
+from .store import Content, Store, Stored
+
+
+class Partition:
+    """A partition by its ``name`` (a number), in front of its store.
+
+    ``locks`` is the broker's table of all locks by token, shared by its partitions.
+    """
+
+    __slots__ = ("_free", "_leases", "_locks", "name", "store", "up")
+
+    def __init__(self, name: int, store: Store, locks: dict[str, Stored]) -> None:
+        self.name = name
+        self.store = store
+        self.up = True
+        self._locks = locks
+        self._free: list[tuple[int, Stored]] = []
+        self._leases: list[tuple[int, int, Stored, str]] = []
+
+    def accept(self, contents: Sequence[Content], now: int) -> None:
+        """Store messages at the end, free to be received."""
+        append, free = self.store.append, self._free
+        for content in contents:
+            stored = append(content, now, self)
+            heappush(free, (stored.order, stored))
+
+    def has_free(self, now: int) -> bool:
+        """Whether a message could be received now."""
+        leases = self._leases
+        if leases and leases[0][0] <= now:
+            self.expire(now)
+        return bool(self._free)
+
+    def heads(self, most: int) -> list[Stored]:
+        """Take the oldest free messages, up to ``most``; they are neither free nor locked then."""
+        free = self._free
+        return [heappop(free)[1] for _ in range(min(most, len(free)))]
+
+    def lock(self, stored: Stored, token: str, until: int) -> None:
+        """Nobody else gets the message until then."""
+        stored.lock = token
+        stored.until = until
+        stored.tries += 1
+        self._locks[token] = stored
+        heappush(self._leases, (until, stored.order, stored, token))
+
+    def renew(self, stored: Stored, until: int) -> None:
+        """Move the end of a lock."""
+        stored.until = until
+        heappush(self._leases, (until, stored.order, stored, stored.lock or ""))
+
+    def holds(self, stored: Stored, token: str, now: int) -> bool:
+        """Whether that lock still holds."""
+        return stored.lock == token and now < stored.until
+
+    def complete(self, stored: Stored) -> None:
+        """Delete a message, locked or just taken."""
+        self._unlock(stored)
+        self.store.delete(stored)
+
+    def abandon(self, stored: Stored) -> None:
+        """Give a locked message back: one more failed delivery."""
+        stored.count += 1
+        self.release(stored)
+
+    def release(self, stored: Stored) -> None:
+        """End a lock, or undo a take, as if it had never been."""
+        self._unlock(stored)
+        heappush(self._free, (stored.order, stored))
+
+    def expire(self, now: int) -> None:
+        """End the locks whose time is over."""
+        leases = self._leases
+        while leases and leases[0][0] <= now:
+            until, _, stored, token = heappop(leases)
+            if stored.lock == token and stored.until == until:
+                self.abandon(stored)
+
+    def next_expiry(self, otherwise: int) -> int:
+        """When the next lock may end, if that is before ``otherwise``."""
+        leases = self._leases
+        while leases and leases[0][2].lock != leases[0][3]:
+            heappop(leases)
+        return min(leases[0][0], otherwise) if leases else otherwise
+
+    def recover(self) -> None:
+        """Start over from the store: every lock is gone, every message free."""
+        self._free = []
+        self._leases = []
+        for stored in self.store.live():
+            self.release(stored)
+
+    def _unlock(self, stored: Stored) -> None:
+        if stored.lock is not None:
+            self._locks.pop(stored.lock, None)
+            stored.lock = None
+            stored.enlisted = None

@@ -1,0 +1,123 @@
+"""What survives: one partition's messages and its counter of numbers.
+
+A store is durable. It knows nothing of locks, clients or time to come; a killed broker finds in it what was
+accepted and not deleted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from .partition import Partition
+
+
+class Content(Protocol):
+    """A message as a client hands it over; the broker only carries it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def body(self) -> str: ...
+    @property
+    def session_id(self) -> str | None: ...
+    @property
+    def partition_key(self) -> str | None: ...
+    @property
+    def properties(self) -> tuple[tuple[str, str], ...]: ...
+
+
+class Stored:
+    """One accepted message.
+
+    ``order`` counts acceptances of its partition and never rolls over; ``number`` is what clients see.
+    ``count`` is how many of its locks ended by abandon or expiry, ``tries`` how often it was handed out.
+    ``lock`` (None: free) holds until ``until``; ``enlisted`` names the transaction that settles it.
+    """
+
+    __slots__ = (
+        "content",
+        "count",
+        "enlisted",
+        "enqueued_at",
+        "gone",
+        "lock",
+        "number",
+        "order",
+        "partition",
+        "tries",
+        "until",
+    )
+
+    def __init__(self, content: Content, order: int, number: int, at: int, partition: Partition) -> None:
+        self.content = content
+        self.order = order
+        self.number = number
+        self.enqueued_at = at
+        self.partition = partition
+        self.count = 0
+        self.tries = 0
+        self.lock: str | None = None
+        self.until = 0
+        self.enlisted: str | None = None
+        self.gone = False
+
+
+class Store:
+    """One partition's messages, in order of acceptance.
+
+    ``high`` stands above the counter's ``bits`` in every number: the partition's name, or 0.
+    """
+
+    __slots__ = ("_bits", "_counter", "_high", "_holes", "_log", "_orders")
+
+    def __init__(self, bits: int, start: int, name: int) -> None:
+        self._bits = bits
+        self._high = name << bits
+        self._counter = start
+        self._orders = 0
+        self._log: list[Stored] = []
+        self._holes = 0
+
+    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+        """Accept a message."""
+        stored = Stored(content, self._orders, self.next_number(), now, partition)
+        self._orders += 1
+        self._log.append(stored)
+        return stored
+
+    def next_number(self) -> int:
+        """The next free number; the counter rolls over to zero when its bits are exhausted."""
+        number = self._high | self._counter
+        self._counter = (self._counter + 1) % (1 << self._bits)
+        return number
+
+    def delete(self, stored: Stored) -> None:
+        """Forget a message for good."""
+        stored.gone = True
+        self._holes += 1
+        if self._holes > 16 and self._holes * 2 > len(self._log):
+            self._log = [kept for kept in self._log if not kept.gone]
+            self._holes = 0
+
+    def live(self, first: int = 0) -> Iterator[Stored]:
+        """What is stored, oldest first, from that place in the order of acceptance on."""
+        log = self._log
+        for index in range(bisect_left(log, first, key=_order) if first else 0, len(log)):
+            stored = log[index]
+            if not stored.gone:
+                yield stored
+
+    def place(self, number: int) -> int:
+        """The place in the order of acceptance at which messages numbered ``number`` or later begin."""
+        half = 1 << (self._bits - 1)
+        full = 1 << self._bits
+        log = self._log
+        index = bisect_left(log, True, key=lambda stored: (stored.number - number) % full < half)
+        return log[index].order if index < len(log) else self._orders
+
+
+def _order(stored: Stored) -> int:
+    return stored.order
