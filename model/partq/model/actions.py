@@ -1,0 +1,126 @@
+"""What the machine is told and what it answers: actions, outcomes, and what a history observed.
+
+Plain data. An action is one operation of a client, one fault, a stretch of time, or one of the broker's own
+moves; its fields carry the names and units of the history's ``args``. Nothing here knows a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from .messages import Delivery, Message
+from .operations import ENV, UNAVAILABLE, Outcome
+from .profiles import SECOND
+
+LONG_SEND: Final = 15 * SECOND
+"""A send that may wait longer than this outlasts the re-routing around a down partition (ROUTE-6)."""
+
+INVALID: Final = frozenset({"invalid_operation"})
+GONE: Final = UNAVAILABLE | {"connection_lost"}
+"""What a client hears when its way to the broker is broken."""
+LOST: Final = frozenset({"lock_lost", "not_found", "invalid_operation"})
+"""A settlement with a lock that is not, or no longer, held. No source settles the kind."""
+REFUSED: Final = frozenset({"invalid_operation", "unsupported", "not_found"})
+"""Asking for what the interface does not offer."""
+BROKEN_TXN: Final = frozenset({"invalid_operation", "not_found", "lock_lost"}) | UNAVAILABLE
+"""A transaction that was rolled back, or cannot be committed."""
+
+INTERNAL: Final = (
+    "expire",
+    "release",
+    "lapse",
+    "prefetch",
+    "appear",
+    "forget",
+    "reset",
+    "rebalance",
+    "handoff",
+)
+"""The broker's own moves, as operations of `Action`: see `machine`."""
+
+
+class Action(NamedTuple):
+    """One operation. Times and lengths are ns; ``partition`` and numbers are as shown to clients.
+
+    ``slack``: the operation may have taken effect up to so much later than the state's clock reads (its
+    return minus that clock); deadlines that it starts are loosened by it. ``victim``: the client that a fault
+    hits. ``partition`` is the shown name, ``number`` a message's place in its partition, for the broker's own
+    moves. ``only``: restrict a receive or peek to answers out of the partition at this position (0 …), a send
+    to storing there: for exploration.
+    """
+
+    op: str
+    proc: str = ENV
+    messages: tuple[Message, ...] = ()
+    txn: str | None = None
+    locks: tuple[str, ...] = ()
+    max: int = 1
+    mode: str = "peek_lock"
+    from_seq: int | None = None
+    partition: int | None = None
+    flow: str | None = None
+    by: int = 0
+    timeout: int = 60 * SECOND
+    slack: int = 0
+    state: str | None = None
+    victim: str | None = None
+    number: int | None = None
+    only: int | None = None
+
+
+class Answer(NamedTuple):
+    """What an operation may answer: ok with messages, or an error of one of these `operations.ERRORS`.
+
+    Messages are as in a history; ``seq`` is None while the partition's first number is unknown, ``lock`` is
+    the model's own token, and ``body`` is left to the reader, who has what was sent.
+    """
+
+    status: str
+    errors: frozenset[str] = frozenset()
+    messages: tuple[Delivery, ...] = ()
+
+
+class Observed(NamedTuple):
+    """What a history shows of one operation, to be explained by a step.
+
+    For a receive or peek ``messages`` is the answer. For a send that was accepted it is, of each of its
+    messages that the history shows *anywhere*, one appearance: its partition and number are hints.
+    ``error`` None accepts any kind.
+    """
+
+    status: str = Outcome.OK
+    error: str | None = None
+    messages: tuple[Delivery, ...] = ()
+
+
+OK: Final = Answer(Outcome.OK)
+
+
+def failure(kinds: frozenset[str]) -> Answer:
+    """The answer that is an error of one of these kinds."""
+    return Answer(Outcome.ERROR, kinds)
+
+
+def agrees(answer: Answer, seen: Observed | None) -> bool:
+    """Whether status and error kind of an answer are the observed ones. Its messages are the mechanisms'
+    own business, who know which parts of them a broker need not show."""
+    if seen is None:
+        return True
+    if answer.status != seen.status:
+        return False
+    return answer.status == Outcome.OK or seen.error is None or seen.error in answer.errors
+
+
+_RENAMED: Final = {"lock": "locks", "proc": "victim"}
+
+
+def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Action:
+    """The action of a history's operation: its ``args`` as they are, with ``lock`` made a list of one."""
+    fields: dict[str, Any] = {}
+    for name, value in args.items():
+        if name in _RENAMED:
+            fields[_RENAMED[name]] = (value,) if name == "lock" else value
+        elif name in Action._fields:
+            fields[name] = tuple(value) if isinstance(value, list) else value
+    return Action(op, proc, slack=slack, **fields)

@@ -1,0 +1,165 @@
+"""The executable model: `steps(state, action)` yields every allowed (answer, next state).
+
+The API on one page
+===================
+``state = initial("azure-premium", Entity(partitions=2))`` (see `state.initial` for its switches) is an empty
+entity. States are immutable, hashable and canonical: equal situations are equal states.
+
+``steps(state, action)``: every allowed ``(Answer, State)`` for an `Action`. Nothing is yielded for what
+cannot happen now (a fault that is already there, a move of the broker that is not due). Every freedom of the
+catalogue is one of the pairs: which partition takes a keyless message or a new key (`State.keys` grows), what
+a receive or peek answers, what a fault does. An `Answer` has ``status`` ok or error, for an error the set of
+``errors`` kinds that a broker may choose from, and the messages shown as `Delivery`. Within one answer
+messages stand in the order of partitions and numbers: another mix is the same answer.
+
+``internal(state)``: the broker's own moves that may happen now, as actions that `steps` accepts:
+``expire`` ``release`` ``lapse`` ``prefetch`` ``appear`` on one message (`settling.OWN`), ``forget`` an open
+transaction that a fault hit, ``reset`` a cursor that a fault hit, ``rebalance``, ``handoff``.
+Any sequence of `steps` and `internal` moves is a behaviour that the catalogue allows, and vice versa.
+
+``explain(state, action, observed)``: the states after those steps that agree with what a history shows of the
+operation (`Observed`), and after just those of the broker's own moves on messages, cursors and transactions
+that the observation needs, made at the last moment. So a search over the orders of a history needs no
+`internal` moves but ``rebalance`` and ``handoff`` (`timers`), and a receive of 10 out of 20 messages is found
+without trying the others. The contract:
+
+- Messages are compared by ID; bodies, and IDs sent twice, are the caller's.
+- ``observed.messages`` of a receive, peek or renewal is the answer of the record, as it is. Partitions go by
+  their shown names (`initial(names=…)`: those that the history shows; the others stay anonymous), numbers are
+  the shown ones: what number a partition's counter began at is learned from the first.
+- ``observed.messages`` of an accepted send is one appearance of each of its messages that the history shows
+  anywhere (later or by others), so that partition and number are picked and not guessed. Messages without
+  one are taken never to be shown with a number.
+- Lock tokens in an answer are the history's; settlements name them so. ``locked_until`` is trusted
+  (RCV-13); where it is absent the lock's end is a range.
+- Times: the state's clock is the history's. Move it with ``Action("advance", by=…)`` to the instant at which
+  the operation shall take effect, at the latest its return; ``Action.slack`` is how much later that may have
+  been. `advance` yields nothing where a timer is due before: make that move first.
+- An outcome ``unknown``: try it as not happened, and as ``steps(state, action)``'s ok answers (for a receive:
+  any of them; for a send: with hints, ``explain`` with status ok).
+- ``locked_until`` of `Answer` messages is the latest end, ``lock`` the model's token.
+
+Which rules a function implements: `clauses.of`. Mechanisms are one file each; this file only dispatches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from . import delivery, faults, peeking, rebalancing, routing, settling, transactions
+from .actions import GONE, OK, REFUSED, Action, Answer, Observed, agrees, failure
+from .state import InvalidScope, State, client, initial, with_client
+
+__all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
+
+Steps = Iterator[tuple[Answer, State]]
+Mechanism = Callable[[State, Action, Observed | None], Steps]
+
+
+def steps(state: State, action: Action) -> Steps:
+    """Every allowed answer to an action with the state it leads to. Raises `KeyError` for an operation that
+    is not modelled."""
+    return _TABLE[action.op](state, action, None)
+
+
+def explain(state: State, action: Action, observed: Observed) -> Iterator[State]:
+    """Every state after a step that agrees with what was observed; see the module's contract."""
+    for answer, after in _TABLE[action.op](state, action, observed):
+        if agrees(answer, observed):
+            yield after
+
+
+def internal(state: State) -> list[Action]:
+    """The broker's own moves that may happen now."""
+    found = list(settling.moves(state))
+    found += transactions.moves(state)
+    found += [Action("reset", known.proc) for known in state.clients if known.loose]
+    found += rebalancing.moves(state)
+    return found
+
+
+def _reset(state: State, action: Action, seen: Observed | None) -> Steps:
+    known = client(state, action.proc)
+    if known.loose:
+        yield OK, with_client(state, known._replace(cursor=(), loose=False))
+
+
+def _of_client(mechanism: Mechanism) -> Mechanism:
+    """The operation as a client's: with the broker dead it fails, after a fault on the way to it it may."""
+
+    def run(state: State, action: Action, seen: Observed | None) -> Steps:
+        if state.dead:
+            yield failure(GONE), _gone(state, action)
+            if action.op in _MAY_BE_EMPTY and (seen is None or not seen.messages):
+                yield OK, state
+            return
+        known = client(state, action.proc)
+        if known.shaky:
+            yield failure(GONE), _gone(state, action)
+            state = with_client(state, known._replace(shaky=False))
+        yield from mechanism(state, action, seen)
+
+    return run
+
+
+def _gone(state: State, action: Action) -> State:
+    return routing.failed(state, len(action.messages))
+
+
+_MAY_BE_EMPTY: Final = frozenset({"receive", "peek"})
+
+
+def _send(state: State, action: Action, seen: Observed | None) -> Steps:
+    mechanism = routing.send if action.txn is None else transactions.send
+    return mechanism(state, action, seen)
+
+
+def _settle(state: State, action: Action, seen: Observed | None) -> Steps:
+    mechanism = settling.settle if action.txn is None else transactions.settle
+    return mechanism(state, action, seen)
+
+
+def _receive(state: State, action: Action, seen: Observed | None) -> Steps:
+    mechanism: Mechanism = delivery.receive if state.flows is None else rebalancing.receive
+    return mechanism(state, action, seen)
+
+
+def _unsupported(state: State, action: Action, seen: Observed | None) -> Steps:
+    yield failure(REFUSED), state
+
+
+_CLIENT_OPS: Final[dict[str, Mechanism]] = {
+    "send": _send,
+    "send_batch": _send,
+    "receive": _receive,
+    "complete": _settle,
+    "abandon": _settle,
+    "renew_lock": settling.renew,
+    "peek": peeking.peek,
+    "begin": transactions.begin,
+    "commit": transactions.commit,
+    "rollback": transactions.rollback,
+    "bind": rebalancing.bind,
+    "unbind": rebalancing.unbind,
+}
+
+_TABLE: Final[dict[str, Mechanism]] = {
+    **{op: _of_client(mechanism) for op, mechanism in _CLIENT_OPS.items()},
+    "disconnect": faults.disconnect,
+    "reconnect": faults.reconnect,
+    "partition_down": faults.partition_down,
+    "partition_up": faults.partition_up,
+    "frontend_lost": faults.frontend_lost,
+    "connection_lost": faults.frontend_lost,
+    "broker_kill": faults.broker_kill,
+    "broker_start": faults.broker_start,
+    "advance": faults.advance,
+    "drained": faults.drained,
+    "assignment": rebalancing.assignment,
+    **dict.fromkeys(settling.OWN, settling.own),
+    "forget": transactions.forget,
+    "reset": _reset,
+    "rebalance": rebalancing.rebalance,
+    "handoff": rebalancing.handoff,
+}

@@ -1,0 +1,224 @@
+"""How locks end: complete, abandon and renew by clients, and the broker's own moves on locks and messages.
+
+The own moves are steps by themselves (`OWN`, offered by `moves`) when the machine is explored; where an
+observed answer is to be explained they are folded into the operation that reveals them. Settlements in a
+transaction are `transactions`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from .actions import INVALID, LOST, OK, Action, Answer, Observed, failure
+from .clauses import clause
+from .delivery import cached, ended
+from .messages import Delivery
+from .operations import UNAVAILABLE, Outcome
+from .state import (
+    BACK,
+    CACHED,
+    FRESH,
+    LAGGING,
+    LOCKED,
+    Entry,
+    Lock,
+    State,
+    find_lock,
+    find_number,
+    is_up,
+    put,
+    returned,
+)
+
+Steps = Iterator[tuple[Answer, State]]
+Place = tuple[int, int]
+
+
+def settle(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Complete or abandon: all of the locks named, or none."""
+    places = held(state, action)
+    yield from refused(state, action, places, seen)
+    if may_settle(state, places):
+        yield OK, apply(state, action.op, [place for place in places if place is not None])
+
+
+def held(state: State, action: Action) -> list[Place | None]:
+    """For each lock that is named the place of its message, or None where it is not held (any more)."""
+    return [_usable(state, action.proc, token) for token in action.locks]
+
+
+def _usable(state: State, proc: str, token: str) -> Place | None:
+    place = find_lock(state, token)
+    if place is None or not state.cfg.profile.flows:
+        return place
+    lock = lock_at(state, place)
+    return place if lock.holder == proc else None
+
+
+def lock_at(state: State, place: Place) -> Lock:
+    """The lock on the message at that place."""
+    lock = state.parts[place[0]].log[place[1]].lock
+    assert lock is not None
+    return lock
+
+
+@clause("RCV-8", "RCV-14", "ROUTE-7")
+def may_settle(state: State, places: list[Place | None]) -> bool:
+    """Whether these locks can be settled in one request: all held, in one partition that is up."""
+    if None in places:
+        return False
+    parts = {place[0] for place in places if place is not None}
+    return len(parts) == 1 and all(is_up(state, p) for p in parts)
+
+
+@clause("RCV-8", "RCV-14")
+def refused(state: State, action: Action, places: list[Place | None], seen: Observed | None) -> Steps:
+    """Why a settlement or renewal may be rejected; it then changes nothing."""
+    if seen is not None and seen.status != Outcome.ERROR:
+        return
+    known = [place for place in places if place is not None]
+    kinds: frozenset[str] = frozenset()
+    if len(known) < len(places) or any(lock_at(state, place).txn for place in known):
+        kinds |= LOST
+    if len({p for p, _ in known}) > 1 and state.cfg.profile.partitioned:
+        kinds |= INVALID | LOST
+    if any(not is_up(state, p) for p, _ in known) or (state.down and len(known) < len(places)):
+        kinds |= UNAVAILABLE
+    if kinds:
+        yield failure(kinds), state
+    if seen is not None:
+        for place in known:
+            for after in _lost(state, place, state.now + action.slack):
+                yield failure(LOST), after
+
+
+def _lost(state: State, place: Place, reach: int) -> Iterator[State]:
+    """The states in which the lock turns out to have ended by itself."""
+    entry = state.parts[place[0]].log[place[1]]
+    for count, since in ended(lock_at(state, place), entry.tries, reach):
+        yield put(state, *place, returned(state, entry, count, since))
+
+
+@clause("RCV-7", "RCV-9", "SEQ-6")
+def apply(state: State, op: str, places: list[Place]) -> State:
+    """The state after these messages were settled: completed ones are gone, abandoned ones are back."""
+    for p, index in sorted(places, reverse=True):
+        entry = state.parts[p].log[index]
+        after = None if op == "complete" else returned(state, entry, entry.tries + 1, state.now)
+        state = put(state, p, index, after)
+    return state
+
+
+@clause("RCV-8")
+def renew(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Restart a lock's clock. The answer may show the message with its new end."""
+    places = held(state, action)
+    yield from refused(state, action, places, seen)
+    if not may_settle(state, places) or places[0] is None:
+        return
+    (p, index), entry = places[0], state.parts[places[0][0]].log[places[0][1]]
+    shown = seen.messages[0] if seen is not None and seen.messages else None
+    if shown is not None and shown.id != entry.id:
+        return
+    renewed = _renewed(state, entry, action, shown)
+    answer = Answer(Outcome.OK, messages=() if seen is None else seen.messages)
+    yield answer, put(state, p, index, renewed)
+
+
+def _renewed(state: State, entry: Entry, action: Action, shown: Delivery | None) -> Entry:
+    assert entry.lock is not None
+    until = None if shown is None else shown.locked_until
+    low = state.now + state.cfg.lock_duration if until is None else until
+    high = low + action.slack if until is None else until
+    return entry._replace(lock=entry.lock._replace(lo=low, hi=high, shaken=False))
+
+
+# The broker's own moves
+
+
+@clause("RCV-9")
+def _expire(state: State, entry: Entry) -> Entry | None:
+    lock = entry.lock
+    if lock is None or not (lock.lo <= state.now or lock.shaken):
+        return None
+    return returned(state, entry, entry.tries + 1, min(lock.lo, state.now))
+
+
+def _release(state: State, entry: Entry) -> Entry | None:
+    lock = entry.lock
+    return None if lock is None or not lock.shaken else returned(state, entry, entry.tries, state.now)
+
+
+@clause("RCV-5", "RCV-9")
+def _lapse(state: State, entry: Entry) -> Entry | None:
+    lasts = state.cfg.lock_duration
+    free = entry.status in (FRESH, LAGGING, BACK)
+    if not (state.cfg.hindsight and free and state.now - entry.since >= lasts):
+        return None
+    return returned(state, entry, entry.tries + 1, entry.since + lasts)
+
+
+@clause("RCV-5")
+def _prefetch(state: State, entry: Entry) -> Entry | None:
+    if not state.cfg.profile.caching_front_ends or entry.status != FRESH:
+        return None
+    return cached(state, entry, 0)
+
+
+@clause("TXN-5")
+def _appear(state: State, entry: Entry) -> Entry | None:
+    return entry._replace(status=FRESH) if entry.status == LAGGING else None
+
+
+OWN: Final[dict[str, Callable[[State, Entry], Entry | None]]] = {
+    "expire": _expire,
+    "release": _release,
+    "lapse": _lapse,
+    "prefetch": _prefetch,
+    "appear": _appear,
+}
+"""The broker's moves on one message: a lock runs out (or a fault ended it so), a fault ended a lock without
+counting, a front end fetched a message unnoticed and let its lock run out, a front end fetches one, a
+committed message becomes visible. Each gives the message after, or None where it can't happen."""
+
+
+def own(state: State, action: Action, seen: Observed | None) -> Steps:
+    """One of `OWN` on the message with ``number`` in ``partition`` (a position)."""
+    p = action.partition
+    assert p is not None and action.number is not None
+    index = find_number(state.parts[p], action.number)
+    if index is None:
+        return
+    after = OWN[action.op](state, state.parts[p].log[index])
+    if after is not None:
+        yield OK, put(state, p, index, after)
+
+
+def moves(state: State) -> Iterator[Action]:
+    """Every one of `OWN` that can happen now."""
+    for p, part in enumerate(state.parts):
+        for entry in part.log:
+            for op in _POSSIBLE.get(entry.status, ()):
+                if OWN[op](state, entry) is not None:
+                    yield Action(op, partition=p, number=entry.number)
+
+
+_POSSIBLE: Final = {
+    LAGGING: ("appear", "lapse"),
+    FRESH: ("lapse", "prefetch"),
+    CACHED: ("expire", "release"),
+    LOCKED: ("expire", "release"),
+    BACK: ("lapse",),
+}
+
+
+@clause("RCV-9")
+def expired(state: State) -> State:
+    """The state after every lock whose time has certainly ended by now was given back."""
+    for p, part in enumerate(state.parts):
+        for index, entry in enumerate(part.log):
+            lock = entry.lock
+            if lock is not None and lock.hi <= state.now:
+                state = put(state, p, index, returned(state, entry, entry.tries + 1, lock.hi))
+    return state

@@ -1,0 +1,389 @@
+"""The broker's state: immutable, hashable tuples, with functions to read them.
+
+Everything a client could ever find out is here, and nothing else: what is stored in which partition, which
+locks, cursors, transactions and flows there are, what is down. Messages are known by their IDs; bodies are
+the reader's. How the state changes is the mechanisms' business; here are only edits that keep it canonical
+(sorted, without default entries), so that equal situations are equal states.
+
+Times are ns of one clock, `State.now`. A deadline is a pair (lo, hi): not before lo, at hi at the latest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, NamedTuple
+
+from .profiles import Entity, Profile, profile
+
+FOREVER: Final = 2**63
+"""Later than any time."""
+
+COUNTER_BITS: Final = 48
+"""Of a partitioned entity's sequence number these are the counter, those above name the partition (SEQ-2)."""
+
+RESERVED: Final = 0
+"""Sent in a transaction that is not committed, and numbered already: nobody sees it."""
+DOOMED: Final = 1
+"""The same, and a later message went ahead of it: its transaction cannot be committed any more (RCV-3)."""
+LAGGING: Final = 2
+"""Committed, and not yet visible (TXN-5)."""
+FRESH: Final = 3
+"""To be delivered in the order of numbers. With flows also what came back from a lost flow (REB-3)."""
+CACHED: Final = 4
+"""Never delivered, but locked by a front end that fetched it (RCV-5): `Entry.lock` says until when."""
+LOCKED: Final = 5
+"""Locked for a client."""
+BACK: Final = 6
+"""It was locked, the lock ended, and where it is delivered again is free (RCV-3)."""
+
+STATUS_NAMES: Final = ("reserved", "doomed", "lagging", "fresh", "cached", "locked", "back")
+
+
+class InvalidScope(ValueError):
+    """A profile, entity or set of partition names that the machine has no state for."""
+
+
+class Deadline(NamedTuple):
+    """When something ends: not before ``lo``, at ``hi`` at the latest."""
+
+    lo: int
+    hi: int
+
+
+class Lock(NamedTuple):
+    """A lock on a message. ``token`` and ``holder`` are None in a front end's cache. ``lo``, ``hi``: its
+    deadline. ``shaken``: a fault may have ended it already. ``txn``: settled in this open transaction."""
+
+    token: str | None
+    holder: str | None
+    lo: int
+    hi: int
+    shaken: bool = False
+    txn: str | None = None
+
+
+class Entry(NamedTuple):
+    """One stored message. ``number`` counts from 0 in its partition. ``status``: one of the constants above.
+    ``tries``: its delivery count. ``since``: when it was last stored or given back, kept where hidden locks
+    are modelled (`Config.hindsight`). ``turn``: how many locks clients had on it. ``at``: its enqueued time
+    lies between, where times are compared (`Config.timed`)."""
+
+    number: int
+    id: str
+    status: int
+    tries: int = 0
+    since: int = 0
+    turn: int = 0
+    lock: Lock | None = None
+    at: tuple[int, int] | None = None
+
+
+class Part(NamedTuple):
+    """One partition: the next number, the counter that number 0 is shown as (None: not yet known), the
+    latest enqueued time that was shown (0: none), and what is stored, by number."""
+
+    next: int
+    base: int | None
+    floor: int
+    log: tuple[Entry, ...]
+
+
+class Client(NamedTuple):
+    """A client with something to remember. ``cursor``: for each partition the number its next cursorless peek
+    starts at. ``loose``: a fault may have reset the cursor. ``shaky``: a fault may fail its next call."""
+
+    proc: str
+    cursor: tuple[int, ...] = ()
+    loose: bool = False
+    shaky: bool = False
+
+
+class Txn(NamedTuple):
+    """An open transaction. ``part``, ``key``: pinned by its first send; ``locks_in``: the partition it
+    settles in. ``early``: numbers are taken at the send (else at the commit). ``sends``: what waits for the
+    commit, as (id, partition, number or None, when it was sent or 0, number shown or None). ``settles``:
+    (operation, partition, number, token). ``tainted``: the broker may refuse to commit it."""
+
+    name: str
+    proc: str
+    part: int | None = None
+    key: str | None = None
+    locks_in: int | None = None
+    early: bool | None = None
+    sends: tuple[tuple[str, int, int | None, int, int | None], ...] = ()
+    settles: tuple[tuple[str, int, int, str], ...] = ()
+    tainted: bool = False
+
+
+class Flows(NamedTuple):
+    """Who consumes (REB). ``active`` and ``standby``: (flow, client) in order of binding. ``owner``: for each
+    partition its pair (flow, state), or None where it is unassigned. ``handoff``: for each partition in
+    handoff (target flow, lo, hi). ``timer``: the rebalance delay. ``unseen``: pairs whose change is not yet
+    observed, (partition, flow, state, latest time), where assignments are observed."""
+
+    active: tuple[tuple[str, str], ...] = ()
+    standby: tuple[tuple[str, str], ...] = ()
+    owner: tuple[tuple[str, str] | None, ...] = ()
+    handoff: tuple[tuple[str, int, int] | None, ...] = ()
+    timer: Deadline | None = None
+    unseen: tuple[tuple[int, str, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Config:
+    """What stays the same: one object for each set of values, compared by identity.
+
+    ``names``: what each partition is called; negative where it is never shown. ``symmetric``: partitions
+    that were never used, nor named, are interchangeable, and only the first of them is tried.
+
+    Freedoms, on unless a state space has to stay small: ``hindsight``: hidden locks of caching front ends
+    (RCV-5, RCV-13) may have begun any time since a message was free (always off for families without
+    them). ``gaps``: failed sends may have used up numbers (SEQ-4). ``lag``: commits may become visible late
+    (TXN-5). ``early``: transactional messages may be numbered before the commit.
+
+    For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
+    ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
+    history.
+    """
+
+    profile: Profile
+    entity: Entity
+    names: tuple[int, ...]
+    symmetric: bool = False
+    hindsight: bool = True
+    gaps: bool = True
+    lag: bool = True
+    early: bool = True
+    timed: bool = False
+    late: int = 0
+    observed: bool = False
+    skew: int = 0
+
+    @property
+    def bits(self) -> int:
+        """How many bits the counter has (SEQ-5)."""
+        return self.profile.counter_bits
+
+    @property
+    def lock_duration(self) -> int:
+        """How long a lock lasts, ns."""
+        return self.entity.lock_duration if self.profile.locks_expire else FOREVER
+
+
+class State(NamedTuple):
+    """One state of one entity. ``down`` and ``used`` are sets of partition positions, as bits. ``burnt``: how
+    many numbers failed sends may have used up that no gap has shown yet."""
+
+    cfg: Config
+    now: int
+    dead: bool
+    down: int
+    used: int
+    parts: tuple[Part, ...]
+    keys: tuple[tuple[str, int], ...]
+    burnt: int
+    clients: tuple[Client, ...]
+    txns: tuple[Txn, ...]
+    flows: Flows | None
+
+
+@cache
+def _config(
+    profile_name: str, entity: Entity, names: tuple[int, ...], options: tuple[tuple[str, int], ...]
+) -> Config:
+    family, switches = profile(profile_name), dict(options)
+    switches["hindsight"] = bool(switches.get("hindsight", True)) and family.caching_front_ends
+    return Config(family, entity, names, **switches)  # type: ignore[arg-type]  # 0 and 1 for switches
+
+
+def initial(
+    profile_name: str,
+    entity: Entity | None = None,
+    names: tuple[int, ...] | None = None,
+    now: int = 0,
+    **options: int,
+) -> State:
+    """The empty entity. ``names``: what the partitions that a history shows are called; the others stay
+    anonymous and interchangeable. None: they are called 0, 1, …. ``options``: switches of `Config`.
+
+    Raises `InvalidScope` for more names than partitions (SEQ-2), a name twice, a partition count that the
+    profile does not allow, or a family that is not modelled; `UnknownProfile`.
+    """
+    family = profile(profile_name)
+    settings = entity or family.default_entity
+    count = settings.partitions
+    if family.column is None:
+        raise InvalidScope(f"{family.title} is not modelled")
+    if family.partitions and count not in family.partitions:
+        allowed = ", ".join(map(str, family.partitions))
+        raise InvalidScope(f"{family.title} has {allowed} partitions, not {count}")
+    if names is not None and (len(names) > count or len(set(names)) < len(names)):
+        raise InvalidScope(f"{count} partitions cannot be called {names}")
+    known = tuple(range(count)) if names is None else names + tuple(range(-1, len(names) - count - 1, -1))
+    options.setdefault("symmetric", names is not None)
+    cfg = _config(profile_name, settings, known, tuple(sorted(options.items())))
+    named = 0 if names is None else (1 << len(names)) - 1
+    part = Part(0, settings.seq_start if family.shows_seq else 0, 0, ())
+    flows = Flows(owner=(None,) * count, handoff=(None,) * count) if family.flows else None
+    return State(cfg, now, False, 0, named, (part,) * count, (), 0, (), (), flows)
+
+
+# Reading
+
+
+def position(cfg: Config, name: int | None) -> int | None:
+    """Where the partition of that shown name is, or None. A flat entity's one partition has any name."""
+    if not cfg.profile.partitioned:
+        return 0
+    return cfg.names.index(name) if name in cfg.names else None
+
+
+def is_up(state: State, p: int) -> bool:
+    """Whether a partition serves."""
+    return not (state.dead or state.down >> p & 1)
+
+
+def up(state: State) -> list[int]:
+    """The partitions that serve."""
+    return [p for p in range(len(state.parts)) if is_up(state, p)]
+
+
+def key_partition(state: State, key: str) -> int | None:
+    """Where a key lives, or None while that is open."""
+    for known, p in state.keys:
+        if known == key:
+            return p
+    return None
+
+
+def client(state: State, proc: str) -> Client:
+    """What is remembered of a client."""
+    for known in state.clients:
+        if known.proc == proc:
+            return known
+    return Client(proc)
+
+
+def transaction(state: State, name: str | None) -> Txn | None:
+    """The open transaction of that name, or None."""
+    for txn in state.txns:
+        if txn.name == name:
+            return txn
+    return None
+
+
+def entries(state: State) -> Iterator[tuple[int, Entry]]:
+    """Every stored message with its partition's position."""
+    for p, part in enumerate(state.parts):
+        for entry in part.log:
+            yield p, entry
+
+
+def find_lock(state: State, token: str) -> tuple[int, int] | None:
+    """Partition and index of the message that is locked for a client with this token, or None."""
+    for p, part in enumerate(state.parts):
+        for index, entry in enumerate(part.log):
+            lock = entry.lock
+            if lock is not None and lock.token == token:
+                return p, index
+    return None
+
+
+def find_number(part: Part, number: int) -> int | None:
+    """The index in the partition's log of the message with that number, or None."""
+    for index, entry in enumerate(part.log):
+        if entry.number == number:
+            return index
+    return None
+
+
+# Editing
+
+
+def with_part(state: State, p: int, part: Part) -> State:
+    """The state with one partition replaced."""
+    parts = state.parts
+    return state._replace(parts=(*parts[:p], part, *parts[p + 1 :]))
+
+
+def with_entry(part: Part, index: int, entry: Entry | None) -> Part:
+    """The partition with one message replaced, or removed for None."""
+    log = part.log
+    middle = () if entry is None else (entry,)
+    return part._replace(log=log[:index] + middle + log[index + 1 :])
+
+
+def with_client(state: State, changed: Client) -> State:
+    """The state with this client remembered, or forgotten where there is nothing to remember."""
+    others = tuple(c for c in state.clients if c.proc != changed.proc)
+    if changed.loose or changed.shaky or any(changed.cursor):
+        others = tuple(sorted((*others, changed)))
+    return state if others == state.clients else state._replace(clients=others)
+
+
+def with_txn(state: State, name: str, changed: Txn | None) -> State:
+    """The state with this transaction replaced, or closed for None."""
+    others = tuple(t for t in state.txns if t.name != name)
+    if changed is not None:
+        others = tuple(sorted((*others, changed), key=lambda t: t.name))
+    return state._replace(txns=others)
+
+
+def with_key(state: State, key: str, p: int) -> State:
+    """The state in which the key lives in that partition."""
+    keys = tuple(sorted((*state.keys, (key, p))))
+    return state._replace(keys=keys, used=state.used | 1 << p)
+
+
+def put(state: State, p: int, index: int, entry: Entry | None) -> State:
+    """The state with one message replaced, or removed for None."""
+    return with_part(state, p, with_entry(state.parts[p], index, entry))
+
+
+def returned(state: State, entry: Entry, tries: int, since: int) -> Entry:
+    """The message free again, after a lock of it ended, since then; it may be delivered at any position."""
+    when = since if state.cfg.hindsight else 0
+    return entry._replace(status=BACK, tries=tries, since=when, lock=None)
+
+
+def choices(state: State) -> list[int]:
+    """The partitions worth trying for something new: of interchangeable ones only the first."""
+    every = range(len(state.parts))
+    if not state.cfg.symmetric:
+        return list(every)
+    used = state.used
+    fresh = next((p for p in every if not used >> p & 1), None)
+    return [p for p in every if used >> p & 1 or p == fresh]
+
+
+def rebased(state: State) -> State:
+    """The same situation with the clock at 0, so that states that differ only by the date are equal.
+
+    Not for timed configurations (`Config.timed`), whose enqueued times are dates.
+    """
+    by = state.now
+    if by == 0:
+        return state
+    idle = by if state.cfg.hindsight else 0
+    parts = tuple(
+        part._replace(log=tuple(_entry_rebased(entry, by, idle) for entry in part.log))
+        for part in state.parts
+    )
+    flows = state.flows and _flows_rebased(state.flows, by)
+    return state._replace(now=0, parts=parts, flows=flows)
+
+
+def _entry_rebased(entry: Entry, by: int, idle: int) -> Entry:
+    lock = entry.lock
+    if lock is not None and lock.hi < FOREVER:
+        lock = lock._replace(lo=lock.lo - by, hi=lock.hi - by)
+    return entry._replace(since=entry.since - idle, lock=lock)
+
+
+def _flows_rebased(flows: Flows, by: int) -> Flows:
+    timer = flows.timer and Deadline(flows.timer.lo - by, flows.timer.hi - by)
+    handoff = tuple(h and (h[0], h[1] - by, h[2] - by) for h in flows.handoff)
+    unseen = tuple((p, f, s, t - by) for p, f, s, t in flows.unseen)
+    return flows._replace(timer=timer, handoff=handoff, unseen=unseen)
