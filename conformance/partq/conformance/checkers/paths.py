@@ -1,0 +1,107 @@
+"""Where each message can have been, told from the flows that it was delivered through.
+
+With flows a client never sees a partition. But a delivery comes from a partition that was `ready` for the
+receiving flow at some instant of the receive; a message that was delivered again was in one partition all
+the time. So every message has a set of partitions that it can have been in, as bits.
+
+Shared by the checkers; reached by ``facts.derive(Paths)``. Only messages whose ID was sent once are
+followed. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import and_
+from typing import Final
+
+from partq.conformance.facts import FOREVER, Facts, Seen, Sent
+from partq.conformance.history import Record
+from partq.conformance.timeline import NOTHING, Masks, Timeline
+
+ANYWHERE: Final = -1
+"""The set of all partitions, for a message of which nothing is known."""
+
+
+class Path:
+    """One message and its deliveries, in order of their receives' calls. ``ready``: the partitions that were
+    ready for the receiving flow at every delivery; empty: no partition explains them all."""
+
+    __slots__ = ("ready", "seen", "sent")
+
+    def __init__(self, sent: Sent) -> None:
+        self.sent = sent
+        self.seen: list[Seen] = []
+        self.ready = ANYWHERE
+
+    @property
+    def first(self) -> Seen:
+        """Its first delivery."""
+        return self.seen[0]
+
+
+class Paths:
+    """``by_id``: the messages that were received · ``by_key``: those with a key, by key · ``telling``: how
+    many deliveries came when their flow had not every partition · ``pauses``: the receives through a flow
+    of which a partition was paused."""
+
+    __slots__ = ("by_id", "by_key", "pauses", "telling", "timeline")
+
+    def __init__(self, facts: Facts) -> None:
+        self.timeline = facts.derive(Timeline)
+        self.by_id: dict[str, Path] = {}
+        self.by_key: dict[str, list[Path]] = {}
+        self.telling = 0
+        self.pauses = 0
+        paused = {
+            flow
+            for flow, pairs in self.timeline.pairs_of.items()
+            if any(state == "paused" for pair in pairs for state, _ in pair.states)
+        }
+        for record in facts.receives:
+            if record.args.get("flow") in paused and self.held(record) != self.ready(record):
+                self.pauses += 1
+            if record.messages:
+                self._follow(facts, record)
+
+    def held(self, record: Record) -> int:
+        """The partitions that the receiving flow may have had during the receive, ready or paused."""
+        return self._over(self.timeline.held.get(record.args.get("flow", ""), NOTHING), record)
+
+    def waiting(self, record: Record) -> int:
+        """The partitions that may have been kept for a lost flow during the receive."""
+        return self._over(self.timeline.unbound, record)
+
+    def ready(self, record: Record) -> int:
+        """The partitions that may have delivered to the receiving flow during the receive."""
+        return self._over(self.timeline.ready.get(record.args.get("flow", ""), NOTHING), record)
+
+    def _over(self, masks: Masks, record: Record) -> int:
+        return masks.over(record.call, FOREVER if record.ret is None else record.ret)
+
+    def _follow(self, facts: Facts, record: Record) -> None:
+        mask = self.ready(record)
+        if mask != self.timeline.everything:
+            self.telling += len(record.messages)
+        by_id = self.by_id
+        for delivery in record.messages:
+            path = by_id.get(delivery.id)
+            if path is None:
+                sends = facts.by_id.get(delivery.id, ())
+                if len(sends) != 1:
+                    continue
+                path = by_id[delivery.id] = Path(sends[0])
+                if path.sent.key is not None:
+                    self.by_key.setdefault(path.sent.key, []).append(path)
+            path.ready &= mask
+            path.seen.append(Seen(delivery, record))
+
+    def located(self) -> Iterator[tuple[int, list[Path]]]:
+        """The messages whose partition is known, by its bit number: by their own deliveries, or by those of
+        their key."""
+        groups = [group for group in self.by_key.values() if reduce(and_, (path.ready for path in group))]
+        groups += [[path] for path in self.by_id.values() if path.sent.key is None]
+        for group in groups:
+            mask = reduce(and_, (path.ready for path in group))
+            if mask.bit_count() == 1:
+                yield mask.bit_length() - 1, group

@@ -1,0 +1,360 @@
+"""Flows over time: when each was bound, and which partitions it had. A history's flow facts, indexed once.
+
+Everything is bounds, never guesses: a flow is *perhaps* bound from the call of its bind and *surely* from
+its return, and so on to its end; a partition's state holds from its event to the next one, each `skew_ns`
+early or late. Nothing here judges anything.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from partq.model.operations import Outcome
+
+from .facts import FOREVER, Facts
+from .history import Record
+
+GRACE: Final = 1_000_000
+"""ns that a broker may take for a step that waits for no timer of its own."""
+
+BIND: Final = "bind"
+LOSS: Final = "loss"
+OTHER: Final = "other"
+
+
+class Life:
+    """One flow, from its bind (or reconnect) to its end.
+
+    Bound perhaps from ``bind.call`` and surely from ``sure_start``; perhaps gone from ``may_end`` on and
+    surely from ``sure_end`` on. ``end``: the first record that may have ended it.
+    """
+
+    __slots__ = ("bind", "end", "flow", "may_end", "sure_end", "sure_start")
+
+    def __init__(self, bind: Record) -> None:
+        self.flow: str = bind.args.get("flow", "")
+        self.bind = bind
+        self.sure_start = _return(bind) if bind.outcome == Outcome.OK else FOREVER
+        self.end: Record | None = None
+        self.may_end = FOREVER
+        self.sure_end = FOREVER
+
+    def surely_bound(self, time: int) -> bool:
+        """Whether it was bound at that time, whatever else is unknown."""
+        return self.sure_start < time < self.may_end
+
+    def maybe_bound(self, time: int) -> bool:
+        """Whether it may have been bound at that time."""
+        return self.bind.call <= time <= self.sure_end
+
+    def close(self, record: Record, sure: bool) -> None:
+        """Note what ended it, or may have."""
+        if self.end is None:
+            self.end = record
+            self.may_end = record.call
+            if self.may_end <= self.sure_start:
+                self.sure_start = FOREVER
+        if sure:
+            self.sure_end = min(self.sure_end, _return(record))
+
+
+class Pair:
+    """One partition in the hands of one flow: its states in turn, and the record that ended it.
+
+    ``cut``: the broker was killed meanwhile; the pair may go on after it, or not.
+    """
+
+    __slots__ = ("cut", "end", "flow", "partition", "states")
+
+    def __init__(self, partition: int, flow: str, state: str, event: Record) -> None:
+        self.partition = partition
+        self.flow = flow
+        self.states = [(state, event)]
+        self.end: Record | None = None
+        self.cut: Record | None = None
+
+    @property
+    def begin(self) -> Record:
+        """Its first event."""
+        return self.states[0][1]
+
+    @property
+    def ended(self) -> int:
+        """When it ended, by its event or with the broker; `FOREVER` while it lasts."""
+        record = self.cut or self.end
+        return FOREVER if record is None else record.call
+
+    def state_at(self, time: int) -> str | None:
+        """Its state just before that time; None before it began and after it ended."""
+        if self.ended < time:
+            return None
+        state = None
+        for name, event in self.states:
+            if event.call >= time:
+                break
+            state = name
+        return state
+
+    def segments(self) -> Iterable[tuple[str, Record, Record | None]]:
+        """Each state with the event that began it and the one that ended it."""
+        ends: list[Record | None] = [event for _, event in self.states[1:]]
+        ends.append(self.end)
+        return ((state, event, end) for (state, event), end in zip(self.states, ends, strict=True))
+
+
+class Change(NamedTuple):
+    """Something that may set off a rebalance. ``ret`` is `FOREVER` where it may still happen later."""
+
+    call: int
+    ret: int
+    kind: str
+    record: Record
+    life: Life | None = None
+
+
+class Chain(NamedTuple):
+    """Changes that follow each other too fast to be told apart. ``until``: when the next chain begins, or the
+    history ends; ``settled``: whether the partitions were at rest by then."""
+
+    changes: list[Change]
+    until: int
+    settled: bool
+
+    @property
+    def watch(self) -> int:
+        """How long the first change is watched alone."""
+        return self.changes[1].call if len(self.changes) > 1 else self.until
+
+
+class Masks:
+    """Sets of partitions over time, as bits."""
+
+    __slots__ = ("masks", "times")
+
+    def __init__(self, spans: Iterable[tuple[int, int, int]]) -> None:
+        """``spans``: (first instant, last instant, bit number); those of one bit may overlap."""
+        edges: list[tuple[int, int, int]] = []
+        for first, last, bit in spans:
+            edges += ((first, bit, 1), (last + 1, bit, -1))
+        edges.sort()
+        self.times: list[int] = []
+        self.masks: list[int] = []
+        depth: dict[int, int] = {}
+        mask = 0
+        for time, bit, step in edges:
+            depth[bit] = depth.get(bit, 0) + step
+            mask = mask | 1 << bit if depth[bit] else mask & ~(1 << bit)
+            if self.times and self.times[-1] == time:
+                self.masks[-1] = mask
+            else:
+                self.times.append(time)
+                self.masks.append(mask)
+
+    def over(self, first: int, last: int) -> int:
+        """What was in the set at some instant from ``first`` to ``last``."""
+        times = self.times
+        k = bisect_right(times, first)
+        mask = self.masks[k - 1] if k else 0
+        while k < len(times) and times[k] <= last:
+            mask |= self.masks[k]
+            k += 1
+        return mask
+
+
+NOTHING: Final = Masks(())
+
+
+class Timeline:
+    """The flows of one entity over time.
+
+    ``lives`` in order of their binds, also by flow in ``lives_of`` · ``changes``: what may set off a
+    rebalance · ``pairs``: partition -> its pairs in order, also by flow in ``pairs_of`` · ``bits``: partition -> bit
+    number in masks · ``ready``, ``held``: flow -> the partitions it may have had, delivering, or at all ·
+    ``unbound``: the partitions that may have been waiting for a flow that is gone · ``horizon``: the last
+    instant that the history watches.
+    """
+
+    __slots__ = (
+        "bits",
+        "changes",
+        "held",
+        "horizon",
+        "lives",
+        "lives_of",
+        "pairs",
+        "pairs_of",
+        "ready",
+        "unbound",
+    )
+
+    def __init__(self, facts: Facts) -> None:
+        self.lives: list[Life] = []
+        self.lives_of: dict[str, list[Life]] = {}
+        self.changes: list[Change] = []
+        self.pairs: dict[int, list[Pair]] = {}
+        self.pairs_of: dict[str, list[Pair]] = {}
+        self.horizon = facts.records[-1].call if facts.records else 0
+        _Lives(self).read(facts)
+        self._read_pairs(facts)
+        self.bits = {partition: bit for bit, partition in enumerate(self.pairs)}
+        skew = facts.header.skew_ns
+        self.ready = self._masks(("ready",), skew)
+        self.held = self._masks(("ready", "paused"), skew)
+        self.unbound = Masks(
+            span for pairs in self.pairs.values() for span in self._spans(pairs, ("unbound",), skew)
+        )
+
+    @property
+    def everything(self) -> int:
+        """The mask of all partitions that were ever spoken of."""
+        return (1 << len(self.bits)) - 1
+
+    def chains(self, facts: Facts) -> Iterator[Chain]:
+        """The changes, cut wherever delay and handoffs had surely come to rest. So each chain begins at rest."""
+        entity, changes = facts.entity, self.changes
+        rest = entity.rebalance_delay + entity.max_handoff + GRACE + facts.header.skew_ns
+        chain: list[Change] = []
+        reach = 0
+        for n, change in enumerate(changes):
+            chain.append(change)
+            reach = max(reach, change.ret)
+            until = changes[n + 1].call if n + 1 < len(changes) else self.horizon
+            # A handoff that was under way at the last change may go before the next one.
+            settled = until > reach + rest + (entity.max_handoff if len(chain) > 1 else 0)
+            if settled or n + 1 == len(changes):
+                yield Chain(chain, until, settled)
+                chain = []
+
+    def _read_pairs(self, facts: Facts) -> None:
+        kills = [r for r in facts.disruptions if r.op == "broker_kill" and r.outcome != Outcome.ERROR]
+        events = sorted((*kills, *facts.assignments), key=_call) if kills else facts.assignments
+        open_pairs: dict[int, list[Pair]] = {}
+        for event in events:
+            if event.op == "broker_kill":
+                for pairs in open_pairs.values():
+                    for pair in pairs:
+                        pair.cut = pair.cut or event
+            else:
+                self._on_event(open_pairs.setdefault(event.args["partition"], []), event)
+
+    def _on_event(self, current: list[Pair], event: Record) -> None:
+        """``current``: the partition's pairs that have not ended. After a kill its next event ends them."""
+        partition, state = event.args["partition"], event.args["state"]
+        flow = event.args.get("flow")
+        self.pairs.setdefault(partition, [])
+        for pair in [pair for pair in current if pair.cut is not None]:
+            pair.end = event
+            current.remove(pair)
+        if flow is None and current:
+            flow = current[-1].flow
+        mine = next((pair for pair in current if pair.flow == flow), None)
+        if state == "unassigned":
+            if mine is not None:
+                mine.end = event
+                current.remove(mine)
+        elif mine is not None:
+            mine.states.append((state, event))
+        elif flow is not None:
+            pair = Pair(partition, flow, state, event)
+            current.append(pair)
+            self.pairs[partition].append(pair)
+            self.pairs_of.setdefault(flow, []).append(pair)
+
+    def _masks(self, states: tuple[str, ...], skew: int) -> dict[str, Masks]:
+        return {flow: Masks(self._spans(pairs, states, skew)) for flow, pairs in self.pairs_of.items()}
+
+    def _spans(self, pairs: list[Pair], states: tuple[str, ...], skew: int) -> Iterable[tuple[int, int, int]]:
+        for pair in pairs:
+            bit = self.bits[pair.partition]
+            for state, event, end in pair.segments():
+                if state in states:
+                    yield event.call - skew, FOREVER if end is None else _return(end) + skew, bit
+
+
+class _Lives:
+    """Reads binds, ends and faults into a timeline's lives and changes."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.current: dict[str, Life] = {}
+
+    def read(self, facts: Facts) -> None:
+        faults = (record for record in facts.disruptions if record.op != "disconnect")
+        for record in sorted((*facts.flows, *faults), key=_call):
+            if record.outcome != Outcome.ERROR or record.error == "not_found":
+                _READERS[record.op](self, record)
+        spans = (*facts.dead, *(span for spans in facts.down.values() for span in spans))
+        repaired = {span.start: span.end for span in spans}
+        changes = self.timeline.changes
+        for n, change in enumerate(changes):
+            changes[n] = change._replace(ret=max(change.ret, repaired.get(change.call, 0)))
+
+    def bound(self, record: Record) -> None:
+        if record.outcome == Outcome.ERROR:
+            return
+        life = Life(record)
+        before = self.current.get(life.flow)
+        if before is not None:
+            before.close(record, sure=record.outcome == Outcome.OK)
+        self.current[life.flow] = life
+        self.timeline.lives.append(life)
+        self.timeline.lives_of.setdefault(life.flow, []).append(life)
+        plain = record.op == "bind" and record.outcome == Outcome.OK
+        self._change(BIND if plain else OTHER, record, life)
+
+    def unbound(self, record: Record) -> None:
+        self._lost([self.current[flow] for flow in (record.args["flow"],) if flow in self.current], record)
+
+    def disconnected(self, record: Record) -> None:
+        flow = record.args.get("flow")
+        if flow is not None:
+            self.unbound(record)
+        else:
+            self._lost(self._of(record.proc), record)
+
+    def cut_off(self, record: Record) -> None:
+        proc = record.args.get("proc")
+        self._lost(self._of(proc), record, sure=record.op == "connection_lost" and proc is not None)
+
+    def faulted(self, record: Record) -> None:
+        if record.op == "broker_kill":
+            self._lost(list(self.current.values()), record, sure=False)
+        self._change(OTHER, record)
+
+    def _of(self, proc: str | None) -> list[Life]:
+        return [life for life in self.current.values() if proc in (None, life.bind.proc)]
+
+    def _lost(self, lives: list[Life], record: Record, sure: bool = True) -> None:
+        """``not_found`` says that the flow was gone before."""
+        sure = sure and (record.outcome == Outcome.OK or record.error == "not_found")
+        for life in lives:
+            certain = record.outcome == Outcome.OK and life.end is None and life.sure_start < record.call
+            life.close(record, sure)
+            self._change(LOSS if sure and certain else OTHER, record, life)
+            if sure:
+                del self.current[life.flow]
+
+    def _change(self, kind: str, record: Record, life: Life | None = None) -> None:
+        self.timeline.changes.append(Change(record.call, _return(record), kind, record, life))
+
+
+_READERS: Final[Mapping[str, Callable[[_Lives, Record], None]]] = {
+    "bind": _Lives.bound,
+    "reconnect": _Lives.bound,
+    "unbind": _Lives.unbound,
+    "disconnect": _Lives.disconnected,
+    "connection_lost": _Lives.cut_off,
+    "frontend_lost": _Lives.cut_off,
+    "broker_kill": _Lives.faulted,
+    "partition_down": _Lives.faulted,
+}
+
+
+def _call(record: Record) -> int:
+    return record.call
+
+
+def _return(record: Record) -> int:
+    return FOREVER if record.ret is None else record.ret
