@@ -30,33 +30,41 @@ class Placed(NamedTuple):
 
 
 class Shown:
-    """``placed``: the messages that were seen, in order of their sends · ``numbers``: number -> who bore it
-    first · ``clashes``: two messages of one number · ``renumbered``: one message, two numbers ·
-    ``names``: (top 16 bits, partition the broker named) -> the first such appearance ·
-    ``unnumbered``: appearances without a number."""
+    """``placed``: the messages that were seen and may have been accepted · ``numbers``: number -> who bore
+    it first · ``clashes``: two messages of one number · ``repeated``: how many messages were seen more than
+    once · ``renumbered``: all appearances of each message that had two numbers · ``names``: (top 16 bits,
+    partition the broker named) -> the first such appearance · ``unnumbered``: appearances without a number.
+    """
 
-    __slots__ = ("clashes", "names", "numbers", "placed", "renumbered", "unnumbered")
+    __slots__ = ("clashes", "names", "numbers", "placed", "renumbered", "repeated", "unnumbered")
 
     def __init__(self, facts: Facts) -> None:
         self.placed: list[Placed] = []
         self.numbers: dict[int, Seen] = {}
         self.clashes: list[tuple[Seen, Seen]] = []
-        self.renumbered: list[tuple[Seen, Seen]] = []
+        self.repeated = 0
+        self.renumbered: list[list[Seen]] = []
         self.names: dict[tuple[int, int], Seen] = {}
         self.unnumbered: list[Seen] = []
         received, peeked, flat = facts.received, facts.peeked, not facts.profile.partitioned
-        for id, sends in facts.by_id.items():
-            seen = received.get(id)
+        for id, seen in received.items():
             if id in peeked:
-                seen = peeked[id] if seen is None else sorted(seen + peeked[id], key=_by_call)
-            if seen is None:
-                continue
-            self._note_numbers(seen, flat)
-            if len(sends) == 1:
-                if len(seen) > 1:
-                    self._note_changes(seen)
-                if sends[0].record.outcome != Outcome.ERROR:
-                    self.placed.append(_placed(sends[0], seen[0], flat))
+                seen = sorted(seen + peeked[id], key=_by_call)
+            self._note(facts.by_id.get(id), seen, flat)
+        for id, seen in peeked.items():
+            if id not in received:
+                self._note(facts.by_id.get(id), seen, flat)
+
+    def _note(self, sends: list[Sent] | None, seen: list[Seen], flat: bool) -> None:
+        self._note_numbers(seen, flat)
+        if sends is not None and len(sends) == 1:
+            if len(seen) > 1:
+                self.repeated += 1
+                first = seen[0].delivery.seq
+                if any(one.delivery.seq != first and one.delivery.seq is not None for one in seen):
+                    self.renumbered.append(seen)
+            if sends[0].record.outcome != Outcome.ERROR:
+                self.placed.append(_placed(sends[0], seen[0], flat))
 
     def _note_numbers(self, seen: list[Seen], flat: bool) -> None:
         numbers = self.numbers
@@ -71,13 +79,6 @@ class Shown:
                 self.clashes.append((first, one))
             if delivery.partition is not None and not flat:
                 self.names.setdefault((seq >> SEQ_PARTITION_SHIFT, delivery.partition), one)
-
-    def _note_changes(self, seen: list[Seen]) -> None:
-        first = seen[0].delivery.seq
-        for one in seen:
-            if one.delivery.seq != first and one.delivery.seq is not None and first is not None:
-                self.renumbered.append((seen[0], one))
-                return
 
 
 def _placed(sent: Sent, seen: Seen, flat: bool) -> Placed:

@@ -1,0 +1,103 @@
+"""Numbers left out (SEQ-4), and roll-overs that skip (SEQ-5), judged after a drain.
+
+A number may have been used up by a message that was rejected, of unknown outcome, rolled back, or accepted
+and never seen. Such messages explain as many missing numbers as there are of them: in the partition of their
+key where that is known, else in any. Only what is missing beyond that is a violation.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from partq.conformance.facts import Facts
+
+from .admission import homes
+from .numbers import Numbers, finding
+from .protocol import Report
+from .shown import Shown
+
+
+class _Gap(NamedTuple):
+    """Numbers missing in a partition. ``at_roll``: of them, those next to the roll-over. The widest hole is
+    between the counters ``after`` and ``before``."""
+
+    partition: int
+    missing: int
+    at_roll: int
+    after: int
+    before: int
+
+
+def judge_gaps(facts: Facts, report: Report, wrong: set[int]) -> None:
+    """Add to the report what the numbers shown leave out. Partitions in ``wrong`` are not judged."""
+    numbers = facts.derive(Numbers)
+    gaps = [_gap(numbers, report, partition) for partition in numbers.counters if partition not in wrong]
+    if not any(gap.missing for gap in gaps):
+        return
+    own, anywhere = _explanations(facts)
+    excess = [gap.missing - own.get(gap.partition, 0) for gap in gaps]
+    if sum(more for more in excess if more > 0) <= anywhere:
+        return
+    gap = gaps[excess.index(max(excess))]
+    _report_gap(numbers, report, gap, own.get(gap.partition, 0) + anywhere)
+
+
+def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
+    """What is missing of one partition's numbers, from its first (known, or shown) to its last."""
+    origin, mask = numbers.origin(partition), numbers.mask
+    counters = numbers.counters[partition]
+    places = [counter - origin for counter in counters]
+    if places[0] < 0:
+        places = sorted(place & mask for place in places)
+    if numbers.start is not None:
+        places.insert(0, -1)
+    missing = places[-1] - places[0] + 1 - len(places)
+    report.count("SEQ-4", len(counters) - 1 if not missing else _adjacent(places))
+    if counters[0] == 0 and counters[-1] == mask:
+        report.count("SEQ-5")
+    if not missing:
+        return _Gap(partition, 0, 0, 0, 0)
+    zero = -origin & mask
+    at_roll = sum(b - a - 1 for a, b in pairwise(places) if a < zero <= b) if zero else 0
+    after, before = max(pairwise(places), key=lambda pair: pair[1] - pair[0])
+    return _Gap(partition, missing, at_roll, (after + origin) & mask, (before + origin) & mask)
+
+
+def _adjacent(places: list[int]) -> int:
+    return sum(b - a == 1 for a, b in pairwise(places))
+
+
+def _explanations(facts: Facts) -> tuple[dict[int, int], int]:
+    """How many numbers may have been used up unseen: by partition where the key's is known, and anywhere."""
+    known = facts.derive(homes)
+    own: dict[int, int] = {}
+    anywhere = 0
+    for id, sends in facts.by_id.items():
+        seen = {one.delivery.seq for one in (*facts.received.get(id, ()), *facts.peeked.get(id, ()))}
+        unseen = max(len(sends) - len(seen), 0)
+        unseen += sum(sent.message.scheduled_at is not None for sent in sends)
+        home = known.get(sends[0].key or "") if len(sends) == 1 else None
+        if home is None:
+            anywhere += unseen
+        elif unseen:
+            own[home] = own.get(home, 0) + unseen
+    return own, anywhere
+
+
+def _report_gap(numbers: Numbers, report: Report, gap: _Gap, explained: int) -> None:
+    """SEQ-5 if without the numbers next to the roll-over all would be explained, else SEQ-4."""
+    at_roll = gap.at_roll > 0 and gap.missing - gap.at_roll <= explained
+    rule = "SEQ-5" if at_roll else "SEQ-4"
+    title = "The counter does not go on from zero" if at_roll else "A gap in the numbers"
+    detail = (
+        f"{gap.missing} numbers{numbers.of(gap.partition)} are missing, most of them between the counters "
+        f"{gap.after} and {gap.before}; messages that were rejected, unknown, rolled back or never seen "
+        f"explain {explained} of them at most"
+    )
+    shown = [
+        seen.record
+        for number, seen in numbers.facts.derive(Shown).numbers.items()
+        if number & numbers.mask in (gap.after, gap.before) and numbers.partition(seen) == gap.partition
+    ]
+    report.findings.append(finding(rule, title, shown, detail, "gap"))

@@ -1,0 +1,331 @@
+"""Sequence numbers and enqueued times: SEQ-1 to 7.
+
+Numbers are compared serially (docs/semantics.md), so that order survives the roll-over. What goes wrong
+exactly where a counter rolls over is SEQ-5; a gap, a clash, a wrong order elsewhere is SEQ-4, 1, 3. A clash
+between two partitions means that they share their top bits: SEQ-2. One message with two numbers is SEQ-6,
+unless it was delivered as two (RCV-6, RCV-7). Gaps are judged in `gaps.py`.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from partq.conformance.facts import SEQ_PARTITION_SHIFT, Facts, Seen
+from partq.conformance.history import Record
+from partq.conformance.verdict import Finding
+from partq.model.operations import Outcome
+
+from .gaps import judge_gaps
+from .locks import REMOVALS, Locks
+from .numbers import Numbers, finding
+from .outages import returned
+from .protocol import Checker, Report
+from .shown import Placed, Shown
+
+Line = list[tuple[int, Placed]]
+"""The messages of one partition by their places: counters made serial, lowest first."""
+
+
+def check(facts: Facts) -> Report:
+    """Judge the numbers and times that the broker showed."""
+    return facts.derive(Sequencing).report
+
+
+def misnumbered(facts: Facts) -> frozenset[int]:
+    """The partitions whose numbers can't be relied upon, because they break a rule of numbers themselves:
+    what else seems wrong in their order is a consequence. (On a non-partitioned entity: 0.)"""
+    return frozenset(facts.derive(Sequencing).wrong)
+
+
+class Sequencing:
+    """All about one entity's numbers. ``wrong``: the partitions with a finding of SEQ-1, 2, 3, 5 or 6."""
+
+    __slots__ = ("facts", "numbers", "report", "shown", "wrong")
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.report = Report()
+        self.wrong: set[int] = set()
+        if not facts.profile.shows_seq:
+            return
+        self.shown = facts.derive(Shown)
+        self.numbers = facts.derive(Numbers)
+        self._uniqueness()
+        if facts.profile.partitioned:
+            self._partition_bits()
+        self._stability()
+        self._order_and_times()
+        if facts.drained is not None:
+            judge_gaps(facts, self.report, self.wrong)
+
+    # SEQ-1, and SEQ-5 where the counter stands still or starts over instead of rolling over.
+
+    def _uniqueness(self) -> None:
+        shown = self.shown
+        self.report.count("SEQ-1", len(shown.numbers))
+        if shown.numbers and shown.unnumbered:
+            seen = shown.unnumbered[0]
+            detail = f"{seen.delivery.id!r} was shown without a number; others have one"
+            title = "A message without a number"
+            self.report.findings.append(finding("SEQ-1", title, (seen.record,), detail, "no number"))
+        blamed = set()
+        for first, other in shown.clashes:
+            rule = self._owner_of_clash(first, other)
+            if rule not in blamed:
+                blamed.add(rule)
+                self._find_clash(rule, first, other)
+            self.wrong.update((self.numbers.partition(first), self.numbers.partition(other)))
+
+    def _owner_of_clash(self, first: Seen, other: Seen) -> str:
+        numbers, partition = self.numbers, self.numbers.partition(first)
+        if partition != numbers.partition(other):
+            return "SEQ-2"
+        counters = numbers.counters[partition]
+        if counters[-1] != numbers.mask or counters[0] == 0:
+            return "SEQ-1"
+        clashing = {(one.delivery.seq or 0) & numbers.mask for one, _ in self.shown.clashes}
+        return "SEQ-5" if numbers.mask in clashing or self.facts.entity.seq_start in clashing else "SEQ-1"
+
+    def _find_clash(self, rule: str, first: Seen, other: Seen) -> None:
+        numbers, a, b = self.numbers, first.delivery, other.delivery
+        detail = (
+            f"{a.id!r}{numbers.of(numbers.partition(first))} and "
+            f"{b.id!r}{numbers.of(numbers.partition(other))} both bear {numbers.say(a.seq)}"
+        )
+        records = (first.record, other.record)
+        self.report.findings.append(finding(rule, _CLASH_TITLES[rule], records, detail, "clash"))
+
+    # SEQ-2, and SEQ-5 where a counter runs over into the partition bits.
+
+    def _partition_bits(self) -> None:
+        by_top: dict[int, Seen] = {}
+        by_partition: dict[int, Seen] = {}
+        tops = {number >> SEQ_PARTITION_SHIFT for number in self.shown.numbers}
+        self.report.count("SEQ-2", len(tops))
+        for (top, partition), seen in self.shown.names.items():
+            if by_partition.setdefault(partition, seen) is not seen:
+                self._find_two_tops(partition, by_partition[partition], seen)
+                return
+            if by_top.setdefault(top, seen) is not seen:
+                self._find_shared_top(top, by_top[top], seen)
+                return
+        if len(tops) > self.facts.entity.partitions:
+            self._find_too_many(sorted(tops))
+
+    def _find_two_tops(self, partition: int, first: Seen, other: Seen) -> None:
+        say, low, high = self.numbers.say, *sorted((first.delivery.seq or 0, other.delivery.seq or 0))
+        rule = "SEQ-5" if self._spill(low, high) else "SEQ-2"
+        title = (
+            "The counter ran over into the partition's bits" if rule == "SEQ-5" else "Top bits not constant"
+        )
+        self.wrong.add(partition)
+        detail = (
+            f"in partition {partition}, {first.delivery.id!r} bears {say(first.delivery.seq)} and "
+            f"{other.delivery.id!r} {say(other.delivery.seq)}"
+        )
+        records = (first.record, other.record)
+        self.report.findings.append(finding(rule, title, records, detail, "two values of the top bits"))
+
+    def _find_shared_top(self, top: int, first: Seen, other: Seen) -> None:
+        partitions = (self.numbers.partition(first), self.numbers.partition(other))
+        self.wrong.update(partitions)
+        detail = (
+            f"{first.delivery.id!r} in partition {partitions[0]} and {other.delivery.id!r} in partition "
+            f"{partitions[1]} bear numbers with the same top bits, {top}"
+        )
+        if not any(f.requirement == "SEQ-2" for f in self.report.findings):
+            records = (first.record, other.record)
+            self.report.findings.append(finding("SEQ-2", _CLASH_TITLES["SEQ-2"], records, detail, "clash"))
+
+    def _spill(self, low: int, high: int) -> bool:
+        """Whether the higher of two numbers lies just beyond the last number of the lower one's partition."""
+        top, mask, half = SEQ_PARTITION_SHIFT, self.numbers.mask, self.numbers.half
+        return (high >> top) - (low >> top) == 1 and high & mask < half <= low & mask
+
+    def _find_too_many(self, tops: list[int]) -> None:
+        numbers, say = sorted(self.shown.numbers), self.numbers.say
+        spilled = next(((low, high) for low, high in pairwise(numbers) if self._spill(low, high)), None)
+        rule, chosen = ("SEQ-2", (numbers[0], numbers[-1])) if spilled is None else ("SEQ-5", spilled)
+        self.wrong.update(tops)
+        detail = (
+            f"{len(tops)} values of the top bits ({', '.join(map(str, tops[:20]))}) with "
+            f"{self.facts.entity.partitions} partitions; e.g. {say(chosen[0])} and {say(chosen[1])}"
+        )
+        records = [self.shown.numbers[number].record for number in chosen]
+        title = "More values of the top bits than partitions"
+        self.report.findings.append(finding(rule, title, records, detail, "too many top values"))
+
+    # SEQ-6.
+
+    def _stability(self) -> None:
+        self.report.count("SEQ-6", self.shown.repeated)
+        numbers = self.numbers
+        for seen in self.shown.renumbered:
+            pair = self._renumbered(seen)
+            if pair is not None:
+                first, other = pair
+                self.wrong.update((numbers.partition(first), numbers.partition(other)))
+                detail = (
+                    f"{first.delivery.id!r} bore {numbers.say(first.delivery.seq)}, later "
+                    f"{numbers.say(other.delivery.seq)}"
+                )
+                allowed = f"{first.delivery.seq} in every answer"
+                records, title = (first.record, other.record), "A message changed its number"
+                found = finding("SEQ-6", title, records, detail, "renumbered", allowed)
+                self.report.findings.append(found)
+
+    def _renumbered(self, seen: list[Seen]) -> tuple[Seen, Seen] | None:
+        """The last appearance of the old number and the first of a new one; None where these are two copies,
+        delivered twice (RCV-6, RCV-7) or peeked side by side."""
+        old = seen[0].delivery.seq
+        before = [one for one in seen if one.delivery.seq == old]
+        other = next((one for one in seen if one.delivery.seq not in (old, None)), None)
+        if old is None or other is None:
+            return None
+        shown_by = returned(other.record)
+        if any(one.record.i == other.record.i or one.record.call > shown_by for one in before):
+            return None
+        return None if any(self._owned(one, other.record) for one in before) else (before[-1], other)
+
+    def _owned(self, seen: Seen, by: Record) -> bool:
+        """Whether the message was gone, or surely locked, when that record showed it again."""
+        if seen.record.op != "receive":
+            return False
+        if seen.delivery.lock is None:
+            return True
+        for settlement in self.facts.settled.get(seen.delivery.lock, ()):
+            txn = self.facts.txns.get(settlement.args.get("txn", ""))
+            may_count = settlement.outcome == Outcome.OK and (txn is None or txn.committed_from is not None)
+            if settlement.op in REMOVALS and may_count:
+                return settlement.call < returned(by)
+        held = self.facts.derive(Locks).held_until(seen)
+        return by.op == "receive" and returned(seen.record) < by.call and returned(by) < held
+
+    # SEQ-3 and SEQ-7.
+
+    def _order_and_times(self) -> None:
+        within = 0
+        for partition, line in self._lines().items():
+            for _, placed in line:
+                at = placed.enqueued_at
+                if at is not None:
+                    within += 1
+                    if not placed.earliest <= at <= placed.latest:
+                        self._outside(placed, at)
+            if partition in self.wrong:
+                continue
+            line.sort(key=_place)
+            if self._in_order(partition, line):
+                self._times_in_order(line)
+        self.report.count("SEQ-7", within)
+
+    def _lines(self) -> dict[int, Line]:
+        lines: dict[int, tuple[int, Line]] = {}
+        mask, origin = self.numbers.mask, self.numbers.origin
+        for placed in self.shown.placed:
+            seq, partition = placed.seq, placed.partition
+            if seq is None or partition is None or placed.sent.message.scheduled_at is not None:
+                continue
+            known = lines.get(partition)
+            if known is None:
+                known = lines[partition] = origin(partition), []
+            known[1].append(((seq - known[0]) & mask, placed))
+        return {partition: line for partition, (_, line) in lines.items()}
+
+    def _outside(self, placed: Placed, at: int) -> None:
+        skew = self.facts.header.skew_ns
+        if placed.earliest - skew <= at <= placed.latest + skew:
+            return
+        sent = placed.sent.record
+        detail = (
+            f"{placed.sent.message.id!r}, sent from {sent.call} to {sent.ret} ns and first seen by "
+            f"{placed.seen.record.ret} ns, bears the enqueued time {at} ns"
+        )
+        allowed = f"a time from {placed.earliest - skew} to {placed.latest + skew} ns (skew {skew} ns)"
+        records, title = (sent, placed.seen.record), "Enqueued outside of its send"
+        found = finding("SEQ-7", title, records, detail, "outside of the send", allowed)
+        self.report.findings.append(found)
+
+    def _in_order(self, partition: int, line: Line) -> bool:
+        """SEQ-3: of two messages, the one surely accepted earlier has the lower number."""
+        soonest: Placed | None = None
+        latest, follows, before = 0, 0, None
+        for _, placed in reversed(line):
+            if placed.redelivered:
+                continue
+            if soonest is not None and latest < placed.earliest:
+                self.report.findings.append(self._inverted(partition, soonest, placed))
+                return False
+            if soonest is None or placed.latest < latest:
+                soonest, latest = placed, placed.latest
+            follows += before is not None and placed.latest < before.earliest
+            before = placed
+        self.report.count("SEQ-3", follows)
+        return True
+
+    def _inverted(self, partition: int, first: Placed, second: Placed) -> Finding:
+        numbers, mask, half = self.numbers, self.numbers.mask, self.numbers.half
+        a, b = (first.seq or 0) & mask, (second.seq or 0) & mask
+        at_roll = a == mask or a < half <= b
+        title = (
+            "The counter does not go on from zero" if at_roll else "Numbers against the order of acceptance"
+        )
+        self.wrong.add(partition)
+        detail = (
+            f"{first.sent.message.id!r}{numbers.of(partition)} was accepted by {first.latest} ns and bears "
+            f"{numbers.say(first.seq)}; {second.sent.message.id!r}, sent from {second.earliest} ns on, bears "
+            f"{numbers.say(second.seq)}"
+        )
+        records = (first.sent.record, second.sent.record, first.seen.record, second.seen.record)
+        return finding("SEQ-5" if at_roll else "SEQ-3", title, records, detail, "order")
+
+    def _times_in_order(self, line: Line) -> None:
+        """SEQ-7: along the numbers, enqueued times do not decrease."""
+        before, so_far = None, -1
+        for _, placed in line:
+            at = placed.enqueued_at
+            if at is None:
+                continue
+            if before is not None and at < so_far:
+                self.report.findings.append(self._back_in_time(before, placed))
+                return
+            before, so_far = placed, at
+
+    def _back_in_time(self, before: Placed, after: Placed) -> Finding:
+        say, later = self.numbers.say, after.sent.message.id
+        detail = (
+            f"{before.sent.message.id!r} bears {say(before.seq)} and the time {before.enqueued_at} ns, "
+            f"{later!r} {say(after.seq)}, which is later, and the time {after.enqueued_at} ns"
+        )
+        allowed = f"{before.enqueued_at} ns or later on {later!r}"
+        records, title = (before.seen.record, after.seen.record), "Enqueued times decrease along the numbers"
+        return finding("SEQ-7", title, records, detail, "decreasing", allowed)
+
+
+def _place(entry: tuple[int, Placed]) -> int:
+    return entry[0]
+
+
+_CLASH_TITLES: Final = {
+    "SEQ-1": "Two messages with one number",
+    "SEQ-2": "Two partitions share their top bits",
+    "SEQ-5": "The counter does not go on from zero",
+}
+
+CHECKER: Final = Checker(
+    "sequencing",
+    ("SEQ-1", "SEQ-2", "SEQ-3", "SEQ-4", "SEQ-5", "SEQ-6", "SEQ-7"),
+    check,
+    blind_spots=(
+        "Only numbers that were shown, by a receive or a peek, are known.",
+        "Gaps are judged after a drain only, and explained by any rejected, unknown, rolled back or never "
+        "seen message of the partition, or of no known partition. Before the first number shown there is a "
+        "gap only where the entity's start is known.",
+        "Where the broker names no partitions, the top 16 bits can't be held against them; only their number "
+        "is.",
+        "The order of sends that overlap in time, and of messages first seen as redelivered, is not judged.",
+        "In a partition whose numbers clash, change or are out of order, gaps and times are not judged.",
+        "Messages whose ID is sent more than once are left out of SEQ-3, 6 and 7; scheduled ones too.",
+    ),
+)
