@@ -6,6 +6,7 @@ business. Time is ordinal: one row for each call and each return, in their order
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -146,6 +147,12 @@ def _message_ids(record: Record, locks: Mapping[str, Delivery]) -> Iterator[str]
     yield from (locks[lock].id for lock in locks_in(record.args) if lock in locks)
 
 
+def _naturally(name: str) -> tuple[list[str | int], str]:
+    """Orders c2 before c10: digits as numbers."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return [int(part) if n % 2 else part for n, part in enumerate(parts)], name
+
+
 class _Builder:
     """Gathers the parts of one diagram."""
 
@@ -158,7 +165,7 @@ class _Builder:
         self.places: dict[str, int] = {}
         self.locks = locks_of(history.records)
         self._learn()
-        self.clients = tuple(dict.fromkeys(r.proc for r in records if not r.is_env))
+        self.clients = sorted({r.proc for r in records if not r.is_env}, key=_naturally)
         self.partitions = tuple(sorted(self._partitions()))
         self.lanes = self._lanes()
         self.rows: list[str] = []

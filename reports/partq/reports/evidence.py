@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from markupsafe import Markup
 
 from partq.conformance.history import Record
 from partq.conformance.verdict import Finding
+from partq.model.requirements import catalogue
 
 from .diagram import Diagram, diagram
 from .material import Cell, Example, Spread
@@ -22,8 +23,13 @@ from .sequence import sequence_svg
 from .text import compact, count, duration, plural
 from .wording import describe, locks_of
 
+T = TypeVar("T", str, tuple[str, str])
+
 _OUTCOMES: Final = ("ok", "error", "unknown")
 _FAULTS: Final = ("none", "partition_down", "frontend_lost", "broker_kill", "connection_lost")
+MOST_LANES: Final = 6
+"""With more brokers and profiles than this, the page does not show each by itself."""
+
 _MOST_BARS: Final = 64
 _LISTED: Final = 400
 """The most records listed as text below a diagram."""
@@ -94,8 +100,12 @@ class HeatView:
 
 
 def examples(given: Sequence[Example]) -> tuple[ExampleView, ...]:
-    """The counterexamples in the order given."""
-    return tuple(_example(f"counterexample-{n}", example) for n, example in enumerate(given, 1))
+    """The counterexamples in the catalogue's order of their requirements, the earliest traces first."""
+    order = {id: place for place, id in enumerate(catalogue())}
+    ordered = sorted(
+        given, key=lambda e: (order.get(e.finding.requirement, len(order)), e.trace or 0, e.finding.key)
+    )
+    return tuple(_example(f"counterexample-{n}", example) for n, example in enumerate(ordered, 1))
 
 
 def _example(anchor: str, example: Example) -> ExampleView:
@@ -193,16 +203,17 @@ def _argument(name: str, value: Any) -> str:
 # --- messages over partitions -----------------------------------------------------------------------
 
 
-def histograms(spread: Iterable[Spread]) -> tuple[HistogramView, ...]:
-    """One histogram for each broker and profile."""
+def histograms(spread: Iterable[Spread], order: Sequence[tuple[str, str]]) -> tuple[HistogramView, ...]:
+    """One histogram for each broker and profile, in that order; of very many, one for each profile."""
     lanes: dict[tuple[str, str], dict[int, list[int]]] = {}
     for row in spread:
-        counts = lanes.setdefault((row.broker, row.profile), {}).setdefault(row.partition, [0, 0])
+        broker = row.broker if len(order) <= MOST_LANES else ""
+        counts = lanes.setdefault((broker, row.profile), {}).setdefault(row.partition, [0, 0])
         counts[0 if row.keyed else 1] += row.messages
     several = len({broker for broker, _ in lanes}) > 1
     return tuple(
-        _histogram(f"{broker} · {profile}" if several else profile, counts)
-        for (broker, profile), counts in lanes.items()
+        _histogram(f"{broker} · {profile}" if several else profile, lanes[broker, profile])
+        for broker, profile in _ordered(lanes, order)
     )
 
 
@@ -221,30 +232,27 @@ def _histogram(title: str, counts: Mapping[int, Sequence[int]]) -> HistogramView
 # --- coverage ---------------------------------------------------------------------------------------
 
 
-def heat_maps(cells: Sequence[Cell], order: Sequence[str]) -> tuple[HeatView, ...]:
-    """One map of everything, and one for each broker and profile where there are several."""
-    lanes = dict.fromkeys((cell.broker, cell.profile) for cell in cells)
-    if not lanes:
-        return ()
-    whole = _heat("all profiles" if len(lanes) > 1 else next(iter(lanes))[1], cells, order, True)
-    if len(lanes) == 1:
+def heat_maps(cells: Sequence[Cell], order: Sequence[tuple[str, str]]) -> tuple[HeatView, ...]:
+    """One map of everything, and one for each broker and profile where there are a few, in that order."""
+    lanes: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        lanes.setdefault((cell.broker, cell.profile), []).append(cell)
+    if len(lanes) <= 1:
+        return tuple(_heat(profile, mine, True) for (_, profile), mine in lanes.items())
+    whole = _heat("everything", cells, True)
+    if len(lanes) > MOST_LANES:
         return (whole,)
     several = len({broker for broker, _ in lanes}) > 1
     return (
         whole,
         *(
-            _heat(
-                f"{lane[0]} · {lane[1]}" if several else lane[1],
-                [cell for cell in cells if (cell.broker, cell.profile) == lane],
-                order,
-                False,
-            )
-            for lane in lanes
+            _heat(f"{broker} · {profile}" if several else profile, lanes[broker, profile], False)
+            for broker, profile in _ordered(lanes, order)
         ),
     )
 
 
-def _heat(title: str, cells: Sequence[Cell], order: Sequence[str], open: bool) -> HeatView:
+def _heat(title: str, cells: Sequence[Cell], open: bool) -> HeatView:
     sums: dict[tuple[str, str, str], list[int]] = {}
     for cell in cells:
         total = sums.setdefault((cell.requirement, cell.fault, cell.outcome), [0, 0])
@@ -252,10 +260,11 @@ def _heat(title: str, cells: Sequence[Cell], order: Sequence[str], open: bool) -
         total[1] += cell.exercised
     faults = _ordered({fault for _, fault, _ in sums}, _FAULTS)
     outcomes = _ordered({outcome for _, _, outcome in sums}, _OUTCOMES)
-    most = max((total[1] for total in sums.values()), default=1)
+    reached = [total[1] for total in sums.values() if total[1]]
+    least, most = min(reached, default=1), max(reached, default=1)
     rows = tuple(
-        (id, tuple(_heat_cell(id, f, o, sums.get((id, f, o)), most) for f in faults for o in outcomes))
-        for id in _ordered({id for id, _, _ in sums}, order)
+        (id, tuple(_heat_cell(id, f, o, sums.get((id, f, o)), least, most) for f in faults for o in outcomes))
+        for id in _ordered({id for id, _, _ in sums}, tuple(catalogue()))
     )
     heads = tuple((_fault_name(fault), len(outcomes)) for fault in faults)
     return HeatView(title, open, heads, outcomes * len(faults), rows)
@@ -265,17 +274,20 @@ def _fault_name(fault: str) -> str:
     return "no fault" if fault == "none" else fault.replace("_", " ")
 
 
-def _heat_cell(id: str, fault: str, outcome: str, total: Sequence[int] | None, most: int) -> HeatCell:
+def _heat_cell(
+    id: str, fault: str, outcome: str, total: Sequence[int] | None, least: int, most: int
+) -> HeatCell:
     where = f"{id}, {_fault_name(fault)}, outcome {outcome}"
     if not total or not total[1]:
         return HeatCell(0, "", f"{where}: never")
-    heat = round(100 * (0.12 + 0.88 * math.log1p(total[1]) / math.log1p(most)))
+    share = math.log(total[1] / least) / math.log(most / least) if most > least else 1.0
+    heat = round(12 + 88 * share)
     return HeatCell(
         heat, compact(total[1]), f"{where}: {count(total[1])} times in {plural(total[0], 'trace')}"
     )
 
 
-def _ordered(found: set[str], order: Sequence[str]) -> tuple[str, ...]:
+def _ordered(found: Iterable[T], order: Sequence[T]) -> tuple[T, ...]:
     """What was found, in that order; what the order does not know comes last."""
-    known = [name for name in order if name in found]
-    return (*known, *sorted(found.difference(known)))
+    places = {name: place for place, name in enumerate(order)}
+    return tuple(sorted(found, key=lambda name: (places.get(name, len(places)), name)))

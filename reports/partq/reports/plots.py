@@ -16,7 +16,7 @@ _PLOT: Final = 132
 _TOP: Final = 22
 _AXIS: Final = 22
 _MARGIN: Final = 4
-_SLOT: Final = (26, 64)
+_SLOT: Final = (30, 96)
 """The narrowest and the widest slot of a bar."""
 
 _WIDE: Final = 560
@@ -42,8 +42,10 @@ def histogram_svg(bars: Sequence[Bar], title: str) -> Markup:
     most = max((bar.total for bar in bars), default=0) or 1
     mean = sum(bar.total for bar in bars) / max(1, len(bars))
     parts = [el("title", title)]
-    parts += [_bar(bar, _MARGIN + slot * n, slot, most) for n, bar in enumerate(bars)]
+    places = [_MARGIN + slot * n for n in range(len(bars))]
+    parts += [_bar(bar, left, slot, most) for bar, left in zip(bars, places, strict=True)]
     parts.append(_mean(mean, most, width))
+    parts += [_words(bar, left, slot, most) for bar, left in zip(bars, places, strict=True)]
     height = _TOP + _PLOT + _AXIS
     box = f"0 0 {width} {height}"
     return el("svg", *parts, class_="histogram", role="img", width=width, height=height, viewBox=box)
@@ -52,15 +54,20 @@ def histogram_svg(bars: Sequence[Bar], title: str) -> Markup:
 def _bar(bar: Bar, left: int, slot: int, most: int) -> Markup:
     floor = _TOP + _PLOT
     keyed, keyless = (_PLOT * part / most for part in (bar.keyed, bar.keyless))
-    middle, x, wide = left + slot / 2, left + slot * 0.14, slot * 0.72
+    x, wide = left + slot * 0.14, slot * 0.72
     tip = f"partition {bar.name}: {count(bar.keyed)} keyed, {count(bar.keyless)} keyless"
     shapes = [
         el("rect", x=x, y=floor - keyed, width=wide, height=keyed, class_="keyed"),
         el("rect", x=x, y=floor - keyed - keyless, width=wide, height=keyless, class_="keyless"),
-        el("text", compact(bar.total), x=middle, y=floor - keyed - keyless - 5, class_="amount"),
-        el("text", bar.name, x=middle, y=floor + 15, class_="axis"),
     ]
     return el("g", el("title", tip), *shapes)
+
+
+def _words(bar: Bar, left: int, slot: int, most: int) -> Markup:
+    floor, middle = _TOP + _PLOT, left + slot / 2
+    top = floor - _PLOT * bar.total / most
+    amount = el("text", compact(bar.total), x=middle, y=top - 5, class_="amount")
+    return el("g", amount, el("text", bar.name, x=middle, y=floor + 15, class_="axis"))
 
 
 def _mean(mean: float, most: int, width: int) -> Markup:

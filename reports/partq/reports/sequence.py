@@ -30,6 +30,11 @@ _AXIS: Final = 16
 _TEXT: Final = 12
 """From the lifeline to the text beside it."""
 
+_FULL: Final = 1100
+"""Pixels that a drawing of few lanes is stretched towards, by `_STRETCH` at the most."""
+
+_STRETCH: Final = 1.5
+
 _BAR: Final = 9
 _LONG: Final = 24
 """From this many rows on the lane titles stand at the bottom too."""
@@ -43,7 +48,7 @@ def sequence_svg(diagram: Diagram, title: str) -> Markup:
 class _Drawing:
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
-        widths = [self._lane_width(index, lane) for index, lane in enumerate(diagram.lanes)]
+        widths = _stretched([self._lane_width(index, lane) for index, lane in enumerate(diagram.lanes)])
         self.left = [sum(widths[:index]) for index in range(len(widths))]
         self.lane_width = widths
         self.width = max(sum(widths), 240)
@@ -184,6 +189,12 @@ class _Drawing:
         paper = el("rect", x=middle - half, y=y - 9, width=half * 2, height=18, rx=9, class_="gapname")
         words = el("text", gap.label, x=middle, y=y + 4, class_="gaptext")
         return el("g", line, paper, words)
+
+
+def _stretched(widths: list[int]) -> list[int]:
+    """Wider lanes where few leave room for it."""
+    factor = min(_STRETCH, max(1.0, _FULL / max(1, sum(widths))))
+    return [int(width * factor) for width in widths]
 
 
 def _tops(rows: tuple[str, ...]) -> Iterator[int]:

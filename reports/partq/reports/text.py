@@ -67,7 +67,7 @@ def compact(number: int) -> str:
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if number >= size:
             short = number / size
-            return f"{short:.1f}{unit}" if short < 10 else f"{short:.0f}{unit}"
+            return f"{short:.1f}{unit}" if short < 9.95 else f"{short:.0f}{unit}"
     return str(number)
 
 

@@ -15,7 +15,7 @@ from partq.conformance.verdict import Exit, Finding, Status, Verdict, exit_code,
 from partq.model.profiles import PROFILES
 from partq.model.requirements import Level, Requirement, catalogue, groups, sources
 
-from .evidence import ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
+from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
 from .material import BlindSpots, Figures, Lane, Material
 from .text import count, plural
 
@@ -122,13 +122,15 @@ class ReportView:
     """A whole page."""
 
     brokers: tuple[str, ...]
-    profiles: tuple[str, ...]
+    title: str
+    profiles: tuple[tuple[str, str], ...]
     headline: Headline
     lanes: tuple[LaneView, ...]
     shares: tuple[Share, ...]
     total: int
     figures: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
     groups: tuple[GroupView, ...]
     examples: tuple[ExampleView, ...]
     histograms: tuple[HistogramView, ...]
@@ -145,20 +147,23 @@ def report_view(material: Material) -> ReportView:
     """The page of the material."""
     total = merge(lane.verdicts for lane in material.lanes)
     drawn = examples(material.examples)
-    brokers = tuple(dict.fromkeys(lane.broker for lane in material.lanes))
+    pairs = tuple((lane.broker, lane.profile) for lane in material.lanes)
+    brokers = tuple(dict.fromkeys(broker for broker, _ in pairs))
     return ReportView(
         brokers=brokers,
-        profiles=tuple(dict.fromkeys(lane.profile for lane in material.lanes)),
+        title=_title(brokers),
+        profiles=tuple((name, _family(name)) for name in dict.fromkeys(name for _, name in pairs)),
         headline=_headline(material, total),
         lanes=tuple(_lane(lane, len(brokers) > 1) for lane in material.lanes),
         shares=_shares(total.values()),
         total=len(total),
         figures=tuple(_figures(material.figures)),
         settings=tuple(_settings(material.figures)),
+        columns=tuple(name for name, _ in _columns(material.lanes, total)),
         groups=tuple(_groups(material.lanes, total, drawn)),
         examples=drawn,
-        histograms=histograms(material.spread),
-        heat=heat_maps(material.coverage, tuple(catalogue())),
+        histograms=histograms(material.spread, pairs),
+        heat=heat_maps(material.coverage, pairs),
         blind_spots=tuple(spots for spots in material.blind_spots if spots.sentences),
         sources=tuple((source.code, source.name, source.kind) for source in sources().values()),
         open_questions=tuple((r.id, r.open_question) for r in catalogue().values() if r.open_question),
@@ -228,18 +233,25 @@ def _shares(verdicts: Iterable[Verdict]) -> tuple[Share, ...]:
 
 def _lane(lane: Lane, name_broker: bool) -> LaneView:
     css, _, word = _HEADLINES[_code(lane.verdicts)]
-    family = PROFILES[lane.profile].title if lane.profile in PROFILES else ""
     sign = next(sign for sign in SIGNS.values() if sign.css == css)
     traces = "" if lane.traces is None else count(lane.traces)
     return LaneView(
         _lane_name(lane, name_broker),
         lane.profile,
-        family,
+        _family(lane.profile),
         word,
         sign,
         traces,
         _shares(lane.verdicts.values()),
     )
+
+
+def _title(brokers: Sequence[str]) -> str:
+    return ", ".join(brokers) if len(brokers) <= 3 else plural(len(brokers), "broker")
+
+
+def _family(name: str) -> str:
+    return PROFILES[name].title if name in PROFILES else ""
 
 
 def _lane_name(lane: Lane, name_broker: bool) -> str:
@@ -284,49 +296,65 @@ def _settings(figures: Figures) -> Iterable[tuple[str, str]]:
 # --- the table --------------------------------------------------------------------------------------
 
 
+def _columns(lanes: Sequence[Lane], total: Mapping[str, Verdict]) -> list[tuple[str, Mapping[str, Verdict]]]:
+    """The columns of the table: one for each lane, or of very many a single one for all."""
+    if len(lanes) > MOST_LANES:
+        return [(f"all {len(lanes)} together", total)]
+    several = len({lane.broker for lane in lanes}) > 1
+    return [(_lane_name(lane, several), lane.verdicts) for lane in lanes]
+
+
 def _groups(
     lanes: Sequence[Lane], total: Mapping[str, Verdict], drawn: Sequence[ExampleView]
 ) -> Iterable[GroupView]:
-    anchors: dict[tuple[str, str, str], str] = {}
-    for example in drawn:
-        finding = example.finding
-        anchors.setdefault((example.broker, finding.requirement, finding.key), example.anchor)
-    several = len({lane.broker for lane in lanes}) > 1
+    columns, found = _columns(lanes, total), _findings(lanes, drawn)
     for code, title in groups().items():
         rules = [rule for rule in catalogue().values() if rule.group == code]
         verdicts = [total[rule.id] for rule in rules if rule.id in total]
         yield GroupView(
             code,
             title,
-            tuple(_row(rule, lanes, several, anchors) for rule in rules),
+            tuple(_row(rule, columns, found.get(rule.id, [])) for rule in rules),
             _shares(verdicts),
             any(verdict.status in _TELLING for verdict in verdicts),
         )
 
 
 def _row(
-    rule: Requirement, lanes: Sequence[Lane], several: bool, anchors: Mapping[tuple[str, str, str], str]
+    rule: Requirement, columns: Iterable[tuple[str, Mapping[str, Verdict]]], found: Sequence[FindingView]
 ) -> RowView:
-    cells, findings = [], []
-    for lane in lanes:
-        name = _lane_name(lane, several)
-        verdict = lane.verdicts.get(rule.id) or Verdict(
-            Status.NOT_IMPLEMENTED, reason="not in this report's data"
-        )
-        times = f"{count(verdict.exercised)}×" if verdict.exercised else ""
-        cells.append(CellView(name, SIGNS[verdict.status], times, verdict.reason))
-        findings += [
-            FindingView(name, finding, anchors.get((lane.broker, rule.id, finding.key), ""))
-            for finding in _one_a_cause(verdict.findings)
-        ]
+    cells = tuple(_cell(name, verdicts.get(rule.id)) for name, verdicts in columns)
     return RowView(
         rule,
         tuple(sources()[code].name for code in rule.sources),
-        tuple(cells),
+        cells,
         tuple(dict.fromkeys(cell.sign.css for cell in cells)),
-        tuple(findings[:_SHOWN_FINDINGS]),
-        max(0, len(findings) - _SHOWN_FINDINGS),
+        tuple(found[:_SHOWN_FINDINGS]),
+        max(0, len(found) - _SHOWN_FINDINGS),
     )
+
+
+def _cell(name: str, verdict: Verdict | None) -> CellView:
+    if verdict is None:
+        return CellView(name, SIGNS[Status.NOT_IMPLEMENTED], "", "not in this report's data")
+    times = f"{count(verdict.exercised)}×" if verdict.exercised else ""
+    return CellView(name, SIGNS[verdict.status], times, verdict.reason)
+
+
+def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, list[FindingView]]:
+    """Requirement -> the first finding of each cause in each lane."""
+    anchors: dict[tuple[str, str, str], str] = {}
+    for example in drawn:
+        anchors.setdefault((example.broker, example.finding.requirement, example.finding.key), example.anchor)
+    several = len({lane.broker for lane in lanes}) > 1
+    found: dict[str, list[FindingView]] = {}
+    for lane in lanes:
+        name = _lane_name(lane, several)
+        for id, verdict in lane.verdicts.items():
+            for finding in _one_a_cause(verdict.findings):
+                anchor = anchors.get((lane.broker, id, finding.key), "")
+                found.setdefault(id, []).append(FindingView(name, finding, anchor))
+    return found
 
 
 def _one_a_cause(findings: Iterable[Finding]) -> list[Finding]:

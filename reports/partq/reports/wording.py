@@ -12,6 +12,8 @@ from partq.model.operations import Outcome
 SEQ_SHIFT: Final = 48
 """A number's partition stands above this many bits (SEQ-2)."""
 
+_PARTITION_EVENTS: Final = {"partition_down": "down", "partition_up": "up"}
+
 SENDS: Final = frozenset({"send", "send_batch", "schedule"})
 
 
@@ -34,6 +36,8 @@ def describe(record: Record, locks: Mapping[str, Delivery]) -> tuple[str, str]:
 
 def label(record: Record, locks: Mapping[str, Delivery]) -> str:
     """The operation and what it is about, in few words."""
+    if record.op in _PARTITION_EVENTS:
+        return f"partition {record.args.get('partition')} {_PARTITION_EVENTS[record.op]}"
     args, words = record.args, [record.op.replace("_", " ")]
     words += [message.id for message in args.get("messages", ())]
     words += [locks[lock].id if lock in locks else lock for lock in locks_in(args)]
