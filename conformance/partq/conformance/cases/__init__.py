@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from . import delivery, peeking, routing, sequencing, transactions
 from .case import Case, UnknownCase, chosen
 
 __all__ = ["ALL_CASES", "Case", "UnknownCase", "chosen"]
@@ -24,5 +25,7 @@ def _by_name(*groups: Iterable[Case]) -> Mapping[str, Case]:
     return MappingProxyType(found)
 
 
-ALL_CASES: Final = _by_name()
+ALL_CASES: Final = _by_name(
+    routing.CASES, sequencing.CASES, delivery.CASES, peeking.CASES, transactions.CASES
+)
 """Every case by its name."""
