@@ -279,7 +279,7 @@ def _after(
     turn = entry.turn + 1
     token = f"{p}.{entry.number}.{turn}" if seen is None or seen.lock is None else seen.lock
     low, high = _deadline(state, taken, action.slack, None if seen is None else seen.locked_until)
-    lock = Lock(token, action.proc, low, high)
+    lock = Lock(token, action.flow or action.proc, low, high)
     return entry._replace(status=LOCKED, tries=taken.tries, turn=turn, lock=lock)
 
 

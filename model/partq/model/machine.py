@@ -117,7 +117,8 @@ def _send(state: State, action: Action, seen: Observed | None) -> Steps:
 
 def _settle(state: State, action: Action, seen: Observed | None) -> Steps:
     mechanism = settling.settle if action.txn is None else transactions.settle
-    return mechanism(state, action, seen)
+    for answer, after in mechanism(state, action, seen):
+        yield answer, rebalancing.settled(after, action.slack)
 
 
 def _receive(state: State, action: Action, seen: Observed | None) -> Steps:

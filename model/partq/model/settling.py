@@ -50,10 +50,9 @@ def held(state: State, action: Action) -> list[Place | None]:
 
 def _usable(state: State, proc: str, token: str) -> Place | None:
     place = find_lock(state, token)
-    if place is None or not state.cfg.profile.flows:
+    if place is None or state.flows is None:
         return place
-    lock = lock_at(state, place)
-    return place if lock.holder == proc else None
+    return place if (lock_at(state, place).holder, proc) in state.flows.active else None
 
 
 def lock_at(state: State, place: Place) -> Lock:
@@ -105,9 +104,13 @@ def apply(state: State, op: str, places: list[Place]) -> State:
     """The state after these messages were settled: completed ones are gone, abandoned ones are back."""
     for p, index in sorted(places, reverse=True):
         entry = state.parts[p].log[index]
-        after = None if op == "complete" else returned(state, entry, entry.tries + 1, state.now)
+        after = None if op == "complete" else _abandoned(state, entry)
         state = put(state, p, index, after)
     return state
+
+
+def _abandoned(state: State, entry: Entry) -> Entry:
+    return returned(state, entry, entry.tries + 1, state.now)._replace(status=BACK)
 
 
 @clause("RCV-8")

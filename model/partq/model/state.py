@@ -222,7 +222,7 @@ def initial(
     if names is not None and (len(names) > count or len(set(names)) < len(names)):
         raise InvalidScope(f"{count} partitions cannot be called {names}")
     known = tuple(range(count)) if names is None else names + tuple(range(-1, len(names) - count - 1, -1))
-    options.setdefault("symmetric", names is not None)
+    options.setdefault("symmetric", names is not None and not family.flows)
     cfg = _config(profile_name, settings, known, tuple(sorted(options.items())))
     named = 0 if names is None else (1 << len(names)) - 1
     part = Part(0, settings.seq_start if family.shows_seq else 0, 0, ())
@@ -343,9 +343,11 @@ def put(state: State, p: int, index: int, entry: Entry | None) -> State:
 
 
 def returned(state: State, entry: Entry, tries: int, since: int) -> Entry:
-    """The message free again, after a lock of it ended, since then; it may be delivered at any position."""
+    """The message free again, after a lock of it ended, since then: at any position, or with flows at its
+    own (REB-3)."""
     when = since if state.cfg.hindsight else 0
-    return entry._replace(status=BACK, tries=tries, since=when, lock=None)
+    status = FRESH if state.cfg.profile.flows else BACK
+    return entry._replace(status=status, tries=tries, since=when, lock=None)
 
 
 def choices(state: State) -> list[int]:
