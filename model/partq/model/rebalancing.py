@@ -10,7 +10,7 @@ Reconnecting with a former mapping, and changing the partition count, are not mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from . import delivery
@@ -263,7 +263,7 @@ def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 @clause("REB-1", "REB-13")
-def _changed(state: State, flows: Flows, changes: dict[int, Owner]) -> State:
+def _changed(state: State, flows: Flows, changes: Mapping[int, Owner]) -> State:
     """The state with other pairs of partition and flow; of each change there will be an event."""
     owner, unseen = list(flows.owner), list(flows.unseen)
     latest = state.now + state.cfg.late
