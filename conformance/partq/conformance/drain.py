@@ -82,7 +82,8 @@ def drain(plan: Plan) -> Drain:
 
     Everything is repaired; the clients roll back what they have open and, where locks do not expire,
     leave; time passes until locks and handoffs ended; a client of its own receives until nothing comes.
-    That is repeated until a whole round, a peek and the broker itself show nothing more.
+    That is repeated until the broker says that it is empty or, where it cannot say, until a whole round and
+    a peek show nothing more.
     """
     for repair in repairs(plan.faults):
         if not (yield from _insist(repair)):
@@ -140,18 +141,20 @@ def _leave(plan: Plan, client: str) -> Drain:
 
 
 def _empty(plan: Plan) -> Drain:
-    wait = plan.settling_time
+    wait = plan.settling_time if plan.is_empty() is None else 0
     budget = 2 * plan.sent // BATCH + 2 * plan.sent + ROUNDS * (plan.quiet + TRIES)
     for _ in range(ROUNDS):
         if wait and not (yield from _wait(wait)):
             return False
         found, budget = yield from _receive_all(plan, budget)
+        told = plan.is_empty()
+        if told or (told is None and not found and (yield from _peeks_nothing(plan))):
+            return True
         if budget <= 0:
             return False
-        if not found and (yield from _shows_nothing(plan)):
-            return True
         # Front ends may have fetched and locked what this round asked for; partitions may have moved.
-        wait = plan.settling_time if plan.profile.caching_front_ends or plan.profile.flows else 0
+        lingers = told is False or plan.profile.caching_front_ends or plan.profile.flows
+        wait = plan.settling_time if lingers else 0
     return False
 
 
@@ -177,9 +180,8 @@ def _receive_all(plan: Plan, budget: int) -> Generator[Step, Did | None, tuple[i
     return found, budget
 
 
-def _shows_nothing(plan: Plan) -> Drain:
-    if plan.profile.peek and "peek" not in plan.lacks:
-        did = yield Step(DRAINER, "peek", {"max": BATCH, "from": "start"})
-        if did is None or not did.ok or did.messages:
-            return False
-    return plan.is_empty() is not False
+def _peeks_nothing(plan: Plan) -> Drain:
+    if not plan.profile.peek or "peek" in plan.lacks:
+        return True
+    did = yield Step(DRAINER, "peek", {"max": BATCH, "from": "start"})
+    return did is not None and did.ok and not did.messages

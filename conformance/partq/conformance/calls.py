@@ -1,0 +1,174 @@
+"""One operation on one adapter: the call, and what came of it whatever the adapter did.
+
+An adapter may answer, refuse, raise anything or lie; each becomes an outcome that a history can hold.
+Here are the calls and the checks of their answers; threads, clocks and records are the runner's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from traceback import format_exception_only
+from typing import Any, Final, NamedTuple
+
+from partq.model.messages import Delivery
+from partq.model.operations import ENV, ERRORS, OPS, Outcome
+from partq.model.profiles import SECOND
+
+from .adapters.protocol import Client, Indefinite, Rejected
+from .codec_fields import FieldError
+from .codec_records import NEVER_DEFINITE, read_record
+from .history import Record
+from .script import Args
+
+SEND_TIMEOUT: Final = 60 * SECOND
+RECEIVE_TIMEOUT: Final = SECOND
+
+
+class Came(NamedTuple):
+    """What came of a call. ``problem`` says in words what the adapter did wrong; no record can hold that."""
+
+    outcome: str = Outcome.OK
+    error: str | None = None
+    messages: tuple[Delivery, ...] = ()
+    args: Args | None = None
+    problem: str = ""
+
+
+class Lie(Exception):
+    """An adapter answered with what no answer may be."""
+
+
+def _send(client: Client, args: Args) -> None:
+    wait = args.get("timeout", SEND_TIMEOUT) / SECOND
+    client.send(args["messages"][0], txn=args.get("txn"), timeout=wait)
+
+
+def _send_batch(client: Client, args: Args) -> None:
+    wait = args.get("timeout", SEND_TIMEOUT) / SECOND
+    client.send_batch(args["messages"], txn=args.get("txn"), timeout=wait)
+
+
+def _receive(client: Client, args: Args) -> object:
+    wait = args.get("timeout", RECEIVE_TIMEOUT) / SECOND
+    return client.receive(args["max"], mode=args.get("mode", "peek_lock"), timeout=wait)
+
+
+def _disconnect(client: Client, args: Args) -> None:
+    client.disconnect(how=args["how"])
+
+
+CALLS: Final[Mapping[str, Callable[[Client, Args], object]]] = {
+    "send": _send,
+    "send_batch": _send_batch,
+    "receive": _receive,
+    "complete": lambda client, args: client.complete(args["locks"], txn=args.get("txn")),
+    "abandon": lambda client, args: client.abandon(args["locks"], txn=args.get("txn")),
+    "renew_lock": lambda client, args: client.renew_lock(args["lock"]),
+    "peek": lambda client, args: client.peek(args["max"], from_seq=args.get("from_seq")),
+    "begin": lambda client, args: client.begin(args["txn"]),
+    "commit": lambda client, args: client.commit(args["txn"]),
+    "rollback": lambda client, args: client.rollback(args["txn"]),
+    "bind": lambda client, args: client.bind(args["flow"], partition=args.get("partition")),
+    "unbind": lambda client, args: client.unbind(args["flow"]),
+    "disconnect": _disconnect,
+}
+"""How each client operation is asked of an adapter."""
+
+_OWN_TIME: Final = {"send": SEND_TIMEOUT, "send_batch": SEND_TIMEOUT, "receive": RECEIVE_TIMEOUT}
+
+
+def own_time(op: str, args: Args) -> float:
+    """Seconds that the call may take by its own timeout."""
+    default = _OWN_TIME.get(op)
+    return 0.0 if default is None else args.get("timeout", default) / SECOND
+
+
+def operate(connect: Callable[[], Client], op: str, args: Args) -> Came:
+    """What comes of a client's operation. Never raises; a client that cannot connect did not begin it."""
+    try:
+        client = connect()
+    except Indefinite as error:
+        return _raised(Rejected(_kind(error)))
+    except BaseException as error:
+        return _raised(error)
+    try:
+        return Came(messages=deliveries(op, CALLS[op](client, args)))
+    except BaseException as error:
+        return _raised(error)
+
+
+def strike(inject: Callable[[str, dict[str, Any]], object], op: str, args: Args) -> Came:
+    """What comes of a fault; ``args`` of the answer are those of the event, in the broker's own names."""
+    try:
+        return Came(args=event_args(op, inject(op, dict(args))))
+    except BaseException as error:
+        return _raised(error)
+
+
+def deliveries(op: str, answer: object) -> tuple[Delivery, ...]:
+    """The messages of an answer, each with fields that a history can hold. Raises `Lie`."""
+    if not OPS[op].answers or (answer is None and op == "renew_lock"):
+        return ()
+    if not isinstance(answer, list | tuple):
+        raise Lie(f"{op} answered {type(answer).__name__}, which is no sequence of Delivery")
+    for delivery in answer:
+        if not isinstance(delivery, Delivery):
+            raise Lie(f"{op} answered a {type(delivery).__name__} where a Delivery belongs")
+    plain = [_plain(delivery) for delivery in answer]
+    return _record("client", op, _ANY_ARGS[op], plain).messages
+
+
+def event_args(op: str, answer: object) -> Args:
+    """The arguments of an environment event as an adapter tells them. Raises `Lie`."""
+    if op not in OPS or not OPS[op].env:
+        raise Lie(f"{op!r} is no event of the environment")
+    if not isinstance(answer, dict):
+        raise Lie(f"{op} answered {type(answer).__name__}, which is no dict of arguments")
+    return _record(ENV, op, dict(answer), []).args
+
+
+_ANY_ARGS: Final[Mapping[str, dict[str, Any]]] = {
+    "receive": {"max": 1},
+    "peek": {"max": 1},
+    "renew_lock": {"lock": ""},
+}
+
+
+def _record(proc: str, op: str, args: dict[str, Any], messages: list[dict[str, Any]]) -> Record:
+    """The record with these parts, read as strictly as from a file."""
+    head = {"i": 0, "proc": proc, "op": op, "entity": "", "call": 0, "ret": 0, "outcome": Outcome.OK.value}
+    try:
+        record = read_record({**head, "args": args, "messages": messages})
+        json.dumps([messages, args], ensure_ascii=False).encode()
+    except FieldError as error:
+        raise Lie(f"{op} answered {error.field}: {error.message}") from None
+    except UnicodeEncodeError:
+        raise Lie(f"{op} answered text that UTF-8 cannot hold") from None
+    return record
+
+
+def _plain(delivery: Delivery) -> dict[str, Any]:
+    plain = {name: value for name, value in delivery._asdict().items() if value is not None}
+    if isinstance(plain.get("properties"), tuple):
+        plain["properties"] = list(plain["properties"])
+    return plain
+
+
+def _raised(error: BaseException) -> Came:
+    if isinstance(error, Rejected):
+        kind = _kind(error)
+        unsure = isinstance(error, Indefinite) or kind in NEVER_DEFINITE
+        problem = words(error) if kind in NEVER_DEFINITE else ""
+        return Came(Outcome.UNKNOWN if unsure else Outcome.ERROR, kind, problem=problem)
+    return Came(Outcome.UNKNOWN, "adapter", problem=words(error))
+
+
+def _kind(error: Rejected) -> str:
+    kind = getattr(error, "kind", None)
+    return kind if isinstance(kind, str) and kind in ERRORS else "adapter"
+
+
+def words(error: BaseException) -> str:
+    """What an exception says, even one that cannot say it."""
+    return str(error) if type(error) is Lie else "".join(format_exception_only(error)).strip()

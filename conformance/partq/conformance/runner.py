@@ -1,0 +1,361 @@
+"""A program on a broker: the history.
+
+A simulated broker runs programs itself. Any other is driven here with real concurrency: one thread for
+each client, one for the environment, and the caller's own, which watches them. An adapter may raise, lie
+or never return; each becomes an outcome, and the run goes on. Nothing is judged here.
+
+In a program that is not ``sequential`` the steps of ``env`` keep their place: one begins when every step
+listed before it has begun, and no step listed after it begins before it has. So faults strike while the
+operations around them are under way.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+from typing import Final
+
+from partq.model.operations import ENV, OPS, Outcome
+from partq.model.profiles import SECOND, profile
+
+from .adapters.protocol import Broker, Client, SimulatedBroker
+from .calls import Came, Lie, event_args, operate, own_time, strike, words
+from .drain import Did, Plan, drain, play
+from .history import Header, History
+from .program import Program, Step
+from .recorder import Recorder
+from .script import Args, Script
+
+ENTITY: Final = "queue"
+NEVER: Final = float("inf")
+MOMENT: Final = 2.0
+"""Seconds that calls still under way have to end when a run is broken off."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds. ``hang``: how long a call may take beyond its own timeout before it counts as hung ·
+    ``fault``: the same for faults, `Broker.close` and what comes after · ``wait``: how long a receive waits
+    at most, whatever the program says · ``advance``: the longest real wait for ``advance`` · ``drain``: the
+    longest wait for locks to end before the queue is drained."""
+
+    hang: float = 30.0
+    fault: float = 180.0
+    wait: float = 1.0
+    advance: float = 5.0
+    drain: float = 120.0
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def run(
+    broker: Broker,
+    program: Program,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    on_problem: Callable[[str], None] = log.warning,
+) -> History:
+    """Run the program and answer its history.
+
+    ``on_problem`` is told in words whatever an adapter did that it must not. Raises what `Broker.open`
+    raises (`Unreachable`), and nothing else an adapter raises. The broker is closed in any case.
+    """
+    if isinstance(broker, SimulatedBroker):
+        return broker.simulate(program)
+    return _Run(broker, program, limits, on_problem).history()
+
+
+class _Hand(threading.Thread):
+    """One client's thread, or the environment's. It does its jobs in order until it is given up."""
+
+    def __init__(self, run: _Run, proc: str) -> None:
+        super().__init__(name=f"partq-{proc}", daemon=True)
+        self.run_ = run
+        self.proc = proc
+        self.script = Script(proc)
+        self.client: Client | None = None
+        self.jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.waiting = 0
+        self.positions: deque[int] = deque()
+        self.lost = False
+        self.deadline = NEVER
+        self.record: int | None = None
+        self.did: Did | None = None
+
+    @property
+    def begun_before(self) -> float:
+        """The position of its first step that has not begun."""
+        return NEVER if self.lost or not self.positions else self.positions[0]
+
+    def submit(self, job: Callable[[], None]) -> None:
+        with self.run_.turn:
+            self.waiting += 1
+        self.jobs.put(job)
+
+    def run(self) -> None:
+        while (job := self.jobs.get()) is not None:
+            job()
+            with self.run_.turn:
+                if self.lost:
+                    return
+                self.waiting -= 1
+                self.run_.turn.notify_all()
+
+    def connected(self) -> Client:
+        if self.client is None:
+            self.client = self.run_.broker.connect(self.proc)
+        return self.client
+
+    def disconnected(self) -> None:
+        if self.client is not None:
+            self.client.close()
+
+
+class _Run:
+    """One run. ``turn`` guards everything that threads share; whoever changes it notifies."""
+
+    def __init__(
+        self, broker: Broker, program: Program, limits: Limits, on_problem: Callable[[str], None]
+    ) -> None:
+        self.broker = broker
+        self.program = program
+        self.limits = limits
+        self.on_problem = on_problem
+        self.recorder = Recorder(ENTITY)
+        self.turn = threading.Condition()
+        self.stop = threading.Event()
+        self.lacks = broker.lacks()
+        self.faults: list[Step] = []
+        self.hands = {proc: _Hand(self, proc) for proc in (*program.procs, ENV)}
+        self.env = self.hands[ENV]
+        self.clients = [hand for hand in self.hands.values() if hand is not self.env]
+
+    def history(self) -> History:
+        try:
+            self.broker.now = self.recorder.now
+            self.broker.on_event = self._on_event
+            self.broker.open(self.program.entity)
+            for hand in self.hands.values():
+                self._start(hand)
+            if self.program.sequential:
+                self._in_order()
+            else:
+                self._at_once()
+            if self.program.drain and not self.env.lost:
+                self._drain()
+            return self._so_far()
+        finally:
+            self._finish()
+
+    def _so_far(self) -> History:
+        program, lacks = self.program, tuple(sorted(self.lacks & OPS.keys()))
+        header = Header(program.profile, {ENTITY: program.entity}, "wall", self.broker.skew_ns, lacks)
+        return History(header, self.recorder.records())
+
+    # Who does what, and when.
+
+    def _start(self, hand: _Hand) -> None:
+        hand.start()
+        if hand is not self.env:
+            hand.submit(partial(self._guarded, hand, hand.connected))
+            self._watch(lambda: not hand.waiting)
+
+    def _in_order(self) -> None:
+        for step in self.program.steps:
+            self._perform(step)
+
+    def _at_once(self) -> None:
+        for position, step in enumerate(self.program.steps):
+            self.hands[step.proc].positions.append(position)
+        for position, step in enumerate(self.program.steps):
+            hand = self.hands[step.proc]
+            hand.submit(partial(self._in_turn, hand, step, position))
+        self._watch(lambda: not any(hand.waiting for hand in self.hands.values()))
+
+    def _in_turn(self, hand: _Hand, step: Step, position: int) -> None:
+        others = self.clients if hand is self.env else (self.env,)
+        with self.turn:
+            self.turn.wait_for(
+                lambda: self.stop.is_set() or all(other.begun_before > position for other in others)
+            )
+        self._do(hand, step)
+
+    def _perform(self, step: Step, longest_advance: float | None = None) -> Did | None:
+        """Do one step to its end, in its own thread; None where there was nothing to do."""
+        hand = self.hands.get(step.proc)
+        if hand is None:
+            hand = self.hands[step.proc] = _Hand(self, step.proc)
+            self._start(hand)
+        hand.did = None
+        if not hand.lost:
+            hand.submit(partial(self._do, hand, step, longest_advance))
+            self._watch(lambda: not hand.waiting)
+        return Did(Outcome.UNKNOWN, "hang") if hand.lost else hand.did
+
+    def _watch(self, done: Callable[[], bool]) -> None:
+        """Wait until it is done, and give up the threads that hang meanwhile."""
+        with self.turn:
+            while not done():
+                now = time.monotonic()
+                for hand in self.hands.values():
+                    if hand.deadline <= now:
+                        self._give_up(hand)
+                soonest = min(hand.deadline for hand in self.hands.values())
+                if not done():
+                    self.turn.wait(None if soonest == NEVER else max(0.0, soonest - now))
+
+    def _give_up(self, hand: _Hand) -> None:
+        hand.lost, hand.waiting, hand.deadline = True, 0, NEVER
+        self.on_problem(f"{hand.proc}: a call did not return in time; this client does nothing more")
+        self.turn.notify_all()
+
+    # One step.
+
+    def _do(self, hand: _Hand, step: Step, longest_advance: float | None = None) -> None:
+        args = None if self.stop.is_set() else hand.script.resolve(step)
+        if args is None:
+            self._begun(hand)
+        elif hand is not self.env:
+            self._operate(hand, step.op, self._fitted(step.op, args))
+        elif step.op == "advance":
+            self._advance(
+                hand, args["by"], self.limits.advance if longest_advance is None else longest_advance
+            )
+        else:
+            self._strike(hand, step)
+
+    def _fitted(self, op: str, args: Args) -> Args:
+        """The arguments as they are really used: with a bounded wait, and the default way to disconnect."""
+        if op == "receive":
+            longest = int(self.limits.wait * SECOND)
+            return {**args, "timeout": min(args.get("timeout", longest), longest)}
+        if op == "disconnect" and "how" not in args:
+            return {**args, "how": self.broker.ways_to_disconnect[0]}
+        return args
+
+    def _operate(self, hand: _Hand, op: str, args: Args) -> None:
+        self._called(hand, op, args, own_time(op, args) + self.limits.hang)
+        came = operate(hand.connected, op, args)
+        if self._returned(hand, came):
+            hand.script.absorb(op, args, came.outcome, came.error, came.messages)
+
+    def _strike(self, hand: _Hand, step: Step) -> None:
+        about = {"partition": step.args["index"]} if "index" in step.args else step.args
+        self._called(hand, step.op, about, self.limits.fault)
+        came = strike(self.broker.inject, step.op, step.args)
+        if self._returned(hand, came):
+            self.faults.append(step)
+
+    def _advance(self, hand: _Hand, by: int, longest: float) -> None:
+        wait = min(by, int(longest * SECOND))
+        self._called(hand, "advance", {"by": wait}, wait / SECOND + self.limits.hang)
+        self.stop.wait(wait / SECOND)
+        self._returned(hand, Came())
+        if wait < by:
+            hand.did = Did(Outcome.ERROR, "timeout")
+
+    def _called(self, hand: _Hand, op: str, args: Args, limit: float) -> None:
+        with self.turn:
+            hand.record = self.recorder.begin(hand.proc, op, args)
+            hand.deadline = time.monotonic() + limit
+            self._begun(hand)
+
+    def _begun(self, hand: _Hand) -> None:
+        with self.turn:
+            if hand.positions:
+                hand.positions.popleft()
+            self.turn.notify_all()
+
+    def _returned(self, hand: _Hand, came: Came) -> bool:
+        """Record what came of the call. Whether there is something to record: not if it was given up
+        before, and not for a fault that did not strike."""
+        with self.turn:
+            if hand.lost or hand.record is None:
+                return False
+            i, hand.record, hand.deadline = hand.record, None, NEVER
+            hand.did = Did(came.outcome, came.error, came.messages)
+            if struck := hand is not self.env or came.outcome != Outcome.ERROR:
+                self.recorder.end(i, came)
+            else:
+                self.recorder.drop(i)
+        if came.problem:
+            self.on_problem(f"{hand.proc}: {came.problem}")
+        return struck
+
+    def _on_event(self, op: str, args: object) -> None:
+        try:
+            known = event_args(op, args)
+        except Lie as lie:
+            self.on_problem(f"{ENV}: {lie}")
+        else:
+            self.recorder.event(op, known)
+
+    # The end.
+
+    def _drain(self) -> None:
+        plan = Plan(
+            profile(self.program.profile),
+            self.program.entity,
+            self.lacks,
+            clients=tuple(hand.proc for hand in self.clients if not hand.lost),
+            faults=tuple(self.faults),
+            sent=sum(len(step.args.get("messages", ())) for step in self.program.steps),
+            patience=int(self.limits.wait * SECOND),
+            is_empty=self._is_empty,
+        )
+        empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
+        if empty and not any(hand.lost for hand in self.hands.values()):
+            self.recorder.event("drained", {})
+
+    def _is_empty(self) -> bool | None:
+        said: list[bool | None] = []
+        self.env.submit(partial(self._guarded, self.env, lambda: said.append(self.broker.is_empty())))
+        self._watch(lambda: not self.env.waiting)
+        return said[0] if said else False
+
+    def _guarded(self, hand: _Hand, call: Callable[[], object]) -> None:
+        """A call on the adapter that no history records."""
+        with self.turn:
+            hand.deadline = time.monotonic() + self.limits.hang
+            self.turn.notify_all()
+        try:
+            call()
+        except BaseException as error:
+            self.on_problem(f"{hand.proc}: {words(error)}")
+        with self.turn:
+            hand.deadline = NEVER
+
+    def _finish(self) -> None:
+        """Close everything, in the middle of a run too: whoever is still in a call has a moment to end it."""
+        self.stop.set()
+        hands = [hand for hand in self.hands.values() if hand.is_alive() and not hand.lost]
+        with self.turn:
+            for hand in hands:
+                if hand.deadline != NEVER:
+                    hand.deadline = min(hand.deadline, time.monotonic() + MOMENT)
+            self.turn.notify_all()
+        for hand in hands:
+            if hand.client is not None:
+                hand.submit(partial(self._guarded, hand, hand.disconnected))
+            hand.jobs.put(None)
+        self._watch(lambda: not any(hand.waiting for hand in hands))
+        closer = threading.Thread(target=self._close_broker, name="partq-close", daemon=True)
+        closer.start()
+        closer.join(self.limits.fault)
+        if closer.is_alive():
+            self.on_problem("Broker.close did not return in time")
+
+    def _close_broker(self) -> None:
+        try:
+            self.broker.close()
+        except BaseException as error:
+            self.on_problem(f"Broker.close raised {words(error)}")
