@@ -73,7 +73,8 @@ class _Judge:
                 self._bound(chain, first, first.life)
             elif first.kind == LOSS:
                 self._lost(chain, first, first.life)
-        if chain.settled and all(change.kind != OTHER for change in chain.changes):
+        # What went wrong before would show at rest too, as something else.
+        if chain.settled and not self.report.findings and all(c.kind != OTHER for c in chain.changes):
             self._at_rest(chain)
 
     def _rank(self, bind: Change, life: Life) -> None:
@@ -248,7 +249,8 @@ class _Judge:
             "no delay",
             "Partitions moved before the rebalance delay was over",
             (bind.record, event),
-            f"{_said(event)} {_length(event.call - bind.call)} after the bind; the delay is {_length(self.delay)}",
+            f"{_said(event)} {_length(event.call - bind.call)} after the bind; "
+            f"the delay is {_length(self.delay)}",
             "nothing moves until the delay is over",
         )
 
@@ -360,6 +362,7 @@ BLIND_SPOTS: Final = (
     "flow that may be bound is known again.",
     "A flow that binds soon after another was lost may cancel handoffs (REB-9 leaves it open): then shares "
     "are not judged.",
+    "After the first finding the partitions at rest are not looked at any more.",
     "With a delay of zero there is no wait that could be cut short (REB-4, REB-7).",
     "Partitions that move though no flow came or went are nobody's rule, if they are at rest again.",
 )

@@ -1,0 +1,784 @@
+"""Flows: good and bad histories for every row, and that each anomaly is its own rule's and no other's.
+
+Delay 5 s, handoff 3 s, unless said otherwise. The openings end at rest: from 12 s on what happens is new.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from partq.conformance.assess import Inspection, inspect
+from partq.conformance.checkers import flow_order, flows, ownership, rebalancing
+from partq.conformance.notation import history
+
+CHECKERS = (ownership.CHECKER, flows.CHECKER, flow_order.CHECKER, rebalancing.CHECKER)
+
+ONE = """
+    c1 bind f1 @1-2
+    env assignment 0 f1 ready @6s
+    env assignment 1 f1 ready @6s
+    """
+"""One flow with both partitions."""
+
+TWO = """
+    c1 bind f1 @1-2
+    c2 bind f2 @3-4
+    env assignment 0 f1 ready @6s
+    env assignment 1 f2 ready @6s
+    """
+"""Two flows, one partition each."""
+
+THREE = TWO + "c3 bind f3 @12s-13s\n"
+"""... and from 12 s on a standby."""
+
+HANDOFF = (
+    ONE
+    + """
+    c1 send m1 key=a @7s-8s
+    c1 receive 1 flow=f1 -> m1 lock=l1 @8001ms-9s
+    c2 bind f2 @12s-12001ms
+    env assignment 1 f1 paused @18s
+    """
+)
+"""One flow with both partitions and an unsettled message; then a second flow, and a handoff since 18 s."""
+
+
+def judged(text: str, **settings: Any) -> Inspection:
+    return inspect(history(text, "solace", **{"partitions": 2, **settings}), CHECKERS)
+
+
+GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # name: rows exercised, history, settings
+    "one flow, everything": ("REB-1 REB-4", ONE + "env drained @20s", {}),
+    "two flows, balanced": ("REB-1 REB-4 REB-12", TWO + "env drained @20s", {}),
+    "delay to the nanosecond": (
+        "REB-4",
+        """
+        c1 bind f1 @10-20
+        env assignment 0 f1 ready @1000000010
+        env assignment 1 f1 ready @1000000010
+        env drained @20s
+        """,
+        {"rebalance_delay": 1_000_000_000},
+    ),
+    "early by less than the skew": (
+        "REB-4",
+        """
+        c1 bind f1 @2s-2001ms
+        env assignment 0 f1 ready @6950ms
+        env assignment 1 f1 ready @6950ms
+        env drained @20s
+        """,
+        {"skew": 100_000_000},
+    ),
+    "no delay": (
+        "REB-4",
+        """
+        c1 bind f1 @1-2
+        env assignment 0 f1 ready @3
+        env assignment 1 f1 ready @4
+        env drained @20s
+        """,
+        {"rebalance_delay": 0},
+    ),
+    "a second bind may or may not restart the delay": (
+        "REB-4 REB-12",
+        """
+        c1 bind f1 @1s-1001ms
+        c2 bind f2 @4s-4001ms
+        env assignment 0 f1 ready @6s
+        env assignment 1 f2 ready @6s
+        env drained @20s
+        """,
+        {},
+    ),
+    "a bind undone within the delay": (
+        "",
+        ONE + "c2 bind f2 @12s-12001ms\n c2 unbind f2 @13s-13001ms\n env drained @40s",
+        {},
+    ),
+    "handoff when settled": (
+        "REB-4 REB-12 REB-13 REB-14",
+        HANDOFF
+        + """
+        c1 receive 1 flow=f1 -> nothing @18100ms-18200ms
+        c1 complete l1 @19s-19001ms
+        env assignment 1 f1 state=unassigned @19002ms
+        env assignment 1 f2 ready @19002ms
+        env drained @40s
+        """,
+        {},
+    ),
+    "handoff by time, and the message delivered again": (
+        "REB-12 REB-14",
+        HANDOFF
+        + """
+        env assignment 1 f1 state=unassigned @21s
+        env assignment 1 f2 ready @21s
+        c2 receive 1 flow=f2 -> m1 lock=l2 redelivered=yes @22s-23s
+        c2 complete l2
+        env drained @40s
+        """,
+        {},
+    ),
+    "handoff that would wait for another partition's message": (
+        "",
+        HANDOFF
+        + """
+        env assignment 1 f1 state=unassigned @18001ms
+        env assignment 1 f2 ready @18001ms
+        env drained @40s
+        """,
+        {},
+    ),
+    "handoff, the events in the other order": (
+        "REB-1",
+        HANDOFF
+        + "env assignment 1 f2 ready @21s\n env assignment 1 f1 state=unassigned @21s\n env drained @40s",
+        {},
+    ),
+    "handoff cancelled": (
+        "",
+        HANDOFF + "c2 unbind f2 @19s-19001ms\n env assignment 1 f1 ready @19002ms\n env drained @40s",
+        {},
+    ),
+    "a standby": ("REB-5", THREE + "env drained @40s", {}),
+    "a standby takes over at once": (
+        "REB-5 REB-6 REB-13",
+        THREE
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 state=unassigned @30002ms
+        env assignment 0 f3 ready @30002ms
+        env drained @60s
+        """,
+        {},
+    ),
+    "a standby takes over what was unbound for a moment": (
+        "REB-6",
+        THREE
+        + """
+        c1 unbind f1 @30s-30003ms
+        env assignment 0 f1 unbound @30001ms
+        env assignment 0 f1 state=unassigned @30002ms
+        env assignment 0 f3 ready @30002ms
+        env drained @60s
+        """,
+        {},
+    ),
+    "lost, unbound, inherited": (
+        "REB-7 REB-11 REB-13",
+        TWO
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        env assignment 0 f1 state=unassigned @35s
+        env assignment 0 f2 ready @35s
+        env drained @60s
+        """,
+        {},
+    ),
+    "lost and never noticed in time, but by less than the skew": (
+        "REB-7 REB-11",
+        TWO
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30900ms
+        env assignment 0 f1 state=unassigned @35900ms
+        env assignment 0 f2 ready @35900ms
+        env drained @60s
+        """,
+        {"skew": 1_000_000_000},
+    ),
+    "the last flow goes": (
+        "REB-7",
+        ONE
+        + """
+        c1 unbind f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        env assignment 1 f1 unbound @30001ms
+        env drained @60s
+        """,
+        {},
+    ),
+    "lost, and another binds before the delay is over": (
+        "",
+        TWO
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        c3 bind f3 @31s-31001ms
+        env assignment 0 f1 state=unassigned @35s
+        env assignment 0 f3 ready @35s
+        env drained @60s
+        """,
+        {},
+    ),
+    "a fast second loss is not judged alone": (
+        "",
+        TWO
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        c3 bind f3 @30002ms-30003ms
+        c2 disconnect f2 @30004ms-30005ms
+        env assignment 1 f2 unbound @30005ms
+        env assignment 0 f1 state=unassigned @35s
+        env assignment 0 f3 ready @35s
+        env assignment 1 f2 state=unassigned @35s
+        env assignment 1 f3 ready @35s
+        env drained @60s
+        """,
+        {},
+    ),
+    "after a bind of unknown outcome nothing is sure": (
+        "",
+        ONE + "c2 bind f2 -> unknown timeout @12s-12001ms\n env drained @60s",
+        {},
+    ),
+    "after a kill nothing is sure, but deliveries go on": (
+        "",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        env broker_kill @13s-13001ms
+        env broker_start @14s-14001ms
+        c1 receive 1 flow=f1 -> m1 lock=l1 @15s-15001ms
+        env assignment 0 f2 ready @16s
+        env drained @60s
+        """,
+        {},
+    ),
+    "delivered while it was just being paused": (
+        "REB-2",
+        ONE
+        + """
+        c1 send m1 key=a @7s-8s
+        c2 bind f2 @12s-12001ms
+        c1 receive 1 flow=f1 ...
+        env assignment 1 f1 paused @18s
+        env assignment 1 f1 state=unassigned @18001ms
+        env assignment 1 f2 ready @18001ms
+        c1 -> m1 lock=l1 @18002ms-18002ms
+        c1 abandon l1
+        c1 send m2 key=a
+        c2 receive 2 flow=f2 -> m1 lock=l2 redelivered=yes, m2 lock=l3
+        """,
+        {},
+    ),
+    "keys keep to their partition": (
+        "KEY-8 ROUTE-1 ROUTE-2 REB-2 REB-3",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c2 send m2 prop.JMSXGroupID=a
+        c1 send_batch m3 key=a session=x, m4 key=a prop.JMSXGroupID=c session=y
+        c2 send m5 key=b
+        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3, m4 lock=l4
+        c2 receive 9 flow=f2 -> m5 lock=l5
+        """,
+        {},
+    ),
+    "keys move with their partition": (
+        "REB-3",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        env assignment 0 f1 state=unassigned @35s
+        env assignment 0 f2 ready @35s
+        c2 send m3 key=a
+        c2 receive 9 flow=f2 -> m1 lock=l2 redelivered=yes, m2 lock=l3, m3 lock=l4
+        env drained @60s
+        """,
+        {},
+    ),
+    "order is free between keys, and for what comes again": (
+        "REB-3",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 send m3 key=b
+        c1 receive 1 flow=f1 -> m3 lock=l3
+        c1 receive 2 flow=f1 -> m1 lock=l1, m2 lock=l2
+        c1 abandon l1
+        c1 receive 1 flow=f1 -> m1 lock=l4
+        """,
+        {},
+    ),
+    "concurrent sends and concurrent receives have no order": (
+        "",
+        TWO
+        + """
+        c1 send m1 key=a @12s-14s
+        c2 send m2 key=a @13s-15s
+        c1 receive 1 flow=f1 -> m2 lock=l2
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        """,
+        {},
+    ),
+    "a late first delivery after a receive of unknown outcome": (
+        "",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 receive 1 flow=f1 -> unknown timeout
+        c1 receive 1 flow=f1 -> m2 lock=l2
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        """,
+        {},
+    ),
+    "no partition is shown or chosen": (
+        "REB-15",
+        ONE + "c2 bind f2 partition=1 -> error invalid_operation @12s-12001ms\n env drained @40s",
+        {},
+    ),
+    "no assignment events: nothing but REB-15 and order": (
+        "REB-3 REB-15",
+        """
+        c1 bind f1
+        c1 send m1 key=a
+        c1 send m2 key=a
+        c1 receive 2 flow=f1 -> m1 lock=l1, m2 lock=l2
+        c2 bind f2
+        c2 receive 2 flow=f2 -> m1 lock=l3
+        """,
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_allowed(name: str) -> None:
+    rows, text, settings = GOOD[name]
+    inspection = judged(text, **settings)
+    assert not inspection.findings
+    assert not inspection.open
+    assert set(rows.split()) <= set(inspection.exercised)
+
+
+BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # name: the one row violated, history, settings
+    "two owners": ("REB-1", TWO + "env assignment 0 f2 ready @20s\n env drained @40s", {}),
+    "two owners for a while": (
+        "REB-1",
+        HANDOFF + "env assignment 1 f2 ready @20s\n env assignment 1 f1 state=unassigned @20500ms\n"
+        "env drained @40s",
+        {},
+    ),
+    "a bound flow without any partition gets a message": (
+        "REB-2",
+        ONE
+        + """
+        c1 send m1 key=a @11s-11001ms
+        c2 bind f2 @12s-12001ms
+        c2 receive 1 flow=f2 -> m1 lock=l1
+        """,
+        {},
+    ),
+    "a standby gets a message": (
+        "REB-2",
+        THREE + "c1 send m1 @13001ms-13002ms\n c3 receive 1 flow=f3 -> m1 lock=l1",
+        {},
+    ),
+    "one message through two flows": (
+        "REB-2",
+        TWO
+        + """
+        c1 send m1 @12s-12001ms
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        c1 abandon l1
+        c2 receive 1 flow=f2 -> m1 lock=l2
+        """,
+        {},
+    ),
+    "no flow at all": ("REB-2", TWO + "c3 send m1 @12s-12001ms\n c3 receive 1 -> m1 lock=l1", {}),
+    "out of order at one flow": (
+        "REB-3",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 receive 1 flow=f1 -> m2 lock=l2
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        """,
+        {},
+    ),
+    "out of order in one answer": (
+        "REB-3",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 receive 2 flow=f1 -> m2 lock=l2, m1 lock=l1
+        """,
+        {},
+    ),
+    "out of order through a takeover": (
+        "REB-3",
+        THREE
+        + """
+        c1 send m1 key=a @13s-13001ms
+        c1 send m2 key=a
+        c1 receive 1 flow=f1 -> m2 lock=l2
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 state=unassigned @30002ms
+        env assignment 0 f3 ready @30002ms
+        c3 receive 9 flow=f3 -> m1 lock=l1
+        env drained @60s
+        """,
+        {},
+    ),
+    "out of order without keys, where there is one partition": (
+        "REB-3",
+        """
+        c1 bind f1
+        c1 send m1
+        c1 send m2
+        c1 receive 1 flow=f1 -> m2 lock=l2
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        """,
+        {"partitions": 1},
+    ),
+    "no wait for the first flow": ("REB-4", "c1 bind f1\n env assignment 0 f1 ready\n env drained @4s", {}),
+    "no wait for the second flow": (
+        "REB-4",
+        ONE + "c2 bind f2 @12s-12001ms\n env assignment 1 f1 state=unassigned @13s\n"
+        "env assignment 1 f2 ready @13s\n env drained @40s",
+        {},
+    ),
+    "a useful flow is left out": ("REB-4", ONE + "c2 bind f2 @12s-12001ms\n env drained @40s", {}),
+    "a partition is left out": (
+        "REB-4",
+        "c1 bind f1 @1-2\n env assignment 0 f1 ready @6s\n env drained @40s",
+        {},
+    ),
+    "a surplus flow gets a partition": (
+        "REB-5",
+        THREE
+        + "env assignment 0 f1 state=unassigned @18s\n env assignment 0 f3 ready @18s\n env drained @50s",
+        {},
+    ),
+    "a surplus flow shuffles the others": (
+        "REB-5",
+        THREE + "env assignment 0 f1 paused @13001ms\n env assignment 0 f1 ready @13002ms\n env drained @50s",
+        {},
+    ),
+    "the takeover waits for the delay": (
+        "REB-6",
+        THREE
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        env assignment 0 f1 state=unassigned @35s
+        env assignment 0 f3 ready @35s
+        env drained @60s
+        """,
+        {},
+    ),
+    "the standby is passed over": (
+        "REB-6",
+        THREE
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 state=unassigned @30001ms
+        env assignment 0 f2 ready @30001ms
+        env drained @60s
+        """,
+        {},
+    ),
+    "a lost flow's partition goes at once": (
+        "REB-7",
+        TWO
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 state=unassigned @30001ms
+        env assignment 0 f2 ready @30001ms
+        env drained @60s
+        """,
+        {},
+    ),
+    "a lost flow's partition is dropped at once": (
+        "REB-7",
+        TWO
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 state=unassigned @30001ms
+        env assignment 0 f2 ready @35001ms
+        env drained @60s
+        """,
+        {},
+    ),
+    "what is kept for a lost flow is delivered to another": (
+        "REB-7",
+        TWO
+        + """
+        c1 send m1 @12s-12001ms
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        c2 receive 1 flow=f2 -> m1 lock=l2 redelivered=yes
+        env assignment 0 f1 state=unassigned @35s
+        env assignment 0 f2 ready @35s
+        env drained @60s
+        """,
+        {},
+    ),
+    "never inherited": (
+        "REB-11",
+        TWO + "c1 disconnect f1 @30s-30001ms\n env assignment 0 f1 unbound @30001ms\n env drained @60s",
+        {},
+    ),
+    "dropped instead of inherited": (
+        "REB-11",
+        TWO
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        env assignment 0 f1 state=unassigned @35s
+        env drained @60s
+        """,
+        {},
+    ),
+    "uneven shares": (
+        "REB-12",
+        """
+        c1 bind f1 @1-2
+        c2 bind f2 @3-4
+        env assignment 0 f1 ready @6s
+        env assignment 1 f1 ready @6s
+        env assignment 2 f1 ready @6s
+        env assignment 3 f2 ready @6s
+        env drained @40s
+        """,
+        {"partitions": 4},
+    ),
+    "unbound, though its flow is there": (
+        "REB-13",
+        TWO + "env assignment 0 f1 unbound @20s\n env assignment 0 f1 ready @21s\n env drained @40s",
+        {},
+    ),
+    "ready, though its flow is gone": ("REB-13", TWO + "c1 unbind f1 @30s-30001ms\n env drained @60s", {}),
+    "ready for a flow that is gone": (
+        "REB-13",
+        ONE
+        + "c2 bind f2 @12s-12001ms\n c2 unbind f2 @12100ms-12200ms\n"
+        "env assignment 1 f1 state=unassigned @20s\n env assignment 1 f2 ready @20s\n env drained @22s",
+        {},
+    ),
+    "paused, and yet delivering": (
+        "REB-13",
+        HANDOFF
+        + """
+        c1 send m2 key=a
+        c1 receive 1 flow=f1 -> m2 lock=l2
+        c1 complete l1 l2 @19s-19001ms
+        env assignment 1 f1 state=unassigned @19002ms
+        env assignment 1 f2 ready @19002ms
+        c1 send m3 key=a
+        c2 receive 1 flow=f2 -> m3 lock=l3
+        env drained @40s
+        """,
+        {},
+    ),
+    "a handoff that does not wait": (
+        "REB-14",
+        HANDOFF
+        + """
+        env assignment 1 f1 state=unassigned @18001ms
+        env assignment 1 f2 ready @18001ms
+        c2 receive 1 flow=f2 -> m1 lock=l2 redelivered=yes
+        env drained @40s
+        """,
+        {},
+    ),
+    "a handoff without a pause": (
+        "REB-14",
+        ONE
+        + """
+        c1 send m1 key=a @7s-8s
+        c1 receive 1 flow=f1 -> m1 lock=l1 @8001ms-9s
+        c2 bind f2 @12s-12001ms
+        env assignment 1 f1 state=unassigned @18s
+        env assignment 1 f2 ready @18s
+        c1 send m2 key=a
+        c2 receive 1 flow=f2 -> m2 lock=l2
+        env drained @40s
+        """,
+        {},
+    ),
+    "a handoff that waits too long": (
+        "REB-14",
+        HANDOFF
+        + "env assignment 1 f1 state=unassigned @22s\n env assignment 1 f2 ready @22s\n env drained @40s",
+        {},
+    ),
+    "a handoff that waits for nothing": (
+        "REB-14",
+        HANDOFF
+        + """
+        c1 complete l1 @18100ms-18101ms
+        env assignment 1 f1 state=unassigned @21s
+        env assignment 1 f2 ready @21s
+        env drained @40s
+        """,
+        {},
+    ),
+    "a handoff to nobody": (
+        "REB-14",
+        HANDOFF + "env assignment 1 f1 state=unassigned @21s\n env drained @40s",
+        {},
+    ),
+    "a partition shown": (
+        "REB-15",
+        TWO + "c1 send m1 @12s-12001ms\n c1 receive 1 flow=f1 -> m1 lock=l1 partition=0",
+        {},
+    ),
+    "a number shown": (
+        "REB-15",
+        TWO + "c1 send m1 @12s-12001ms\n c1 receive 1 flow=f1 -> m1#0.7 lock=l1",
+        {},
+    ),
+    "a partition chosen": ("REB-15", "c1 bind f1 partition=1\n env drained @3s", {}),
+    "a key in two partitions": (
+        "ROUTE-2",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        c2 receive 1 flow=f2 -> m2 lock=l2
+        """,
+        {},
+    ),
+    "a key that moved when its partition's flow was lost": (
+        "ROUTE-1",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 receive 2 flow=f1 -> m1 lock=l1, m2 lock=l2
+        c1 complete l1 l2
+        c3 disconnect
+        c1 send m3 key=a
+        c1 send m4 key=a
+        c2 receive 2 flow=f2 -> m3 lock=l3, m4 lock=l4
+        env drained @25s
+        """,
+        {},
+    ),
+    "the JMS property is no key": (
+        "KEY-8",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 send m3 prop.JMSXGroupID=b
+        c1 send m4 prop.JMSXGroupID=b
+        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3
+        c2 receive 9 flow=f2 -> m4 lock=l4
+        """,
+        {},
+    ),
+    "another attribute is the key": (
+        "KEY-8",
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 send m3 key=a session=x
+        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2
+        c2 receive 9 flow=f2 -> m3 lock=l3
+        """,
+        {},
+    ),
+    "keyless messages pile up": (
+        "ROUTE-4",
+        TWO
+        + "\n".join(f"c1 send k{n}" for n in range(40))
+        + "\nc1 receive 99 flow=f1 -> "
+        + " ".join(f"k{n} lock=l{n}" for n in range(40)),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_violated(name: str) -> None:
+    row, text, settings = BAD[name]
+    inspection = judged(text, **settings)
+    assert set(inspection.findings) == {row}
+    assert not inspection.open
+    for finding in inspection.findings[row]:
+        assert finding.witness and finding.title and finding.detail and finding.allowed
+        assert len(finding.witness) <= 8
+
+
+def test_every_row_has_a_bad_history() -> None:
+    rows = {row for checker in CHECKERS for row in checker.requirements}
+    assert {row for row, _, _ in BAD.values()} == rows
+
+
+OPEN: dict[str, tuple[set[str], str]] = {
+    "order or routing": (
+        {"REB-3"},
+        ONE
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 receive 2 flow=f1 -> m2 lock=l2, m1 lock=l1
+        """,
+    ),
+    "routing by key, or by another property": (
+        {"KEY-8", "ROUTE-2"},
+        TWO
+        + """
+        c1 send m3 prop.JMSXGroupID=b @12s-12001ms
+        c1 send m4 prop.JMSXGroupID=b
+        c1 receive 9 flow=f1 -> m3 lock=l3
+        c2 receive 9 flow=f2 -> m4 lock=l4
+        """,
+    ),
+    "routing by key, or until a fault": (
+        {"ROUTE-1", "ROUTE-2"},
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c3 disconnect
+        c1 send m2 key=a
+        c1 receive 9 flow=f1 -> m1 lock=l3
+        c2 receive 9 flow=f2 -> m2 lock=l4
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_left_open(name: str) -> None:
+    rows, text = OPEN[name]
+    inspection = judged(text)
+    assert not inspection.findings
+    assert set(inspection.open) == rows
+
+
+def test_keys_are_not_blamed_for_deliveries_through_wrong_flows() -> None:
+    inspection = judged(
+        TWO
+        + """
+        c1 send m1 key=a @12s-12001ms
+        c1 send m2 key=a
+        c1 send m3
+        c1 receive 9 flow=f1 -> m1 lock=l1
+        c2 receive 9 flow=f2 -> m2 lock=l2
+        c3 receive 1 flow=f3 -> m3 lock=l3
+        """
+    )
+    assert set(inspection.findings) == {"REB-2"}
+    assert set(inspection.open) == {"KEY-8", "ROUTE-1", "ROUTE-2"}
