@@ -21,11 +21,9 @@ from .sequencing import bound, home, shown_seq, timed
 from .state import (
     BACK,
     CACHED,
-    DOOMED,
     FRESH,
     LAGGING,
     LOCKED,
-    RESERVED,
     Config,
     Entry,
     Lock,
@@ -88,12 +86,7 @@ def picks(state: State, p: int, room: int, action: Action) -> Iterator[Picked]:
     """What one partition may contribute: never-delivered messages from the first on, none left out, and any
     of those that are cached or came back."""
     log = state.parts[p].log
-    fresh: list[int] = []
-    for index, entry in enumerate(log):
-        if entry.status == LAGGING:
-            break
-        if entry.status == FRESH:
-            fresh.append(index)
+    fresh = [index for index, entry in enumerate(log) if entry.status == FRESH]
     loose = [index for index, entry in enumerate(log) if entry.status in (CACHED, BACK)]
     for n in range(min(len(fresh), room) + 1):
         for extra in range(min(len(loose), room - n) + 1):
@@ -104,7 +97,6 @@ def picks(state: State, p: int, room: int, action: Action) -> Iterator[Picked]:
 
 def _picked(state: State, p: int, indexes: list[int], action: Action) -> Picked:
     part, deliveries, log = state.parts[p], [], list(state.parts[p].log)
-    _overtake(log, indexes)
     for index in indexes:
         entry = log[index]
         taken = takings(state, entry, state.now, False)[0]
@@ -114,14 +106,6 @@ def _picked(state: State, p: int, indexes: list[int], action: Action) -> Picked:
     if action.mode == DELETE:
         log = [entry for index, entry in enumerate(log) if index not in indexes]
     return tuple(deliveries), part._replace(log=tuple(log))
-
-
-def _overtake(log: list[Entry], indexes: list[int]) -> None:
-    """What an open transaction numbered early, and a later message went ahead of, can only be rolled back."""
-    last = max((i for i in indexes if log[i].status != BACK), default=0)
-    for index in range(last):
-        if log[index].status == RESERVED:
-            log[index] = log[index]._replace(status=DOOMED)
 
 
 def explained(
@@ -168,20 +152,28 @@ def takings(state: State, entry: Entry, reach: int, fold: bool) -> list[Taken]:
     if status == FRESH or (fold and status == LAGGING):
         ways.append(Taken(True, tries, since))
     elif status == CACHED and lock is not None:
-        ways.append(Taken(True, tries, since, lock.hi))
+        ways.append(Taken(True, tries, since, None if lock.shaken else lock.hi))
     elif status == BACK:
         ways.append(Taken(False, tries, since))
     if not fold:
         return ways
     if lock is not None:
-        ways += [Taken(False, c, s) for c, s in ended(lock, tries, reach)]
+        ways += [Taken(False, c, s) for c, s in ended(lock, tries, reach) if c > tries or status == LOCKED]
     if state.cfg.hindsight:
-        lasts = state.cfg.lock_duration
         for way in tuple(ways):
-            if way.held is None:
-                times = (reach - way.since) // lasts
-                ways += [Taken(False, way.tries + n, way.since + n * lasts) for n in range(1, times + 1)]
+            ways += _lapses(state.cfg, entry, way, reach)
     return ways
+
+
+@clause("RCV-5", "RCV-9")
+def _lapses(cfg: Config, entry: Entry, way: Taken, reach: int) -> list[Taken]:
+    """The same after locks of front ends that nobody saw: each lasted its full time, or a fault ended it."""
+    if way.held is not None:
+        return []
+    times = (reach - way.since) // cfg.lock_duration
+    later = [Taken(False, way.tries + n, way.since + n * cfg.lock_duration) for n in range(1, times + 1)]
+    last = later[-1] if later else way
+    return later + [Taken(False, last.tries + n, last.since) for n in range(1, entry.upsets + 1)]
 
 
 @clause("RCV-9")
@@ -247,12 +239,10 @@ def _delivered_from(
 
 @clause("RCV-3", "RCV-5", "REB-3")
 def _passed(state: State, log: list[Entry], index: int, action: Action) -> bool:
-    """Whether a later message may be delivered for the first time before this one; what that fixes is noted:
-    a front end must have held it, or its transaction cannot be committed any more."""
+    """Whether a later message may be delivered for the first time before this one: it is locked or not yet
+    visible, or else, which is noted, a front end must have held it."""
     entry = log[index]
-    if entry.status == RESERVED:
-        log[index] = entry._replace(status=DOOMED)
-    if entry.status not in (FRESH, LAGGING):
+    if entry.status != FRESH:
         return True
     if not state.cfg.profile.caching_front_ends:
         return False
@@ -280,7 +270,7 @@ def _after(
     token = f"{p}.{entry.number}.{turn}" if seen is None or seen.lock is None else seen.lock
     low, high = _deadline(state, taken, action.slack, None if seen is None else seen.locked_until)
     lock = Lock(token, action.flow or action.proc, low, high)
-    return entry._replace(status=LOCKED, tries=taken.tries, turn=turn, lock=lock)
+    return entry._replace(status=LOCKED, tries=taken.tries, turn=turn, lock=lock, upsets=0)
 
 
 def _deadline(state: State, taken: Taken, slack: int, until: int | None) -> tuple[int, int]:

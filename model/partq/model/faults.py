@@ -14,7 +14,7 @@ from .actions import OK, Action, Answer, Observed
 from .clauses import clause
 from .settling import expired
 from .state import (
-    DOOMED,
+    LOCKED,
     RESERVED,
     Client,
     Entry,
@@ -47,13 +47,26 @@ def partition_up(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def _shake(state: State, p: int) -> State:
-    part = state.parts[p]
-    return with_part(state, p, part._replace(log=tuple(_shaken(entry) for entry in part.log)))
+    part, hindsight = state.parts[p], state.cfg.hindsight
+    return with_part(state, p, part._replace(log=tuple(_shaken(entry, hindsight) for entry in part.log)))
 
 
-def _shaken(entry: Entry) -> Entry:
-    lock = entry.lock
-    return entry if lock is None else entry._replace(lock=lock._replace(shaken=True))
+def _shaken(entry: Entry, hindsight: bool) -> Entry:
+    """A fault may end the message's lock; also one of a front end that nobody knows of."""
+    if entry.lock is not None:
+        return entry._replace(lock=entry.lock._replace(shaken=True))
+    return entry._replace(upsets=entry.upsets + 1) if hindsight else entry
+
+
+def _given_up(state: State) -> State:
+    """A front end that is gone, or whose client is, may give up the locks of its cache."""
+    for p, part in enumerate(state.parts):
+        log = tuple(
+            entry if entry.status == LOCKED else _shaken(entry, state.cfg.hindsight) for entry in part.log
+        )
+        if log != part.log:
+            state = with_part(state, p, part._replace(log=log))
+    return state
 
 
 def _taint(state: State, hit: Callable[[Txn], bool]) -> State:
@@ -104,6 +117,8 @@ def reconnect(state: State, action: Action, seen: Observed | None) -> Steps:
 def _disturbed(state: State, victim: str) -> State:
     known = client(state, victim)
     after = with_client(state, known._replace(loose=_has_cursor(known), shaky=True))
+    if state.cfg.profile.caching_front_ends:
+        after = _given_up(after)
     return _taint(after, lambda txn: txn.proc == victim)
 
 
@@ -124,6 +139,6 @@ def advance(state: State, action: Action, seen: Observed | None) -> Steps:
 def drained(state: State, action: Action, seen: Observed | None) -> Steps:
     """The entity was found empty: so it is, but for open transactions and partitions that are still down."""
     for p, part in enumerate(state.parts):
-        if is_up(state, p) and any(entry.status not in (RESERVED, DOOMED) for entry in part.log):
+        if is_up(state, p) and any(entry.status != RESERVED for entry in part.log):
             return
     yield OK, state

@@ -18,7 +18,6 @@ from .operations import UNAVAILABLE, Outcome
 from .sequencing import bound, counter_of, home, is_older, shown_seq, timed
 from .state import (
     COUNTER_BITS,
-    DOOMED,
     FRESH,
     LAGGING,
     RESERVED,
@@ -34,8 +33,6 @@ from .state import (
 
 Steps = Iterator[tuple[Answer, State]]
 Starts = tuple[int, ...]
-
-_HIDDEN = frozenset({RESERVED, DOOMED})
 
 
 def peek(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -70,7 +67,7 @@ def eligible(state: State, p: int, action: Action) -> list[int]:
     """The indexes of what a peek may show of one partition, oldest first: it is stored, committed, and not
     before the starting point."""
     part = state.parts[p]
-    shown = [index for index, entry in enumerate(part.log) if entry.status not in _HIDDEN]
+    shown = [index for index, entry in enumerate(part.log) if entry.status != RESERVED]
     if action.from_seq is None:
         cursor = client(state, action.proc).cursor
         start = cursor[p] if cursor else 0
@@ -238,5 +235,5 @@ def _looks(state: State, entry: Entry, seen: Delivery, action: Action) -> Iterat
     missing, lasts = count - now.tries, state.cfg.lock_duration
     if missing == 0:
         yield now
-    elif state.cfg.hindsight and (reach - since) // lasts >= missing:
+    elif state.cfg.hindsight and now.upsets + (reach - since) // lasts >= missing:
         yield returned(state, entry, count, since + missing * lasts)

@@ -150,14 +150,20 @@ def _expire(state: State, entry: Entry) -> Entry | None:
 
 def _release(state: State, entry: Entry) -> Entry | None:
     lock = entry.lock
-    return None if lock is None or not lock.shaken else returned(state, entry, entry.tries, state.now)
+    if lock is None or not lock.shaken:
+        return None
+    after = returned(state, entry, entry.tries, state.now)
+    return after._replace(status=FRESH) if entry.status == CACHED else after
 
 
 @clause("RCV-5", "RCV-9")
 def _lapse(state: State, entry: Entry) -> Entry | None:
     lasts = state.cfg.lock_duration
-    free = entry.status in (FRESH, LAGGING, BACK)
-    if not (state.cfg.hindsight and free and state.now - entry.since >= lasts):
+    if not state.cfg.hindsight or entry.status not in (FRESH, LAGGING, BACK):
+        return None
+    if entry.upsets:
+        return returned(state, entry, entry.tries + 1, entry.since)._replace(upsets=entry.upsets - 1)
+    if state.now - entry.since < lasts:
         return None
     return returned(state, entry, entry.tries + 1, entry.since + lasts)
 
@@ -182,8 +188,8 @@ OWN: Final[dict[str, Callable[[State, Entry], Entry | None]]] = {
     "appear": _appear,
 }
 """The broker's moves on one message: a lock runs out (or a fault ended it so), a fault ended a lock without
-counting, a front end fetched a message unnoticed and let its lock run out, a front end fetches one, a
-committed message becomes visible. Each gives the message after, or None where it can't happen."""
+counting, a front end fetched a message unnoticed and its lock ran out or fell to a fault, a front end fetches
+one, a committed message becomes visible. Each gives the message after, or None where it can't happen."""
 
 
 def own(state: State, action: Action, seen: Observed | None) -> Steps:

@@ -25,20 +25,18 @@ COUNTER_BITS: Final = 48
 
 RESERVED: Final = 0
 """Sent in a transaction that is not committed, and numbered already: nobody sees it."""
-DOOMED: Final = 1
-"""The same, and a later message went ahead of it: its transaction cannot be committed any more (RCV-3)."""
-LAGGING: Final = 2
+LAGGING: Final = 1
 """Committed, and not yet visible (TXN-5)."""
-FRESH: Final = 3
+FRESH: Final = 2
 """To be delivered in the order of numbers. With flows also what came back from a lost flow (REB-3)."""
-CACHED: Final = 4
+CACHED: Final = 3
 """Never delivered, but locked by a front end that fetched it (RCV-5): `Entry.lock` says until when."""
-LOCKED: Final = 5
+LOCKED: Final = 4
 """Locked for a client."""
-BACK: Final = 6
+BACK: Final = 5
 """It was locked, the lock ended, and where it is delivered again is free (RCV-3)."""
 
-STATUS_NAMES: Final = ("reserved", "doomed", "lagging", "fresh", "cached", "locked", "back")
+STATUS_NAMES: Final = ("reserved", "lagging", "fresh", "cached", "locked", "back")
 
 
 class InvalidScope(ValueError):
@@ -67,8 +65,9 @@ class Lock(NamedTuple):
 class Entry(NamedTuple):
     """One stored message. ``number`` counts from 0 in its partition. ``status``: one of the constants above.
     ``tries``: its delivery count. ``since``: when it was last stored or given back, kept where hidden locks
-    are modelled (`Config.hindsight`). ``turn``: how many locks clients had on it. ``at``: its enqueued time
-    lies between, where times are compared (`Config.timed`)."""
+    are modelled (`Config.hindsight`), as are ``upsets``, the faults since that may have ended such a lock.
+    ``turn``: how many locks clients had on it. ``at``: its enqueued time lies between, where times are
+    compared (`Config.timed`)."""
 
     number: int
     id: str
@@ -78,6 +77,7 @@ class Entry(NamedTuple):
     turn: int = 0
     lock: Lock | None = None
     at: tuple[int, int] | None = None
+    upsets: int = 0
 
 
 class Part(NamedTuple):
@@ -347,7 +347,7 @@ def returned(state: State, entry: Entry, tries: int, since: int) -> Entry:
     own (REB-3)."""
     when = since if state.cfg.hindsight else 0
     status = FRESH if state.cfg.profile.flows else BACK
-    return entry._replace(status=status, tries=tries, since=when, lock=None)
+    return entry._replace(status=status, tries=tries, since=when, lock=None, upsets=0)
 
 
 def choices(state: State) -> list[int]:

@@ -17,12 +17,10 @@ from .operations import UNAVAILABLE, Outcome
 from .routing import failed, hints_of, key_of, placements, refusals, rejected, store
 from .settling import apply, held, lock_at
 from .state import (
-    DOOMED,
     FOREVER,
     FRESH,
     LAGGING,
     RESERVED,
-    Entry,
     State,
     Txn,
     find_number,
@@ -194,22 +192,14 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     parts = [p for p in (txn.part, txn.locks_in) if p is not None]
     out = any(not is_up(state, p) for p in parts)
-    stopped = any(entry.status == DOOMED for p, entry in _reserved_entries(state, txn))
-    if out or stopped or txn.tainted or not _all_held(state, txn):
+    if out or txn.tainted or not _all_held(state, txn):
         yield failure(BROKEN_TXN), rolled_back(state, txn)
     elif seen is not None and seen.status == Outcome.ERROR:
         for after in _after_lost_lock(state, txn, state.now + action.slack):
             yield failure(BROKEN_TXN), after
-    if not (out or stopped):
+    if not out:
         for after in _sent(state, txn, action.slack, seen is None):
             yield OK, with_txn(_settled(after, txn), txn.name, None)
-
-
-def _reserved_entries(state: State, txn: Txn) -> Iterator[tuple[int, Entry]]:
-    for _, p, number, _, _ in txn.sends:
-        index = None if number is None else find_number(state.parts[p], number)
-        if index is not None:
-            yield p, state.parts[p].log[index]
 
 
 def _all_held(state: State, txn: Txn) -> bool:
