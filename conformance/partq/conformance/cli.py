@@ -20,6 +20,7 @@ from .commands.explain import explain
 from .commands.fuzz import fuzz
 from .commands.mutants import mutants
 from .commands.replay import replay
+from .commands.report import report
 from .commands.run import run
 from .verdict import Exit
 
@@ -40,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (run, check, fuzz, mutants, replay, explain):
+for _command in (run, check, fuzz, mutants, replay, report, explain):
     app.command()(_command)
 
 

@@ -1,0 +1,157 @@
+"""The sequence diagram's content, apart from how it is drawn."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from samples import HANDED, PEEKED, ROUTED, long_history
+
+from partq.conformance.notation import history
+from partq.reports.diagram import LIMIT, Band, Diagram, Lane, diagram
+from partq.reports.sequence import sequence_svg
+
+
+def lanes(content: Diagram) -> list[tuple[str, str]]:
+    return [tuple(lane) for lane in content.lanes]
+
+
+def test_lanes_are_environment_clients_and_shown_partitions() -> None:
+    assert lanes(diagram(history(ROUTED))) == [
+        ("env", "environment"),
+        ("client", "c0"),
+        ("client", "c1"),
+        ("partition", "partition 3"),
+        ("partition", "partition 5"),
+    ]
+
+
+def test_clients_are_in_natural_order() -> None:
+    content = diagram(history("c10 begin t1\nc2 begin t2\nc1 begin t3"))
+    assert [lane.title for lane in content.lanes] == ["c1", "c2", "c10"]
+
+
+def test_a_solace_history_has_the_partitions_of_its_assignments() -> None:
+    content = diagram(history(HANDED, "solace"))
+    assert [lane.title for lane in content.lanes if lane.kind == "partition"] == [
+        "partition 0",
+        "partition 1",
+    ]
+    assert [mark.label for mark in content.marks][-2:] == ["paused f0", "ready f1"]
+    assert content.links == (), "no client of Solace sees a partition"
+
+
+def test_spans_overlap_as_the_operations_do() -> None:
+    content = diagram(history("a send m1 ...\nb send m2\na -> ok"))
+    first, second = content.spans
+    assert first.end is not None
+    assert second.end is not None
+    assert first.start < second.start < second.end < first.end
+
+
+def test_order_of_rows_is_order_of_times() -> None:
+    records = history(ROUTED).records
+    content = diagram(history(ROUTED))
+    starts = [span.start for span in content.spans]
+    assert starts == sorted(starts)
+    assert len(content.rows) == sum(1 if r.is_env else 2 for r in records)
+
+
+def test_what_never_returned_is_open_and_unknown() -> None:
+    span = diagram(history("c0 receive 1 ...")).spans[0]
+    assert (span.end, span.outcome) == (None, "unknown")
+    assert "never returned" in span.note
+
+
+def test_deliveries_come_from_and_sends_go_to_the_shown_partition() -> None:
+    content = diagram(history(ROUTED))
+    titles = [lane.title for lane in content.lanes]
+    seen = [(link.kind, titles[link.source], titles[link.target], link.label) for link in content.links]
+    assert seen == [
+        ("send", "c0", "partition 3", "m1"),
+        ("send", "c1", "partition 5", "m2"),
+        ("deliver", "partition 3", "c0", "m1 #7"),
+        ("deliver", "partition 5", "c1", "m2 #1"),
+        ("settle", "c1", "partition 5", "m2"),
+        ("settle", "c0", "partition 3", "m1"),
+    ]
+    assert content.links[-1].outcome == "unknown"
+
+
+def test_a_flat_entity_has_no_partitions() -> None:
+    content = diagram(history("c0 send m1\nc0 receive 1 -> m1#5 lock=l", "azure-flat"))
+    assert lanes(content) == [("client", "c0")]
+
+
+def test_a_partition_down_is_a_band_of_its_lane() -> None:
+    content = diagram(history(ROUTED))
+    (band,) = content.bands
+    assert content.lanes[band.lane or 0] == Lane("partition", "partition 3")
+    assert band.end is not None
+    assert band.start < band.end
+
+
+def test_a_killed_broker_is_a_band_over_everything_until_it_starts_or_the_end() -> None:
+    content = diagram(history("env broker_kill\nc0 send m1 -> error unavailable"))
+    assert content.bands == (Band(None, 0, None, "broker down"),)
+
+
+def test_time_passing_is_a_row_of_its_own() -> None:
+    assert [gap.label for gap in diagram(history(PEEKED, "azure-premium")).gaps] == ["30 s pass"]
+
+
+def test_the_witness_is_marked() -> None:
+    content = diagram(history(ROUTED), (0, 3))
+    assert [span.label for span in content.spans if span.witness] == ["send m1", "receive → m1"]
+
+
+@pytest.mark.parametrize("operations", [LIMIT, LIMIT + 1, 500])
+def test_a_long_history_shows_the_neighbourhood_of_the_witness_and_says_what_is_left_out(
+    operations: int,
+) -> None:
+    long = long_history(operations)
+    witness = (operations - 2, operations - 1)
+    content = diagram(long, witness)
+    left_out = sum(int(re.sub(r"\D", "", gap.label)) for gap in content.gaps)
+    assert content.total == operations
+    assert content.shown <= LIMIT
+    assert content.shown + left_out == operations
+    assert sum(span.witness for span in content.spans) == 2
+    assert (left_out == 0) == (operations <= LIMIT)
+
+
+def test_what_sent_the_witnessed_message_is_shown_however_far_off() -> None:
+    labels = [span.label for span in diagram(long_history(120), (118, 119)).spans]
+    assert "send m50" in labels
+
+
+def test_a_long_history_without_witness_shows_its_beginning() -> None:
+    assert diagram(long_history(100)).spans[0].label == "send m0"
+
+
+def test_the_drawing_holds_every_label_and_fits_its_box() -> None:
+    text = str(sequence_svg(diagram(history(ROUTED), (0,)), "title <x>"))
+    assert "title &lt;x&gt;" in text
+    assert "▶ send m1" in text
+    width, height = (int(value) for value in re.findall(r'viewBox="0 0 (\d+) (\d+)"', text)[0])
+    xs = [float(x) for x in re.findall(r'\bx[12]?="([-\d.]+)"', text)]
+    ys = [float(y) for y in re.findall(r'\by[12]?="([-\d.]+)"', text)]
+    assert 0 <= min(xs) <= max(xs) <= width
+    assert 0 <= min(ys) <= max(ys) <= height
+
+
+def test_long_names_are_cut_and_kept_in_the_tooltip() -> None:
+    name = "x" * 300
+    text = str(sequence_svg(diagram(history(f"c0 send {name}")), "t"))
+    assert re.search(r">send x+…<", text)
+    assert name in text
+
+
+def test_labels_of_one_lane_do_not_overlap() -> None:
+    text = str(sequence_svg(diagram(long_history(30)), "t"))
+    places: dict[str, list[float]] = {}
+    for x, y in re.findall(r'<text x="([\d.]+)" y="([\d.]+)" class="(?:what|how)', text):
+        places.setdefault(x, []).append(float(y))
+    assert len(places) == 3
+    assert all(b - a >= 10 for ys in places.values() for a, b in pairwise(ys))

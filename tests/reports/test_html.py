@@ -1,0 +1,229 @@
+"""The page as a whole: what it says comes from the data, and data can't become markup."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from samples import campaign, examples, long_history, run_folder
+
+from partq.conformance.commands.report import gather
+from partq.conformance.counterexample import Counterexample
+from partq.conformance.history import History, Record
+from partq.conformance.program import Program, Step
+from partq.conformance.verdict import Finding, Status, Verdict
+from partq.model.messages import Delivery, Message
+from partq.model.operations import Outcome
+from partq.model.requirements import catalogue
+from partq.reports.html import render
+from partq.reports.material import BlindSpots, Cell, Example, Figures, Lane, Material, Spread
+
+EVIL = (
+    "</script></style></title></svg></text><script>alert(1)</script>"
+    "<img src=x onerror='alert(2)'> \" onmouseover=\"alert(3)\" x=' {{ 7*7 }} <!-- "
+    "\u202etxt.exe\u202c \x00\x1b]]>&amp;"
+)
+
+
+class Shape(HTMLParser):
+    """The elements and attributes of a page, and the text between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: set[tuple[str, ...]] = set()
+        self.counts: Counter[str] = Counter()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.text: list[str] = []
+        self.comments = 0
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.counts[tag] += 1
+        self.elements.update((tag, name) for name, _ in attrs)
+        self.elements.add((tag,))
+        for name, value in attrs:
+            if name in ("href", "src", "xlink:href", "action"):
+                self.links.append(value or "")
+            if name == "id":
+                self.ids.append(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.comments += 1
+
+
+def material(word: str) -> Material:
+    """A material with ``word`` wherever a broker, a program or a finding can put text."""
+    key = f"key{word}"
+    message = Message(f"id{word}", f"body{word}", None, key, (("QUEUE_PARTITION_KEY", key), (word, word)))
+    shown = Delivery(f"id{word}", word, seq=7, partition=3, lock=f"lock{word}", state=word, session_id=word)
+    records = (
+        Record(0, f"c{word}", "send", word, 1, 2, {"messages": (message,), "txn": word}),
+        Record(1, f"c{word}", "receive", word, 3, 4, {"max": 1}, Outcome.OK, None, (shown,)),
+        Record(2, f"d{word}", "complete", word, 5, None, {"locks": (f"lock{word}",)}, Outcome.UNKNOWN, word),
+        Record(3, "env", "frontend_lost", word, 6, 7, {"proc": f"c{word}"}),
+        Record(4, "env", "assignment", word, 8, 8, {"partition": 3, "flow": word, "state": word}),
+    )
+    finding = Finding("ROUTE-1", f"title{word}", (0, 1), f"detail{word}", f"allowed{word}", f"cause{word}")
+    history = History(long_history(4).header, records)
+    steps = [
+        {"proc": word, "op": word, "args": {"messages": [{"id": word, "partition_key": word}], "how": word}}
+    ]
+    program = {"steps": steps, "entity": {}, "seed": 1}
+    verdicts = {id: Verdict(Status.NOT_EXERCISED, reason=word) for id in catalogue()}
+    verdicts["ROUTE-1"] = Verdict(Status.VIOLATED, 3, (finding,), word)
+    return Material(
+        (Lane(f"broker{word}", f"profile{word}", verdicts, 5), Lane(f"other{word}", word, verdicts, 5)),
+        Figures(1, 2, 3, 4.0, 5, 6, f"digest{word}", f"master{word}"),
+        (Example(finding, f"broker{word}", word, history, program, f"replay{word}", 3, 9),),
+        (Spread(f"broker{word}", f"profile{word}", 0, True, 5),),
+        (Cell(f"broker{word}", f"profile{word}", f"id{word}", f"outcome{word}", f"fault{word}", 1, 2),),
+        (BlindSpots(word, (word,), (word,)),),
+        f"partq {word}",
+        True,
+        (word,),
+        f"version{word}",
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return campaign(tmp_path_factory.mktemp("campaign"))
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> str:
+    return render(gather(folder))
+
+
+def test_no_element_or_attribute_arises_from_data() -> None:
+    plain, evil = Shape(render(material("plain"))), Shape(render(material(EVIL)))
+    assert evil.elements == plain.elements
+    assert evil.counts["script"] == 1
+    assert evil.counts["style"] == 1
+    assert evil.comments == 0
+    assert all(link.startswith("#") for link in evil.links)
+    assert "alert(1)" in "".join(evil.text), "the planted text is shown, as text"
+    assert "{{ 7*7 }}" in "".join(evil.text), "and nothing evaluates it"
+
+
+def test_markup_planted_in_a_stored_counterexample_stays_text(tmp_path: Path) -> None:
+    example = examples()[0]
+    evil = "<script>alert(1)</script>"
+    program = Program("azure-standard", (Step(evil, "send", {"messages": (Message(evil, evil),)}),))
+    record = example.history.records[0]._replace(proc=evil, args={"messages": (Message(evil, evil),)})
+    planted = Counterexample(
+        evil, program, example.finding._replace(title=evil), replace(example.history, records=(record,)), 1, 2
+    )
+    shape = Shape(render(gather(campaign(tmp_path / "<b>c", [planted]))))
+    assert shape.counts["script"] == 1
+    assert shape.counts["b"] == Shape(render(gather(campaign(tmp_path / "c", [planted])))).counts["b"]
+    assert evil in "".join(shape.text)
+
+
+def test_control_and_direction_characters_are_made_visible() -> None:
+    page = render(material(EVIL))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
+    assert "⟨U+202E⟩txt.exe" in page
+
+
+def test_lone_surrogates_do_not_break_the_file() -> None:
+    render(material("\ud800")).encode("utf-8")
+
+
+def test_the_page_needs_nothing_else(page: str) -> None:
+    shape = Shape(page)
+    assert not re.search(r"https?://|url\(|@import|\bsrc=", page)
+    assert {"link", "img", "iframe", "object", "embed", "form", "base"}.isdisjoint(shape.counts)
+    assert "default-src 'none'" in page
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page: str) -> None:
+    shape = Shape(page)
+    assert len(shape.ids) == len(set(shape.ids))
+    assert {link.removeprefix("#") for link in shape.links} <= set(shape.ids)
+
+
+def test_elements_are_closed_in_order(page: str) -> None:
+    void = {"meta", "input", "br"}
+    stack: list[str] = []
+
+    class Nesting(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            if tag not in void:
+                stack.append(tag)
+
+        def handle_endtag(self, tag: str) -> None:
+            assert stack.pop() == tag, self.getpos()
+
+    Nesting().feed(page)
+    assert stack == []
+
+
+def test_every_row_of_the_catalogue_is_there(page: str) -> None:
+    ids = Shape(page).ids
+    assert [id for id in ids if id in catalogue()] == list(catalogue())
+
+
+def test_status_is_told_in_words_and_signs(page: str) -> None:
+    for sign, word in (("✗", "violated"), ("?", "unknown"), ("✓", "pass"), ("○", "not exercised")):
+        assert f'<span class="glyph" aria-hidden="true">{sign}</span> {word}' in page
+
+
+def test_figures_come_from_the_folder(page: str) -> None:
+    for text in ("20,000", "1,043,381", "214", "8f6a0d3c51b2e94477aa0c19d2be5f10", "Spark local[2]"):
+        assert text in page
+    assert "21,647" in page, "operations a second: 1,043,381 in 48.2 s"
+    assert "3 requirements are violated: ROUTE-1, PEEK-2, REB-14" in page
+    command = re.sub(r"<[^>]+>", "", page)
+    assert "partq fuzz acme:Broker --traces 20000 --profile azure-standard" in command
+
+
+def test_a_run_without_violations(tmp_path: Path) -> None:
+    page = render(gather(run_folder(tmp_path / "run")))
+    assert "Inconclusive" in page
+    assert "undecided: SEQ-4" in page
+    assert "Counterexamples" not in page
+
+
+def test_an_unfinished_campaign_has_no_verdict(folder: Path) -> None:
+    whole = gather(folder)
+    page = render(replace(whole, lanes=(), complete=False))
+    assert "Unfinished" in page
+    assert "Not conformant" not in page
+
+
+def test_many_lanes_share_one_column(folder: Path) -> None:
+    lane = gather(folder).lanes[0]
+    lanes = tuple(replace(lane, broker=f"mutant:m{n}") for n in range(30))
+    page = render(replace(gather(folder), lanes=lanes))
+    assert "all 30 together" in page
+    assert "<h1>30 brokers</h1>" in page
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_equal_input_gives_equal_bytes_whatever_the_hash_seed(folder: Path, page: str, seed: str) -> None:
+    code = (
+        "import sys, pathlib\n"
+        "from partq.conformance.commands.report import gather\n"
+        "from partq.reports.html import render\n"
+        "sys.stdout.buffer.write(render(gather(pathlib.Path(sys.argv[1]))).encode())\n"
+    )
+    again = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True,
+        check=True,
+    )
+    assert again.stdout.decode() == page
