@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from .clock import Clock, Steps, Task
+from .clock import Clock, Task
 from .errors import Refused
 from .faults import Faults
+from .flowend import FlowEnd
+from .flows import Assignments
 from .frontend import FrontEnd
 from .network import Connection
 from .partition import Partition
@@ -49,7 +51,8 @@ class Config:
     ``first_name``: partitions are named by numbers from here on. ``seq_start``: the counter of each
     partition's first message. ``peek_cap`` and ``peek_bytes``: the most that one peek returns.
     ``eagerness``: how often a further answer to a receive comes before it was called off. ``view``: in what
-    shape clients get messages (the fields of `Shown`, in that order).
+    shape clients get messages (the fields of `Shown`, in that order). ``forgets_locks``: a partition that
+    goes down loses its locks. ``tell(partition, flow, state)`` hears of assignments.
     """
 
     partitions: int = 1
@@ -68,6 +71,7 @@ class Config:
     salt: int = 0
     forgets_locks: bool = False
     view: Callable[..., Any] = Shown
+    tell: Callable[[int, str, str], None] = lambda partition, flow, state: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Parts:
     store: type[Store] = Store
     partition: type[Partition] = Partition
     front_end: type[FrontEnd] = FrontEnd
+    flow_end: type[FlowEnd] = FlowEnd
+    assignments: type[Assignments] = Assignments
     connection: type[Connection] = Connection
     faults: type[Faults] = Faults
     flat_rules: type[Rules] = Rules
@@ -100,16 +106,24 @@ class Broker:
         self.connections: list[Connection] = []
         self.rules = self._rules()
         self.partitions = [self._partition(index) for index in range(config.partitions)]
-        self.front_ends = [parts.front_end(self, index) for index in range(config.front_ends)]
-        self.faults = parts.faults(self)
         self._tokens = 0
         self._homes: dict[str, Partition] = {}
         self._waiting: dict[Task, None] = {}
+        self.assignments = parts.assignments(
+            self.partitions, clock, config.rebalance_delay, config.max_handoff, config.tell, self.ring
+        )
+        self.front_ends = self._front_ends()
+        self.faults = parts.faults(self)
 
     def _rules(self) -> Rules:
         if self.config.flows:
             return self.parts.flow_rules()
         return self.parts.partitioned_rules() if self.config.partitioned else self.parts.flat_rules()
+
+    def _front_ends(self) -> list[FrontEnd]:
+        if self.config.flows:
+            return [self.parts.flow_end(self, 0)]
+        return [self.parts.front_end(self, index) for index in range(self.config.front_ends)]
 
     def _partition(self, index: int) -> Partition:
         config = self.config
@@ -126,19 +140,13 @@ class Broker:
         self.connections.append(connection)
         return connection
 
-    def front_end_of(self, connection: Connection) -> FrontEnd:
-        """The front end that serves the client now."""
+    def end_of(self, connection: Connection) -> FrontEnd:
+        """The front end that serves the client now; it takes the operations."""
         return self.front_ends[connection.end]
 
-    def send(
-        self, connection: Connection, contents: Sequence[Content], txn: str | None, timeout: int
-    ) -> Steps[None]:
-        """Store all messages or none."""
-        return self.front_ends[connection.end].send(contents, txn, timeout)
-
-    def receive(self, connection: Connection, most: int, delete: bool, timeout: int) -> Steps[list[Any]]:
-        """Up to ``most`` messages, locked or, on demand, deleted."""
-        return self.front_ends[connection.end].receive(most, delete, timeout)
+    def is_empty(self) -> bool:
+        """Whether nothing is stored, locked or free."""
+        return all(partition.store.is_empty() for partition in self.partitions)
 
     # What the parts share.
 
@@ -246,4 +254,23 @@ class Broker:
             content.session_id,
             content.partition_key,
             content.properties,
+        )
+
+    def show_to_flow(self, stored: Stored, token: str | None) -> Any:
+        """A message received through a flow: nothing tells where it was."""
+        content = stored.content
+        return self.config.view(
+            content.id,
+            content.body,
+            None,
+            None,
+            None,
+            None,
+            token,
+            None,
+            None,
+            content.session_id,
+            content.partition_key,
+            content.properties,
+            stored.tries > (0 if token is None else 1),
         )

@@ -151,10 +151,11 @@ def _nothing() -> Steps[None]:
 
 
 class Live:
-    """The wall clock: the same tasks on a running asyncio loop. Time is `time.monotonic_ns`."""
+    """The wall clock: the same tasks on a running asyncio loop. ``clock`` tells the time in ns."""
 
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self, clock: Callable[[], int] = time.monotonic_ns, seed: int | None = None) -> None:
         self.random = Random(seed).random
+        self._clock = clock
         self.current: Task = Task(_nothing())
         self._wakers: dict[Task, asyncio.Event] = {}
         self._running: set[asyncio.Task[Any]] = set()
@@ -162,7 +163,7 @@ class Live:
     @property
     def now(self) -> int:
         """Nanoseconds of the one clock."""
-        return time.monotonic_ns()
+        return self._clock()
 
     def spawn(self, steps: Steps[Any]) -> Task:
         """Run a coroutine beside the others. Call it on the loop's thread."""

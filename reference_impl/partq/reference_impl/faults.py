@@ -63,6 +63,7 @@ class Faults:
         for front_end in broker.front_ends:
             front_end.cache.clear()
         broker.transactions.clear()
+        broker.assignments.reset()
         for partition in broker.partitions:
             self.drop_locks(partition)
         yield HOP

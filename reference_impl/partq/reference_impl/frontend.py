@@ -102,7 +102,9 @@ class FrontEnd:
 
     # Receiving.
 
-    def receive(self, most: int, delete: bool, timeout: int) -> Steps[list[Any]]:
+    def receive(
+        self, connection: Connection, most: int, delete: bool, timeout: int, name: str | None = None
+    ) -> Steps[list[Any]]:
         """Up to ``most`` messages, waiting up to ``timeout`` ns for the first."""
         deadline = self.clock.now + timeout
         yield HOP
@@ -114,10 +116,14 @@ class FrontEnd:
             if found or self.clock.now >= deadline:
                 yield HOP
                 return found
-            try:
-                yield self.broker.await_message(deadline)
-            finally:
-                self.broker.stop_waiting()
+            yield from self.wait(deadline)
+
+    def wait(self, deadline: int) -> Steps[None]:
+        """Until messages may have come, or the deadline."""
+        try:
+            yield self.broker.await_message(deadline)
+        finally:
+            self.broker.stop_waiting()
 
     def cached(self, most: int, delete: bool) -> list[Any]:
         """What was fetched for somebody earlier and is still locked."""
@@ -188,12 +194,15 @@ class FrontEnd:
 
     # Settling.
 
-    def settle(self, action: str, tokens: Sequence[str], txn: str | None) -> Steps[None]:
+    def settle(
+        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
+    ) -> Steps[None]:
         """Complete or abandon all these locks' messages, or none."""
         yield HOP
         broker = self.broker
         broker.check_alive()
         transaction = None if txn is None else broker.transaction(txn)
+        tokens = tuple(dict.fromkeys(tokens))
         found = [broker.locked(token) for token in tokens]
         broker.rules.check_settlement(found)
         if transaction is not None:

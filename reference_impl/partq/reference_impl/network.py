@@ -1,4 +1,4 @@
-"""Connections: what is on its way when something breaks, and who hears of it.
+"""Connections: what is on its way when something breaks, and what the client learns of it.
 
 A `Connection` is one client's; it runs one operation at a time. Cutting it makes the operation in flight
 end as unsure wherever it was: what it had done is done, what it had not will not be.
@@ -6,28 +6,38 @@ end as unsure wherever it was: what it had done is done, what it had not will no
 
 from __future__ import annotations
 
-from .clock import Clock, Steps, T, Task
-from .errors import Unsure
+from collections.abc import Sequence
+from typing import Any
+
+from .clock import Clock, Steps, Task
+from .errors import Refused, Unsure
+
+Answer = tuple[str, str | None, Sequence[Any]]
+"""What a client learns: ``ok``, ``error`` (it did not happen) or ``unknown``; the error's kind; messages."""
 
 
 class Connection:
-    """One client's way to the broker. ``cursors`` are its places in peeking, by partition name."""
+    """One client's way to the broker. ``end``: which front end serves it. ``cursors``: its places in peeking,
+    by partition name."""
 
     __slots__ = ("clock", "cursors", "end", "proc", "task")
 
-    def __init__(self, proc: str, clock: Clock, end: int = 0) -> None:
+    def __init__(self, proc: str, clock: Clock, end: int) -> None:
         self.proc = proc
         self.clock = clock
         self.end = end
         self.cursors: dict[int, int] = {}
         self.task: Task | None = None
 
-    def call(self, operation: Steps[T]) -> Steps[T]:
-        """Run an operation of the broker so that a fault can cut it off. Raises what the operation raises,
-        and `Unsure` when cut."""
+    def call(self, operation: Steps[Sequence[Any] | None]) -> Steps[Answer]:
+        """Run an operation of the broker to its end, or until a fault cuts it off."""
         self.task = self.clock.current
         try:
-            return (yield from operation)
+            return "ok", None, (yield from operation) or ()
+        except Unsure as unsure:
+            return "unknown", unsure.kind, ()
+        except Refused as refused:
+            return "error", refused.kind, ()
         finally:
             self.task = None
 

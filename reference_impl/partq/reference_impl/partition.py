@@ -55,6 +55,12 @@ class Partition:
         self._locks[token] = stored
         heappush(self._leases, (until, stored.order, stored, token))
 
+    def hold(self, stored: Stored, token: str) -> None:
+        """As `lock`, but without end."""
+        stored.lock = token
+        stored.tries += 1
+        self._locks[token] = stored
+
     def renew(self, stored: Stored, until: int) -> None:
         """Move the end of a lock."""
         stored.until = until

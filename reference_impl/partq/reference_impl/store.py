@@ -102,6 +102,10 @@ class Store:
             self._log = [kept for kept in self._log if not kept.gone]
             self._holes = 0
 
+    def is_empty(self) -> bool:
+        """Whether nothing is stored."""
+        return self._holes == len(self._log)
+
     def live(self, first: int = 0) -> Iterator[Stored]:
         """What is stored, oldest first, from that place in the order of acceptance on."""
         log = self._log

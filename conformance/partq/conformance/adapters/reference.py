@@ -1,93 +1,91 @@
 """The one bridge to the reference broker: programs in virtual time, and live clients on the wall clock.
 
-Translates settings, operations, errors and records; decides nothing that a broker decides. Whole programs
-are run by `simulate`: one coroutine a client, one for the environment, all on the broker's own scheduler.
+Translates settings, operations and errors; decides nothing that a broker or a driver decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partialmethod
 from typing import Any, ClassVar, Final
 
-from partq.model.messages import Delivery
-from partq.model.operations import ENV, Outcome
+from partq.model.messages import Delivery, Message
 from partq.model.profiles import SECOND, Entity, Profile, profile
 from partq.reference_impl.broker import Broker as Impl
 from partq.reference_impl.broker import Config, Parts
-from partq.reference_impl.clock import FOREVER, Simulation, Steps, Task
-from partq.reference_impl.errors import Refused, Unsure
-from partq.reference_impl.network import Connection
+from partq.reference_impl.clock import Live, Simulation, Steps
+from partq.reference_impl.network import Answer, Connection
 
-from ..history import Header, History, Record
-from ..program import Program, Step
-from ..script import Args, Script
-from .protocol import SimulatedBroker
+from ..history import History
+from ..program import Program
+from ..script import Args
+from ..simulation import Run
+from .protocol import FAULTS, Broker, Client, Indefinite, Rejected, SimulatedBroker
 
-ENTITY: Final = "queue"
-DRAIN: Final = "drain"
 SEND_TIMEOUT: Final = 60 * SECOND
 RECEIVE_TIMEOUT: Final = SECOND
 
-Call = Callable[[Impl, Connection, Args], Steps[Any]]
+DEFAULT_PROFILE: Final = "azure-premium"
+"""What an unnamed profile means to a live broker, and to `lacks`."""
 
-
-def _send(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    return broker.send(connection, args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT))
-
-
-def _receive(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    delete = args.get("mode") == "receive_and_delete"
-    return broker.receive(connection, args["max"], delete, args.get("timeout", RECEIVE_TIMEOUT))
-
-
-def _complete(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    return broker.front_end_of(connection).settle("complete", args["locks"], args.get("txn"))
-
-
-def _abandon(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    return broker.front_end_of(connection).settle("abandon", args["locks"], args.get("txn"))
-
-
-def _renew(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    return broker.front_end_of(connection).renew(args["lock"])
-
-
-def _peek(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    return broker.front_end_of(connection).peek(connection, args["max"], args.get("from_seq"))
-
-
-def _begin(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    return broker.front_end_of(connection).begin(args["txn"])
-
-
-def _commit(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    return broker.front_end_of(connection).commit(args["txn"])
-
-
-def _rollback(broker: Impl, connection: Connection, args: Args) -> Steps[Any]:
-    return broker.front_end_of(connection).rollback(args["txn"])
-
+Call = Callable[[Any, Connection, Args], Steps[Any]]
+"""An operation of a front end."""
 
 CALLS: Final[Mapping[str, Call]] = {
-    "send": _send,
-    "send_batch": _send,
-    "receive": _receive,
-    "complete": _complete,
-    "abandon": _abandon,
-    "renew_lock": _renew,
-    "peek": _peek,
-    "begin": _begin,
-    "commit": _commit,
-    "rollback": _rollback,
+    "send": lambda end, _, args: end.send(
+        args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
+    ),
+    "send_batch": lambda end, _, args: end.send(
+        args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
+    ),
+    "receive": lambda end, connection, args: end.receive(
+        connection,
+        args["max"],
+        args.get("mode") == "receive_and_delete",
+        args.get("timeout", RECEIVE_TIMEOUT),
+        args.get("flow"),
+    ),
+    "complete": lambda end, connection, args: end.settle(
+        connection, "complete", args["locks"], args.get("txn")
+    ),
+    "abandon": lambda end, connection, args: end.settle(
+        connection, "abandon", args["locks"], args.get("txn")
+    ),
+    "renew_lock": lambda end, _, args: end.renew(args["lock"]),
+    "peek": lambda end, connection, args: end.peek(connection, args["max"], args.get("from_seq")),
+    "begin": lambda end, _, args: end.begin(args["txn"]),
+    "commit": lambda end, _, args: end.commit(args["txn"]),
+    "rollback": lambda end, _, args: end.rollback(args["txn"]),
+    "bind": lambda end, connection, args: end.bind(connection, args["flow"], args.get("partition")),
+    "unbind": lambda end, connection, args: end.unbind(connection, args["flow"]),
+    "disconnect": lambda end, connection, args: end.disconnect(connection),
 }
+"""How each client operation is asked of the broker."""
 
 _AZURE_LACKS: Final = frozenset({"bind", "unbind", "disconnect"})
+_FLAT_LACKS: Final = _AZURE_LACKS | {"partition_down", "partition_up"}
 _FLOW_LACKS: Final = frozenset(
-    {"peek", "begin", "commit", "rollback", "renew_lock", "partition_down", "partition_up", "frontend_lost"}
+    {"peek", "renew_lock", "begin", "commit", "rollback", "partition_down", "partition_up", "frontend_lost"}
 )
 
 
-def _config(family: Profile, entity: Entity, random: Callable[[], float]) -> Config:
+def lacks_of(family: Profile) -> frozenset[str]:
+    """What a queue of that family does not have."""
+    if family.flows:
+        return _FLOW_LACKS
+    return _AZURE_LACKS if family.partitioned else _FLAT_LACKS
+
+
+def config_of(
+    family: Profile,
+    entity: Entity,
+    random: Callable[[], float],
+    on_event: Callable[[str, dict[str, Any]], None],
+) -> Config:
+    """The broker's settings. What no client may rely on (names, the hash, whether locks survive a fault)
+    is drawn at random."""
     return Config(
         partitions=entity.partitions,
         partitioned=family.partitioned,
@@ -102,211 +100,45 @@ def _config(family: Profile, entity: Entity, random: Callable[[], float]) -> Con
         salt=int(random() * 2**32),
         forgets_locks=random() < 0.5,
         view=Delivery,
+        tell=lambda partition, flow, state: on_event(
+            "assignment", {"partition": partition, "flow": flow, "state": state}
+        ),
     )
 
 
-class _Run:
-    """One program's run: the broker, the scripts, the records so far."""
-
-    def __init__(self, program: Program, parts: Parts | None, lacks: frozenset[str]) -> None:
-        self.program = program
-        self.lacks = lacks
-        self.family = profile(program.profile)
-        self.clock = Simulation(program.seed)
-        self.broker = Impl(_config(self.family, program.entity, self.clock.random), self.clock, parts)
-        self.records: list[Record] = []
-        self.scripts = {proc: Script(proc) for proc in program.procs}
-        self.connections = {proc: self.broker.connect(proc) for proc in program.procs}
-        self.started = 0
-        self.running = 0
-        self.env: Task | None = None
-        self.env_due = 0
-        self.held_until = 0
-        self.haste = self.clock.random()
-
-    def history(self) -> History:
-        program = self.program
-        if program.sequential:
-            self.clock.spawn(self._in_order())
-        else:
-            self._at_once()
-        self.clock.run()
-        if program.drain:
-            self.clock.spawn(self._drain())
-            self.clock.run()
-        header = Header(program.profile, {ENTITY: program.entity}, lacks=tuple(sorted(self.lacks)))
-        return History(header, tuple(self.records))
-
-    # Who does what, and when.
-
-    def _in_order(self) -> Steps[None]:
-        for step in self.program.steps:
-            yield from self._do(step)
-
-    def _at_once(self) -> None:
-        mine: dict[str, list[Step]] = {proc: [] for proc in self.scripts}
-        environment: list[tuple[int, Step]] = []
-        for position, step in enumerate(self.program.steps):
-            if step.proc == ENV:
-                environment.append((position - len(environment), step))
-            else:
-                mine[step.proc].append(step)
-        self.running = len(mine)
-        for steps in mine.values():
-            self.clock.spawn(self._client(steps))
-        if environment:
-            self.env = self.clock.spawn(self._environment(environment))
-
-    def _client(self, steps: list[Step]) -> Steps[None]:
-        clock, random, haste = self.clock, self.clock.random, self.haste
-        for step in steps:
-            while self.held_until > clock.now:
-                left = self.held_until - clock.now
-                yield clock.now + (left if random() < 0.7 else 1 + int(random() * left))
-                if random() < 0.5:
-                    break
-            if random() < 0.15 * haste:
-                yield clock.now + int(_PAUSES[int(random() * len(_PAUSES))] * random())
-            self.started += 1
-            if self.started == self.env_due and self.env is not None:
-                clock.wake(self.env)
-            yield from self._operation(step)
-        self.running -= 1
-        if not self.running and self.env is not None:
-            clock.wake(self.env)
-
-    def _environment(self, steps: list[tuple[int, Step]]) -> Steps[None]:
-        for position, step in steps:
-            self.env_due = position
-            if self.running and self.started < position:
-                yield FOREVER
-            yield from self._do(step)
-        self.env = None
-
-    def _do(self, step: Step) -> Steps[None]:
-        if step.proc != ENV:
-            yield from self._operation(step)
-        elif step.op == "advance":
-            yield from self._advance(step.args)
-        else:
-            yield from self._fault(step.op, step.args)
-
-    # Recording.
-
-    def _operation(self, step: Step) -> Steps[None]:
-        script = self.scripts[step.proc]
-        args = script.resolve(step)
-        if args is None:
-            return
-        yield from self._perform(script, step.op, args)
-
-    def _perform(self, script: Script, op: str, args: Args) -> Steps[tuple[Delivery, ...]]:
-        clock, records, proc = self.clock, self.records, script.proc
-        i = len(records)
-        called = clock.now = clock.now + 1
-        records.append(Record(i, proc, op, ENTITY, called, None, args, Outcome.UNKNOWN, "hang"))
-        connection = self.connections[proc]
-        outcome, error, messages = Outcome.OK, None, ()
-        try:
-            if op in self.lacks:
-                raise Refused("unsupported")
-            answer = yield from connection.call(CALLS[op](self.broker, connection, args))
-            if answer:
-                messages = tuple(answer)
-        except Unsure as unsure:
-            outcome, error = Outcome.UNKNOWN, unsure.kind
-        except Refused as refused:
-            outcome, error = Outcome.ERROR, refused.kind
-        ended = clock.now = clock.now + 1
-        records[i] = Record(i, proc, op, ENTITY, called, ended, args, outcome, error, messages)
-        script.absorb(op, args, outcome, error, messages)
-        return messages
-
-    def _fault(self, op: str, args: Args) -> Steps[None]:
-        i, called = self._event(op, args)
-        outcome, error = Outcome.OK, None
-        try:
-            if op in self.lacks:
-                raise Refused("unsupported")
-            args = yield from _FAULTS[op](self.broker, args)
-        except Refused as refused:
-            outcome, error = Outcome.ERROR, refused.kind
-        self.records[i] = Record(i, ENV, op, ENTITY, called, self.clock.tick(), args, outcome, error)
-
-    def _advance(self, args: Args) -> Steps[None]:
-        i, called = self._event("advance", args)
-        self.held_until = called + args["by"]
-        yield self.held_until
-        self.records[i] = Record(i, ENV, "advance", ENTITY, called, self.clock.tick(), args)
-
-    def _event(self, op: str, args: Args) -> tuple[int, int]:
-        i, called = len(self.records), self.clock.tick()
-        self.records.append(Record(i, ENV, op, ENTITY, called, None, args, Outcome.UNKNOWN))
-        return i, called
-
-    # The end.
-
-    def _drain(self) -> Steps[None]:
-        if not self.broker.alive:
-            yield from self._fault("broker_start", {})
-        for index, partition in enumerate(self.broker.partitions):
-            if not partition.up:
-                yield from self._fault("partition_up", {"index": index})
-        entity = self.program.entity
-        yield from self._advance({"by": entity.lock_duration + SECOND})
-        self.connections[DRAIN] = self.broker.connect(DRAIN)
-        script = Script(DRAIN)
-        for _ in range(self._bound()):
-            args = {"max": 1000, "mode": "receive_and_delete", "timeout": SECOND}
-            if not (yield from self._perform(script, "receive", args)):
-                break
-        else:
-            return
-        for _ in range(self._bound()):
-            if not (yield from self._perform(script, "peek", {"max": 1000})):
-                break
-        else:
-            return
-        i, called = self._event("drained", {})
-        self.records[i] = Record(i, ENV, "drained", ENTITY, called, self.clock.tick(), {})
-
-    def _bound(self) -> int:
-        return 50 + len(self.records)
+def strike(broker: Impl, fault: str, args: Args) -> Steps[dict[str, Any]]:
+    """Do a fault; its event's arguments, in the broker's own names."""
+    faults = broker.faults
+    if fault == "partition_down":
+        return {"partition": (yield from faults.partition_down(args["index"]))}
+    if fault == "partition_up":
+        return {"partition": (yield from faults.partition_up(args["index"]))}
+    if fault == "frontend_lost":
+        yield from faults.frontend_lost(args["proc"])
+    elif fault == "broker_kill":
+        yield from faults.broker_kill()
+    elif fault == "broker_start":
+        yield from faults.broker_start()
+    return dict(args)
 
 
-_PAUSES: Final = (1_000_000, 100_000_000, SECOND, 10 * SECOND, 40 * SECOND)
+class _Stage:
+    """The broker in virtual time, as the driver wants it."""
 
+    def __init__(self, run: Run, parts: Parts | None) -> None:
+        program = run.program
+        self.clock = clock = Simulation(program.seed)
+        config = config_of(profile(program.profile), program.entity, clock.random, run.event)
+        self.broker = Impl(config, clock, parts)
+        self.connect = self.broker.connect
+        self.is_empty = self.broker.is_empty
+        self.end_of = self.broker.end_of
 
-def _partition_down(broker: Impl, args: Args) -> Steps[Args]:
-    return {"partition": (yield from broker.faults.partition_down(args["index"]))}
+    def operate(self, connection: Connection, op: str, args: Args) -> Steps[Answer]:
+        return connection.call(CALLS[op](self.end_of(connection), connection, args))
 
-
-def _partition_up(broker: Impl, args: Args) -> Steps[Args]:
-    return {"partition": (yield from broker.faults.partition_up(args["index"]))}
-
-
-def _frontend_lost(broker: Impl, args: Args) -> Steps[Args]:
-    yield from broker.faults.frontend_lost(args["proc"])
-    return args
-
-
-def _broker_kill(broker: Impl, args: Args) -> Steps[Args]:
-    yield from broker.faults.broker_kill()
-    return args
-
-
-def _broker_start(broker: Impl, args: Args) -> Steps[Args]:
-    yield from broker.faults.broker_start()
-    return args
-
-
-_FAULTS: Final[Mapping[str, Callable[[Impl, Args], Steps[Args]]]] = {
-    "partition_down": _partition_down,
-    "partition_up": _partition_up,
-    "frontend_lost": _frontend_lost,
-    "broker_kill": _broker_kill,
-    "broker_start": _broker_start,
-}
+    def strike(self, op: str, args: Args) -> Generator[int | None, None, Args]:
+        return strike(self.broker, op, args)
 
 
 class Reference(SimulatedBroker):
@@ -314,15 +146,136 @@ class Reference(SimulatedBroker):
 
     shows_assignments: ClassVar[bool] = True
 
-    def __init__(self, profile: str = "azure-premium", parts: Parts | None = None) -> None:
+    def __init__(self, profile: str = "", parts: Parts | None = None) -> None:
         self.profile = profile
         self.parts = parts
 
     def lacks(self) -> frozenset[str]:
         """What the profile's family does not have."""
-        return _FLOW_LACKS if profile(self.profile).flows else _AZURE_LACKS
+        return lacks_of(profile(self.profile or DEFAULT_PROFILE))
 
     def simulate(self, program: Program) -> History:
         """Run the program, interleaved by its seed; equal programs give equal histories."""
-        self.profile = program.profile
-        return _Run(program, self.parts, self.lacks()).history()
+        lacks = lacks_of(profile(program.profile))
+        return Run(program, lacks, lambda run: _Stage(run, self.parts)).history()
+
+
+class LiveClient(Client):
+    """One client of the reference broker on the wall clock. Every call waits for the broker's thread."""
+
+    def __init__(self, broker: LiveReference, proc: str) -> None:
+        self._broker = broker
+        self._connection = broker.impl.connect(proc)
+        self._flow: str | None = None
+
+    def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
+        self.send_batch((message,), txn=txn, timeout=timeout)
+
+    def send_batch(
+        self, messages: Sequence[Message], *, txn: str | None = None, timeout: float = 60.0
+    ) -> None:
+        self._ask("send_batch", messages=messages, txn=txn, timeout=int(timeout * SECOND))
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        wait = int(timeout * SECOND)
+        return self._ask("receive", max=max_messages, mode=mode, timeout=wait, flow=self._flow)
+
+    def _settle(self, op: str, locks: Sequence[str], *, txn: str | None = None) -> None:
+        self._ask(op, locks=locks, txn=txn)
+
+    complete = partialmethod(_settle, "complete")
+    abandon = partialmethod(_settle, "abandon")
+
+    def renew_lock(self, lock: str) -> Sequence[Delivery]:
+        return self._ask("renew_lock", lock=lock)
+
+    def peek(self, max_messages: int, *, from_seq: int | None = None) -> Sequence[Delivery]:
+        return self._ask("peek", max=max_messages, from_seq=from_seq)
+
+    def _transact(self, op: str, txn: str) -> None:
+        self._ask(op, txn=txn)
+
+    begin = partialmethod(_transact, "begin")
+    commit = partialmethod(_transact, "commit")
+    rollback = partialmethod(_transact, "rollback")
+
+    def bind(self, flow: str, *, partition: int | None = None) -> None:
+        self._ask("bind", flow=flow, partition=partition)
+        self._flow = flow
+
+    def unbind(self, flow: str) -> None:
+        self._flow = None
+        self._ask("unbind", flow=flow)
+
+    def disconnect(self, *, how: str = "socket") -> None:
+        self._flow = None
+        self._ask("disconnect")
+
+    def _ask(self, op: str, **args: Any) -> Sequence[Delivery]:
+        broker = self._broker
+        if op in broker.lacks():
+            raise Rejected("unsupported")
+        end = broker.impl.end_of(self._connection)
+        operation = CALLS[op](end, self._connection, args)
+        outcome, error, messages = broker.finish(self._connection.call(operation))
+        if error is not None:
+            raise (Rejected if outcome == "error" else Indefinite)(error)
+        return tuple(messages)
+
+
+class LiveReference(Broker):
+    """The reference broker on the wall clock, in a thread of its own."""
+
+    client_class: ClassVar[type[Client]] = LiveClient
+    shows_assignments: ClassVar[bool] = True
+
+    def __init__(self, profile: str = "", parts: Parts | None = None) -> None:
+        self.profile = profile
+        self.parts = parts
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def open(self, entity: Entity) -> None:
+        """Start a fresh broker; the one before ends."""
+        self.close()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="partq-reference", daemon=True)
+        self._thread.start()
+        self.clock = Live(self.now)
+        family = profile(self.profile or DEFAULT_PROFILE)
+        config = config_of(family, entity, self.clock.random, lambda op, args: self.on_event(op, args))
+        self.impl = Impl(config, self.clock, self.parts)
+
+    def finish(self, steps: Steps[Any]) -> Any:
+        """Run a coroutine of the broker on its thread and wait for its result."""
+        if self._loop is None:
+            raise Rejected("unavailable", "the broker is not open")
+        return asyncio.run_coroutine_threadsafe(self.clock.finish(steps), self._loop).result()
+
+    def connect(self, proc: str) -> Client:
+        """A client of the broker opened last."""
+        return LiveClient(self, proc)
+
+    def inject(self, fault: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Do a fault. Raises `Rejected` for one that the profile's family does not have."""
+        if fault in self.lacks() or fault not in FAULTS:
+            raise Rejected("unsupported", fault)
+        return dict(self.finish(strike(self.impl, fault, args)))
+
+    def is_empty(self) -> bool | None:
+        """Whether nothing is stored."""
+        return self.impl.is_empty()
+
+    def lacks(self) -> frozenset[str]:
+        """What the profile's family does not have."""
+        return lacks_of(profile(self.profile or DEFAULT_PROFILE))
+
+    def close(self) -> None:
+        """End the broker's thread."""
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+        self._loop = self._thread = None

@@ -1,0 +1,258 @@
+"""Flows: which consumer has which partition, and how a partition changes hands.
+
+`Assignments` decides; it knows of messages only what is unacknowledged where. Delivering is `flowend.py`'s.
+Every change of hands is told to ``tell`` at the moment it happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from .clock import Clock, Steps
+from .partition import Partition
+from .store import Stored
+
+READY: Final = "ready"
+PAUSED: Final = "paused"
+UNBOUND: Final = "unbound"
+UNASSIGNED: Final = "unassigned"
+
+
+class Flow:
+    """One consumer's binding. ``standby``: it was bound when there were consumers enough."""
+
+    __slots__ = ("name", "proc", "standby")
+
+    def __init__(self, name: str, proc: str, standby: bool) -> None:
+        self.name = name
+        self.proc = proc
+        self.standby = standby
+
+
+class Seat:
+    """One partition's place in the assignment.
+
+    ``flow`` has it (in `UNBOUND`: had it until it went). While `PAUSED`, ``heir`` is who gets it, at
+    ``handoff_ends`` at the latest. ``unacked``: what its flow got and has not settled, by token.
+    """
+
+    __slots__ = ("flow", "handoff_ends", "heir", "partition", "state", "unacked")
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.state = UNASSIGNED
+        self.flow: Flow | None = None
+        self.heir: Flow | None = None
+        self.handoff_ends = 0
+        self.unacked: dict[str, Stored] = {}
+
+    @property
+    def future(self) -> Flow | None:
+        """Who has it when handoffs are over; None where nobody is left."""
+        if self.state in (UNBOUND, UNASSIGNED):
+            return None
+        return self.heir if self.state == PAUSED else self.flow
+
+
+class Assignments:
+    """The flows of a queue and their partitions.
+
+    ``delay`` and ``max_handoff`` are ns. ``tell(partition, flow, state)`` hears of every change, ``ring()``
+    wakes those who wait for messages.
+    """
+
+    def __init__(
+        self,
+        partitions: list[Partition],
+        clock: Clock,
+        delay: int,
+        max_handoff: int,
+        tell: Callable[[int, str, str], None],
+        ring: Callable[[], None],
+    ) -> None:
+        self.seats = [Seat(partition) for partition in partitions]
+        self.clock = clock
+        self.delay = delay
+        self.max_handoff = max_handoff
+        self.tell = tell
+        self.ring = ring
+        self.flows: list[Flow] = []
+        self.age = 0
+        self.rebalancing = False
+
+    # Coming and going.
+
+    def bind(self, name: str, proc: str) -> None:
+        """A new consumer: into the next rebalance while there are fewer than partitions, else a standby."""
+        flow = Flow(name, proc, standby=len(self.flows) >= len(self.seats))
+        self.flows.append(flow)
+        if not flow.standby:
+            self.start_delay()
+
+    def find(self, name: str | None, proc: str) -> Flow | None:
+        """The client's own flow of that name."""
+        return next((flow for flow in self.flows if flow.name == name and flow.proc == proc), None)
+
+    def lose(self, flow: Flow) -> None:
+        """A consumer is gone: a standby takes over at once, or its partitions wait for the delay's end."""
+        self.flows.remove(flow)
+        heir = self.standby()
+        orphaned = False
+        for seat in self.seats:
+            if seat.heir is flow:
+                orphaned = True
+                self.replace_heir(seat, heir)
+            if seat.flow is flow and seat.state != UNBOUND:
+                orphaned = True
+                self.leave(seat, heir)
+        if orphaned and heir is not None:
+            heir.standby = False
+        elif not flow.standby:
+            self.start_delay()
+        self.ring()
+
+    def standby(self) -> Flow | None:
+        """The standby whose turn it is."""
+        return next((flow for flow in self.flows if flow.standby), None)
+
+    def replace_heir(self, seat: Seat, heir: Flow | None) -> None:
+        """The heir of a handoff is gone."""
+        if heir is None:
+            self.cancel_handoff(seat)
+        else:
+            seat.heir = heir
+
+    def leave(self, seat: Seat, heir: Flow | None) -> None:
+        """The flow of a partition is gone."""
+        self.give_back(seat)
+        if seat.state == PAUSED and seat.heir is not None:
+            self.give(seat, seat.heir)
+        elif heir is not None:
+            self.give(seat, heir)
+        else:
+            self.set_state(seat, UNBOUND)
+
+    def reset(self) -> None:
+        """The broker died: no flow is left, and no timer."""
+        self.flows.clear()
+        self.age += 1
+        self.rebalancing = False
+        for seat in self.seats:
+            seat.unacked.clear()
+            seat.state, seat.flow, seat.heir = UNASSIGNED, None, None
+
+    # Rebalancing.
+
+    def start_delay(self) -> None:
+        """Rebalance after the delay, unless that is under way already."""
+        if not self.rebalancing:
+            self.rebalancing = True
+            self.clock.spawn(self._rebalance_later(self.age))
+
+    def _rebalance_later(self, age: int) -> Steps[None]:
+        yield self.clock.now + self.delay
+        if age == self.age:
+            self.rebalancing = False
+            self.rebalance()
+
+    def rebalance(self) -> None:
+        """Deal the partitions out anew; whoever has too many hands some over."""
+        for seat, flow in self.deal().items():
+            self.move(seat, flow)
+        if not self.flows:
+            self.free_all()
+        self.ring()
+
+    def active(self) -> list[Flow]:
+        """Who takes part: those that are no standby, then the standbys, as many as there are partitions."""
+        order = sorted(self.flows, key=lambda flow: flow.standby)
+        return order[: len(self.seats)]
+
+    def deal(self) -> dict[Seat, Flow]:
+        """What has to move where. Every flow keeps what it has, up to its share; shares differ by one at
+        most, and those who have most get the larger ones."""
+        flows = self.active()
+        if not flows:
+            return {}
+        kept: dict[Flow, list[Seat]] = {flow: [] for flow in flows}
+        spare: list[Seat] = []
+        for seat in self.seats:
+            mine = kept.get(seat.future) if seat.future is not None else None
+            (spare if mine is None else mine).append(seat)
+        share, larger = divmod(len(self.seats), len(flows))
+        flows.sort(key=lambda flow: -len(kept[flow]))
+        shares = {flow: share + (rank < larger) for rank, flow in enumerate(flows)}
+        for flow in flows:
+            spare += kept[flow][shares[flow] :]
+        for flow in flows:
+            flow.standby = False
+        hungry = [flow for flow in flows for _ in range(shares[flow] - len(kept[flow]))]
+        return dict(zip(self.shuffled(spare), hungry, strict=True))
+
+    def shuffled(self, seats: list[Seat]) -> list[Seat]:
+        """In any order: which flow gets which partition is nobody's promise."""
+        random = self.clock.random
+        return [seats.pop(int(random() * len(seats))) for _ in range(len(seats))]
+
+    def move(self, seat: Seat, flow: Flow) -> None:
+        """Let that flow have the partition, after a handoff where messages are unsettled."""
+        if seat.state == PAUSED:
+            seat.heir = flow
+            if flow is seat.flow:
+                self.cancel_handoff(seat)
+        elif seat.state == READY and seat.unacked:
+            self.start_handoff(seat, flow)
+        else:
+            self.give(seat, flow)
+
+    def start_handoff(self, seat: Seat, flow: Flow) -> None:
+        """Deliver nothing more until all is settled, or the time is over."""
+        seat.heir = flow
+        seat.handoff_ends = self.clock.now + self.max_handoff
+        self.set_state(seat, PAUSED)
+        self.clock.spawn(self._end_handoff(seat, seat.handoff_ends, self.age))
+
+    def _end_handoff(self, seat: Seat, until: int, age: int) -> Steps[None]:
+        yield until
+        if age == self.age and seat.state == PAUSED and seat.handoff_ends == until and seat.heir is not None:
+            self.give_back(seat)
+            self.give(seat, seat.heir)
+            self.ring()
+
+    def cancel_handoff(self, seat: Seat) -> None:
+        """It stays where it is."""
+        seat.heir = None
+        self.set_state(seat, READY)
+
+    def settled(self, seat: Seat) -> None:
+        """A message of the partition was settled: the last one ends a handoff."""
+        if seat.state == PAUSED and not seat.unacked and seat.heir is not None:
+            self.give(seat, seat.heir)
+            self.ring()
+
+    def give(self, seat: Seat, flow: Flow) -> None:
+        """The partition is that flow's from now on."""
+        if seat.flow is not None:
+            self.set_state(seat, UNASSIGNED)
+        seat.flow, seat.heir = flow, None
+        self.set_state(seat, READY)
+
+    def free_all(self) -> None:
+        """Nobody is left to have anything."""
+        for seat in self.seats:
+            if seat.flow is not None:
+                self.set_state(seat, UNASSIGNED)
+                seat.flow = None
+
+    def give_back(self, seat: Seat) -> None:
+        """What the flow had not settled can be delivered again."""
+        for stored in seat.unacked.values():
+            seat.partition.release(stored)
+        seat.unacked.clear()
+
+    def set_state(self, seat: Seat, state: str) -> None:
+        """Note it, and tell."""
+        seat.state = state
+        if seat.flow is not None:
+            self.tell(seat.partition.name, seat.flow.name, state)
