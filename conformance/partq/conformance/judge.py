@@ -1,0 +1,310 @@
+"""The exact judge: is there an order of a history's operations that the model allows?
+
+A memoised search, in the manner of Wing and Gong: an operation may come next if it was called before every
+other one still to come had returned; each takes effect at one instant, which the model's clock is moved to;
+an unknown outcome is taken either way. It is slow and right, for small histories, and knows nothing of the
+checkers. What `partq.model.machine` allows it accepts, no more and no less.
+
+Not judged, and answered `UNKNOWN`: families that are not modelled, IDs sent twice, searches over the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from partq.model.actions import Action, Answer, Observed, action_of
+from partq.model.machine import explain, internal, steps
+from partq.model.messages import Delivery, Message
+from partq.model.operations import Outcome
+from partq.model.profiles import profile
+from partq.model.state import COUNTER_BITS, FOREVER, InvalidScope, State, initial
+
+from .history import History, Record
+
+BUDGET: Final = 200_000
+"""How many (operations done, state) pairs are visited at the most."""
+
+SHOWN: Final = 6
+"""How many allowed answers are named of an operation that does not fit."""
+
+
+class Judged(StrEnum):
+    """What the search found."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """``explained``: an order that the model allows, the longest found, as `Record.i`. ``stuck``: the records
+    that could come next and are not allowed to. ``allowed``: what the first of them might have answered.
+    ``visited``: how much was searched. ``reason``: why, in a sentence, unless it is accepted."""
+
+    status: Judged
+    explained: tuple[int, ...] = ()
+    stuck: tuple[int, ...] = ()
+    allowed: tuple[str, ...] = ()
+    visited: int = 0
+    reason: str = ""
+
+
+class _Task(NamedTuple):
+    """One operation to be placed. ``ret``: FOREVER where it never returned. ``maybe``: outcome unknown."""
+
+    i: int
+    call: int
+    ret: int
+    action: Action
+    observed: Observed
+    maybe: bool
+
+
+Node = tuple[int, State]
+"""The operations done, as bits, and the state after them."""
+
+
+def judge(history: History, budget: int = BUDGET, late: int = 0) -> Judgement:
+    """Judge every entity of the history; the worst judgement stands. ``late``: by how many ns timers of a
+    live broker may be late."""
+    names = dict.fromkeys((*history.header.entities, *(r.entity for r in history.records if r.entity)))
+    worst = Judgement(Judged.ACCEPTED)
+    for name in names or ("",):
+        mine = [r for r in history.records if r.entity in (name, "")]
+        judgement = _judge_entity(history, name, mine, budget, late)
+        if judgement.status is Judged.REJECTED:
+            return judgement
+        if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:
+            worst = judgement
+    return worst
+
+
+def _judge_entity(history: History, name: str, records: list[Record], budget: int, late: int) -> Judgement:
+    header = history.header
+    family = profile(header.profile)
+    sent: dict[str, Message] = {}
+    for record in records:
+        for message in record.args.get("messages", ()):
+            if message.id in sent:
+                return Judgement(Judged.UNKNOWN, reason=f"message ID {message.id!r} was sent twice")
+            sent[message.id] = message
+    strange = next((r for r in records for d in r.messages if not _as_sent(d, sent)), None)
+    if strange is not None:
+        return Judgement(Judged.REJECTED, stuck=(strange.i,), reason="it shows a message that nobody sent so")
+    entity = header.entities.get(name) or family.default_entity
+    try:
+        start = initial(
+            header.profile,
+            entity,
+            _names(records, family.partitioned),
+            now=min((r.call for r in records), default=0),
+            timed=any(d.enqueued_at is not None for r in records for d in r.messages),
+            observed=any(r.op == "assignment" for r in records),
+            skew=header.skew_ns,
+            late=late,
+        )
+    except InvalidScope as error:
+        status = Judged.UNKNOWN if family.column is None else Judged.REJECTED
+        return Judgement(status, reason=str(error))
+    return _Search(_tasks(records), budget).run(start)
+
+
+def _as_sent(shown: Delivery, sent: dict[str, Message]) -> bool:
+    """Whether the message that is shown is one that was sent, unchanged (RCV-1)."""
+    message = sent.get(shown.id)
+    return (
+        message is not None
+        and shown.body == message.body
+        and shown.session_id == message.session_id
+        and shown.partition_key == message.partition_key
+        and dict(shown.properties) == dict(message.properties)
+    )
+
+
+def _names(records: Sequence[Record], partitioned: bool) -> tuple[int, ...]:
+    """What the partitions are called that the history shows, in order of first appearance."""
+    if not partitioned:
+        return ()
+    names: dict[int, None] = {}
+    for record in records:
+        if record.is_env and "partition" in record.args:
+            names[record.args["partition"]] = None
+        for shown in record.messages:
+            if shown.partition is not None:
+                names[shown.partition] = None
+            elif shown.seq is not None:
+                names[shown.seq >> COUNTER_BITS] = None
+    return tuple(names)
+
+
+def _tasks(records: Sequence[Record]) -> tuple[_Task, ...]:
+    """The operations to be placed. Stretches of time are in the calls already."""
+    appearances: dict[str, Delivery] = {}
+    for record in records:
+        for shown in record.messages:
+            known = appearances.get(shown.id)
+            if known is None or known.seq is None:
+                appearances[shown.id] = shown
+    return tuple(_task(record, appearances) for record in records if record.op != "advance")
+
+
+def _task(record: Record, appearances: dict[str, Delivery]) -> _Task:
+    messages = record.messages
+    if "messages" in record.args:
+        hints = (appearances.get(message.id) for message in record.args["messages"])
+        messages = tuple(hint for hint in hints if hint is not None)
+    unknown = record.outcome == Outcome.UNKNOWN
+    status = Outcome.OK.value if unknown else str(record.outcome)
+    return _Task(
+        record.i,
+        record.call,
+        FOREVER if record.ret is None else record.ret,
+        action_of(record.op, record.proc, record.args),
+        Observed(status, None if unknown else record.error, messages),
+        unknown,
+    )
+
+
+class _Search:
+    """A depth-first search over what is done and where that leaves the broker."""
+
+    def __init__(self, tasks: tuple[_Task, ...], budget: int) -> None:
+        self.tasks = tasks
+        self.budget = budget
+        self.needed = sum(1 << n for n, task in enumerate(tasks) if not task.maybe)
+        self.seen: set[Node] = set()
+        self.best: tuple[int, ...] = ()
+        self.best_node: Node | None = None
+
+    def run(self, start: State) -> Judgement:
+        node: Node = (0, start)
+        self.seen.add(node)
+        self.best_node = node
+        stack: list[tuple[Node, Iterator[tuple[int | None, Node]]]] = [(node, self._next(node))]
+        path: list[int | None] = []
+        if self._done(node):
+            return Judgement(Judged.ACCEPTED)
+        while stack:
+            step = next(stack[-1][1], None)
+            if step is None:
+                stack.pop()
+                if path:
+                    path.pop()
+                continue
+            placed, node = step
+            if node in self.seen:
+                continue
+            self.seen.add(node)
+            path.append(placed)
+            order = tuple(i for i in path if i is not None)
+            if self._done(node):
+                return Judgement(Judged.ACCEPTED, order, visited=len(self.seen))
+            if len(order) > len(self.best):
+                self.best, self.best_node = order, node
+            if len(self.seen) >= self.budget:
+                return self._gave_up()
+            stack.append((node, self._next(node)))
+        return self._rejected()
+
+    def _done(self, node: Node) -> bool:
+        return node[0] & self.needed == self.needed
+
+    def _next(self, node: Node) -> Iterator[tuple[int | None, Node]]:
+        """Every way to go on: an operation that may come next, or a timer of the broker."""
+        done, state = node
+        horizon = self._horizon(done)
+        for n, task in self._candidates(done, horizon):
+            at = max(state.now, task.call)
+            for moved in _at(state, at):
+                action = task.action._replace(slack=horizon - at)
+                for after in _explained(moved, action, task):
+                    yield task.i, (done | 1 << n, after)
+            if task.maybe and task.ret != FOREVER:
+                yield None, (done | 1 << n, state)
+        for after in _timers(state, horizon):
+            yield None, (done, after)
+
+    def _horizon(self, done: int) -> int:
+        """The instant by which the next operation takes effect: the earliest return still to come."""
+        return min((task.ret for n, task in enumerate(self.tasks) if not done >> n & 1), default=FOREVER)
+
+    def _candidates(self, done: int, horizon: int) -> Iterator[tuple[int, _Task]]:
+        for n, task in enumerate(self.tasks):
+            if not done >> n & 1 and task.call <= horizon:
+                yield n, task
+
+    def _gave_up(self) -> Judgement:
+        reason = f"no answer after {self.budget:,} states"
+        return Judgement(Judged.UNKNOWN, self.best, visited=len(self.seen), reason=reason)
+
+    def _rejected(self) -> Judgement:
+        assert self.best_node is not None
+        done, state = self.best_node
+        horizon = self._horizon(done)
+        stuck = [task for _, task in self._candidates(done, horizon) if not task.maybe]
+        allowed = tuple(_allowed(state, stuck[0], horizon)) if stuck else ()
+        return Judgement(
+            Judged.REJECTED,
+            self.best,
+            tuple(task.i for task in stuck),
+            allowed,
+            len(self.seen),
+            "no order of the operations is allowed",
+        )
+
+
+def _explained(state: State, action: Action, task: _Task) -> Iterator[State]:
+    """The states after the operation, where it happened as observed."""
+    if task.maybe and action.op == "receive":
+        for answer, after in steps(state, action):
+            if answer.status == Outcome.OK:
+                yield after
+        return
+    yield from explain(state, action, task.observed)
+
+
+def _at(state: State, instant: int) -> Iterator[State]:
+    """The state with its clock moved to that instant; nothing where a timer has to come first."""
+    if instant == state.now:
+        yield state
+        return
+    for _, after in steps(state, Action("advance", by=instant - state.now)):
+        yield after
+
+
+def _timers(state: State, horizon: int) -> Iterator[State]:
+    """The states after each timer of the broker that may fire before the horizon."""
+    flows = state.flows
+    if flows is None:
+        return
+    due = {waiting[1] for waiting in flows.handoff if waiting is not None}
+    if flows.timer is not None:
+        due.add(flows.timer.lo)
+    for instant in sorted(max(state.now, lo) for lo in due):
+        if instant <= horizon:
+            for moved in _at(state, instant):
+                for move in internal(moved):
+                    if move.op in ("rebalance", "handoff"):
+                        yield from (after for _, after in steps(moved, move))
+
+
+def _allowed(state: State, task: _Task, horizon: int) -> Iterator[str]:
+    """What the model would have answered instead, in words; a few of them."""
+    at = max(state.now, task.call)
+    told: dict[str, None] = {}
+    for moved in _at(state, at):
+        for answer, _ in steps(moved, task.action._replace(slack=horizon - at)):
+            told[_words(answer)] = None
+            if len(told) == SHOWN:
+                break
+    yield from told
+
+
+def _words(answer: Answer) -> str:
+    if answer.status != Outcome.OK:
+        return f"error: {' or '.join(sorted(answer.errors))}"
+    return f"ok: {', '.join(message.id for message in answer.messages) or 'nothing shown'}"
