@@ -39,7 +39,7 @@ class Scheduler(Protocol):
 
     @property
     def random(self) -> Callable[[], float]:
-        """Gives numbers from 0 to 1."""
+        """The seed's numbers, from 0 to 1."""
 
     def spawn(self, steps: Steps) -> Any:
         """Run a coroutine beside the others; gives its task."""
@@ -54,7 +54,9 @@ class Scheduler(Protocol):
 class Stage(Protocol):
     """The broker as the driver sees it."""
 
-    clock: Scheduler
+    @property
+    def clock(self) -> Scheduler:
+        """Who runs next, and what time it is."""
 
     def connect(self, proc: str) -> Any:
         """A client's connection."""
