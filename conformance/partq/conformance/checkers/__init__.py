@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from . import flow_order, flows, ownership, rebalancing
+from . import admission, flow_order, flows, ownership, rebalancing, routing, sequencing, transactions
 from .protocol import Checker, Report
 
 ALL: Final[tuple[Checker, ...]] = (
+    routing.CHECKER,
+    admission.CHECKER,
+    sequencing.CHECKER,
+    transactions.CHECKER,
     ownership.CHECKER,
     flows.CHECKER,
     flow_order.CHECKER,

@@ -12,12 +12,11 @@ from typing import Final
 
 from partq.conformance.facts import SEND_TIMEOUT, Facts
 from partq.conformance.history import Record
-from partq.conformance.verdict import Finding
 from partq.model.messages import effective_key
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import SECOND
 
-from .attribution import conflicting, key_count, missing, resurrected, service_bus
+from .attribution import applies, conflicting, key_count, missing, resurrected
 from .outages import Outages, returned
 from .protocol import Checker, Report
 from .shown import Placed, Shown
@@ -44,7 +43,7 @@ MISFITS: Final = frozenset({"invalid_operation", "not_found", "lock_lost", "sess
 def check(facts: Facts) -> Report:
     """Judge what was accepted and what was not."""
     report = Report()
-    if service_bus(facts):
+    if applies(facts, "KEY-7"):
         for record in facts.requests:
             if len(record.args["messages"]) == 1:
                 message = record.args["messages"][0]
@@ -55,7 +54,7 @@ def check(facts: Facts) -> Report:
     for sent, seen, rule in facts.derive(resurrected):
         if rule is not None and rule in OWN and rule != "KEY-5":
             detail = f"{_request(sent.record)}; yet {sent.message.id!r} was seen"
-            report.findings.append(_finding(rule, (sent.record, seen.record), detail, "stored"))
+            _find(report, rule, "stored", (sent.record, seen.record), detail)
     for loss in facts.derive(missing):
         if loss.requirement == "KEY-7":
             detail = (
@@ -63,10 +62,7 @@ def check(facts: Facts) -> Report:
                 f"final drain: {', '.join(loss.ids)}"
             )
             allowed = "all of the batch stored, or nothing"
-            finding = Finding(
-                "KEY-7", "A batch was stored in part", (loss.records[0].i,), detail, allowed, "KEY-7: in part"
-            )
-            report.findings.append(finding)
+            report.find("KEY-7", "in part", "A batch was stored in part", loss.records, detail, allowed)
     if not facts.derive(Outages).none:
         _Faults(facts, report).judge()
     return report
@@ -74,7 +70,7 @@ def check(facts: Facts) -> Report:
 
 def _demand_refusal(report: Report, rule: str, record: Record) -> None:
     if record.outcome == Outcome.OK:
-        report.findings.append(_finding(rule, (record,), _request(record), "accepted"))
+        _find(report, rule, "accepted", (record,), _request(record))
     elif record.outcome == Outcome.ERROR and record.error == "invalid_operation":
         report.count(rule)
 
@@ -92,16 +88,16 @@ def _judge_batch(facts: Facts, report: Report, record: Record) -> None:
             if record.outcome == Outcome.OK:
                 report.count("KEY-5")
             elif record.outcome == Outcome.ERROR and record.error == "invalid_operation":
-                report.findings.append(_finding("KEY-5", (record,), _request(record), "rejected"))
+                _find(report, "KEY-5", "rejected", (record,), _request(record))
         if facts.drained is not None and all(
             message.id in facts.received or message.id in facts.peeked for message in messages
         ):
             report.count("KEY-7")
 
 
-def _finding(rule: str, records: tuple[Record, ...], detail: str, cause: str) -> Finding:
+def _find(report: Report, rule: str, cause: str, witness: tuple[Record, ...], detail: str) -> None:
     title, allowed = OWN[rule]
-    return Finding(rule, title, tuple(r.i for r in records), detail, allowed, f"{rule}: {cause}")
+    report.find(rule, cause, title, witness, detail, allowed)
 
 
 def _request(record: Record) -> str:
@@ -117,8 +113,11 @@ def _message(message: object) -> str:
 
 
 def homes(facts: Facts) -> dict[str, int]:
-    """The partition of each key whose messages were all seen in one. Use it by ``facts.derive(homes)``."""
+    """The partition of each key whose messages were all seen in one; of none where a kill may have changed
+    that. Use it by ``facts.derive(homes)``."""
     known: dict[str, int | None] = {}
+    if facts.profile.kill_remaps_keys and facts.dead:
+        return {}
     for placed in facts.derive(Shown).placed:
         key, partition = placed.sent.key, placed.partition
         if key is not None and partition is not None and known.setdefault(key, partition) != partition:
@@ -223,8 +222,8 @@ class _Faults:
             title = "A partition's fault was felt in another"
             allowed = "the answer that it gives while everything is up"
             witness = self._witness(record, None)
-            key = f"ROUTE-7: {'send' if record.op.startswith('send') else 'settlement'}"
-            self.report.findings.append(Finding("ROUTE-7", title, witness, detail, allowed, key))
+            cause = "send" if record.op.startswith("send") else "settlement"
+            self.report.find("ROUTE-7", cause, title, witness, detail, allowed)
 
     def _stored_down(self, record: Record, partition: int, id: str) -> None:
         title = "A keyless message stored in a partition that was down"
@@ -233,8 +232,7 @@ class _Faults:
         )
         allowed = "stored in a partition that was up"
         witness = self._witness(record, partition)
-        finding = Finding("ROUTE-6", title, witness, detail, allowed, "ROUTE-6: stored where down")
-        self.report.findings.append(finding)
+        self.report.find("ROUTE-6", "stored where down", title, witness, detail, allowed)
 
     def _not_rerouted(self, record: Record) -> None:
         title = "A keyless send failed although a partition was up"
@@ -244,23 +242,21 @@ class _Faults:
         )
         witness = self._witness(record, None)
         allowed = "stored in a partition that was up, and accepted"
-        self.report.findings.append(Finding("ROUTE-6", title, witness, detail, allowed, _NOT_REROUTED))
+        self.report.find("ROUTE-6", "not re-routed", title, witness, detail, allowed)
 
     def _find(self, rule: str, record: Record, partition: int | None, detail: str, cause: str) -> None:
-        title, allowed = OWN[rule]
-        witness = self._witness(record, partition)
-        self.report.findings.append(Finding(rule, title, witness, detail, allowed, f"{rule}: {cause}"))
+        _find(self.report, rule, cause, self._witness(record, partition), detail)
 
-    def _witness(self, record: Record, partition: int | None) -> tuple[int, ...]:
+    def _witness(self, record: Record, partition: int | None) -> tuple[Record, ...]:
         """The operation, and the last faults before its end: of the partition, if one is named."""
         faults = [
-            fault.i
+            fault
             for fault in self.facts.disruptions
             if fault.call <= returned(record)
             and (fault.op == "broker_kill" or fault.op == "partition_down")
             and partition in (None, fault.args.get("partition"))
         ]
-        return (*faults[-1:], record.i)
+        return (*faults[-1:], record)
 
     def _undisturbed(self, record: Record, ret: int) -> bool:
         """Whether nothing but partition faults can have hit the client's path since it last worked."""
@@ -285,7 +281,7 @@ class _Faults:
         return rets[before - 1] if before else 0
 
 
-_NOT_REROUTED: Final = "ROUTE-6: not re-routed"
+_NOT_REROUTED: Final = "ROUTE-6/not re-routed"
 
 
 def _whom(fault: Record) -> str:

@@ -15,12 +15,15 @@ Nothing here makes a finding.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
 from partq.conformance.facts import Facts, Seen, Sent, Txn
 from partq.conformance.history import Record
-from partq.model.messages import KeyRule, Message
+from partq.model.messages import Message
 from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.profiles import profile
+from partq.model.requirements import for_profile
 
 from .outages import Outages, returned
 
@@ -44,9 +47,15 @@ def key_count(record: Record) -> int:
     return len(keys - {None})
 
 
-def service_bus(facts: Facts) -> bool:
-    """Whether the rules of a partitioned Service Bus entity hold: one key a request, one a transaction."""
-    return facts.profile.partitioned and facts.profile.key_rule is KeyRule.SERVICE_BUS
+@cache
+def _rows(profile_name: str) -> frozenset[str]:
+    family = profile(profile_name)
+    return frozenset(family.overrides if family.column is None else for_profile(family.column))
+
+
+def applies(facts: Facts, requirement: str) -> bool:
+    """Whether the rule is one of the history's profile; only such a rule can own an anomaly."""
+    return requirement in _rows(facts.profile.name)
 
 
 def resurrected(facts: Facts) -> list[tuple[Sent, Seen, str | None]]:
@@ -67,22 +76,25 @@ def resurrected(facts: Facts) -> list[tuple[Sent, Seen, str | None]]:
 
 def rejected_by(facts: Facts, sent: Sent) -> str | None:
     """The requirement by which this rejected send had to store nothing; None: no special one (RCV-1)."""
+    rule = _shape_rule(facts, sent) or _fault_rule(facts, sent)
+    return rule if rule is not None and applies(facts, rule) else None
+
+
+def _shape_rule(facts: Facts, sent: Sent) -> str | None:
+    """The rule that the request breaks by itself."""
     record = sent.record
-    if service_bus(facts):
-        if any(conflicting(message) for message in record.args["messages"]):
-            return "KEY-3"
-        if key_count(record) > 1:
-            return "KEY-7"
-        if "txn" in record.args:
-            if sent.key is None:
-                return "TXN-1"
-            if _second_key(facts.txns[record.args["txn"]], sent):
-                return "TXN-2"
-        elif sent.key is None and record.op == "send_batch" and record.error == "invalid_operation":
-            return "KEY-5"
-    if record.error in UNAVAILABLE:
-        return _fault_rule(facts.derive(Outages), sent)
-    return None
+    if not applies(facts, "KEY-7"):
+        return None
+    if any(conflicting(message) for message in record.args["messages"]):
+        return "KEY-3"
+    if key_count(record) > 1:
+        return "KEY-7"
+    if "txn" in record.args:
+        if sent.key is None:
+            return "TXN-1"
+        return "TXN-2" if _second_key(facts.txns[record.args["txn"]], sent) else None
+    keyless_batch = sent.key is None and record.op == "send_batch"
+    return "KEY-5" if keyless_batch and record.error == "invalid_operation" else None
 
 
 def _second_key(txn: Txn, sent: Sent) -> bool:
@@ -97,13 +109,14 @@ def _second_key(txn: Txn, sent: Sent) -> bool:
     return False
 
 
-def _fault_rule(outages: Outages, sent: Sent) -> str | None:
-    start, end = sent.record.call, returned(sent.record)
+def _fault_rule(facts: Facts, sent: Sent) -> str | None:
+    """The rule that demands a rejection while something is down."""
+    if sent.record.error not in UNAVAILABLE:
+        return None
+    outages, start, end = facts.derive(Outages), sent.record.call, returned(sent.record)
     if outages.all_down(start, end):
         return "ROUTE-8"
-    if sent.key is not None and not outages.quiet(start, end):
-        return "ROUTE-5"
-    return None
+    return "ROUTE-5" if sent.key is not None and not outages.quiet(start, end) else None
 
 
 class Missing(NamedTuple):
@@ -181,7 +194,11 @@ def _partly(
         if len(facts.by_id[message.id]) == 1:
             seen = message.id in facts.received or message.id in facts.peeked
             (siblings if seen else gone).append(message.id)
-    if not (siblings or alone) or len(gone) <= unsurely_taken(facts, since):
+    if (
+        not applies(facts, requirement)
+        or not (siblings or alone)
+        or len(gone) <= unsurely_taken(facts, since)
+    ):
         return []
     if sure and any(fault.op in WIPING and returned(fault) > since for fault in facts.disruptions):
         return []

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from partq.conformance.facts import Facts
 
 from .admission import homes
-from .numbers import Numbers, finding
+from .numbers import ALLOWED, Numbers
 from .protocol import Report
 from .shown import Shown
 
@@ -95,9 +95,9 @@ def _report_gap(numbers: Numbers, report: Report, gap: _Gap, explained: int) -> 
         f"{gap.after} and {gap.before}; messages that were rejected, unknown, rolled back or never seen "
         f"explain {explained} of them at most"
     )
-    shown = [
+    shown = tuple(
         seen.record
         for number, seen in numbers.facts.derive(Shown).numbers.items()
         if number & numbers.mask in (gap.after, gap.before) and numbers.partition(seen) == gap.partition
-    ]
-    report.findings.append(finding(rule, title, shown, detail, "gap"))
+    )
+    report.find(rule, "gap", title, shown, detail, ALLOWED[rule])

@@ -115,12 +115,16 @@ class Locks:
     def held_until(self, seen: Seen) -> int:
         """The lock surely holds from the return of its receive until just before this instant, if that is
         later at all."""
+        end = self.held_unsettled(seen)
+        for settlement in self.facts.settled.get(seen.delivery.lock or "", ()):
+            if settlement.outcome != Outcome.ERROR:
+                return min(end, settlement.call)
+        return end
+
+    def held_unsettled(self, seen: Seen) -> int:
+        """`held_until` as if no settlement had been tried: what a rolled-back one leaves (TXN-5)."""
         delivery, record = seen
         end = self._expires(seen)
-        for settlement in self.facts.settled.get(delivery.lock or "", ()):
-            if settlement.outcome != Outcome.ERROR:
-                end = min(end, settlement.call)
-                break
         faults = self.faults(self.facts.partition_of(delivery))
         if faults:
             end = min(end, faults.first(self.began(seen)))

@@ -6,12 +6,9 @@ Shared by `sequencing.py` and `gaps.py`; reached by ``facts.derive(Numbers)``. N
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
 from typing import Final
 
 from partq.conformance.facts import SEQ_PARTITION_SHIFT, Facts, Seen
-from partq.conformance.history import Record
-from partq.conformance.verdict import Finding
 
 from .shown import Shown
 
@@ -87,11 +84,3 @@ class Numbers:
     def of(self, partition: int) -> str:
         """The partition in words, where there are several."""
         return "" if self._flat else f" of partition {partition}"
-
-
-def finding(
-    rule: str, title: str, records: Iterable[Record], detail: str, cause: str, allowed: str = ""
-) -> Finding:
-    """A finding of these records, without repetition."""
-    witness = tuple(dict.fromkeys(record.i for record in records))
-    return Finding(rule, title, witness, detail, allowed or ALLOWED[rule], f"{rule}: {cause}")

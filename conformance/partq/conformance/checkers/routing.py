@@ -7,18 +7,18 @@ through flows (`rebalancing.py`).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from math import log
 from typing import Final
 
-from partq.conformance.facts import Facts
-from partq.conformance.verdict import Finding
+from partq.conformance.facts import Facts, Span
 from partq.model.messages import KeyRule
 from partq.model.operations import Outcome
 
 from .outages import Outages, returned
 from .protocol import Checker, Report
 from .shown import Placed, Shown
-from .splits import judge_splits
+from .splits import Group, judge_splits
 
 ALPHA: Final = 1e-9
 """ROUTE-4: how likely at most a fair broker fails the balance test of one history."""
@@ -27,35 +27,50 @@ ALPHA: Final = 1e-9
 def check(facts: Facts) -> Report:
     """Judge where keyed and keyless messages are."""
     report = Report()
-    by_key: dict[str, list[Placed]] = {}
+    groups: dict[Group, list[Placed]] = {}
     keyless: list[Placed] = []
+    remaps = facts.profile.kill_remaps_keys and facts.dead
+    epoch = 0
     for placed in facts.derive(Shown).placed:
         if placed.partition is None:
             continue
         key = placed.sent.key
         if key is not None:
-            group = by_key.get(key)
+            if remaps and (epoch := _epoch(facts.dead, placed)) < 0:
+                continue
+            group = groups.get((key, epoch))
             if group is None:
-                by_key[key] = [placed]
+                groups[key, epoch] = [placed]
             else:
                 group.append(placed)
         elif not facts.entity.duplicate_detection:
             keyless.append(placed)
-    split = _count_keys(facts, report, by_key)
+    split = _count_keys(facts, report, groups)
     if split:
-        report.findings.extend(judge_splits(facts, split, by_key))
+        judge_splits(facts, report, split, groups)
     if facts.profile.partitioned:
         _count_keyless(report, keyless)
         _judge_balance(facts, report, keyless)
     return report
 
 
-def _count_keys(facts: Facts, report: Report, by_key: dict[str, list[Placed]]) -> list[str]:
-    """Count what was exercised; gives the keys that are in several partitions."""
+def _epoch(kills: list[Span], placed: Placed) -> int:
+    """After how many restarts the message was sent; -1 where one was under way."""
+    start, end = placed.sent.record.call, returned(placed.sent.record)
+    before = bisect_right(kills, end, key=_start)
+    return -1 if before and kills[before - 1].end >= start else before
+
+
+def _start(span: Span) -> int:
+    return span.start
+
+
+def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Placed]]) -> list[Group]:
+    """Count what was exercised; gives the groups that are in several partitions."""
     service_bus = facts.profile.key_rule is KeyRule.SERVICE_BUS
     pairs = sessions = plain = enlisted = varied = 0
     split = []
-    for key, group in by_key.items():
+    for key, group in groups.items():
         if len(group) < 2:
             continue
         first = group[0]
@@ -118,10 +133,10 @@ def _judge_balance(facts: Facts, report: Report, keyless: list[Placed]) -> None:
     least = min(choices, key=lambda p: (choices[p], p)) if len(choices) == partitions else None
     fewest = 0 if least is None else choices[least]
     if choices[most] > n * fair and n * divergence(choices[most] / n, fair) > limit:
-        report.findings.append(_unbalanced(f"partition {most}", choices[most], n, partitions, keyless))
+        _report_balance(facts, report, f"partition {most}", choices[most], n)
     elif fewest + unseen < n * fair and n * divergence((fewest + unseen) / n, fair) > limit:
         name = "a partition" if least is None else f"partition {least}"
-        report.findings.append(_unbalanced(name, fewest, n, partitions, keyless))
+        _report_balance(facts, report, name, fewest, n)
 
 
 def _choices(facts: Facts, keyless: list[Placed]) -> tuple[dict[int, int], int]:
@@ -155,15 +170,16 @@ def divergence(x: float, p: float) -> float:
     return gain + ((1 - x) * log((1 - x) / (1 - p)) if x < 1 else 0.0)
 
 
-def _unbalanced(name: str, share: int, n: int, partitions: int, keyless: list[Placed]) -> Finding:
-    return Finding(
+def _report_balance(facts: Facts, report: Report, name: str, share: int, n: int) -> None:
+    partitions = facts.entity.partitions
+    report.find(
         "ROUTE-4",
+        "unbalanced",
         "Keyless messages are not spread evenly",
-        tuple(placed.sent.record.i for placed in keyless[:3]),
+        tuple(sent.record for sent in facts.sends if sent.key is None)[:3],
         f"{name} got {share} of {n} keyless sends accepted while all {partitions} partitions were up; "
         f"fair choices do so with a probability below {ALPHA:g}",
         f"about {n / partitions:.3g} in each partition",
-        "ROUTE-4: unbalanced",
     )
 
 

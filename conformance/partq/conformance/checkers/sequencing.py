@@ -13,12 +13,11 @@ from typing import Final
 
 from partq.conformance.facts import SEQ_PARTITION_SHIFT, Facts, Seen
 from partq.conformance.history import Record
-from partq.conformance.verdict import Finding
 from partq.model.operations import Outcome
 
 from .gaps import judge_gaps
 from .locks import REMOVALS, Locks
-from .numbers import Numbers, finding
+from .numbers import ALLOWED, Numbers
 from .outages import returned
 from .protocol import Checker, Report
 from .shown import Placed, Shown
@@ -68,7 +67,7 @@ class Sequencing:
             seen = shown.unnumbered[0]
             detail = f"{seen.delivery.id!r} was shown without a number; others have one"
             title = "A message without a number"
-            self.report.findings.append(finding("SEQ-1", title, (seen.record,), detail, "no number"))
+            self.report.find("SEQ-1", "no number", title, (seen.record,), detail, "a number on every message")
         blamed = set()
         for first, other in shown.clashes:
             rule = self._owner_of_clash(first, other)
@@ -94,7 +93,7 @@ class Sequencing:
             f"{b.id!r}{numbers.of(numbers.partition(other))} both bear {numbers.say(a.seq)}"
         )
         records = (first.record, other.record)
-        self.report.findings.append(finding(rule, _CLASH_TITLES[rule], records, detail, "clash"))
+        self.report.find(rule, "clash", _CLASH_TITLES[rule], records, detail, ALLOWED[rule])
 
     # SEQ-2, and SEQ-5 where a counter runs over into the partition bits.
 
@@ -125,7 +124,7 @@ class Sequencing:
             f"{other.delivery.id!r} {say(other.delivery.seq)}"
         )
         records = (first.record, other.record)
-        self.report.findings.append(finding(rule, title, records, detail, "two values of the top bits"))
+        self.report.find(rule, "two values of the top bits", title, records, detail, ALLOWED[rule])
 
     def _find_shared_top(self, top: int, first: Seen, other: Seen) -> None:
         partitions = (self.numbers.partition(first), self.numbers.partition(other))
@@ -136,7 +135,7 @@ class Sequencing:
         )
         if not any(f.requirement == "SEQ-2" for f in self.report.findings):
             records = (first.record, other.record)
-            self.report.findings.append(finding("SEQ-2", _CLASH_TITLES["SEQ-2"], records, detail, "clash"))
+            self.report.find("SEQ-2", "clash", _CLASH_TITLES["SEQ-2"], records, detail, ALLOWED["SEQ-2"])
 
     def _spill(self, low: int, high: int) -> bool:
         """Whether the higher of two numbers lies just beyond the last number of the lower one's partition."""
@@ -152,9 +151,9 @@ class Sequencing:
             f"{len(tops)} values of the top bits ({', '.join(map(str, tops[:20]))}) with "
             f"{self.facts.entity.partitions} partitions; e.g. {say(chosen[0])} and {say(chosen[1])}"
         )
-        records = [self.shown.numbers[number].record for number in chosen]
+        records = tuple(self.shown.numbers[number].record for number in chosen)
         title = "More values of the top bits than partitions"
-        self.report.findings.append(finding(rule, title, records, detail, "too many top values"))
+        self.report.find(rule, "too many top values", title, records, detail, ALLOWED[rule])
 
     # SEQ-6.
 
@@ -172,8 +171,7 @@ class Sequencing:
                 )
                 allowed = f"{first.delivery.seq} in every answer"
                 records, title = (first.record, other.record), "A message changed its number"
-                found = finding("SEQ-6", title, records, detail, "renumbered", allowed)
-                self.report.findings.append(found)
+                self.report.find("SEQ-6", "renumbered", title, records, detail, allowed)
 
     def _renumbered(self, seen: list[Seen]) -> tuple[Seen, Seen] | None:
         """The last appearance of the old number and the first of a new one; None where these are two copies,
@@ -244,8 +242,7 @@ class Sequencing:
         )
         allowed = f"a time from {placed.earliest - skew} to {placed.latest + skew} ns (skew {skew} ns)"
         records, title = (sent, placed.seen.record), "Enqueued outside of its send"
-        found = finding("SEQ-7", title, records, detail, "outside of the send", allowed)
-        self.report.findings.append(found)
+        self.report.find("SEQ-7", "outside of the send", title, records, detail, allowed)
 
     def _in_order(self, partition: int, line: Line) -> bool:
         """SEQ-3: of two messages, the one surely accepted earlier has the lower number."""
@@ -255,7 +252,7 @@ class Sequencing:
             if placed.redelivered:
                 continue
             if soonest is not None and latest < placed.earliest:
-                self.report.findings.append(self._inverted(partition, soonest, placed))
+                self._inverted(partition, soonest, placed)
                 return False
             if soonest is None or placed.latest < latest:
                 soonest, latest = placed, placed.latest
@@ -264,7 +261,7 @@ class Sequencing:
         self.report.count("SEQ-3", follows)
         return True
 
-    def _inverted(self, partition: int, first: Placed, second: Placed) -> Finding:
+    def _inverted(self, partition: int, first: Placed, second: Placed) -> None:
         numbers, mask, half = self.numbers, self.numbers.mask, self.numbers.half
         a, b = (first.seq or 0) & mask, (second.seq or 0) & mask
         at_roll = a == mask or a < half <= b
@@ -278,7 +275,8 @@ class Sequencing:
             f"{numbers.say(second.seq)}"
         )
         records = (first.sent.record, second.sent.record, first.seen.record, second.seen.record)
-        return finding("SEQ-5" if at_roll else "SEQ-3", title, records, detail, "order")
+        rule = "SEQ-5" if at_roll else "SEQ-3"
+        self.report.find(rule, "order", title, records, detail, ALLOWED[rule])
 
     def _times_in_order(self, line: Line) -> None:
         """SEQ-7: along the numbers, enqueued times do not decrease."""
@@ -288,11 +286,11 @@ class Sequencing:
             if at is None:
                 continue
             if before is not None and at < so_far:
-                self.report.findings.append(self._back_in_time(before, placed))
+                self._back_in_time(before, placed)
                 return
             before, so_far = placed, at
 
-    def _back_in_time(self, before: Placed, after: Placed) -> Finding:
+    def _back_in_time(self, before: Placed, after: Placed) -> None:
         say, later = self.numbers.say, after.sent.message.id
         detail = (
             f"{before.sent.message.id!r} bears {say(before.seq)} and the time {before.enqueued_at} ns, "
@@ -300,7 +298,7 @@ class Sequencing:
         )
         allowed = f"{before.enqueued_at} ns or later on {later!r}"
         records, title = (before.seen.record, after.seen.record), "Enqueued times decrease along the numbers"
-        return finding("SEQ-7", title, records, detail, "decreasing", allowed)
+        self.report.find("SEQ-7", "decreasing", title, records, detail, allowed)
 
 
 def _place(entry: tuple[int, Placed]) -> int:

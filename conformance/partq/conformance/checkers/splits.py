@@ -25,20 +25,25 @@ from itertools import chain, combinations
 from typing import Final, NamedTuple
 
 from partq.conformance.facts import SEQ_PARTITION_SHIFT, Facts
-from partq.conformance.verdict import Finding
 from partq.model.messages import SOLACE_KEY, KeyRule
 
+from .attribution import applies
 from .outages import Outages, returned
+from .protocol import Report
 from .shown import Placed
 
 SAMPLE: Final = 8
 """Messages of each key and partition that are compared to find the owner of a split."""
 
 
+Group = tuple[str, int]
+"""A key, and after how many restarts of the broker: always 0 where a restart changes nothing."""
+
+
 class _Pair(NamedTuple):
     """Two messages of one key, the earlier first."""
 
-    key: str
+    key: Group
     a: Placed
     b: Placed
 
@@ -57,23 +62,24 @@ class _Explanation(NamedTuple):
 
 
 def judge_splits(
-    facts: Facts, split: Sequence[str], by_key: Mapping[str, Sequence[Placed]]
-) -> Iterator[Finding]:
-    """One finding for each key that is in several partitions, all of the one owner."""
-    apart = [key for key in split if not _spilled(facts, by_key[key])]
+    facts: Facts, report: Report, split: Sequence[Group], groups: Mapping[Group, Sequence[Placed]]
+) -> None:
+    """Report each of these keys, which are in several partitions, all under the one owner."""
+    apart = [key for key in split if not _spilled(facts, groups[key])]
     if not apart:
         return
-    together = [key for key, group in by_key.items() if len(group) > 1 and key not in set(split)]
-    pairs = [pair for key in (*apart[:SAMPLE], *together[: 4 * SAMPLE]) for pair in _pairs(key, by_key[key])]
-    owner = _owner(_explanations(facts), pairs)
+    together = [key for key, group in groups.items() if len(group) > 1 and key not in set(split)]
+    pairs = [pair for key in (*apart[:SAMPLE], *together[: 4 * SAMPLE]) for pair in _pairs(key, groups[key])]
+    possible = (one for one in _explanations(facts) if applies(facts, one.requirement))
+    owner = _owner(possible, pairs)
     shown = set()
     for pair in pairs:
         if pair.split and pair.key not in shown:
             shown.add(pair.key)
-            yield _split_finding(owner, pair)
+            _report_split(report, owner, pair)
 
 
-def _pairs(key: str, group: Sequence[Placed]) -> Iterator[_Pair]:
+def _pairs(key: Group, group: Sequence[Placed]) -> Iterator[_Pair]:
     kept: dict[int | None, list[Placed]] = {}
     for placed in group:
         members = kept.setdefault(placed.partition, [])
@@ -201,14 +207,14 @@ def _spilled(facts: Facts, group: Sequence[Placed]) -> bool:
     )
 
 
-def _split_finding(owner: _Explanation, pair: _Pair) -> Finding:
+def _report_split(report: Report, owner: _Explanation, pair: _Pair) -> None:
     a, b = pair.a, pair.b
-    return Finding(
+    report.find(
         owner.requirement,
+        f"split, {owner.because}",
         "Equal keys, two partitions",
-        tuple(dict.fromkeys(r.i for r in (a.sent.record, b.sent.record, a.seen.record, b.seen.record))),
-        f"key {pair.key!r}: {a.sent.message.id!r} is in partition {a.partition}, {b.sent.message.id!r} in "
+        (a.sent.record, b.sent.record, a.seen.record, b.seen.record),
+        f"key {pair.key[0]!r}: {a.sent.message.id!r} is in partition {a.partition}, {b.sent.message.id!r} in "
         f"partition {b.partition}; all such pairs of this history: {owner.because}",
-        f"every message with key {pair.key!r} in partition {a.partition}, or every one in {b.partition}",
-        f"{owner.requirement}: split, {owner.because}",
+        f"every message with key {pair.key[0]!r} in partition {a.partition}, or every one in {b.partition}",
     )
