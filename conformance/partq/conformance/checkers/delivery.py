@@ -156,8 +156,8 @@ CHECKER: Final = Checker(
         "taken are given up to its max, whatever partition they were in.",
         "RCV-3: a message that never was delivered overtakes nobody and is overtaken by nobody (after a "
         "drain it is lost: RCV-2). A message sent in a transaction may come late. With caching front ends, "
-        "messages apart by a fault of their partition are not compared, nor those whose delivery count is not shown. "
-        "The order of messages within one answer is free.",
+        "messages apart by a fault of their partition are not compared, nor those without a delivery "
+        "count. The order of messages within one answer is free.",
         "RCV-6 and RCV-8: with caching front ends a lock whose end the broker does not show (locked_until) "
         "is never sure to hold, and ends only by settlement or one full duration after its receive.",
         "RCV-7: a completion whose lock may already have ended, or that overlaps the second delivery, leaves "

@@ -8,7 +8,6 @@ history shows that RCV-7 or one of its neighbours is violated, but not which, th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
@@ -16,8 +15,6 @@ from partq.model.operations import Outcome
 
 from .locks import REMOVALS, Locks
 from .protocol import Report
-
-_UNLIMITED: Final = 1 << 62
 
 
 class Redelivery:
@@ -160,34 +157,31 @@ class Redelivery:
     def _count(self, seens: list[Seen], sent_at: int) -> None:
         """Hold the counts shown against the locks that ended between one delivery and the next."""
         low = high = 0
-        free_from, before = sent_at, None
-        for seen in seens:
-            called = seen.record.call
-            returned = FOREVER if seen.record.ret is None else seen.record.ret
-            hidden = self._hidden(
-                seen, free_from, returned, sent_at if before is None else before.record.call
-            )
-            if before is not None and (before.record.ret is None or before.record.ret >= called):
-                low, high = 0, _UNLIMITED  # two at a time: which was first is not known
-                sure = False
+        free_from, since, before = sent_at, sent_at, None
+        for seen in sorted(seens, key=_returned):
+            record, count = seen.record, seen.delivery.delivery_count
+            hidden = self._hidden(seen, free_from, since)
+            if before is not None and _returned(before) >= record.call:
+                # Two at a time: which was first is not known.
+                low, high = min(low, low if count is None else count), max(high, count or 0) + hidden + 1
             else:
-                sure = before is not None and self._surely_raised(before, called, returned)
+                sure = before is not None and self._surely_raised(before, record)
                 low, high = low + sure, high + hidden + (before is not None)
-            count = seen.delivery.delivery_count
-            if count is not None:
-                self.report.count("RCV-9", int(sure))
-                if not low <= count <= high and self._report_count(seen, before, low, high):
-                    return
-                low = high = count
-            free_from, before = self.locks.held_until(seen), seen
+                if count is not None:
+                    self.report.count("RCV-9", int(sure))
+                    if not low <= count <= high:
+                        self._report_count(seen, before, low, high)
+                        return
+                    low = high = count
+            free_from, since, before = self.locks.held_until(seen), record.call, seen
 
-    def _surely_raised(self, seen: Seen, called: int, returned: int) -> bool:
-        """Whether the delivery's lock surely ended, before then, in a way that raises the count."""
-        delivery = seen.delivery
+    def _surely_raised(self, seen: Seen, again: Record) -> bool:
+        """Whether the delivery's lock surely ended, before that receive, in a way that raises the count."""
+        delivery, called = seen.delivery, again.call
         if delivery.lock is None:
             return False
         faults = self.locks.faults(self.facts.partition_of(delivery))
-        if faults and faults.touching(self.locks.began(seen), returned):
+        if faults and faults.touching(self.locks.began(seen), again.ret or FOREVER):
             return False
         settlements = [s for s in self.facts.settled.get(delivery.lock, ()) if s.outcome != Outcome.ERROR]
         if not settlements:
@@ -202,9 +196,11 @@ class Redelivery:
             return False
         return first.ret is not None and first.ret < called and self.locks.held_until(seen) == first.call
 
-    def _hidden(self, seen: Seen, start: int, end: int, since: int) -> int:
-        """How many locks that no client saw may have ended in that gap: a front end's that it never
-        delivered, and those of receives with an unknown outcome."""
+    def _hidden(self, seen: Seen, start: int, since: int) -> int:
+        """How many locks that no client saw may have ended before that delivery, the message being free from
+        ``start`` and known from ``since`` on: a front end's that it never delivered, and those of receives
+        with an unknown outcome."""
+        end = _returned(seen)
         # An unknown receive may come to pass at any later time: all of them count, in every gap.
         hidden = bisect_right(self.unsure, end)
         if self.caching:
@@ -213,7 +209,7 @@ class Redelivery:
             hidden += self.locks.upsets(self.facts.partition_of(seen.delivery)).touching(since, end)
         return hidden
 
-    def _report_count(self, seen: Seen, before: Seen | None, low: int, high: int) -> bool:
+    def _report_count(self, seen: Seen, before: Seen | None, low: int, high: int) -> None:
         delivery, record = seen.delivery, seen.record
         count = delivery.delivery_count or 0
         if count > high and record.ret is not None:
@@ -224,7 +220,7 @@ class Redelivery:
                     f"the delivery count of message {delivery.id!r} rose more than its locks explain, but it "
                     f"was peeked too: locks raised it too far (RCV-9), or a peek raised it (PEEK-6)",
                 )
-                return True
+                return
         self.report.find(
             "RCV-9",
             "too low" if count < low else "too high",
@@ -233,7 +229,6 @@ class Redelivery:
             f"Message {delivery.id!r} was delivered to {record.proc} with delivery count {count}.",
             f"a delivery count of {low}" if low == high else f"a delivery count from {low} to {high}",
         )
-        return True
 
     # What was put to the test.
 
