@@ -148,10 +148,10 @@ def _empty(plan: Plan) -> Drain:
             return False
         found, budget = yield from _receive_all(plan, budget)
         told = plan.is_empty()
-        if told or (told is None and not found and (yield from _peeks_nothing(plan))):
+        if told or budget <= 0:
+            return bool(told)
+        if told is None and not found and (yield from _peeks_nothing(plan)):
             return True
-        if budget <= 0:
-            return False
         # Front ends may have fetched and locked what this round asked for; partitions may have moved.
         lingers = told is False or plan.profile.caching_front_ends or plan.profile.flows
         wait = plan.settling_time if lingers else 0
