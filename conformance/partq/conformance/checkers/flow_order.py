@@ -14,23 +14,24 @@ of order is `order.py`'s.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable
-from itertools import accumulate
+from collections.abc import Hashable, Iterator
+from functools import reduce
+from itertools import accumulate, groupby
+from operator import and_
 from typing import Final, NamedTuple
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Sent
 from partq.model.operations import Outcome
 
-from .paths import ANYWHERE, Path, Paths
+from .paths import Paths
 from .protocol import Checker, Report
 
 
 class _First(NamedTuple):
-    """A message and its first delivery, ``place`` in the answer."""
+    """A message and its first delivery."""
 
     sent: Sent
     seen: Seen
-    place: int
 
     @property
     def returned(self) -> int:
@@ -39,15 +40,16 @@ class _First(NamedTuple):
         return FOREVER if ret is None else ret
 
     @property
-    def bound(self) -> bool:
-        """Whether nothing excuses its coming late: surely accepted, surely delivered for the first time."""
-        delivery, record = self.seen.delivery, self.sent.record
-        return (
-            record.outcome == Outcome.OK
-            and "txn" not in record.args
-            and not delivery.redelivered
-            and not delivery.delivery_count
-        )
+    def accepted(self) -> int:
+        """When it surely was accepted; `FOREVER`: never surely, or only with a transaction."""
+        record = self.sent.record
+        sure = record.outcome == Outcome.OK and record.ret is not None and "txn" not in record.args
+        return record.ret if sure and record.ret is not None else FOREVER
+
+    @property
+    def again(self) -> bool:
+        """Whether the broker says that it was delivered before, unseen."""
+        return bool(self.seen.delivery.redelivered or self.seen.delivery.delivery_count)
 
 
 Inversion = tuple[_First, _First]
@@ -60,78 +62,73 @@ def check(facts: Facts) -> Report:
     if not facts.profile.flows and "REB-3" not in facts.profile.overrides:
         return report
     unseen = min((r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN), default=FOREVER)
-    firsts = list(_firsts(facts))
-    for group in _grouped((_sure_place(facts, first), first) for first in firsts):
-        for inversion in _inversions(group, unseen):
-            _report(inversion, report)
-        if not facts.profile.flows or facts.entity.partitions == 1:
-            report.count("REB-3", _comparable(group))
-    if facts.profile.flows and facts.entity.partitions > 1:
-        _by_key(facts, firsts, unseen, report)
-    return report
-
-
-def _firsts(facts: Facts) -> Iterable[_First]:
-    places: dict[int, dict[str, int]] = {}
-    for id, seen in facts.received.items():
-        sends, record = facts.by_id.get(id, ()), seen[0].record
-        if len(sends) == 1:
-            if record.i not in places:
-                places[record.i] = {delivery.id: n for n, delivery in enumerate(record.messages)}
-            yield _First(sends[0], seen[0], places[record.i][id])
-
-
-def _sure_place(facts: Facts, first: _First) -> Hashable | None:
-    """Equal for messages that are surely in one partition; None where nothing is sure."""
-    if facts.entity.partitions == 1:
-        return "the only one"
-    if not facts.profile.flows:
-        return first.seen.delivery.partition
-    mask, key = _mask(facts, first), first.sent.key
-    return (mask, key) if key is not None and mask > 0 and mask.bit_count() == 1 else None
-
-
-def _mask(facts: Facts, first: _First) -> int:
-    path = facts.derive(Paths).by_id.get(first.sent.message.id) if facts.assignments else None
-    return ANYWHERE if path is None else path.ready
-
-
-def _grouped(placed: Iterable[tuple[Hashable | None, _First]]) -> list[list[_First]]:
-    groups: dict[Hashable, list[_First]] = {}
-    for place, first in placed:
-        if place is not None:
-            groups.setdefault(place, []).append(first)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _by_key(facts: Facts, firsts: list[_First], unseen: int, report: Report) -> None:
-    groups = _grouped((first.sent.key, first) for first in firsts)
-    report.count("REB-3", sum(map(_comparable, groups)))
-    if report.findings or (facts.assignments and _broken(facts.derive(Paths))):
-        return
-    if any(_inversions(group, unseen) for group in groups):
+    by_key = facts.profile.flows and facts.entity.partitions > 1
+    torn = []
+    for group in _groups(facts, by_key):
+        report.count("REB-3", _comparable(group))
+        if _suspicious(group) and _inversions(group, unseen):
+            torn.append(group)
+    for group in torn:
+        for part in _of_one_partition(facts, group) if by_key else [group]:
+            for inversion in _inversions(part, unseen):
+                _report(inversion, report)
+    if torn and not report.findings and not (facts.assignments and _explained(facts.derive(Paths))):
         report.open["REB-3"] = (
             "messages of one key came out of order, and may or may not have been in one partition: REB-3, "
             "ROUTE-1, ROUTE-2 or KEY-8 is broken. As many flows as partitions would tell"
         )
+    return report
 
 
-def _broken(paths: Paths) -> bool:
-    """Whether something else than order was seen to be wrong: then the open question has its answer."""
-    return any(_mask_of(group) == 0 for group in paths.by_key.values())
-
-
-def _mask_of(group: list[Path]) -> int:
-    mask = ANYWHERE
-    for path in group:
-        mask &= path.ready
-    return mask
+def _groups(facts: Facts, by_key: bool) -> Iterator[list[_First]]:
+    """Messages that should be in one partition, in order of their first deliveries."""
+    groups: dict[Hashable, list[_First]] = {}
+    alone = facts.entity.partitions == 1
+    for id, seens in facts.received.items():
+        sends = facts.by_id.get(id, ())
+        if len(sends) == 1:
+            place = 0 if alone else sends[0].key if by_key else seens[0].delivery.partition
+            if place is not None:
+                groups.setdefault(place, []).append(_First(sends[0], seens[0]))
+    return (group for group in groups.values() if len(group) > 1)
 
 
 def _comparable(group: list[_First]) -> int:
     """How many messages another of the group was surely sent before."""
-    earliest = min(FOREVER if f.sent.record.ret is None else f.sent.record.ret for f in group)
+    earliest = FOREVER
+    for first in group:
+        ret = first.sent.record.ret
+        if ret is not None and ret < earliest:
+            earliest = ret
     return sum(first.sent.record.call > earliest for first in group)
+
+
+def _suspicious(group: list[_First]) -> bool:
+    """Whether there may be an inversion; nothing needs a closer look otherwise."""
+    latest = -1
+    for first in group:
+        record = first.sent.record
+        if record.ret is not None and record.ret < latest:
+            return True
+        if record.call > latest:
+            latest = record.call
+    return False
+
+
+def _of_one_partition(facts: Facts, group: list[_First]) -> list[list[_First]]:
+    """Those messages of a key that each came through a flow with one and the same partition only."""
+    parts: dict[int, list[_First]] = {}
+    paths = facts.derive(Paths).by_id if facts.assignments else {}
+    for first in group:
+        path = paths.get(first.sent.message.id)
+        if path is not None and path.ready.bit_count() == 1:
+            parts.setdefault(path.ready, []).append(first)
+    return list(parts.values())
+
+
+def _explained(paths: Paths) -> bool:
+    """Whether a key was seen to be apart: then the open question has its answer."""
+    return any(not reduce(and_, (path.ready for path in group)) for group in paths.by_key.values())
 
 
 def _inversions(group: list[_First], unseen: int) -> list[Inversion]:
@@ -142,7 +139,7 @@ def _inversions(group: list[_First], unseen: int) -> list[Inversion]:
     returns = [first.returned for first in by_return]
     latest = list(accumulate(by_return, _sent_later))
     found = []
-    for first in sorted(known, key=lambda first: first.seen.record.call):
+    for first in known:
         at = bisect_left(returns, first.seen.record.call)
         if at and _overtook(latest[at - 1], first):
             found.append((latest[at - 1], first))
@@ -151,15 +148,11 @@ def _inversions(group: list[_First], unseen: int) -> list[Inversion]:
 
 def _within_answers(group: list[_First]) -> list[Inversion]:
     found = []
-    answers: dict[int, list[_First]] = {}
-    for first in group:
-        answers.setdefault(first.seen.record.i, []).append(first)
-    for answer in answers.values():
-        if len(answer) > 1:
-            answer.sort(key=lambda first: first.place)
-            latest = accumulate(answer, _sent_later)
-            pairs = zip(latest, answer[1:], strict=False)
-            found += [(before, first) for before, first in pairs if _overtook(before, first)]
+    for _, together in groupby(group, lambda first: first.seen.record.i):
+        answer = list(together)
+        latest = accumulate(answer, _sent_later)
+        pairs = zip(latest, answer[1:], strict=False)
+        found += [(before, first) for before, first in pairs if _overtook(before, first)]
     return found
 
 
@@ -168,8 +161,7 @@ def _sent_later(a: _First, b: _First) -> _First:
 
 
 def _overtook(before: _First, late: _First) -> bool:
-    ret = late.sent.record.ret
-    return ret is not None and ret < before.sent.record.call and late.bound
+    return late.accepted < before.sent.record.call and not late.again
 
 
 def _report(inversion: Inversion, report: Report) -> None:
