@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from partq.conformance.codec import MAX_LINE, HistoryError, dumps, loads, read_history, write_history
 from partq.conformance.history import Header, History, Record
 from partq.model.messages import Delivery, Message
+from partq.model.operations import ASSIGNMENT_STATES, ERRORS, OPS, RECEIVE_MODES
+from partq.model.profiles import ENTITY_BOUNDS
 
 HEADER = {"schema": "partq.history/1", "profile": "azure-standard", "clock": "wall"}
 SEND = {
@@ -428,3 +430,31 @@ def test_parquet_of_another_writer_may_leave_columns_out(tmp_path: Path) -> None
     table = pa.Table.from_pylist([SEND]).replace_schema_metadata({"partq.history": json.dumps(HEADER)})
     pq.write_table(table, tmp_path / "h.parquet")
     assert read_history(tmp_path / "h.parquet") == loads(ndjson(HEADER, SEND))
+
+
+# --- the documentation ------------------------------------------------------------------------------
+
+DOCS = Path(__file__).parents[2] / "docs" / "history.md"
+
+
+def test_the_documented_example_is_a_history() -> None:
+    example = DOCS.read_text(encoding="utf-8").split("```json\n")[1].split("```")[0]
+    history = loads(example.encode())
+    assert [record.op for record in history.records] == ["send", "send", "send", "receive", "complete"]
+    assert {delivery.seq >> 48 for delivery in history.records[3].messages if delivery.seq} == {3}
+
+
+def test_the_documentation_names_every_word_of_the_format() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    arguments = {name for spec in OPS.values() for name in spec.args}
+    fields = {*Record._fields, *Delivery._fields, *Message.__dataclass_fields__, *Header.__dataclass_fields__}
+    words = {*OPS, *ERRORS, *RECEIVE_MODES, *ASSIGNMENT_STATES, *ENTITY_BOUNDS, *arguments, *fields}
+    assert [word for word in sorted(words) if f"`{word}`" not in text] == []
+
+
+def test_the_documented_error_is_what_is_printed() -> None:
+    bad = {**SEND, "i": 3, "op": "complete", "args": {"locks": [7]}, "call": 9}
+    data = ndjson(HEADER, SEND, RECEIVE, {**bad, "ret": 10})
+    with pytest.raises(HistoryError) as caught:
+        loads(data, "orders.ndjson")
+    assert str(caught.value) in DOCS.read_text(encoding="utf-8")

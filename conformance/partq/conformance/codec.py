@@ -49,10 +49,9 @@ def read_history(path: str | os.PathLike[str]) -> History:
     file = os.fspath(path)
     try:
         with open(file, "rb") as stream:
-            if file.endswith(".parquet") or stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC:
+            if file.endswith(".parquet") or stream.peek().startswith(PARQUET_MAGIC):
                 stored: History = _parquet(file).read_parquet(file)
                 return stored
-            stream.seek(0)
             return _read(stream, file)
     except OSError as error:
         raise HistoryError(file, None, None, error.strerror or str(error)) from None
