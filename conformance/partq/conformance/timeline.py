@@ -43,7 +43,7 @@ class Life:
 
     def surely_bound(self, time: int) -> bool:
         """Whether it was bound at that time, whatever else is unknown."""
-        return self.sure_start < time < self.may_end
+        return self.sure_start < time <= self.may_end
 
     def maybe_bound(self, time: int) -> bool:
         """Whether it may have been bound at that time."""

@@ -53,6 +53,11 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
     # name: rows exercised, history, settings
     "one flow, everything": ("REB-1 REB-4", ONE + "env drained @20s", {}),
     "two flows, balanced": ("REB-1 REB-4 REB-12", TWO + "env drained @20s", {}),
+    "at rest until one of them goes": (
+        "REB-4 REB-12",
+        TWO + "c1 unbind f1 @20s-20001ms\n env assignment 0 f1 unbound @20001ms\n env drained @21s",
+        {},
+    ),
     "delay to the nanosecond": (
         "REB-4",
         """
@@ -455,6 +460,11 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         {},
     ),
     "a useful flow is left out": ("REB-4", ONE + "c2 bind f2 @12s-12001ms\n env drained @40s", {}),
+    "a useful flow is left out, and goes": (
+        "REB-4",
+        ONE + "c2 bind f2 @12s-12001ms\n c2 unbind f2 @30s-30001ms",
+        {},
+    ),
     "a partition is left out": (
         "REB-4",
         "c1 bind f1 @1-2\n env assignment 0 f1 ready @6s\n env drained @40s",
@@ -568,8 +578,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
     "ready, though its flow is gone": ("REB-13", TWO + "c1 unbind f1 @30s-30001ms\n env drained @60s", {}),
     "ready for a flow that is gone": (
         "REB-13",
-        ONE
-        + "c2 bind f2 @12s-12001ms\n c2 unbind f2 @12100ms-12200ms\n"
+        ONE + "c2 bind f2 @12s-12001ms\n c2 unbind f2 @12100ms-12200ms\n"
         "env assignment 1 f1 state=unassigned @20s\n env assignment 1 f2 ready @20s\n env drained @22s",
         {},
     ),
