@@ -1,0 +1,268 @@
+"""Which sends and settlements must be accepted or refused: good histories, and bad ones with their rule."""
+
+from __future__ import annotations
+
+import pytest
+from told import inspected, violated
+
+HOME = "p1 send h1 key=a\np1 receive 1 -> h1#3.1 lock=h until=60s\n"
+"""Key a lives in partition 3."""
+
+RECEIVED = "p1 receive 9 -> "
+
+GOOD = {
+    "two keys in one message, refused": (
+        "p1 send m1 session=a key=b -> error invalid_operation",
+        {"KEY-3": 1},
+    ),
+    "two keys in one message, refused while all is down": (
+        "env broker_kill\np1 send m1 session=a key=b -> error unavailable",
+        {},
+    ),
+    "session ID and partition key alike": ("p1 send m1 session=a key=a", {}),
+    "two keys in one message of a batch, refused": (
+        "p1 send_batch m1 key=a, m2 session=a key=b -> error invalid_operation",
+        {"KEY-3": 1},
+    ),
+    "a batch of two keys, refused": (
+        "p1 send_batch m1 key=a, m2 key=b -> error invalid_operation",
+        {"KEY-7": 1},
+    ),
+    "a batch of keyed and keyless messages may be accepted": ("p1 send_batch m1 key=a, m2", {}),
+    "a batch of keyed and keyless messages may be refused": (
+        "p1 send_batch m1 key=a, m2 -> error invalid_operation",
+        {},
+    ),
+    "a batch stored whole": (
+        "p1 send_batch m1 key=a, m2 key=a\n" + RECEIVED + "m1#3.1, m2#3.2\nenv drained",
+        {"KEY-7": 1},
+    ),
+    "a batch of unknown outcome, stored whole": (
+        "p1 send_batch m1 key=a, m2 key=a -> unknown timeout\n" + RECEIVED + "m1#3.1, m2#3.2\nenv drained",
+        {"KEY-7": 1},
+    ),
+    "a batch of unknown outcome, not stored": (
+        "p1 send_batch m1 key=a, m2 key=a -> unknown timeout\nenv drained",
+        {},
+    ),
+    "a batch seen in part before the drain": (
+        "p1 send_batch m1 key=a, m2 key=a\np1 receive 1 -> m1#3.1",
+        {},
+    ),
+    "the rest of a batch may have been taken unseen": (
+        "p1 send_batch m1 key=a, m2 key=a -> unknown\np1 receive 1 -> m1#3.1\n"
+        "p1 receive 1 delete -> unknown timeout\nenv drained",
+        {},
+    ),
+    "a keyless batch of different IDs": ("p1 send_batch m1, m2, m3", {"KEY-5": 1}),
+    "with duplicate detection IDs are keys": (
+        "p1 send_batch m1, m2 -> error invalid_operation",
+        {},
+    ),
+    "a keyed send refused while its partition is down": (
+        HOME + "env partition_down 3\np1 send m1 key=a -> error unavailable",
+        {"ROUTE-5": 1},
+    ),
+    "a keyed send given up while its partition is down, and stored": (
+        HOME + "env partition_down 3\np1 send m1 key=a -> unknown timeout\nenv partition_up 3\n"
+        "p1 receive 1 -> m1#3.2",
+        {},
+    ),
+    "a keyed send that overlaps the fault": (
+        HOME + "env partition_down 3 @100-110\np1 send m1 key=a -> ok @105-120\n"
+        "p2 send m2 key=a -> ok @90-101\n",
+        {},
+    ),
+    "a keyed send that overlaps the repair": (
+        HOME + "env partition_down 3 @100-110\nenv partition_up 3 @200-210\n"
+        "p1 send m1 key=a -> ok @150-205\np2 send m2 key=a -> error unavailable @151-220",
+        {},
+    ),
+    "a keyless send re-routed": (
+        "env partition_down 3\np1 send m1\np1 receive 1 -> m1#4.1",
+        {"ROUTE-6": 1},
+    ),
+    "an impatient keyless send": (
+        "env partition_down 3\np1 send m1 timeout=15s -> unknown timeout\n"
+        "p1 send m2 timeout=1s -> error timeout",
+        {"ROUTE-6": 0},
+    ),
+    "a keyless send whose way was disturbed": (
+        "env partition_down 3\nenv frontend_lost p2\np1 send m1 -> error unavailable",
+        {},
+    ),
+    "a keyless send after the broker was killed": (
+        "env partition_down 3\nenv broker_kill\nenv broker_start\np1 send m1 -> error unavailable",
+        {},
+    ),
+    "keyed operations elsewhere go on": (
+        HOME + "env partition_down 4\np1 send m1 key=a\np1 complete h",
+        {"ROUTE-7": 2},
+    ),
+    "keyed operations elsewhere fail after a broker kill": (
+        HOME
+        + "env partition_down 4\nenv broker_kill\nenv broker_start\np1 send m1 key=a -> error unavailable\n"
+        "p1 complete h -> error unavailable",
+        {},
+    ),
+    "a settlement of two partitions may be refused": (
+        "p1 send m1 key=a\np1 send m2 key=b\np1 receive 2 -> m1#3.1 lock=l1, m2#4.1 lock=l2\n"
+        "env partition_down 5\np1 complete l1 l2 -> error invalid_operation",
+        {},
+    ),
+    "nothing up, everything refused": (
+        "env broker_kill\np1 send m1 -> error unavailable\np1 send m2 key=a -> error timeout",
+        {"ROUTE-8": 2},
+    ),
+    "the kill may come after the send": (
+        "env broker_kill @10-20\np1 send m1 -> ok @5-19\np2 send m2 -> ok @12-30",
+        {},
+    ),
+}
+
+ADMISSION = ("KEY-3", "KEY-5", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-7", "ROUTE-8")
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good(name: str) -> None:
+    text, exercised = GOOD[name]
+    inspection = inspected(text, duplicate_detection="duplicate detection" in name)
+    assert not inspection.findings
+    counted = {rule: n for rule, n in inspection.exercised.items() if rule in ADMISSION}
+    if exercised:
+        assert {rule: counted.get(rule, 0) for rule in exercised} == exercised
+    else:
+        assert not {"KEY-3", "ROUTE-5", "ROUTE-6", "ROUTE-8"} & set(counted)
+
+
+BAD = {
+    "two keys in one message": ("p1 send m1 session=a key=b", "KEY-3"),
+    "two keys in one message, in a transaction": ("p1 begin t\np1 send m1 session=a key=b txn=t", "KEY-3"),
+    "two keys in one message, refused and stored": (
+        "p1 send m1 session=a key=b -> error invalid_operation\np1 receive 1 -> m1#3.1",
+        "KEY-3",
+    ),
+    "two keys in one message, unknown and stored": (
+        "p1 send m1 session=a key=b -> unknown timeout\np1 peek 1 -> m1#3.1",
+        "KEY-3",
+    ),
+    "two keys in one message of a batch": ("p1 send_batch m1 key=a, m2 session=a key=b", "KEY-3"),
+    "a keyless batch refused": ("p1 send_batch m1, m2 -> error invalid_operation", "KEY-5"),
+    "a keyless batch refused and stored": (
+        "p1 send_batch m1, m2 -> error invalid_operation\np1 receive 1 -> m1#3.1",
+        "KEY-5",
+    ),
+    "a batch of two keys": ("p1 send_batch m1 key=a, m2 key=b", "KEY-7"),
+    "a batch of a session and a key": ("p1 send_batch m1 session=a, m2 key=b", "KEY-7"),
+    "a batch of two keys and a keyless message": ("p1 send_batch m1 key=a, m2, m3 key=b", "KEY-7"),
+    "a batch of two keys in a transaction": ("p1 begin t\np1 send_batch m1 key=a, m2 key=b txn=t", "KEY-7"),
+    "a batch of two keys, refused and stored in part": (
+        "p1 send_batch m1 key=a, m2 key=b -> error invalid_operation\np1 receive 1 -> m2#3.1",
+        "KEY-7",
+    ),
+    "a batch accepted and stored in part": (
+        "p1 send_batch m1 key=a, m2 key=a\np1 receive 9 -> m1#3.1\nenv drained",
+        "KEY-7",
+    ),
+    "a batch of unknown outcome stored in part": (
+        "p1 send_batch m1 key=a, m2 key=a, m3 key=a -> unknown timeout\np1 receive 9 -> m3#3.1\nenv drained",
+        "KEY-7",
+    ),
+    "a keyed send accepted while its partition is down": (
+        HOME + "env partition_down 3\np1 send m1 key=a\nenv partition_up 3",
+        "ROUTE-5",
+    ),
+    "a keyed send accepted and kept while its partition is down": (
+        "env partition_down 3\np1 send m1 key=a\nenv partition_up 3\np1 receive 1 -> m1#3.1",
+        "ROUTE-5",
+    ),
+    "a keyed send refused and stored": (
+        HOME + "env partition_down 3\np1 send m1 key=a -> error unavailable\nenv partition_up 3\n"
+        "p1 receive 1 -> m1#3.2",
+        "ROUTE-5",
+    ),
+    "a keyed send refused and stored elsewhere": (
+        "p1 send h1 key=a\nenv partition_down 3\np1 send m1 key=a -> error unavailable\n"
+        "p1 receive 2 -> h1#3.1, m1#5.1",
+        "ROUTE-5",
+    ),
+    "a keyed send refused by another error": (
+        HOME + "env partition_down 3\np1 send m1 key=a -> error invalid_operation",
+        "ROUTE-5",
+    ),
+    "a keyless send refused": ("env partition_down 3\np1 send m1 -> error unavailable", "ROUTE-6"),
+    "a patient keyless send given up": (
+        "env partition_down 3\np1 send m1 timeout=16s -> unknown timeout",
+        "ROUTE-6",
+    ),
+    "a keyless batch refused while a partition is down": (
+        "env partition_down 3\np1 send_batch m1, m2 -> error timeout",
+        "ROUTE-6",
+    ),
+    "a keyless message in a partition that was down": (
+        "env partition_down 3\np1 send m1\nenv partition_up 3\np1 receive 1 -> m1#3.1",
+        "ROUTE-6",
+    ),
+    "a keyed send elsewhere refused": (
+        HOME + "env partition_down 4\np1 send m1 key=a -> error unavailable",
+        "ROUTE-7",
+    ),
+    "a patient keyed send elsewhere given up": (
+        HOME + "env partition_down 4\np1 send m1 key=a -> unknown timeout",
+        "ROUTE-7",
+    ),
+    "a settlement elsewhere refused": (
+        HOME + "env partition_down 4\np1 complete h -> error timeout",
+        "ROUTE-7",
+    ),
+    "keyed and keyless sends refused while one partition is down": (
+        HOME + "env partition_down 4\np1 send m1 key=a -> error unavailable\np1 send m2 -> error unavailable",
+        "ROUTE-7",
+    ),
+    "a send accepted while the broker is dead": ("env broker_kill\np1 send m1", "ROUTE-8"),
+    "a keyed send refused and stored while the broker is dead": (
+        "env broker_kill\np1 send m1 key=a -> error unavailable\nenv broker_start\np1 receive 1 -> m1#3.1",
+        "ROUTE-8",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad(name: str) -> None:
+    text, rule = BAD[name]
+    findings = inspected(text).findings
+    assert set(findings) == {rule}
+    for finding in findings[rule]:
+        assert finding.title
+        assert finding.detail
+        assert finding.allowed
+        assert finding.key.startswith(f"{rule}/")
+        assert 1 <= len(finding.witness) <= 4
+
+
+def test_all_partitions_down() -> None:
+    down = "".join(f"env partition_down {n}\n" for n in (3, 8))
+    assert violated(down + "p1 send m1", "azure-premium", partitions=2) == {"ROUTE-8"}
+    assert violated(down + "p1 send m1", "azure-premium", partitions=4) == set()
+    refused = inspected(down + "p1 send m1 -> error unavailable", "azure-premium", partitions=2)
+    assert refused.exercised["ROUTE-8"] == 1
+
+
+def test_the_fault_is_among_the_witnesses() -> None:
+    findings = inspected(HOME + "env partition_down 3\np1 send m1 key=a").findings
+    assert findings["ROUTE-5"][0].witness == (2, 3)
+
+
+def test_without_partitions_these_rules_do_not_apply() -> None:
+    assert violated("p1 send m1 session=a key=b\np1 send_batch m2 key=a, m3 key=b", "azure-flat") == set()
+
+
+def test_a_plain_loss_explains_the_missing_part_of_a_batch() -> None:
+    lost = "p1 send_batch m1 key=a, m2 key=a\np1 send m3 key=a\np1 receive 9 -> m1#3.1\nenv drained"
+    assert "KEY-7" not in violated(lost)
+
+
+def test_a_fault_may_have_lost_the_missing_part_of_a_batch() -> None:
+    batch = "p1 send_batch m1 key=a, m2 key=a\np1 receive 1 -> m1#3.1\n"
+    text = batch + "env broker_kill\nenv broker_start\nenv drained"
+    assert "KEY-7" not in violated(text)
