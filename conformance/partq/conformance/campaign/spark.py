@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,6 @@ from .store import CampaignError, write_chunk
 from .work import run_chunk
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 JAVA: Final = 17
@@ -86,7 +85,6 @@ def _settings(master: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.task.maxFailures": str(RETRIES),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
     }
     if master.startswith("local"):
@@ -104,17 +102,13 @@ def execute(
     traces, violations = context.accumulator(0), context.accumulator(0)
     folder, seed, length, todo = str(out.resolve()), plan.seed, plan.length, tuple(chunks)
 
-    def tasks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for row in batch.to_pylist():
-                result = run_chunk(todo[row["id"]], seed, length)
-                write_chunk(Path(folder), result)
-                traces.add(len(result.verdicts))
-                violations.add(len(result.violations))
-            yield batch
+    def do(chunk: Chunk) -> None:
+        result = run_chunk(chunk, seed, length)
+        write_chunk(Path(folder), result)
+        traces.add(len(result.verdicts))
+        violations.add(len(result.violations))
 
-    numbers = session.range(0, len(todo), numPartitions=len(todo))
-    job = _Job(lambda: numbers.mapInArrow(tasks, "id long").collect())
+    job = _Job(lambda: context.parallelize(todo, len(todo)).foreach(do))
     while not job.wait(POLL):
         progress(traces.value, violations.value)
     progress(traces.value, violations.value)
