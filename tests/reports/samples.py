@@ -30,9 +30,9 @@ ROUTED = """
     c1 send m2 key=orders ...
     env partition_down 3
     c1 -> ok
+    env partition_up 3
     c0 receive 2                             -> m1#3.7 lock=l1 count=0
     c1 receive 2                             -> m2#5.1 lock=l2 count=0
-    env partition_up 3
     c1 complete l2                           -> ok
     c0 complete l1                           -> unknown timeout
     env drained
@@ -80,9 +80,9 @@ def examples() -> list[Counterexample]:
                     Step("c0", "send", {"messages": (Message("m1", partition_key="orders"),)}),
                     Step("c1", "send", {"messages": (Message("m2", partition_key="orders"),)}),
                     Step("env", "partition_down", {"index": 3}),
+                    Step("env", "partition_up", {"index": 3}),
                     Step("c0", "receive", {"max": 2, "mode": "peek_lock", "timeout": SECOND}),
                     Step("c1", "receive", {"max": 2, "mode": "peek_lock", "timeout": SECOND}),
-                    Step("env", "partition_up", {"index": 3}),
                     Step("c1", "complete", {"pick": [0]}),
                     Step("c0", "complete", {"pick": [0]}),
                 ),
@@ -92,7 +92,7 @@ def examples() -> list[Counterexample]:
             Finding(
                 "ROUTE-1",
                 "One key in two partitions",
-                (0, 1, 3, 4),
+                (0, 1, 4, 5),
                 "Messages m1 and m2 bear the key orders, but m1 is in partition 3 and m2 in partition 5.",
                 "Both in the same partition, whichever it is; or an error to the second send (ROUTE-5).",
                 "ROUTE-1/moved-while-down",

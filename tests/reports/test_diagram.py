@@ -102,7 +102,7 @@ def test_time_passing_is_a_row_of_its_own() -> None:
 
 
 def test_the_witness_is_marked() -> None:
-    content = diagram(history(ROUTED), (0, 3))
+    content = diagram(history(ROUTED), (0, 4))
     assert [span.label for span in content.spans if span.witness] == ["send m1", "receive → m1"]
 
 

@@ -343,16 +343,17 @@ def _cell(name: str, verdict: Verdict | None) -> CellView:
 
 def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, list[FindingView]]:
     """Requirement -> the first finding of each cause in each lane."""
-    anchors: dict[tuple[str, str, str], str] = {}
-    for example in drawn:
-        anchors.setdefault((example.broker, example.finding.requirement, example.finding.key), example.anchor)
+    anchors = {
+        (example.broker, example.profile, example.finding.requirement, example.finding.key): example.anchor
+        for example in reversed(drawn)
+    }
     several = len({lane.broker for lane in lanes}) > 1
     found: dict[str, list[FindingView]] = {}
     for lane in lanes:
         name = _lane_name(lane, several)
         for id, verdict in lane.verdicts.items():
             for finding in _one_a_cause(verdict.findings):
-                anchor = anchors.get((lane.broker, id, finding.key), "")
+                anchor = anchors.get((lane.broker, lane.profile, id, finding.key), "")
                 found.setdefault(id, []).append(FindingView(name, finding, anchor))
     return found
 
