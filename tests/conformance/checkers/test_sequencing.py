@@ -188,6 +188,16 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
         {},
         "SEQ-3",
     ),
+    "swapped at the roll-over": (
+        KEYED + "p1 receive 9 -> m1#3.max-1, m2#3.0, m3#3.max, m4#3.1, m5#3.2\nenv drained",
+        NEAR_TOP,
+        "SEQ-3",
+    ),
+    "swapped before the roll-over": (
+        "p1 send m1\np1 send m2\np1 receive 9 -> m1#3.max, m2#3.max-1\nenv drained",
+        NEAR_TOP,
+        "SEQ-3",
+    ),
     "of unknown outcome, but seen before the next was sent": (
         "p1 send a key=a -> unknown timeout\np1 peek 1 -> a#3.2\np1 send b key=a\np1 peek 1 -> b#3.1",
         {},
@@ -264,7 +274,8 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
         "SEQ-6",
     ),
     "renumbered by expiry": (
-        "p1 send m1\np1 receive 1 -> m1#3.1 lock=l1 until=20s\nenv advance 40s\np1 receive 1 -> m1#3.2 count=1",
+        "p1 send m1\np1 receive 1 -> m1#3.1 lock=l1 until=20s\nenv advance 40s\n"
+        "p1 receive 1 -> m1#3.2 count=1",
         {},
         "SEQ-6",
     ),

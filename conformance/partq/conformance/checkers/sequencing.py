@@ -262,12 +262,9 @@ class Sequencing:
         return True
 
     def _inverted(self, partition: int, first: Placed, second: Placed) -> None:
-        numbers, mask, half = self.numbers, self.numbers.mask, self.numbers.half
-        a, b = (first.seq or 0) & mask, (second.seq or 0) & mask
-        at_roll = a == mask or a < half <= b
-        title = (
-            "The counter does not go on from zero" if at_roll else "Numbers against the order of acceptance"
-        )
+        numbers = self.numbers
+        rule = "SEQ-5" if self._fails_to_roll(partition, first.seq or 0, second.seq or 0) else "SEQ-3"
+        title = "Numbers against the order of acceptance" if rule == "SEQ-3" else _CLASH_TITLES["SEQ-5"]
         self.wrong.add(partition)
         detail = (
             f"{first.sent.message.id!r}{numbers.of(partition)} was accepted by {first.latest} ns and bears "
@@ -275,8 +272,16 @@ class Sequencing:
             f"{numbers.say(second.seq)}"
         )
         records = (first.sent.record, second.sent.record, first.seen.record, second.seen.record)
-        rule = "SEQ-5" if at_roll else "SEQ-3"
         self.report.find(rule, "order", title, records, detail, ALLOWED[rule])
+
+    def _fails_to_roll(self, partition: int, first: int, second: int) -> bool:
+        """Whether the order of two numbers is wrong because the counter did not roll over to zero: the second
+        lies before the roll-over, or far below the greatest counter, which was used."""
+        mask, half, counters = self.numbers.mask, self.numbers.half, self.numbers.counters[partition]
+        first, second = first & mask, second & mask
+        if counters[0] == 0 and counters[-1] == mask:
+            return False
+        return first < half <= second or (counters[-1] == mask and first - second > len(counters))
 
     def _times_in_order(self, line: Line) -> None:
         """SEQ-7: along the numbers, enqueued times do not decrease."""
