@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
 from partq.model.operations import OPS, Kind, Outcome
-from partq.model.profiles import Profile
+from partq.model.profiles import Profile, profile
 
-from .history import Record
+from .history import History, Record
+from .verdict import Finding
 
 _PLAIN: Final = re.compile(r'[^\s"=#@,>]+')
 _SENT: Final = {"body": "body", "session_id": "session", "scheduled_at": "at", "ttl": "ttl"}
@@ -26,6 +27,21 @@ _SHOWN: Final = {
     "state": "state",
     "redelivered": "redelivered",
 }
+
+
+SHORT: Final = 4
+"""An answer of more messages is cut down to those that matter."""
+
+
+def witness(finding: Finding, history: History) -> Iterator[str]:
+    """The finding's records, a line each. Of long answers, only the messages that the finding speaks of."""
+    family, wanted = profile(history.header.profile), set(finding.witness)
+    for record in history.records:
+        if record.i in wanted:
+            kept = tuple(m for m in record.messages if repr(m.id) in finding.detail)
+            cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
+            text = line(record._replace(messages=kept) if cut else record, family)
+            yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
 
 
 def line(record: Record, family: Profile) -> str:

@@ -58,7 +58,10 @@ def _third_party(name: str) -> Broker:
     factory = getattr(module, class_name, None)
     if factory is None:
         raise UnknownBroker(f"module {module_name!r} has no {class_name!r}")
-    broker = factory()
+    try:
+        broker = factory()
+    except Exception as error:
+        raise UnknownBroker(f"cannot make {name}: {type(error).__name__}: {error}") from error
     if not isinstance(broker, Broker):
         raise UnknownBroker(f"{name} is not a partq.conformance.adapters.Broker")
     return broker

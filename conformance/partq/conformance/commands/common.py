@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from partq.conformance.history import History
+from partq.conformance.terse import witness
 from partq.conformance.verdict import Exit, Finding, Status, Verdict, Verdicts, exit_code, plain
 from partq.model.profiles import PROFILES, UnknownProfile, profile
 from partq.model.requirements import catalogue
@@ -122,8 +123,8 @@ def show_verdicts(
     out = output()
     table, hidden = _verdict_table(broker, results, every_row)
     out.print(table)
-    for status, count in hidden.items():
-        out.print(f"{count} more rows are {status.value} (--all shows them)", style="dim")
+    for status, rows in hidden.items():
+        out.print(f"{len(rows)} rows {status.value}: {' '.join(rows)}", style="dim")
     for name, result in results.items():
         for verdict in result.values():
             _show_findings(out, name, verdict.findings, evidence)
@@ -143,19 +144,19 @@ def printable(text: str) -> str:
 
 def _verdict_table(
     broker: str, results: Mapping[str, Verdicts], every_row: bool
-) -> tuple[Table, dict[Status, int]]:
+) -> tuple[Table, dict[Status, list[str]]]:
     table = Table(title=Text(printable(broker)), title_justify="left", title_style="bold")
     verdict_columns = ("status", "exercised", "findings") if len(results) == 1 else tuple(results)
     for heading in ("ID", "level", "rule", *verdict_columns):
         right = heading in ("exercised", "findings")
         table.add_column(heading, no_wrap=heading == "ID", justify="right" if right else "left")
     cells = _columns if len(results) == 1 else _cells
-    hidden: dict[Status, int] = {}
+    hidden: dict[Status, list[str]] = {}
     for requirement, row in catalogue().items():
         verdicts = [result[requirement] for result in results.values()]
         best = max((verdict.status for verdict in verdicts), key=_loudness)
         if best in _QUIET and not every_row:
-            hidden[best] = hidden.get(best, 0) + 1
+            hidden.setdefault(best, []).append(requirement)
             continue
         table.add_row(requirement, row.level.value, Text(row.title), *cells(verdicts))
     return table, hidden
@@ -185,7 +186,8 @@ def _cells(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
     for verdict in verdicts:
         times = f" {verdict.exercised:,}×" if verdict.exercised else ""
         found = f", {len(verdict.findings)} found" if verdict.findings else ""
-        cells.append(Text(f"{verdict.status.value}{times}{found}", style=STYLES[verdict.status]))
+        word = "–" if verdict.status is Status.NOT_APPLICABLE else verdict.status.value
+        cells.append(Text(f"{word}{times}{found}", style=STYLES[verdict.status]))
     return tuple(cells)
 
 
@@ -203,18 +205,8 @@ def _show_findings(out: Console, name: str, findings: Sequence[Finding], evidenc
         where = f", {printable(found[0])}" if found else ""
         out.print(Text(f"  {name}{where}{times}", style="dim"))
         out.print(Text(f"  {printable(first.detail)}\n  allowed: {printable(first.allowed)}"))
-        for text in _witness(first, None if found is None else found[1]):
+        for text in witness(first, found[1]) if found else [f"records {', '.join(map(str, first.witness))}"]:
             out.print(Text(f"    {text}", style="cyan"), soft_wrap=True)
-
-
-def _witness(finding: Finding, history: History | None) -> Iterator[str]:
-    if history is None:
-        yield f"witness: records {', '.join(map(str, finding.witness))}"
-        return
-    from partq.conformance.terse import line
-
-    family, wanted = profile(history.header.profile), set(finding.witness)
-    yield from (f"{r.i:>4}  {line(r, family)}" for r in history.records if r.i in wanted)
 
 
 def _summary(results: Mapping[str, Verdicts]) -> Text:

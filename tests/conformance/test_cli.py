@@ -1,0 +1,348 @@
+"""The commands as a user meets them: what is printed, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from partq.conformance import counterexample, schemas
+from partq.conformance.cases import ALL_CASES
+from partq.conformance.cli import BROKEN, INTERRUPTED, main
+from partq.conformance.codec import read_history, write_history
+from partq.conformance.notation import history
+from partq.conformance.verdict import Status
+from partq.model.profiles import PROFILES
+from partq.model.requirements import catalogue
+
+HERE = Path(__file__).parent
+
+
+class Ran:
+    """What a command left behind."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def flat(self) -> str:
+        """Standard output without the breaks of lines."""
+        return " ".join(self.out.split())
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+Partq = Callable[..., Ran]
+
+
+@pytest.fixture
+def partq(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Partq]:
+    """Runs commands in a user's folder, which holds the module `canned_broker`."""
+    (tmp_path / "canned_broker.py").write_bytes((HERE / "canned_broker.py").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != HERE])
+    monkeypatch.delitem(sys.modules, "canned_broker", raising=False)
+
+    def run(*arguments: object) -> Ran:
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    yield run
+    sys.modules.pop("canned_broker", None)
+
+
+def one_error(ran: Ran) -> str:
+    """The text of the one line that an expected error is."""
+    assert ran.code == 2
+    assert ran.out == ""
+    lines = ran.err.strip().splitlines()
+    assert len(lines) == 1, ran.err
+    assert lines[0].startswith("partq: error: ")
+    return lines[0]
+
+
+def run_canned(partq: Partq, name: str, *more: object) -> Ran:
+    return partq("run", f"canned_broker:{name}", "--case", "same-key", *more)
+
+
+# --- run --------------------------------------------------------------------------------------------
+
+
+def test_a_conforming_broker(partq: Partq) -> None:
+    ran = run_canned(partq, "Canned")
+    assert ran.code == 0
+    assert "ROUTE-1 │ MUST │ Equal keys, same partition" in ran.flat
+    assert "violated" not in ran.flat
+
+
+def test_a_violation_is_told_with_its_witness(partq: Partq) -> None:
+    ran = run_canned(partq, "Split")
+    assert ran.code == 1
+    assert "violated" in ran.flat
+    assert "allowed:" in ran.flat
+    assert "azure-premium, same-key" in ran.out
+    assert "p1 send m1 key=a -> ok @1-2" in ran.out
+
+
+def test_a_should_row_fails_only_if_strict(partq: Partq) -> None:
+    assert run_canned(partq, "Heap").code == 0
+    assert "ROUTE-4 violated" in run_canned(partq, "Heap").out
+    assert run_canned(partq, "Heap", "--strict").code == 1
+
+
+def test_nothing_exercised_is_no_success(partq: Partq) -> None:
+    assert run_canned(partq, "Silent").code == 3
+
+
+def test_what_a_broker_says_does_not_steer_the_terminal(partq: Partq) -> None:
+    ran = run_canned(partq, "Markup")
+    assert ran.code == 1
+    assert "[red]a[/red]" in ran.out
+    assert "\x1b" not in ran.out
+    assert "\x9b" not in ran.out
+
+
+def test_json_fits_its_schema_and_the_exit_code(partq: Partq) -> None:
+    validate = Draft202012Validator(schemas.load("verdicts")).validate
+    for name, code in (("Canned", 0), ("Split", 1), ("Silent", 3)):
+        ran = run_canned(partq, name, "--format", "json")
+        validate(ran.json)
+        assert ran.code == ran.json["exit"] == code
+        assert ran.json["broker"] == f"canned_broker:{name}"
+        assert list(ran.json["profiles"]) == ["azure-premium"]
+        assert set(ran.json["requirements"]) == set(catalogue())
+    found = run_canned(partq, "Split", "--format", "json").json["requirements"]
+    violated = [row for row in found.values() if row["status"] == "violated"]
+    assert violated
+    assert all(finding["witness"] and finding["allowed"] for row in violated for finding in row["findings"])
+
+
+def test_json_of_several_profiles_merges_them(partq: Partq) -> None:
+    profiles = ("--profile", "azure-premium", "--profile", "azure-standard")
+    ran = run_canned(partq, "Any", *profiles, "--format", "json")
+    assert list(ran.json["profiles"]) == ["azure-premium", "azure-standard"]
+    times = [rows["ROUTE-1"]["exercised"] for rows in ran.json["profiles"].values()]
+    assert ran.json["requirements"]["ROUTE-1"]["exercised"] == sum(times) > 0
+
+
+def test_without_a_profile_all_that_fit_are_run(partq: Partq) -> None:
+    ran = run_canned(partq, "Any", "--format", "json")
+    assert set(ran.json["profiles"]) == set(ALL_CASES["same-key"].profiles)
+    shown = run_canned(partq, "Any")
+    assert "azure-standard" in shown.out
+    assert "azure-premium" in shown.out
+
+
+def test_rows_nobody_checks_are_named(partq: Partq) -> None:
+    ran = run_canned(partq, "Canned")
+    assert "not implemented: " in ran.flat
+    folded = ran.flat.split("not implemented: ")[1].split()
+    assert "MGT-1" in folded
+    every = run_canned(partq, "Canned", "--all")
+    assert all(requirement in every.out for requirement in catalogue())
+    assert "no checker yet" in every.flat
+
+
+def test_programs_of_a_seed_are_run_after_the_cases(partq: Partq) -> None:
+    ran = run_canned(partq, "Canned", "--programs", "3", "--seed", "5", "--format", "json")
+    assert ran.json["requirements"]["ROUTE-1"]["exercised"] == 4
+
+
+def test_out_keeps_verdicts_counterexamples_and_histories(partq: Partq, tmp_path: Path) -> None:
+    ran = run_canned(partq, "Split", "--out", "kept", "--save-histories")
+    assert ran.code == 1
+    stored = json.loads((tmp_path / "kept" / "verdicts.json").read_text())
+    assert stored["exit"] == 1
+    (saved,) = (tmp_path / "kept" / "histories" / "azure-premium").iterdir()
+    assert saved.name == "same-key.ndjson"
+    assert len(read_history(saved)) == 3
+    examples = list((tmp_path / "kept" / "counterexamples").glob("**/*.json"))
+    assert examples
+    for file in examples:
+        assert counterexample.read(file).finding.requirement in file.name
+    assert "not empty" in one_error(run_canned(partq, "Split", "--out", "kept"))
+
+
+# --- every way to get it wrong ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (("run",), "Missing argument"),
+        (("run", "reference", "--nonsense"), "--nonsense"),
+        (("run", "reference", "--programs", "x"), "--programs"),
+        (("run", "reference", "--format", "xml"), "--format"),
+        (("dance",), "dance"),
+        (("check",), "Missing argument"),
+        (("run", "nosuch"), "known: reference"),
+        (("run", "mutant:nosuch"), "nosuch"),
+        (("run", "canned_broker:Nothing"), "has no 'Nothing'"),
+        (("run", "canned_broker:NotABroker"), "is not a"),
+        (("run", "no_such_module:Broker"), "cannot import"),
+        (("run", "canned_broker:Unmade"), "no such file"),
+        (("run", "canned_broker:Gone"), "start the broker first"),
+        (("run", "canned_broker:Broken"), "ZeroDivisionError: oh dear"),
+        (("run", "canned_broker:Canned", "--profile", "azure-premum"), "Did you mean azure-premium?"),
+        (("run", "canned_broker:Canned", "--case", "same-keys"), "did you mean same-key"),
+        (("run", "canned_broker:Canned", "--save-histories"), "--out"),
+        (("run", "canned_broker:Canned", "--out", "canned_broker.py"), "canned_broker.py"),
+        (("check", "absent.ndjson"), "absent.ndjson"),
+        (("check", "."), ".:"),
+        (("check", "canned_broker.py"), "canned_broker.py:1: not JSON"),
+        (("check", "canned_broker.py", "--profile", "solce"), "Did you mean solace?"),
+        (("explain", "ROUT-1"), "did you mean ROUTE-1"),
+        (("explain",), "--all"),
+        (("explain", "ROUTE-1", "--all"), "--all"),
+    ],
+)
+def test_an_expected_error_is_one_line_and_code_2(
+    partq: Partq, arguments: tuple[str, ...], fragment: str
+) -> None:
+    assert fragment in one_error(partq(*arguments))
+
+
+def test_a_defect_of_ours_is_no_verdict(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*arguments: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("partq.conformance.suite.assess", crash)
+    ran = run_canned(partq, "Canned")
+    assert ran.code == BROKEN
+    assert "report it" in ran.err
+
+
+def test_an_interrupted_run_is_no_verdict(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partq.conformance.suite.assess", interrupt)
+    assert run_canned(partq, "Canned").code == INTERRUPTED
+
+
+# --- check ------------------------------------------------------------------------------------------
+
+
+GOOD = "p1 send m1 key=a\np2 send m2 key=a\np3 peek 5 -> m1#3.1 key=a, m2#3.2 key=a"
+BAD = "p1 send m1 key=a\np2 send m2 key=a\np3 peek 5 -> m1#3.1 key=a, m2#4.1 key=a"
+
+
+@pytest.mark.parametrize("name", ["h.ndjson", "h.parquet"])
+def test_recorded_histories_are_judged(partq: Partq, tmp_path: Path, name: str) -> None:
+    write_history(tmp_path / name, history(GOOD, "azure-premium"))
+    assert partq("check", name).code == 0
+    write_history(tmp_path / name, history(BAD, "azure-premium"))
+    ran = partq("check", name)
+    assert ran.code == 1
+    assert f"azure-premium, {name}" in ran.out
+    assert "p3 peek 5 -> m1#3.1 key=a, m2#4.1 key=a" in ran.out
+
+
+def test_several_histories_are_one_verdict(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "good", history(GOOD, "azure-premium"))
+    write_history(tmp_path / "bad", history(BAD, "azure-standard"))
+    ran = partq("check", "good", "bad", "--format", "json")
+    assert ran.code == 1
+    assert ran.json["broker"] == "2 histories"
+    assert ran.json["profiles"]["azure-premium"]["ROUTE-1"]["status"] == "pass"
+    Draft202012Validator(schemas.load("verdicts")).validate(ran.json)
+
+
+def test_nothing_is_judged_unless_every_file_is_right(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "bad", history(BAD, "azure-premium"))
+    (tmp_path / "broken").write_bytes((tmp_path / "bad").read_bytes()[:-4])
+    assert "broken:4: is cut off" in one_error(partq("check", "bad", "broken"))
+
+
+def test_the_profile_can_be_another_one(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "h", history(BAD, "azure-premium"))
+    ran = partq("check", "h", "--profile", "azure-flat", "--format", "json")
+    assert list(ran.json["profiles"]) == ["azure-flat"]
+    assert ran.json["requirements"]["ROUTE-1"]["status"] == "not applicable"
+
+
+# --- explain, version, help -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("requirement", ["ROUTE-1", "SEQ-4", "PEEK-2", "MGT-1"])
+def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
+    ran = partq("explain", requirement)
+    row = catalogue()[requirement]
+    assert ran.code == 0
+    for text in (row.title, " ".join(row.text.split()), row.level.value, *(row.reading or "").split()):
+        assert text in ran.flat
+    for case in ALL_CASES.values():
+        assert (case.name in ran.flat.split("cases: ")[1]) is (requirement in case.requirements)
+    assert "clauses: " in ran.flat
+    assert "mutants: " in ran.flat
+    if requirement == "MGT-1":
+        assert "checkers: none: not implemented" in ran.flat
+
+
+def test_open_questions_and_contradictions_are_told(partq: Partq) -> None:
+    ran = partq("explain", "SEQ-4")
+    assert "not settled: Does an aborted send" in ran.flat
+    assert "contradiction: " in ran.flat
+
+
+def test_the_whole_catalogue(partq: Partq) -> None:
+    ran = partq("explain", "--all")
+    assert ran.code == 0
+    assert all(f"{requirement} " in ran.out for requirement in catalogue())
+
+
+def test_version_and_help(partq: Partq) -> None:
+    assert partq("--version").out.startswith("partq 0.")
+    helped = partq("--help")
+    assert helped.code == 0
+    for command in ("run", "check", "fuzz", "mutants", "replay", "report", "explain"):
+        assert f" {command} " in helped.out
+        assert partq(command, "--help").code == 0
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("pyspark", "pyarrow", "pika", "networkx", "jinja2", "hypothesis", "jsonschema", "pytest")
+    code = (
+        "import sys\nfrom partq.conformance.cli import main\nmain(['--help'])\n"
+        f"print('loaded:', *[n for n in {heavy!r} if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split("loaded:")[1].split() == []
+
+
+# --- with the reference broker ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", ["azure-standard", "azure-premium", "azure-flat", "solace"])
+def test_the_reference_conforms(partq: Partq, profile: str) -> None:
+    ran = partq("run", "reference", "--profile", profile, "--programs", "30", "--format", "json")
+    rows = ran.json["requirements"]
+    assert [name for name, row in rows.items() if row["status"] in ("violated", "unknown")] == []
+    assert ran.code == 0
+    groups = {"KEY", "ROUTE", "SEQ", "RCV", "PEEK", "TXN", "REB"}
+    silent = {
+        name
+        for name, row in rows.items()
+        if catalogue()[name].group in groups
+        and catalogue()[name].level.value == "MUST"
+        and row["status"] == Status.NOT_EXERCISED
+    }
+    assert silent == set()
+    assert set(PROFILES) >= {profile}
+
+
+def test_a_run_is_repeatable(partq: Partq) -> None:
+    arguments = ("run", "reference", "--profile", "azure-premium", "--programs", "10", "--format", "json")
+    assert partq(*arguments).out == partq(*arguments).out
