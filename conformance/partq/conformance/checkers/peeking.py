@@ -1,0 +1,302 @@
+"""Peeking: PEEK-1 to PEEK-7.
+
+Here is what one answer may hold and where it has to start. Which messages surely were there is
+`shelves.py`, where a cursor stands `walks.py`, whose anomaly a skipped message is `skipping.py`, and what a
+peek must not change `touching.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partq.conformance.facts import Facts
+from partq.conformance.history import Record
+from partq.model.messages import Delivery
+from partq.model.operations import Outcome
+
+from .protocol import Checker, Report
+from .shelves import Gap, Shelf, Shelves
+from .skipping import Skipping
+from .touching import check_touching
+from .walks import Resets, Walk
+
+
+def check(facts: Facts) -> Report:
+    """What the peeks of this entity show of PEEK-1 to PEEK-7."""
+    report = Report()
+    if facts.peeks:
+        peeking = Peeking(facts, report)
+        peeking.check()
+        check_touching(facts, peeking.skipping.visibility, report)
+    return report
+
+
+class Peeking:
+    """The check of one entity's peeks; `check` once."""
+
+    def __init__(self, facts: Facts, report: Report) -> None:
+        self.facts = facts
+        self.report = report
+        self.flat = not facts.profile.partitioned
+        self.bits = facts.profile.counter_bits
+        self.shelves = Shelves(facts)
+        self.skipping = Skipping(facts, report)
+        self.resets = Resets(facts)
+        self.walks: dict[str, Walk] = {}
+
+    def check(self) -> None:
+        """PEEK-1 to PEEK-5 and PEEK-7 on every peek, in order of calls."""
+        for record in self.facts.peeks:
+            if record.outcome == Outcome.ERROR:
+                continue
+            walk = None
+            if "from_seq" not in record.args:
+                walk = self.walks.get(record.proc)
+                if walk is None:
+                    walk = self.walks[record.proc] = Walk()
+                walk.begin(record, self.resets.of(record.proc))
+            if record.outcome == Outcome.OK and record.ret is not None:
+                self._answer(record, walk)
+            elif walk is not None:
+                walk.lose()
+        self.skipping.judge()
+
+    def _answer(self, record: Record, walk: Walk | None) -> None:
+        messages = record.messages
+        if walk is not None and not walk.fresh:
+            self.report.count("PEEK-5")
+        if not messages:
+            self._nothing(record, walk)
+            return
+        self.report.count("PEEK-4")
+        if len(messages) > record.args["max"]:
+            self._too_many(record)
+        groups: dict[int, list[Delivery]] = {}
+        for delivery in messages:
+            partition = 0 if self.flat else self.facts.partition_of(delivery)
+            if partition is not None and delivery.seq is not None:
+                groups.setdefault(partition, []).append(delivery)
+        if len(groups) > 1:
+            self.report.count("PEEK-3")
+        for partition, group in groups.items():
+            shelf = self.shelves.by_partition.get(partition)
+            if shelf is not None:
+                self._group(record, walk, partition, shelf, group)
+        self._note_shown(record, walk)
+
+    def _group(
+        self, record: Record, walk: Walk | None, partition: int, shelf: Shelf, group: list[Delivery]
+    ) -> None:
+        """One partition's part of an answer."""
+        places = [shelf.place((delivery.seq or 0) & shelf.mask) for delivery in group]
+        ordered = sorted(places)
+        if self.flat and ordered != places and self.skipping.trusts(partition, shelf):
+            self._unordered(record)
+        if walk is None:
+            start = self._from(record, shelf)
+            if start is not None:
+                self._check_from(record, partition, shelf, group, places, start)
+        else:
+            start = self._after(record, walk, partition, shelf, group, places)
+            walk.move(partition, ordered[-1])
+        self.report.count(self.skipping.rule)
+        gaps = list(shelf.gaps(start, ordered, record.call, record.ret or 0))
+        if gaps:
+            self.skipping.passed(self.skipping.rule, record, partition, shelf, gaps)
+
+    def _from(self, record: Record, shelf: Shelf) -> int | None:
+        """The index at which a peek from a number of its own starts; None where that is not clear."""
+        number = record.args["from_seq"]
+        return shelf.since(number & shelf.mask, 0 if self.flat else number >> self.bits)
+
+    def _check_from(
+        self,
+        record: Record,
+        partition: int,
+        shelf: Shelf,
+        group: list[Delivery],
+        places: list[int],
+        start: int,
+    ) -> None:
+        first = shelf.places[start] if start < len(shelf.places) else shelf.mask + 1
+        early = min(zip(places, group, strict=True), key=_place)
+        if early[0] < first and shelf.has(early[0]) and self.skipping.trusts(partition, shelf):
+            self.report.find(
+                self.skipping.rule,
+                "before its start",
+                "A peek returned a message from before its start",
+                (record,),
+                f"{record.proc} peeked from number {record.args['from_seq']} on, and was shown message "
+                f"{early[1].id!r}, number {early[1].seq}.",
+                "messages with that number or later ones",
+            )
+
+    def _after(
+        self,
+        record: Record,
+        walk: Walk,
+        partition: int,
+        shelf: Shelf,
+        group: list[Delivery],
+        places: list[int],
+    ) -> int | None:
+        """The index from which on a walk's answer may leave nothing out; None if that is not known."""
+        cursor = walk.cursors.get(partition)
+        if cursor is None:
+            return None if walk.vague else 0
+        if min(places) > cursor.place:
+            return None if cursor.moved else shelf.after(cursor.place)
+        if cursor.reset:
+            walk.shown.clear()
+            return 0
+        self._went_back(record, walk, group, places, cursor.place)
+        return None
+
+    def _note_shown(self, record: Record, walk: Walk | None) -> None:
+        """A message twice in one answer; and what the walk has seen by now."""
+        ids = {delivery.id for delivery in record.messages}
+        if len(ids) < len(record.messages):
+            self._check_twice(record)
+        if walk is not None:
+            walk.shown |= ids
+        gone = self.shelves.gone
+        if gone:
+            for id in ids:
+                if gone.get(id, record.call) < record.call:
+                    self._check_removed(record, id, gone[id])
+
+    # Empty answers.
+
+    def _nothing(self, record: Record, walk: Walk | None) -> None:
+        call, ret = record.call, record.ret or 0
+        rule = "PEEK-4" if walk is None or walk.fresh else "PEEK-5"
+        if self.shelves.any_there(call, ret):
+            for partition, shelf in self.shelves.by_partition.items():
+                start = self._from(record, shelf) if walk is None else self._rest(walk, partition, shelf)
+                end = len(shelf.places)
+                if start is not None and shelf.any_there(start, end, call, ret):
+                    self.skipping.passed(rule, record, partition, shelf, [Gap(start, end, False)])
+        elif walk is not None and walk.fresh:
+            self._nothing_at_all(record)
+
+    def _rest(self, walk: Walk, partition: int, shelf: Shelf) -> int | None:
+        cursor = walk.cursors.get(partition)
+        if cursor is None:
+            return None if walk.vague else 0
+        return None if cursor.moved else shelf.after(cursor.place)
+
+    def _nothing_at_all(self, record: Record) -> None:
+        """An empty first answer, and messages that nobody ever saw: without a drain they are not lost."""
+        call, ret = record.call, record.ret or 0
+        unseen = self.shelves.unseen
+        if unseen is None or unseen.start >= call or unseen.end <= ret:
+            return
+        if self.skipping.locks.faults(None).touching(unseen.start, ret):
+            return
+        if not self.skipping.visibility.shadowed(call, ret):
+            self.skipping.report_free("PEEK-4", record, unseen)
+
+    def _check_removed(self, record: Record, id: str, since: int) -> None:
+        """A message that had been removed is still shown. If it is delivered again, that is RCV-7."""
+        rule, facts = self.skipping.rule, self.facts
+        if any(seen.record.call > since for seen in facts.received[id]):
+            return
+        if facts.drained is None:
+            self.report.open.setdefault(
+                rule,
+                f"message {id!r} was peeked after its removal: it is shown though it is gone ({rule}), or "
+                f"the removal came to nothing (RCV-7, RCV-8)",
+            )
+            return
+        self.report.find(
+            rule,
+            "removed",
+            "A peek showed a message that was gone",
+            (*(seen.record for seen in facts.received[id][-1:]), record),
+            f"{record.proc} was shown message {id!r}, which had been removed before and did not come back.",
+            "messages that are there",
+        )
+
+    # Findings about one answer alone.
+
+    def _too_many(self, record: Record) -> None:
+        self.report.find(
+            "PEEK-4",
+            "more than max",
+            "A peek returned more messages than were asked for",
+            (record,),
+            f"{record.proc} asked for {record.args['max']} and was shown {len(record.messages)}.",
+            f"at most {record.args['max']} messages",
+        )
+
+    def _unordered(self, record: Record) -> None:
+        self.report.find(
+            "PEEK-1",
+            "order",
+            "A peek's answer is not in order",
+            (record,),
+            f"The numbers in the answer to {record.proc} do not increase.",
+            "the same messages in the order of their numbers",
+        )
+
+    def _went_back(
+        self, record: Record, walk: Walk, group: list[Delivery], places: list[int], at: int
+    ) -> None:
+        back = next(delivery for delivery, place in zip(group, places, strict=True) if place <= at)
+        twice = back.id in walk.shown
+        self.report.find(
+            "PEEK-5" if twice else self.skipping.rule,
+            "again" if twice else "behind the cursor",
+            "A walk returned a message twice" if twice else "A peek went back behind its cursor",
+            (*self._earlier(record, back.id), record),
+            f"{record.proc} was shown message {back.id!r}, number {back.seq}, though its cursor "
+            f"stood after it.",
+            "messages after the cursor",
+        )
+
+    def _earlier(self, record: Record, id: str) -> tuple[Record, ...]:
+        shown = [seen.record for seen in self.facts.peeked[id] if seen.record.proc == record.proc]
+        return tuple(peek for peek in shown if peek.call < record.call)[-1:]
+
+    def _check_twice(self, record: Record) -> None:
+        once = set()
+        for delivery in record.messages:
+            if delivery.id in once and len(self.facts.by_id.get(delivery.id, ())) == 1:
+                self.report.find(
+                    "PEEK-5",
+                    "twice in one answer",
+                    "One answer showed a message twice",
+                    (record,),
+                    f"Message {delivery.id!r} is in one answer to {record.proc} more than once.",
+                    "each message once",
+                )
+                return
+            once.add(delivery.id)
+
+
+def _place(pair: tuple[int, Delivery]) -> int:
+    return pair[0]
+
+
+_PEEK: Final = ("peek",)
+
+CHECKER: Final = Checker(
+    name="peeking",
+    requirements=tuple(f"PEEK-{n}" for n in range(1, 8)),
+    check=check,
+    blind_spots=(
+        "Messages whose ID was sent more than once, or that were shown with two numbers or without one, are "
+        "not missed in an answer.",
+        "After a drain a message counts as skipped only if it shows up again after the peek (else it is "
+        "lost: RCV-2). A message sent in a transaction counts once somebody has seen it and the commit was ok.",
+        "A skipped message that may have been locked leaves the rule unknown (PEEK-7 may be the broken one); "
+        "with caching front ends any message may be, for some time after a receive. PEEK-7 is found where an "
+        "answer shows an older and a newer message of the partition and skips a locked one.",
+        "A fault that may have hit the client may have reset its cursors: both readings are allowed then.",
+        "A removed message that is still peeked is found after a drain only; before, RCV-7 may be the broken "
+        "rule, and it is left unknown.",
+        "PEEK-1: the order within an answer is checked on a non-partitioned entity only.",
+        "PEEK-6: that a peeked message cannot be settled is not tried, a peek having given no lock.",
+    ),
+    needs={f"PEEK-{n}": _PEEK for n in range(1, 8)},
+)

@@ -1,0 +1,264 @@
+"""Which messages a peek surely had to see: per partition by number, and since when until when each was there.
+
+A `Shelf` answers "was one of these there during that time?" in `O(log n)`, for times that only move on, so
+that a history of many peeks over many messages stays fast. Nothing here judges.
+
+A message is *surely there* from its acceptance (its first appearance, where the send does not settle it)
+until the first removal that was answered ok, and no longer than something later shows that it still was:
+what was lost is RCV-2, not a peek's fault. Without a drain nothing is called lost, and it stays until
+something may have removed it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from partq.conformance.facts import FOREVER, Facts, Seen, Sent
+from partq.model.operations import Outcome
+
+from .locks import REMOVALS
+from .shown import Shown
+
+_SCAN: Final = 8
+"""So many messages are looked at one by one; more are asked of the tree."""
+
+
+class Book(NamedTuple):
+    """One message: its ``number`` (counter alone), the time it surely was there, and what shows it."""
+
+    number: int
+    start: int
+    end: int
+    sent: Sent
+
+
+class Gap(NamedTuple):
+    """Indexes of a shelf that an answer passes over. ``middle``: it shows messages on both sides."""
+
+    low: int
+    high: int
+    middle: bool
+
+
+class Shelf:
+    """One partition's messages by number. ``places``: the numbers, turned so that they compare; ``high``:
+    what stands above the counter in all of them."""
+
+    def __init__(self, books: list[Book], high: int, bits: int) -> None:
+        self.half, self.mask = 1 << (bits - 1), (1 << bits) - 1
+        self.high = high
+        self.origin = books[0].number - self.half
+        turned = sorted(((self.place(book.number), n) for n, book in enumerate(books)))
+        self.places = [place for place, _ in turned]
+        self.books = [books[n] for _, n in turned]
+        self._tree: list[int] | None = None
+        self._size = 0
+        self._order: list[tuple[int, int]] = []
+        self._next = 0
+
+    def place(self, number: int) -> int:
+        """A number's place: serial order, which survives the roll-over, as plain order."""
+        return (number - self.origin) & self.mask
+
+    def since(self, number: int, high: int) -> int | None:
+        """The index from which on messages are at or after a peek's start; None where that is not clear."""
+        if high != self.high:
+            return 0 if self.high > high else len(self.places)
+        first = (self.places[0] + self.origin - number) & self.mask < self.half
+        last = (self.places[-1] + self.origin - number) & self.mask < self.half
+        if first:
+            return 0 if last else None
+        return bisect_left(self.places, self.place(number)) if last else len(self.places)
+
+    def after(self, place: int) -> int:
+        """The index of the first message after that place."""
+        return bisect_right(self.places, place)
+
+    def has(self, place: int) -> bool:
+        """Whether a known message is there."""
+        at = bisect_left(self.places, place)
+        return at < len(self.places) and self.places[at] == place
+
+    def gaps(self, start: int | None, shown: list[int], call: int, ret: int) -> Iterator[Gap]:
+        """What an answer that shows these places, in order, passes over although it surely was there.
+        ``start``: the index from which on nothing may be missing; None where that is not known."""
+        places = self.places
+        at = bisect_left(places, shown[0])
+        if start is not None and start < at and self.any_there(start, at, call, ret):
+            yield Gap(start, at, False)
+        for before, place in pairwise(shown):
+            at += 1
+            if at < len(places) and places[at] == place:
+                continue
+            low, at = bisect_right(places, before), bisect_left(places, place)
+            if low < at and self.any_there(low, at, call, ret):
+                yield Gap(low, at, True)
+
+    def contradicted(self) -> bool:
+        """Whether a lower number belongs to a message that surely was sent later (SEQ-3)."""
+        latest = -1
+        for book in self.books:
+            record = book.sent.record
+            if record.ret is not None and record.ret < latest:
+                return True
+            latest = max(latest, record.call)
+        return False
+
+    def any_there(self, low: int, high: int, call: int, ret: int) -> bool:
+        """Whether one of the messages at these indexes surely was there from before ``call`` until after
+        ``ret``. Calls must not go back in time."""
+        if high - low <= _SCAN:
+            books = self.books
+            for at in range(low, high):
+                book = books[at]
+                if book.start < call and book.end > ret:
+                    return True
+            return False
+        return self._ask(low, high, call, ret)
+
+    def there(self, low: int, high: int, call: int, ret: int) -> Iterator[Book]:
+        """Those messages, oldest first."""
+        for at in range(low, high):
+            book = self.books[at]
+            if book.start < call and book.end > ret:
+                yield book
+
+    def _ask(self, low: int, high: int, call: int, ret: int) -> bool:
+        tree = self._grown(call)
+        if tree[1] <= ret:
+            return False
+        low += self._size
+        high += self._size
+        while low < high:
+            if low & 1:
+                if tree[low] > ret:
+                    return True
+                low += 1
+            if high & 1:
+                high -= 1
+                if tree[high] > ret:
+                    return True
+            low >>= 1
+            high >>= 1
+        return False
+
+    def _grown(self, call: int) -> list[int]:
+        """The tree of latest ends, holding the messages that were there before ``call``."""
+        tree, order, size = self._tree, self._order, self._size
+        if tree is None:
+            size = self._size = 1 << (len(self.books) - 1).bit_length()
+            tree = self._tree = [-1] * (2 * size)
+            order = self._order = sorted((book.start, at) for at, book in enumerate(self.books))
+        at = self._next
+        while at < len(order) and order[at][0] < call:
+            node = order[at][1]
+            end = self.books[node].end
+            node += size
+            while node and tree[node] < end:
+                tree[node] = end
+                node >>= 1
+            at += 1
+        self._next = at
+        return tree
+
+
+class Shelves:
+    """The messages of one entity whose number is known. ``gone``: message ID -> the return of what surely
+    removed it, outside transactions · ``doubtful``: from when on a receive of unknown outcome may have
+    deleted any message · ``unseen``: the message accepted first of those that nobody ever saw. After a drain
+    these are lost (RCV-2), and it is None."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.gone: dict[str, int] = {}
+        self.doubtful = next(
+            (
+                r.call
+                for r in facts.receives
+                if r.outcome == Outcome.UNKNOWN and r.args.get("mode") == "receive_and_delete"
+            ),
+            FOREVER,
+        )
+        shown = facts.derive(Shown)
+        strange = {seen.delivery.id for pair in (*shown.clashes, *shown.renumbered) for seen in pair}
+        bits, flat = facts.profile.counter_bits, not facts.profile.partitioned
+        mask = (1 << bits) - 1
+        books: dict[int, list[Book]] = {}
+        highs: dict[int, int] = {}
+        for placed in shown.placed:
+            seq, partition, sent = placed.seq, placed.partition, placed.sent
+            if seq is None or partition is None or sent.message.id in strange:
+                continue
+            high = 0 if flat else seq >> bits
+            if highs.setdefault(partition, high) != high:
+                continue
+            end = self._end(sent)
+            books.setdefault(partition, []).append(Book(seq & mask, placed.latest, end, sent))
+        self.by_partition = {p: Shelf(found, highs[p], bits) for p, found in books.items()}
+        spans = sorted(
+            ((b.start, b.end) for shelf in self.by_partition.values() for b in shelf.books), key=itemgetter(0)
+        )
+        self._starts = [start for start, _ in spans]
+        self._ends = list(accumulate((end for _, end in spans), max))
+        self.unseen = self._unseen()
+
+    def any_there(self, call: int, ret: int) -> bool:
+        """Whether some message, of whatever partition, surely was there all the time."""
+        at = bisect_left(self._starts, call)
+        return at > 0 and self._ends[at - 1] > ret
+
+    def _unseen(self) -> Book | None:
+        facts = self.facts
+        if facts.drained is not None:
+            return None
+        seen, by_id = facts.received.keys() | facts.peeked.keys(), facts.by_id
+        accepted = (
+            Book(0, sent.record.ret, self.doubtful, sent)
+            for sent in facts.sends
+            if sent.record.outcome == Outcome.OK and sent.record.ret is not None
+            if "txn" not in sent.record.args
+            and sent.message.id not in seen
+            and len(by_id[sent.message.id]) == 1
+        )
+        return min(accepted, key=_start, default=None)
+
+    def _end(self, sent: Sent) -> int:
+        """Until when it surely was there."""
+        facts, id = self.facts, sent.message.id
+        record = sent.record
+        if "txn" in record.args and facts.txns[record.args["txn"]].committed_by is None:
+            return -1
+        hard, soft, last = FOREVER, self.doubtful, -1
+        for seen in facts.received.get(id, ()):
+            called = seen.record.call
+            last = max(last, called)
+            if seen.delivery.lock is None:
+                hard = min(hard, called)
+                self.gone.setdefault(id, FOREVER if seen.record.ret is None else seen.record.ret)
+            elif seen.delivery.lock in facts.settled:
+                hard, soft, last = self._settled(id, seen, hard, soft, last)
+        peeks = facts.peeked.get(id)
+        if peeks is not None:
+            last = max(last, peeks[-1].record.call)
+        return min(hard, last if facts.drained is not None else max(soft, last))
+
+    def _settled(self, id: str, seen: Seen, hard: int, soft: int, last: int) -> tuple[int, int, int]:
+        for settlement in self.facts.settled[seen.delivery.lock or ""]:
+            called = settlement.call
+            if settlement.outcome == Outcome.OK:
+                last = max(last, called)
+                if settlement.op in REMOVALS:
+                    hard = min(hard, called)
+                    if "txn" not in settlement.args and settlement.ret is not None:
+                        self.gone.setdefault(id, settlement.ret)
+            elif settlement.op in REMOVALS:
+                soft = min(soft, called)
+        return hard, soft, last
+
+
+def _start(book: Book) -> int:
+    return book.start

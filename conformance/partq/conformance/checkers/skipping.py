@@ -1,0 +1,145 @@
+"""What a peek passed over although it surely was there: whose anomaly it is.
+
+| a message surely was there, and | owner |
+|---|---|
+| it surely was not locked, the answer shows newer ones of its partition | PEEK-1 (flat), PEEK-2 |
+| it surely was not locked, the answer is empty | PEEK-4 at the start of a walk, else PEEK-5 |
+| it surely was locked, an older and a newer one are shown, and no peek ever shows a locked one | PEEK-7 |
+| the same, but some peek shows a locked one | PEEK-1, PEEK-2 |
+| anything else: it may have been locked | left open |
+
+Numbers that contradict the order of sends are SEQ-3's: nothing is judged by them.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final
+
+from partq.conformance.facts import Facts
+from partq.conformance.history import Record
+
+from .locks import Locks
+from .protocol import Report
+from .shelves import Book, Gap, Shelf
+from .visibility import Visibility
+
+_LOOKED_AT: Final = 64
+"""Of the messages that an answer passes over, so many are looked at to find one whose lock is known."""
+
+
+class Skipping:
+    """Takes in what peeks passed over; `judge` at the end, when it is known what peeks do show."""
+
+    def __init__(self, facts: Facts, report: Report) -> None:
+        self.facts = facts
+        self.report = report
+        self.locks = facts.derive(Locks)
+        self.visibility = Visibility(facts)
+        self.rule = "PEEK-2" if facts.profile.partitioned else "PEEK-1"
+        self._hidden: list[tuple[Book, Record]] = []
+        self._unclear: dict[str, tuple[Book, Record]] = {}
+        self._contradicted: dict[int, bool] = {}
+
+    def trusts(self, partition: int, shelf: Shelf) -> bool:
+        """Whether the partition's numbers agree with the order of sends."""
+        known = self._contradicted.get(partition)
+        if known is None:
+            known = self._contradicted[partition] = shelf.contradicted()
+        return not known
+
+    def passed(self, rule: str, record: Record, partition: int, shelf: Shelf, gaps: list[Gap]) -> None:
+        """An answer that passes over these; ``rule`` owns what surely was not locked."""
+        call, ret = record.call, record.ret or 0
+        faults = self.locks.faults(partition if self.facts.profile.partitioned else None)
+        if faults.touching(call, ret) or not self.trusts(partition, shelf):
+            return
+        hidden = None
+        for gap in gaps:
+            for book in islice(shelf.there(gap.low, gap.high, call, ret), _LOOKED_AT):
+                id = book.sent.message.id
+                if self.visibility.surely_free(id, call, ret):
+                    self.report_free(rule, record, book)
+                    return
+                if gap.middle and hidden is None and self.visibility.surely_locked(id, call, ret):
+                    hidden = book
+                self._unclear.setdefault(rule, (book, record))
+        if hidden is not None:
+            self._hidden.append((hidden, record))
+
+    def judge(self) -> None:
+        """Find the owner of what was locked, now that all peeks are known."""
+        shown = self._count_locked()
+        self.report.count("PEEK-7", shown + len(self._hidden))
+        for book, record in self._hidden:
+            self._report_locked(self.rule if shown else "PEEK-7", record, book)
+        found = {finding.requirement for finding in self.report.findings}
+        if "PEEK-7" in found:
+            return
+        for rule, (book, record) in self._unclear.items():
+            if rule not in found:
+                self.report.open.setdefault(
+                    rule,
+                    f"the peek of record {record.i} passed over message {book.sent.message.id!r}, which "
+                    f"was there but may have been locked: it skipped the message ({rule}), or does not show locked "
+                    f"ones (PEEK-7)",
+                )
+
+    def report_free(self, rule: str, record: Record, book: Book) -> None:
+        """A message that surely was there, and not locked, was not shown."""
+        id, sent = book.sent.message.id, book.sent.record
+        if rule == self.rule:
+            self.report.find(
+                rule,
+                "skipped",
+                "A peek skipped an older message",
+                (sent, record, *self._proof(book, record)),
+                f"The answer to {record.proc} shows newer messages of one partition, but not message {id!r}, "
+                f"which surely was there and not locked.",
+                f"message {id!r} before any newer one, or an answer that ends before it",
+            )
+            return
+        ended = rule == "PEEK-5"
+        self.report.find(
+            rule,
+            "nothing",
+            "A walk ended before it had shown everything" if ended else "A peek returned nothing",
+            (sent, record, *self._proof(book, record)),
+            f"{record.proc} was shown nothing, although message {id!r} surely was there and not locked.",
+            "at least one message",
+        )
+
+    def _report_locked(self, rule: str, record: Record, book: Book) -> None:
+        id = book.sent.message.id
+        holders = [s.record for s in self.facts.received[id] if (s.record.ret or record.call) < record.call]
+        self.report.find(
+            rule,
+            "skipped a locked one",
+            "A peek skipped a locked message",
+            (book.sent.record, *holders[-1:], record),
+            f"The answer to {record.proc} shows older and newer messages of one partition, but not message "
+            f"{id!r}, which surely was there and locked.",
+            f"message {id!r} in its place: a lock does not hide it",
+        )
+
+    def _proof(self, book: Book, peek: Record) -> tuple[Record, ...]:
+        """What shows that the message was still there after that peek."""
+        id = book.sent.message.id
+        for seen in (*self.facts.received.get(id, ()), *self.facts.peeked.get(id, ())):
+            if seen.record.call > (peek.ret or 0):
+                return (seen.record,)
+        return ()
+
+    def _count_locked(self) -> int:
+        """How often a peek showed a message that surely was locked."""
+        count = 0
+        received = self.facts.received
+        for id, peeks in self.facts.peeked.items():
+            first = received[id][0].record.ret if id in received else None
+            if first is None:
+                continue
+            for seen in peeks:
+                peek = seen.record
+                if first < peek.call and peek.ret is not None:
+                    count += self.visibility.surely_locked(id, peek.call, peek.ret)
+        return count

@@ -1,0 +1,69 @@
+"""PEEK-6: a peek changes nothing. It gives no lock, and raises no delivery count."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partq.conformance.facts import Facts, Seen
+
+from .protocol import Report
+from .visibility import Visibility
+
+_RULE: Final = "PEEK-6"
+
+
+def check_touching(facts: Facts, visibility: Visibility, report: Report) -> None:
+    """PEEK-6 on every message that was peeked."""
+    for id, peeks in facts.peeked.items():
+        report.count(_RULE, len(peeks))
+        for seen in peeks:
+            if seen.delivery.lock is not None:
+                _locked(report, seen)
+                break
+        if len(facts.by_id.get(id, ())) == 1:
+            _check_count(facts, visibility, report, id, peeks)
+
+
+def _check_count(facts: Facts, visibility: Visibility, report: Report, id: str, peeks: list[Seen]) -> None:
+    """From a peek to the next appearance the count stays, if no lock can have ended in between."""
+    received = facts.received.get(id)
+    appearances = peeks if received is None else sorted(peeks + received, key=_by_call)
+    before: Seen | None = None
+    for seen in appearances:
+        count = seen.delivery.delivery_count
+        if count is None:
+            continue
+        if before is not None and count != before.delivery.delivery_count:
+            own = None if seen.record.op == "peek" else seen.record
+            until = seen.record.ret
+            if until is not None and visibility.count_rests(id, before.record.call, until, own):
+                _raised(report, before, seen)
+                return
+        before = seen if seen.record.op == "peek" else None
+
+
+def _by_call(seen: Seen) -> int:
+    return seen.record.call
+
+
+def _locked(report: Report, seen: Seen) -> None:
+    report.find(
+        _RULE,
+        "lock",
+        "A peek gave a lock",
+        (seen.record,),
+        f"{seen.record.proc} peeked message {seen.delivery.id!r} and got a lock with it.",
+        "the message without a lock",
+    )
+
+
+def _raised(report: Report, before: Seen, seen: Seen) -> None:
+    report.find(
+        _RULE,
+        "count",
+        "A peek changed a delivery count",
+        (before.record, seen.record),
+        f"Message {seen.delivery.id!r} showed delivery count {before.delivery.delivery_count}, then "
+        f"{seen.delivery.delivery_count}, and nobody can have locked it in between.",
+        f"delivery count {before.delivery.delivery_count}",
+    )

@@ -1,0 +1,88 @@
+"""Whether a message was locked while a peek looked: surely, surely not, or nobody can tell.
+
+Locks that no delivery shows count as possible: those of front ends that fetched early, and those of receives
+with an unknown outcome. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+from partq.conformance.facts import FOREVER, Facts, Seen
+from partq.conformance.history import Record
+from partq.model.operations import Outcome
+
+from .locks import Locks, Spans
+
+
+class Visibility:
+    """Questions about one entity's locks during one peek."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.locks = facts.derive(Locks)
+        caching = facts.profile.caching_front_ends
+        # An answer of a receive may reach the front end's cache when the receive is over already.
+        self.lasting = 2 * facts.entity.lock_duration + facts.header.skew_ns
+        if not facts.profile.locks_expire:
+            self.lasting = FOREVER
+        self.shadows = Spans(
+            (record.call, FOREVER if record.ret is None else record.ret)
+            for record in facts.receives
+            if caching or record.outcome == Outcome.UNKNOWN
+        )
+
+    def surely_locked(self, id: str, call: int, ret: int) -> bool:
+        """Whether a client held a lock on it from ``call`` to ``ret``."""
+        for seen in self.facts.received.get(id, ()):
+            taken = seen.record.ret
+            if taken is None or taken >= call:
+                continue
+            if seen.delivery.lock is not None and self.locks.held_until(seen) > ret:
+                return True
+        return False
+
+    def surely_free(self, id: str, call: int, ret: int) -> bool:
+        """Whether nobody can have held a lock on it at any instant from ``call`` to ``ret``."""
+        if not self.untouched(id, call, ret):
+            return False
+        return not self.shadowed(call, ret) or self._never_locked(id, call, ret)
+
+    def untouched(self, id: str, call: int, ret: int) -> bool:
+        """Whether no delivery's lock can have been there then."""
+        for seen in self.facts.received.get(id, ()):
+            if self.locks.began(seen) <= ret and self.locks.ended(seen) >= call:
+                return False
+        return True
+
+    def shadowed(self, call: int, ret: int) -> bool:
+        """Whether somebody whom no delivery shows can have held a lock then, or a moment ago."""
+        return self.shadows.touching(call - self.lasting, ret) > 0
+
+    def count_rests(self, id: str, call: int, ret: int, own: Record | None) -> bool:
+        """Whether no lock can have raised the message's count from ``call`` to ``ret``, that of the receive
+        ``own`` apart. A lock that expired may do so at any later time: a broker may notice late."""
+        for seen in self.facts.received.get(id, ()):
+            if seen.record is not own and self.locks.began(seen) <= ret and not self._settled(seen, call):
+                return False
+        possible = self.shadows.begun(ret)
+        return possible == (own is not None and self.facts.profile.caching_front_ends)
+
+    def _settled(self, seen: Seen, before: int) -> bool:
+        """Whether a settlement surely had ended the lock before then."""
+        return any(
+            settlement.ret is not None
+            and settlement.ret < before
+            and settlement.outcome == Outcome.OK
+            and "txn" not in settlement.args
+            for settlement in self.facts.settled.get(seen.delivery.lock or "", ())
+        )
+
+    def _never_locked(self, id: str, call: int, ret: int) -> bool:
+        """Whether its first delivery proves that no lock came before: count 0, and no fault that might have
+        ended one without a trace."""
+        seens = self.facts.received.get(id)
+        if not seens or seens[0].delivery.delivery_count != 0:
+            return False
+        first = seens[0]
+        partition = self.facts.partition_of(first.delivery)
+        quiet = not self.locks.upsets(partition).touching(call, first.record.ret or FOREVER)
+        return quiet and self.locks.began(first) > ret
