@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from told import inspected, violated
 
-HOME = "p1 send h1 key=a\np1 receive 1 -> h1#3.1 lock=h until=60s\n"
+HOME = "p1 send h1 key=a\np1 receive 1 -> h1#3.1 lock=h until=25s\n"
 """Key a lives in partition 3."""
 
 RECEIVED = "p1 receive 9 -> "

@@ -292,11 +292,15 @@ def _first_try(facts: Facts, seen: Seen, ended: int | None) -> Record | None:
 def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen) -> bool:
     """Whether a message completed in a transaction without commit did not turn up again."""
     id = seen.delivery.id
-    if facts.drained is None or record.op not in REMOVALS or _removed(facts, id, record):
+    if record.op not in REMOVALS:
         return False
-    after = [*facts.received[id], *facts.peeked.get(id, ())]
-    if any(returned(one.record) > returned(record) for one in after):
+    shown = [*facts.received[id], *facts.peeked.get(id, ())]
+    if any(one.record.call > returned(record) for one in shown):
         report.count("TXN-5")
+        return False
+    if facts.drained is None or any(returned(one.record) > record.call for one in shown):
+        return False
+    if _removed(facts, id, record):
         return False
     if unsurely_taken(facts, record.call) or any(
         fault.op in WIPING and returned(fault) > record.call for fault in facts.disruptions
