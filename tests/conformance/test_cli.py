@@ -51,6 +51,7 @@ def partq(
     """Runs commands in a user's folder, which holds the module `canned_broker`."""
     (tmp_path / "canned_broker.py").write_bytes((HERE / "canned_broker.py").read_bytes())
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != HERE])
     monkeypatch.delitem(sys.modules, "canned_broker", raising=False)
 
@@ -283,10 +284,10 @@ def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
     assert ran.code == 0
     for text in (row.title, " ".join(row.text.split()), row.level.value, *(row.reading or "").split()):
         assert text in ran.flat
-    for case in ALL_CASES.values():
-        assert (case.name in ran.flat.split("cases: ")[1]) is (requirement in case.requirements)
+    named = ran.flat.split("cases: ")[1].split(" mutants: ")[0].split(", ")
+    cases = [case.name for case in ALL_CASES.values() if requirement in case.requirements]
+    assert named == (cases or ["none"])
     assert "clauses: " in ran.flat
-    assert "mutants: " in ran.flat
     if requirement == "MGT-1":
         assert "checkers: none: not implemented" in ran.flat
 

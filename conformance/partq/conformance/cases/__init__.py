@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from . import delivery, peeking, routing, sequencing, transactions
+from . import delivery, peeking, rebalancing, routing, sequencing, transactions
 from .case import Case, UnknownCase, chosen
 
 __all__ = ["ALL_CASES", "Case", "UnknownCase", "chosen"]
@@ -26,6 +26,11 @@ def _by_name(*groups: Iterable[Case]) -> Mapping[str, Case]:
 
 
 ALL_CASES: Final = _by_name(
-    routing.CASES, sequencing.CASES, delivery.CASES, peeking.CASES, transactions.CASES
+    routing.CASES,
+    sequencing.CASES,
+    delivery.CASES,
+    peeking.CASES,
+    transactions.CASES,
+    rebalancing.CASES,
 )
 """Every case by its name."""
