@@ -101,7 +101,8 @@ class Run:
         self.env: Any = None
         self.env_waits_for = -1
         self.held_until = 0
-        self.pause_rate = _PAUSE_RATES[int(self.clock.random() * len(_PAUSE_RATES))]
+        rates = _PAUSE_RATES[profile(program.profile).flows]
+        self.pause_rate = rates[int(self.clock.random() * len(rates))]
 
     def history(self) -> History:
         """Run it all, then drain."""
@@ -258,8 +259,8 @@ class Run:
 
 _UNSUPPORTED: Final[Answer] = (Outcome.ERROR, "unsupported", ())
 
-_PAUSE_RATES: Final = (0.0, 0.02, 0.1, 0.3)
-"""How often a client pauses before a step: a program has one of these."""
+_PAUSE_RATES: Final = {False: (0.0, 0.02, 0.1, 0.3), True: (0.05, 0.2, 0.5, 0.8)}
+"""How often a client pauses before a step: a program has one of these. With flows, timers matter more."""
 
 _PAUSES: Final = (SECOND // 1000, SECOND // 10, SECOND, 10 * SECOND, 40 * SECOND)
 """The longest that a pause may be, in ns."""

@@ -109,9 +109,6 @@ class Broker:
         self._tokens = 0
         self._homes: dict[str, Partition] = {}
         self._waiting: dict[Task, None] = {}
-        self.assignments = parts.assignments(
-            self.partitions, clock, config.rebalance_delay, config.max_handoff, config.tell, self.ring
-        )
         self.front_ends = self._front_ends()
         self.faults = parts.faults(self)
 
@@ -167,6 +164,10 @@ class Broker:
             home = self.partitions[self.parts.router(key, self.config.salt, len(self.partitions))]
             self._homes[key] = home
         return home
+
+    def forget_homes(self) -> None:
+        """Compute the partition map anew when it is asked for."""
+        self._homes.clear()
 
     def accept(self, partition: Partition, contents: Sequence[Content]) -> None:
         """Store messages, and tell those who wait."""

@@ -46,7 +46,7 @@ class Faults:
         broker = self.broker
         ends = {connection.end for connection in broker.connections if connection.proc == proc}
         for end in ends:
-            broker.front_ends[end].cache.clear()
+            broker.front_ends[end].forget()
             for connection in broker.connections:
                 if connection.end == end:
                     connection.cut()
@@ -61,9 +61,8 @@ class Faults:
         for connection in broker.connections:
             connection.cut()
         for front_end in broker.front_ends:
-            front_end.cache.clear()
+            front_end.forget()
         broker.transactions.clear()
-        broker.assignments.reset()
         for partition in broker.partitions:
             self.drop_locks(partition)
         yield HOP

@@ -25,7 +25,19 @@ class FlowEnd(FrontEnd):
 
     def __init__(self, broker: Broker, turn: int) -> None:
         super().__init__(broker, turn)
-        self.assignments = broker.assignments
+        config = broker.config
+        self.assignments = broker.parts.assignments(
+            broker.partitions,
+            broker.clock,
+            config.rebalance_delay,
+            config.max_handoff,
+            config.tell,
+            broker.ring,
+        )
+
+    def forget(self) -> None:
+        super().forget()
+        self.assignments.reset()
 
     def bind(self, connection: Connection, name: str, partition: int | None) -> Steps[None]:
         """Become a consumer. A consumer has no say in its partitions."""

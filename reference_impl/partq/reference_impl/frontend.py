@@ -34,6 +34,10 @@ class FrontEnd:
         self.turn = turn
         self.cache: list[tuple[str, Stored]] = []
 
+    def forget(self) -> None:
+        """It is lost: so is what it keeps."""
+        self.cache.clear()
+
     # Sending.
 
     def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
@@ -45,7 +49,7 @@ class FrontEnd:
         if txn is not None:
             yield from self._send_in(broker.transaction(txn), key, contents)
             return
-        partition = self.next_partition() if key is None else broker.partition_for(key)
+        partition = self.next_partition() if key is None else self.home(key, contents, txn)
         yield HOP
         if not partition.up:
             if key is not None:
@@ -53,6 +57,10 @@ class FrontEnd:
             partition = yield from self._reroute(contents, timeout)
         broker.accept(partition, contents)
         yield HOP
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        """Where messages of that key live: it alone decides."""
+        return self.broker.partition_for(key)
 
     def next_partition(self) -> Partition:
         """Keyless messages go round robin."""
@@ -87,7 +95,7 @@ class FrontEnd:
 
     def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
         self.broker.rules.admit_send(txn, key)
-        partition = txn.partition if key is None else self.broker.partition_for(key)
+        partition = txn.partition if key is None else self.home(key, contents, txn.name)
         if partition is None:
             partition = self.next_partition()
         if txn.partition is not None and txn.partition is not partition:
@@ -286,7 +294,7 @@ class FrontEnd:
             first = broker.place(partition, number)
         room = min(most, broker.config.peek_cap or most) - len(shown)
         size = broker.config.peek_bytes
-        for stored in partition.store.live(first):
+        for stored in partition.visible(first):
             size -= len(stored.content.body)
             if room <= 0 or (size < 0 and shown):
                 break

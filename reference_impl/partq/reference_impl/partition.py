@@ -6,7 +6,7 @@ partition knows beyond its store (locks, what is free) is volatile: `recover` re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 
 from .store import Content, Store, Stored
@@ -99,6 +99,10 @@ class Partition:
         while leases and leases[0][2].lock != leases[0][3]:
             heappop(leases)
         return min(leases[0][0], otherwise) if leases else otherwise
+
+    def visible(self, first: int) -> Iterator[Stored]:
+        """What a peek may show, oldest first: everything stored, locked or not."""
+        return self.store.live(first)
 
     def recover(self) -> None:
         """Start over from the store: every lock is gone, every message free."""

@@ -15,7 +15,7 @@ from partq.model.messages import Delivery, Message
 from partq.model.profiles import SECOND, Entity, Profile, profile
 from partq.reference_impl.broker import Broker as Impl
 from partq.reference_impl.broker import Config, Parts
-from partq.reference_impl.clock import Live, Simulation, Steps
+from partq.reference_impl.clock import Live, Simulation, Steps, T
 from partq.reference_impl.network import Answer, Connection
 
 from ..history import History
@@ -106,6 +106,11 @@ def config_of(
     )
 
 
+def operate(broker: Impl, connection: Connection, op: str, args: Args) -> Steps[Answer]:
+    """A client's operation; what the client learns of it."""
+    return (yield from connection.call(CALLS[op](broker.end_of(connection), connection, args)))
+
+
 def strike(broker: Impl, fault: str, args: Args) -> Steps[dict[str, Any]]:
     """Do a fault; its event's arguments, in the broker's own names."""
     faults = broker.faults
@@ -165,7 +170,7 @@ class LiveClient(Client):
 
     def __init__(self, broker: LiveReference, proc: str) -> None:
         self._broker = broker
-        self._connection = broker.impl.connect(proc)
+        self._connection = broker.finish(_at_once(lambda: broker.impl.connect(proc)))
         self._flow: str | None = None
 
     def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
@@ -217,16 +222,14 @@ class LiveClient(Client):
         broker = self._broker
         if op in broker.lacks():
             raise Rejected("unsupported")
-        end = broker.impl.end_of(self._connection)
-        operation = CALLS[op](end, self._connection, args)
-        outcome, error, messages = broker.finish(self._connection.call(operation))
+        outcome, error, messages = broker.finish(operate(broker.impl, self._connection, op, args))
         if error is not None:
             raise (Rejected if outcome == "error" else Indefinite)(error)
         return tuple(messages)
 
 
 class LiveReference(Broker):
-    """The reference broker on the wall clock, in a thread of its own."""
+    """The reference broker on the wall clock. It lives on a thread of its own, and only there."""
 
     client_class: ClassVar[type[Client]] = LiveClient
     shows_assignments: ClassVar[bool] = True
@@ -245,10 +248,13 @@ class LiveReference(Broker):
         self._thread.start()
         self.clock = Live(self.now)
         family = profile(self.profile or DEFAULT_PROFILE)
-        config = config_of(family, entity, self.clock.random, lambda op, args: self.on_event(op, args))
+        config = config_of(family, entity, self.clock.random, self._report)
         self.impl = Impl(config, self.clock, self.parts)
 
-    def finish(self, steps: Steps[Any]) -> Any:
+    def _report(self, op: str, args: dict[str, Any]) -> None:
+        self.on_event(op, args)
+
+    def finish(self, steps: Steps[T]) -> T:
         """Run a coroutine of the broker on its thread and wait for its result."""
         if self._loop is None:
             raise Rejected("unavailable", "the broker is not open")
@@ -262,20 +268,32 @@ class LiveReference(Broker):
         """Do a fault. Raises `Rejected` for one that the profile's family does not have."""
         if fault in self.lacks() or fault not in FAULTS:
             raise Rejected("unsupported", fault)
-        return dict(self.finish(strike(self.impl, fault, args)))
+        return self.finish(strike(self.impl, fault, args))
 
     def is_empty(self) -> bool | None:
         """Whether nothing is stored."""
-        return self.impl.is_empty()
+        return self.finish(_at_once(self.impl.is_empty))
 
     def lacks(self) -> frozenset[str]:
         """What the profile's family does not have."""
         return lacks_of(profile(self.profile or DEFAULT_PROFILE))
 
     def close(self) -> None:
-        """End the broker's thread."""
+        """End the broker's thread, and whatever waits for it."""
         if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop.call_soon_threadsafe(self._stop, self._loop)
             self._thread.join()
             self._loop.close()
         self._loop = self._thread = None
+
+    @staticmethod
+    def _stop(loop: asyncio.AbstractEventLoop) -> None:
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        asyncio.gather(*tasks, return_exceptions=True).add_done_callback(lambda _: loop.stop())
+
+
+def _at_once(call: Callable[[], T]) -> Steps[T]:
+    return call()
+    yield
