@@ -211,9 +211,9 @@ def _partitions() -> list[dict[str, Any]]:
         {
             "broker": BROKER,
             "profile": name,
-            "partition": place,
+            "rank": place + 1,
             "keyed": keyed,
-            "messages": 900 + (place * 7919 + 331 * keyed) % 700 + 500 * keyed,
+            "messages": 2100 // (1 + keyed) - 2100 * place // (places + 4) // (2 - keyed),
         }
         for name, places in counts.items()
         for place in range(places)

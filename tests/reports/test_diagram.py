@@ -126,6 +126,14 @@ def test_what_sent_the_witnessed_message_is_shown_however_far_off() -> None:
     assert "send m50" in labels
 
 
+def test_what_is_not_offered_and_repeated_empty_answers_are_left_out() -> None:
+    lines = ["c0 peek 3 -> nothing"] * 4 + ["c0 disconnect -> error unsupported", "c0 send m1"]
+    content = diagram(history("\n".join(lines)))
+    assert [span.label for span in content.spans] == ["peek → nothing", "send m1"]
+    assert [gap.label for gap in content.gaps] == ["4 operations left out"]
+    assert len(diagram(history("\n".join(lines)), (2, 4)).spans) == 4, "but never the witness"
+
+
 def test_a_long_history_without_witness_shows_its_beginning() -> None:
     assert diagram(long_history(100)).spans[0].label == "send m0"
 

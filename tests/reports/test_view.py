@@ -73,7 +73,7 @@ def test_a_histogram_counts_keyed_and_keyless_apart() -> None:
     rows = [Spread("b", "p", 3, True, 40), Spread("b", "p", 3, True, 2), Spread("b", "p", 0, False, 7)]
     (view,) = histograms(rows, [("b", "p")])
     assert view.summary == "2 partitions; 42 messages with a key, 7 without"
-    assert "partition 3: 42 keyed, 0 keyless" in view.drawing
+    assert "rank 3: 42 keyed, 0 keyless" in view.drawing
 
 
 def test_the_tallest_bar_fills_the_plot_and_empty_data_draws() -> None:

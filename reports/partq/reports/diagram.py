@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record
 from partq.model.messages import Delivery
-from partq.model.operations import ENV
+from partq.model.operations import ENV, Outcome
 from partq.model.profiles import PROFILES
 
 from .text import duration
@@ -115,15 +115,34 @@ def diagram(history: History, witness: Iterable[int] = (), limit: int = LIMIT) -
 
 
 def _chosen(records: Sequence[Record], witness: frozenset[int], limit: int) -> list[Record]:
-    """All records if they are few enough, else the witness, what touches its messages, and neighbours."""
+    """What tells something; if that is too much, the witness, what touches its messages, and neighbours."""
+    records = _telling(records, witness)
     if len(records) <= limit:
-        return list(records)
+        return records
     wanted: dict[int, None] = {}
     for position in _by_interest(records, witness):
         if len(wanted) >= limit:
             break
         wanted[position] = None
     return [records[position] for position in sorted(wanted)]
+
+
+def _telling(records: Sequence[Record], witness: frozenset[int]) -> list[Record]:
+    """The records without what the broker does not offer; of a client's empty answers in a row the first."""
+    kept: list[Record] = []
+    last: dict[str, Record] = {}
+    for record in records:
+        before = last.get(record.proc)
+        last[record.proc] = record
+        again = before is not None and before.op == record.op and _empty(record) and _empty(before)
+        if record.i in witness or not (again or record.error == "unsupported"):
+            kept.append(record)
+    return kept
+
+
+def _empty(record: Record) -> bool:
+    """Whether it is an answer without messages."""
+    return record.op in ("receive", "peek") and record.outcome == Outcome.OK and not record.messages
 
 
 def _by_interest(records: Sequence[Record], witness: frozenset[int]) -> Iterator[int]:

@@ -141,8 +141,8 @@ def _drawn(content: Diagram) -> str:
     if content.shown == content.total:
         return ""
     return (
-        f"The history has {count(content.total)} records; the {count(content.shown)} that bear on the "
-        "finding are drawn: the witness, what touched its messages, and its neighbours."
+        f"{count(content.shown)} of {count(content.total)} records are drawn. Left out are operations that "
+        "the broker does not offer, repeated empty answers, and in a long history what is far from the witness."
     )
 
 
@@ -183,7 +183,11 @@ def _step(step: Mapping[str, Any]) -> str:
 def _message(message: Mapping[str, Any]) -> str:
     keys = [message[name] for name in ("session_id", "partition_key") if message.get(name) is not None]
     keys += [value for _, value in message.get("properties", ())]
-    return f"{message['id']} (key {', '.join(map(str, keys))})" if keys else f"{message['id']} (no key)"
+    return (
+        f"{message['id']} (key {', '.join(dict.fromkeys(map(str, keys)))})"
+        if keys
+        else f"{message['id']} (no key)"
+    )
 
 
 def _argument(name: str, value: Any) -> str:
@@ -208,7 +212,7 @@ def histograms(spread: Iterable[Spread], order: Sequence[tuple[str, str]]) -> tu
     lanes: dict[tuple[str, str], dict[int, list[int]]] = {}
     for row in spread:
         broker = row.broker if len(order) <= MOST_LANES else ""
-        counts = lanes.setdefault((broker, row.profile), {}).setdefault(row.partition, [0, 0])
+        counts = lanes.setdefault((broker, row.profile), {}).setdefault(row.rank, [0, 0])
         counts[0 if row.keyed else 1] += row.messages
     several = len({broker for broker, _ in lanes}) > 1
     return tuple(
@@ -218,7 +222,7 @@ def histograms(spread: Iterable[Spread], order: Sequence[tuple[str, str]]) -> tu
 
 
 def _histogram(title: str, counts: Mapping[int, Sequence[int]]) -> HistogramView:
-    bars = [Bar(str(partition), *counts[partition]) for partition in sorted(counts)]
+    bars = [Bar(str(rank), *counts[rank]) for rank in sorted(counts)]
     keyed, keyless = sum(bar.keyed for bar in bars), sum(bar.keyless for bar in bars)
     summary = (
         f"{plural(len(bars), 'partition')}; {count(keyed)} messages with a key, {count(keyless)} without"

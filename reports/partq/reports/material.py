@@ -40,11 +40,12 @@ class Example:
 
 
 class Spread(NamedTuple):
-    """How many messages were seen in a partition, with or without a key."""
+    """How many messages, with or without a key, were in the fullest partition of each trace (``rank`` 1), in
+    the second fullest, and so on."""
 
     broker: str
     profile: str
-    partition: int
+    rank: int
     keyed: bool
     messages: int
 

@@ -24,7 +24,7 @@ _WIDE: Final = 560
 
 
 class Bar(NamedTuple):
-    """Messages of one partition, with and without a key."""
+    """Messages of the partitions of one rank, with and without a key."""
 
     name: str
     keyed: int
@@ -36,7 +36,7 @@ class Bar(NamedTuple):
 
 
 def histogram_svg(bars: Sequence[Bar], title: str) -> Markup:
-    """Stacked bars, one a partition; a dashed line at the mean. ``title`` is the accessible name."""
+    """Stacked bars, one a rank; a dashed line at the mean. ``title`` is the accessible name."""
     slot = max(_SLOT[0], min(_SLOT[1], _WIDE // max(1, len(bars))))
     width = max(220, slot * len(bars)) + 2 * _MARGIN
     most = max((bar.total for bar in bars), default=0) or 1
@@ -55,7 +55,7 @@ def _bar(bar: Bar, left: int, slot: int, most: int) -> Markup:
     floor = _TOP + _PLOT
     keyed, keyless = (_PLOT * part / most for part in (bar.keyed, bar.keyless))
     x, wide = left + slot * 0.14, slot * 0.72
-    tip = f"partition {bar.name}: {count(bar.keyed)} keyed, {count(bar.keyless)} keyless"
+    tip = f"rank {bar.name}: {count(bar.keyed)} keyed, {count(bar.keyless)} keyless"
     shapes = [
         el("rect", x=x, y=floor - keyed, width=wide, height=keyed, class_="keyed"),
         el("rect", x=x, y=floor - keyed - keyless, width=wide, height=keyless, class_="keyless"),

@@ -16,7 +16,7 @@ from .svg import el
 from .text import columns, shortened
 
 _HEIGHT: Final = {"call": 29, "return": 17, "instant": 22, "gap": 30}
-_WIDTHS: Final = {"env": (104, 190), "client": (132, 268), "partition": (92, 168)}
+_WIDTHS: Final = {"env": (104, 190), "client": (116, 268), "partition": (92, 168)}
 """Kind of lane -> its least and greatest width in pixels."""
 
 _HEAD: Final = 46

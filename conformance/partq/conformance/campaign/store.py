@@ -68,7 +68,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
         [
             ("broker", pa.string()),
             ("profile", pa.string()),
-            ("partition", pa.int64()),
+            ("rank", pa.int64()),
             ("keyed", pa.bool_()),
             ("messages", pa.int64()),
         ]

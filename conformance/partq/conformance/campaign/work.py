@@ -32,8 +32,8 @@ NO_FAULT: Final = "none"
 class ChunkResult:
     """What one chunk found. ``verdicts``: one row a trace · ``violations``: one row a finding · ``coverage``:
     (requirement, outcome, fault) -> in how many traces, and how often, the requirement was exercised beside
-    an operation that ended so and a fault of that kind · ``partitions``: (partition, keyed) -> messages, each
-    counted once, in the partition it was first shown in."""
+    an operation that ended so and a fault of that kind · ``partitions``: (rank, keyed) -> messages, each
+    counted once, in the partition it was first shown in; see `_spread` for the rank."""
 
     chunk: Chunk
     lacks: tuple[str, ...] = ()
@@ -86,11 +86,11 @@ class ChunkResult:
 
     def partition_rows(self) -> Iterator[dict[str, Any]]:
         """The messages over partitions as rows, sorted."""
-        for (partition, keyed), messages in sorted(self.partitions.items()):
+        for (rank, keyed), messages in sorted(self.partitions.items()):
             yield {
                 "broker": public_name(self.chunk.broker),
                 "profile": self.chunk.profile,
-                "partition": partition,
+                "rank": rank,
                 "keyed": keyed,
                 "messages": messages,
             }
@@ -177,7 +177,10 @@ def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, in
 
 
 def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
-    """Count each message once, in the partition the broker first showed it in, if it ever did."""
+    """Count each message once, in the partition the broker first showed it in, if it ever did.
+
+    Partitions have other names in every trace, so they are known by rank: 1 is the fullest of its trace.
+    """
     family = profile(history.header.profile)
     keyed = {
         message.id: effective_key(message, family.key_rule) is not None
@@ -191,7 +194,10 @@ def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
                 place = _place(family, delivery.partition, delivery.seq)
                 if place is not None:
                     places[delivery.id] = place
-    partitions.update((place, keyed[message]) for message, place in places.items())
+    load = Counter(places.values())
+    ranked = sorted(load, key=lambda place: (-load[place], place))
+    ranks = {place: rank for rank, place in enumerate(ranked, 1)}
+    partitions.update((ranks[place], keyed[message]) for message, place in places.items())
 
 
 def _place(family: Profile, partition: int | None, seq: int | None) -> int | None:
