@@ -69,7 +69,7 @@ class PartitionedRules(Rules):
 class FlowRules(Rules):
     """A Solace partitioned queue: the key is a user property."""
 
-    KEYS = ("QUEUE_PARTITION_KEY", "JMSXGroupID")
+    KEYS: tuple[str, ...] = ("QUEUE_PARTITION_KEY", "JMSXGroupID")
 
     def key_of(self, content: Content) -> str | None:
         """The first of the two well-known properties that is set."""

@@ -1,0 +1,25 @@
+"""The mutants: the reference broker with one defect each. Importing this package registers them all.
+
+A defect replaces one class of the broker (`broker.Parts`) by a subclass of a few lines. It names the rule
+it breaks; the suite must kill it by that rule. Rules that a client cannot tell apart from it are named in
+``also``, with the reason beside the mutant.
+"""
+
+from __future__ import annotations
+
+from . import delivery, flows, keys, locks, peeking, rebalancing, routing, sequencing, transactions
+from .registry import MUTANTS, Mutant
+
+__all__ = [
+    "MUTANTS",
+    "Mutant",
+    "delivery",
+    "flows",
+    "keys",
+    "locks",
+    "peeking",
+    "rebalancing",
+    "routing",
+    "sequencing",
+    "transactions",
+]

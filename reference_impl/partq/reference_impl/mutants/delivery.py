@@ -1,0 +1,166 @@
+"""Defects in what is delivered, how often, and in what order (RCV)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..clock import Steps
+from ..faults import Faults
+from ..frontend import FrontEnd
+from ..partition import Partition
+from ..store import Content, Store, Stored
+from .registry import defect
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A message as it comes out of a store that garbles it."""
+
+    id: str
+    body: str
+    session_id: str | None
+    partition_key: str | None
+    properties: tuple[tuple[str, str], ...]
+
+
+def _copy(content: Content, **changed: Any) -> _Copy:
+    fields = {name: getattr(content, name) for name in _Copy.__dataclass_fields__}
+    return _Copy(**{**fields, **changed})
+
+
+@defect("long-bodies-cut", "RCV-1")
+class _LongBodiesCut(Store):
+    """Bodies are stored up to 64 characters."""
+
+    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+        return super().append(_copy(content, body=content.body[:64]), now, partition)
+
+
+@defect("id-lower-case", "RCV-1", also=("RCV-2",))
+class _IdAltered(Store):
+    """Every fifth message comes back under an ID that nobody sent; the one that was sent is lost with it."""
+
+    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+        if self._orders % 5 == 4:
+            content = _copy(content, id=content.id + "-copy")
+        return super().append(content, now, partition)
+
+
+@defect("solace-properties-lost", "RCV-1", profile="solace")
+class _PropertiesLost(Store):
+    """Every third message loses what properties it had but one."""
+
+    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+        if self._orders % 3 == 2:
+            content = _copy(content, properties=(("other", "lost"),))
+        return super().append(content, now, partition)
+
+
+@defect("lost-on-second-abandon", "RCV-2")
+class _LostOnSecondAbandon(Partition):
+    """A message that is abandoned a second time is gone."""
+
+    def abandon(self, stored: Stored) -> None:
+        if stored.count >= 1:
+            self.complete(stored)
+        else:
+            super().abandon(stored)
+
+
+@defect("lost-on-expiry", "RCV-2")
+class _LostOnExpiry(Partition):
+    """A message whose lock runs out is gone."""
+
+    def expire(self, now: int) -> None:
+        for until, _, stored, token in sorted(self._leases)[:1]:
+            if until <= now and stored.lock == token and stored.until == until:
+                self.complete(stored)
+        super().expire(now)
+
+
+@defect("newest-lost-on-kill", "RCV-2")
+class _NewestLostOnKill(Faults):
+    """A kill takes with it the newest message of each partition: it was not on disk yet."""
+
+    def drop_locks(self, partition: Partition) -> None:
+        newest = list(partition.store.live())[-1:]
+        for stored in newest:
+            partition.complete(stored)
+        super().drop_locks(partition)
+
+
+@defect("cache-lost-with-front-end", "RCV-2")
+class _CacheLost(Faults):
+    """What a front end had fetched is lost with it."""
+
+    def frontend_lost(self, proc: str) -> Steps[None]:
+        for connection in self.broker.connections:
+            if connection.proc == proc:
+                for _, stored in self.broker.front_ends[connection.end].cache:
+                    if not stored.gone:
+                        stored.partition.complete(stored)
+        yield from super().frontend_lost(proc)
+
+
+@defect("newest-first", "RCV-3", also=("RCV-12",))
+class _NewestFirst(Partition):
+    """A partition delivers its newest message first, so that keys are out of order too."""
+
+    def heads(self, most: int) -> list[Stored]:
+        self._free.sort(reverse=True)
+        found = [stored for _, stored in self._free[:most]]
+        del self._free[:most]
+        self._free.sort()
+        return found
+
+
+@defect("flat-newest-first", "RCV-3", profile="azure-flat")
+class _FlatNewestFirst(_NewestFirst):
+    """The queue delivers its newest message first."""
+
+
+@defect("delivered-after-completion", "RCV-7")
+class _DeliveredAfterCompletion(Partition):
+    """Every third completion of a locked message only ends its lock."""
+
+    def complete(self, stored: Stored) -> None:
+        if stored.lock is not None and stored.order % 3 == 2:
+            self.release(stored)
+        else:
+            super().complete(stored)
+
+
+@defect("solace-delivered-after-ack", "RCV-7", profile="solace")
+class _SolaceDeliveredAfterAck(_DeliveredAfterCompletion):
+    """Every third acknowledgement is forgotten."""
+
+
+@defect("kill-undoes-completions", "RCV-7")
+class _KillUndoesCompletions(Faults):
+    """A kill brings back the message of each partition that was deleted last."""
+
+    def drop_locks(self, partition: Partition) -> None:
+        deleted = [stored for stored in partition.store._log if stored.gone][-1:]
+        super().drop_locks(partition)
+        for stored in deleted:
+            stored.gone = False
+            partition.store._holes -= 1
+            partition.release(stored)
+
+
+@defect("max-for-each-partition", "RCV-12")
+class _MaxForEachPartition(FrontEnd):
+    """The most that a client asked for is taken from each partition."""
+
+    def keep_answer(self, partition: Partition, most: int, delete: bool, shown: list[Any]) -> None:
+        shown.extend(self.deliver(partition, most, delete))
+
+
+@defect("message-twice-in-answer", "RCV-12")
+class _TwiceInAnswer(FrontEnd):
+    """An answer with room left says its first message twice."""
+
+    def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
+        shown = super().deliver(partition, most, delete)
+        return [*shown, shown[0]] if delete and len(shown) < most and shown else shown

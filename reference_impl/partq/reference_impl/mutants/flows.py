@@ -1,0 +1,90 @@
+"""Defects in what flows get, and how it is shown to them (REB)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..flowend import FlowEnd
+from ..flows import PAUSED, READY, Flow, Seat
+from ..partition import Partition
+from ..store import Stored
+from .registry import defect
+
+
+@defect("any-flow-gets-all", "REB-2", profile="solace")
+class _AnyFlowGetsAll(FlowEnd):
+    """A flow with nothing to do is given messages of other flows' partitions."""
+
+    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
+        shown = super().collect(flow, most, delete)
+        if shown or not self.seats_of(flow):
+            return shown
+        others = [seat for seat in self.assignments.seats if seat.flow is not flow and self.delivers(seat)]
+        for seat in others[:1]:
+            for stored in seat.partition.heads(most):
+                shown.append(self.broker.show_to_flow(stored, self.hand_out(seat, stored, delete)))
+        return shown
+
+
+@defect("solace-newest-first", "REB-3", profile="solace")
+class _SolaceNewestFirst(Partition):
+    """A partition delivers its newest message first."""
+
+    def heads(self, most: int) -> list[Stored]:
+        self._free.sort(reverse=True)
+        found = [stored for _, stored in self._free[:most]]
+        del self._free[:most]
+        self._free.sort()
+        return found
+
+
+@defect("standby-gets-load", "REB-5", profile="solace")
+class _StandbyGetsLoad(FlowEnd):
+    """A standby is served from the partitions of the first active flow."""
+
+    def seats_of(self, flow: Flow) -> list[Seat]:
+        seats = super().seats_of(flow)
+        return seats if seats or not flow.standby else self.assignments.seats[:1]
+
+
+@defect("paused-still-delivers", "REB-13", profile="solace")
+class _PausedStillDelivers(FlowEnd):
+    """A partition that is being handed off goes on delivering to its old flow."""
+
+    def delivers(self, seat: Seat) -> bool:
+        return seat.state in (READY, PAUSED) and seat.partition.has_free(self.clock.now)
+
+
+@defect("partition-chosen", "REB-15", profile="solace")
+class _PartitionChosen(FlowEnd):
+    """A consumer that asks for a partition is bound all the same."""
+
+    def refuse_choice(self) -> None:
+        return
+
+
+@defect("partition-shown", "REB-15", profile="solace")
+class _PartitionShown(FlowEnd):
+    """Every message says which partition it comes from."""
+
+    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
+        homes = {
+            stored.content.id: seat.partition.name
+            for seat in self.assignments.seats
+            for stored in seat.partition.store.live()
+        }
+        return [m._replace(partition=homes[m.id]) for m in super().collect(flow, most, delete)]
+
+
+@defect("acked-comes-back-with-lost-flow", "RCV-7", profile="solace")
+class _AckedComesBack(FlowEnd):
+    """What a flow acknowledged last comes back when a partition is settled empty."""
+
+    def hand_out(self, seat: Seat, stored: Stored, delete: bool) -> str | None:
+        token = super().hand_out(seat, stored, delete)
+        if delete and stored.order % 3 == 2 and stored.tries < 2:
+            stored.gone = False
+            seat.partition.store._holes -= 1
+            stored.tries += 1
+            seat.partition.release(stored)
+        return token

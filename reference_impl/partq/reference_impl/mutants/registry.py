@@ -1,0 +1,46 @@
+"""What a mutant is, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+from ..broker import Parts
+
+MUTANTS: Final[dict[str, Mutant]] = {}
+"""Every mutant by name, in order of registration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """``breaks``: the rule by which it must be killed. ``also``: rules that may be reported besides.
+    ``profile``: under which it is run. ``parts``: the broker's classes, one of them defective."""
+
+    name: str
+    breaks: str
+    summary: str
+    profile: str
+    also: tuple[str, ...]
+    parts: Parts
+
+
+def defect(
+    name: str, breaks: str, *, profile: str = "azure-premium", also: tuple[str, ...] = ()
+) -> Callable[[type[Any]], type[Any]]:
+    """Register the decorated subclass as that mutant; its docstring is the summary."""
+
+    def register(part: type[Any]) -> type[Any]:
+        if name in MUTANTS:
+            raise ValueError(f"two mutants are called {name}")
+        parts = replace(Parts(), **{_slot(part): part})
+        MUTANTS[name] = Mutant(name, breaks, part.__doc__ or "", profile, also, parts)
+        return part
+
+    return register
+
+
+def _slot(part: type[Any]) -> str:
+    """Which of the broker's classes it stands in for: the one that is nearest among its bases."""
+    slots = {getattr(Parts(), field.name): field.name for field in fields(Parts) if field.name != "router"}
+    return next(slots[base] for base in part.__mro__ if base in slots)

@@ -1,0 +1,146 @@
+"""Defects in where messages go (ROUTE)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..clock import HOP, Steps
+from ..errors import Refused
+from ..faults import Faults
+from ..flowend import FlowEnd
+from ..frontend import FrontEnd
+from ..partition import Partition
+from ..store import Content
+from .registry import defect
+
+
+@defect("rehash-on-restart", "ROUTE-1")
+class _RehashOnRestart(Faults):
+    """The partition map is drawn anew when the broker starts."""
+
+    def broker_start(self) -> Steps[None]:
+        yield from super().broker_start()
+        self.broker.config.salt += 1
+        self.broker.forget_homes()
+
+
+@defect("rehash-on-recovery", "ROUTE-1")
+class _RehashOnRecovery(Faults):
+    """The partition map is drawn anew when a partition comes back."""
+
+    def partition_up(self, index: int) -> Steps[int]:
+        name = yield from super().partition_up(index)
+        self.broker.config.salt += 1
+        self.broker.forget_homes()
+        return name
+
+
+@defect("solace-rehash-on-restart", "ROUTE-1", profile="solace")
+class _SolaceRehashOnRestart(_RehashOnRestart):
+    """The partition map is drawn anew when the broker starts."""
+
+
+@defect("route-by-body", "ROUTE-2")
+class _RouteByBody(FrontEnd):
+    """The length of the body has a say in the partition."""
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        salt = txn or str(len(contents[0].body) % 2)
+        return super().home(f"{key}/{salt}", contents, txn)
+
+
+@defect("route-by-front-end", "ROUTE-2")
+class _RouteByFrontEnd(FrontEnd):
+    """Every front end has a partition map of its own."""
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        return super().home(f"{key}/{self.broker.front_ends.index(self)}", contents, txn)
+
+
+@defect("solace-route-by-body", "ROUTE-2", profile="solace")
+class _SolaceRouteByBody(FlowEnd):
+    """The length of the body has a say in the partition."""
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        return super().home(f"{key}/{len(contents[0].body) % 2}", contents, txn)
+
+
+@defect("sticky-keyless", "ROUTE-4")
+class _StickyKeyless(FrontEnd):
+    """Keyless messages all go to the first partition."""
+
+    def next_partition(self) -> Partition:
+        return self.partitions[0]
+
+
+@defect("accepted-while-down", "ROUTE-5")
+class _AcceptedWhileDown(FrontEnd):
+    """A keyed send does not notice that its partition is down."""
+
+    def _give_up(self, timeout: int) -> Steps[None]:
+        yield HOP
+
+    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
+        key = self.broker.rules.common_key(contents)
+        if key is None:
+            return (yield from super()._reroute(contents, timeout))
+        return self.home(key, contents, None)
+
+
+@defect("refused-while-down-and-stored", "ROUTE-5")
+class _RefusedWhileDownAndStored(FrontEnd):
+    """A keyed send to a partition that is down is refused, and done when it is up again."""
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        key = self.broker.rules.common_key(contents)
+        if key is not None and txn is None and self.broker.alive:
+            partition = self.home(key, contents, txn)
+            if not partition.up:
+                self.broker.accept(partition, contents)
+                yield HOP
+                raise Refused("unavailable", "the partition of this key is down")
+        yield from super().send(contents, txn, timeout)
+
+
+@defect("no-rerouting", "ROUTE-6")
+class _NoRerouting(FrontEnd):
+    """A keyless send whose chosen partition is down gives up."""
+
+    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
+        yield from self._give_up(timeout)
+        raise Refused("unavailable", "the chosen partition is down")
+
+
+@defect("one-down-all-down", "ROUTE-7")
+class _OneDownAllDown(FrontEnd):
+    """While any partition is down, no keyed message is taken."""
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        keyed = self.broker.rules.common_key(contents) is not None
+        if keyed and not all(partition.up for partition in self.partitions):
+            raise Refused("unavailable", "a partition is down")
+        yield from super().send(contents, txn, timeout)
+
+
+@defect("stored-nowhere-up", "ROUTE-8")
+class _StoredNowhereUp(FrontEnd):
+    """With no partition up, keyless messages are accepted by one that is down."""
+
+    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
+        if not any(partition.up for partition in self.partitions):
+            yield HOP
+            return self.next_partition()
+        return (yield from super()._reroute(contents, timeout))
+
+
+@defect("refused-nowhere-up-and-stored", "ROUTE-8")
+class _RefusedNowhereUpAndStored(FrontEnd):
+    """With no partition up, keyless messages are refused, and stored all the same."""
+
+    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
+        try:
+            return (yield from super()._reroute(contents, timeout))
+        except Refused as refused:
+            if refused.kind == "unavailable":
+                self.broker.accept(self.next_partition(), contents)
+            raise

@@ -1,0 +1,115 @@
+"""Defects in transactions (TXN)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..clock import HOP, Steps
+from ..frontend import FrontEnd
+from ..partition import Partition
+from ..rules import PartitionedRules
+from ..store import Content, Stored
+from ..transactions import Transaction
+from .registry import defect
+
+
+@defect("keyless-in-transaction", "TXN-1")
+class _KeylessInTransaction(PartitionedRules):
+    """A send in a transaction needs no key."""
+
+    def admit_send(self, txn: Transaction, key: str | None) -> None:
+        if key is not None:
+            super().admit_send(txn, key)
+
+
+@defect("two-keys-in-transaction", "TXN-2")
+class _TwoKeys(FrontEnd):
+    """A send of a second key is accepted, and done outside the transaction, at once."""
+
+    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
+        if key is not None and txn.key is not None and key != txn.key:
+            yield HOP
+            self.broker.accept(self.home(key, contents, None), contents)
+            return
+        yield from super()._send_in(txn, key, contents)
+
+
+@defect("visible-before-commit", "TXN-5")
+class _VisibleBeforeCommit(FrontEnd):
+    """Messages sent in a transaction are stored at once."""
+
+    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
+        yield from super()._send_in(txn, key, contents)
+        if txn.partition is not None:
+            self.broker.accept(txn.partition, txn.sends)
+            txn.sends.clear()
+
+
+@defect("rollback-sends", "TXN-5")
+class _RollbackSends(FrontEnd):
+    """A rollback gives the locks back, and stores what was sent."""
+
+    def rollback(self, name: str) -> Steps[None]:
+        txn = self.broker.transactions.get(name)
+        sends = [] if txn is None else list(txn.sends)
+        yield from super().rollback(name)
+        if txn is not None and txn.partition is not None and sends:
+            self.broker.accept(txn.partition, sends)
+
+
+@defect("commit-loses-the-last", "TXN-5")
+class _CommitLosesTheLast(FrontEnd):
+    """A commit of several sends stores all but the last."""
+
+    def commit(self, name: str) -> Steps[None]:
+        txn = self.broker.transactions.get(name)
+        if txn is not None and len(txn.sends) > 1:
+            txn.sends.pop()
+        yield from super().commit(name)
+
+
+@defect("settled-before-commit", "TXN-5")
+class _SettledBeforeCommit(FrontEnd):
+    """A completion in a transaction is done at once, and no rollback undoes it."""
+
+    def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
+        super().check_locks(tokens, found)
+
+    def rollback(self, name: str) -> Steps[None]:
+        txn = self.broker.transactions.get(name)
+        completed = (
+            [] if txn is None else [stored for action, stored, _ in txn.settlements if action == "complete"]
+        )
+        yield from super().rollback(name)
+        for stored in completed:
+            if not stored.gone:
+                stored.partition.complete(stored)
+
+
+@defect("commit-forgets-settlements", "TXN-5")
+class _CommitForgetsSettlements(FrontEnd):
+    """A commit stores what was sent, and leaves the settlements of the same transaction undone."""
+
+    def commit(self, name: str) -> Steps[None]:
+        txn = self.broker.transactions.get(name)
+        if txn is not None:
+            for _, stored, _ in txn.settlements:
+                stored.enlisted = None
+            txn.settlements.clear()
+        yield from super().commit(name)
+
+
+@defect("transaction-settles-anywhere", "TXN-7")
+class _SettlesAnywhere(PartitionedRules):
+    """A transaction may settle messages of several partitions."""
+
+    def admit_settlement(self, txn: Transaction, stored: Sequence[Stored]) -> None:
+        return
+
+
+@defect("transaction-has-its-own-map", "TXN-8")
+class _OwnMap(FrontEnd):
+    """In a transaction a key goes elsewhere than outside."""
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        return super().home(key if txn is None else f"in transaction: {key}", contents, txn)
