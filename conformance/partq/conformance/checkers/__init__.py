@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from . import admission, flow_order, flows, ownership, rebalancing, routing, sequencing, transactions
+from . import (
+    admission,
+    delivery,
+    flow_order,
+    flows,
+    ownership,
+    peeking,
+    rebalancing,
+    routing,
+    sequencing,
+    transactions,
+)
 from .protocol import Checker, Report
 
 ALL: Final[tuple[Checker, ...]] = (
     routing.CHECKER,
     admission.CHECKER,
     sequencing.CHECKER,
+    delivery.CHECKER,
+    peeking.CHECKER,
     transactions.CHECKER,
     ownership.CHECKER,
     flows.CHECKER,

@@ -287,8 +287,8 @@ CHECKER: Final = Checker(
     blind_spots=(
         "Messages whose ID was sent more than once, or that were shown with two numbers or without one, are "
         "not missed in an answer.",
-        "After a drain a message counts as skipped only if it shows up again after the peek (else it is "
-        "lost: RCV-2). A message sent in a transaction counts once somebody has seen it and the commit was ok.",
+        "After a drain a message counts as skipped only if it shows up again after the peek (else "
+        "it is lost: RCV-2). A message sent in a transaction counts once it was seen and the commit was ok.",
         "A skipped message that may have been locked leaves the rule unknown (PEEK-7 may be the broken one); "
         "with caching front ends any message may be, for some time after a receive. PEEK-7 is found where an "
         "answer shows an older and a newer message of the partition and skips a locked one.",

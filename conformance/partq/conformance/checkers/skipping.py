@@ -81,8 +81,8 @@ class Skipping:
                 self.report.open.setdefault(
                     rule,
                     f"the peek of record {record.i} passed over message {book.sent.message.id!r}, which "
-                    f"was there but may have been locked: it skipped the message ({rule}), or does not show locked "
-                    f"ones (PEEK-7)",
+                    f"was there but may have been locked: it skipped the message ({rule}), or does not "
+                    f"show locked ones (PEEK-7)",
                 )
 
     def report_free(self, rule: str, record: Record, book: Book) -> None:
