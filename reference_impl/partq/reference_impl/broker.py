@@ -7,9 +7,9 @@ in its own module. `Parts` names the classes, so that a single one can be replac
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from .clock import Clock, Task
 from .errors import Refused
@@ -74,6 +74,12 @@ class Config:
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None
 
 
+def route(key: str, salt: int, partitions: int) -> int:
+    """The index of a key's partition: a hash that is the same in every process."""
+    digest = blake2b(key.encode(), digest_size=8, key=salt.to_bytes(8)).digest()
+    return int.from_bytes(digest) % partitions
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The classes that a broker is made of."""
@@ -88,9 +94,7 @@ class Parts:
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
     flow_rules: type[Rules] = FlowRules
-    router: Callable[[str, int, int], int] = field(
-        default=lambda key, salt, partitions: crc32(key.encode(), salt) % partitions
-    )
+    router: Callable[[str, int, int], int] = route
 
 
 class Broker:
