@@ -15,9 +15,10 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle, repeat
 from queue import SimpleQueue
 from typing import Final
 
@@ -134,6 +135,8 @@ class _Run:
         self.turn = threading.Condition()
         self.stop = threading.Event()
         self.lacks = broker.lacks()
+        self.entity = program.entity
+        self.ways: Iterator[str] = cycle(broker.ways_to_disconnect)
         self.faults: list[Step] = []
         self.hands = {proc: _Hand(self, proc) for proc in (*program.procs, ENV)}
         self.env = self.hands[ENV]
@@ -143,7 +146,7 @@ class _Run:
         try:
             self.broker.now = self.recorder.now
             self.broker.on_event = self._on_event
-            self.broker.open(self.program.entity)
+            self.entity = self.broker.open(self.program.entity) or self.program.entity
             for hand in self.hands.values():
                 self._start(hand)
             if self.program.sequential:
@@ -158,7 +161,7 @@ class _Run:
 
     def _so_far(self) -> History:
         program, lacks = self.program, tuple(sorted(self.lacks & OPS.keys()))
-        header = Header(program.profile, {ENTITY: program.entity}, "wall", self.broker.skew_ns, lacks)
+        header = Header(program.profile, {ENTITY: self.entity}, "wall", self.broker.skew_ns, lacks)
         return History(header, self.recorder.records())
 
     # Who does what, and when.
@@ -234,12 +237,12 @@ class _Run:
             self._strike(hand, step)
 
     def _fitted(self, op: str, args: Args) -> Args:
-        """The arguments as they are really used: with a bounded wait, and the default way to disconnect."""
+        """The arguments as they are really used: with a bounded wait, and a way to disconnect."""
         if op == "receive":
             longest = int(self.limits.wait * SECOND)
             return {**args, "timeout": min(args.get("timeout", longest), longest)}
         if op == "disconnect" and "how" not in args:
-            return {**args, "how": self.broker.ways_to_disconnect[0]}
+            return {**args, "how": next(self.ways)}
         return args
 
     def _operate(self, hand: _Hand, op: str, args: Args) -> None:
@@ -302,9 +305,10 @@ class _Run:
     # The end.
 
     def _drain(self) -> None:
+        self.ways = repeat(self.broker.ways_to_disconnect[0])
         plan = Plan(
             profile(self.program.profile),
-            self.program.entity,
+            self.entity,
             self.lacks,
             clients=tuple(hand.proc for hand in self.clients if not hand.lost),
             faults=tuple(self.faults),

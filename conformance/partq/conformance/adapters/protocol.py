@@ -113,6 +113,7 @@ class Broker:
     """One broker under test. A run opens it, connects clients, injects faults, and closes it.
 
     ``profile``: the profile it claims, used unless the command line names another.
+    ``ways_to_disconnect``: a program that does not say how takes each in turn; a drain takes the first.
     ``shows_assignments``: whether it reports partition assignments through `on_event`.
     ``skew_ns``: how far the times it shows may be off the history's clock.
     """
@@ -128,9 +129,10 @@ class Broker:
     on_event: Callable[[str, dict[str, Any]], None] = staticmethod(lambda op, args: None)
     """Set by the runner: call it with an environment event (such as ``assignment``) as it happens."""
 
-    def open(self, entity: Entity) -> None:
-        """Make one fresh, empty queue with these settings. Called before each program; `Unreachable` if it
-        cannot."""
+    def open(self, entity: Entity) -> Entity | None:
+        """Make one fresh, empty queue with these settings, before each program. Answers the settings that it
+        really has, where they differ. Raises `Unreachable` if it cannot."""
+        return None
 
     def connect(self, proc: str) -> Client:
         """A client of that name on the queue opened last."""

@@ -1,0 +1,274 @@
+"""RabbitMQ: a real server under test, as a partitioned queue.
+
+The queue is an ``x-consistent-hash`` exchange and one durable queue for each partition, each with a single
+active consumer. Here are the URL, the making and removing of these, and the server's death; what a client
+does is `rabbitmq_client.py`. Everything is made anew for each program, under names of its own, so that runs
+may share a server; only the fault ``broker_kill`` needs a server that nobody else uses.
+
+``rabbitmq://user:password@host:5672/vhost?partitions=4&type=quorum&prefetch=1`` — ``type`` is ``classic`` or
+``quorum``; ``partitions`` overrides what programs ask for; ``prefetch`` is how many messages of a partition a
+client holds unsettled. ``PARTQ_RABBITMQ_CTL`` names a program that kills and starts the server (such as
+``tools/rabbitmq``: ``CTL kill``, ``CTL start``, ``CTL url``); it is never taken from a URL, which a stored
+file may hold.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any, ClassVar, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from partq.model.profiles import Entity
+
+from .protocol import Broker, Client, Indefinite, Rejected, Unreachable
+from .rabbitmq_client import HASH_HEADER, WAYS, RabbitMQClient
+from .registry import UnknownBroker
+
+log = logging.getLogger(__name__)
+
+CTL: Final = "PARTQ_RABBITMQ_CTL"
+PORT: Final = 5672
+TYPES: Final = ("classic", "quorum")
+LEFT_BEHIND: Final = 3_600_000
+"""ms after which the server removes a queue that nobody uses, should a run not be able to."""
+
+MANY: Final = 1_000_000
+"""Deliveries after which a quorum queue gives a message up. Without a limit it requeues at its tail."""
+
+CTL_LIMIT: Final = 150.0
+EMPTY_LIMIT: Final = 10.0
+"""Seconds: for the helper program; until the last consumers must have left an empty queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What a URL says."""
+
+    host: str
+    port: int = PORT
+    user: str = "guest"
+    password: str = "guest"
+    vhost: str = "/"
+    partitions: int | None = None
+    type: str = "classic"
+    prefetch: int = 1
+
+    @property
+    def place(self) -> str:
+        """The host and port, as one types them."""
+        return f"{self.host}:{self.port}"
+
+
+def address(url: str) -> Address:
+    """What the URL says. Raises `UnknownBroker` that says which part is wrong."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or PORT
+    except ValueError:
+        raise UnknownBroker(f"{parts.scheme} URL: the port must be a number from 1 to 65535") from None
+    plain = Address(
+        host=parts.hostname or "localhost",
+        port=port,
+        user=unquote(parts.username or "guest"),
+        password=unquote(parts.password or "guest"),
+        vhost=unquote(parts.path.removeprefix("/")) or "/",
+    )
+    return replace(plain, **dict(_option(name, text) for name, text in parse_qsl(parts.query, True)))
+
+
+def _option(name: str, text: str) -> tuple[str, Any]:
+    if name == "type" and text in TYPES:
+        return name, text
+    if name in _COUNTS and text.isdecimal() and 1 <= int(text) <= _COUNTS[name]:
+        return name, int(text)
+    known = f"type ({' or '.join(TYPES)}), " + ", ".join(f"{n} (1 to {most})" for n, most in _COUNTS.items())
+    raise UnknownBroker(f"rabbitmq URL: {name}={text} is not an option; known: {known}")
+
+
+_COUNTS: Final[Mapping[str, int]] = {"partitions": 1024, "prefetch": 65_535}
+
+
+class RabbitMQ(Broker):
+    """A RabbitMQ server under test. One object serves one program after the other."""
+
+    profile = "rabbitmq"
+    client_class = RabbitMQClient
+    ways_to_disconnect: ClassVar[tuple[str, ...]] = WAYS
+
+    def __init__(self, url: str) -> None:
+        self.address = address(url)
+        self.pika = _pika()
+        self.exchange = ""
+        self.queues: tuple[str, ...] = ()
+        self.clients: list[RabbitMQClient] = []
+        self.deaths = 0
+        self.killed = False
+
+    def open(self, entity: Entity) -> Entity | None:
+        """Declare exchange and queues. Raises `Unreachable` where the server does not answer or refuses."""
+        partitions = self.address.partitions or entity.partitions
+        self.exchange, self.queues, self.clients = "", (), []
+        errors = self.pika.exceptions
+        try:
+            with self.connection() as connection:
+                self._declare(connection.channel(), partitions)
+        except (errors.ProbableAuthenticationError, errors.ProbableAccessDeniedError) as error:
+            where = f"{self.address.place}, virtual host {self.address.vhost!r}"
+            raise Unreachable(f"RabbitMQ at {where} refuses user {self.address.user!r}: {error}") from error
+        except errors.ChannelClosedByBroker as error:
+            hint = "; run 'rabbitmq-plugins enable rabbitmq_consistent_hash_exchange'"
+            text = f"RabbitMQ at {self.address.place} refuses the queue: {error.reply_text}"
+            raise Unreachable(text + (hint if "exchange type" in error.reply_text else "")) from error
+        except (errors.AMQPError, OSError) as error:
+            hint = "start it ('tools/rabbitmq start' prints a URL), or correct host and port"
+            raise Unreachable(f"no RabbitMQ server answers at {self.address.place}: {hint}") from error
+        return replace(entity, partitions=partitions)
+
+    def _declare(self, channel: Any, partitions: int) -> None:
+        self.exchange = f"partq.{uuid.uuid4().hex}"
+        self.queues = tuple(f"{self.exchange}.{index}" for index in range(partitions))
+        channel.exchange_declare(
+            self.exchange,
+            "x-consistent-hash",
+            durable=True,
+            auto_delete=True,
+            arguments={"hash-header": HASH_HEADER},
+        )
+        arguments = {
+            "x-queue-type": self.address.type,
+            "x-single-active-consumer": True,
+            "x-expires": LEFT_BEHIND,
+        }
+        if self.address.type == "quorum":
+            arguments["x-delivery-limit"] = MANY
+        for queue in self.queues:
+            channel.queue_declare(queue, durable=True, arguments=arguments)
+            channel.queue_bind(queue, self.exchange, routing_key="1")
+
+    def connection(self) -> Any:
+        """A new connection; raises what pika raises."""
+        at, pika = self.address, self.pika
+        return pika.BlockingConnection(
+            pika.ConnectionParameters(
+                host=at.host,
+                port=at.port,
+                virtual_host=at.vhost,
+                credentials=pika.PlainCredentials(at.user, at.password),
+                # A client that has nothing to do must not lose its locks for being silent.
+                heartbeat=0,
+                blocked_connection_timeout=30,
+                socket_timeout=10,
+                stack_timeout=20,
+            )
+        )
+
+    def connect(self, proc: str) -> Client:
+        """A client with a connection of its own, opened with its first call."""
+        client = RabbitMQClient(self, proc, rank=len(self.clients))
+        self.clients.append(client)
+        return client
+
+    def is_empty(self) -> bool | None:
+        """Whether no queue holds anything. All clients hang up first, for what they hold is not counted."""
+        hung_up = [client.hang_up() for client in self.clients]
+        if not all(hung_up):
+            return False
+        deadline = time.monotonic() + EMPTY_LIMIT
+        try:
+            with self.connection() as connection:
+                channel = connection.channel()
+                return all(self._is_bare(channel, queue, deadline) for queue in self.queues)
+        except (self.pika.exceptions.AMQPError, OSError):
+            return False
+
+    def _is_bare(self, channel: Any, queue: str, deadline: float) -> bool:
+        """Whether the queue has no message, once it has no consumer."""
+        while True:
+            seen = channel.queue_declare(queue, passive=True).method
+            if seen.message_count or time.monotonic() > deadline:
+                return False
+            if not seen.consumer_count:
+                return True
+            time.sleep(0.05)
+
+    # Faults: the server's death.
+
+    def lacks(self) -> frozenset[str]:
+        """Partitions cannot be stopped one by one, and the server only by a helper program."""
+        missing = super().lacks() | {"partition_down", "partition_up", "frontend_lost"}
+        return missing if os.environ.get(CTL) else missing | {"broker_kill", "broker_start"}
+
+    def inject(self, fault: str, args: dict[str, Any]) -> dict[str, Any]:
+        """``broker_kill`` (SIGKILL) and ``broker_start``, by the helper program."""
+        if fault in self.lacks():
+            raise Rejected("unsupported", f"{fault} (set {CTL})")
+        if fault == "broker_kill":
+            self._kill()
+        else:
+            self._start()
+        return {}
+
+    def _kill(self) -> None:
+        theirs = address(self._ctl("url")).port
+        if theirs != self.address.port:
+            raise Rejected("unsupported", f"{CTL} has the server at port {theirs}, not {self.address.port}")
+        self.deaths += 1
+        self.killed = True
+        self._ctl("kill")
+
+    def _start(self) -> None:
+        self.killed = False
+        self._ctl("start")
+
+    def _ctl(self, action: str) -> str:
+        command = [os.environ[CTL], action]
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=CTL_LIMIT,
+                check=True,
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            detail = getattr(error, "stderr", None) or error
+            raise Indefinite("internal", f"{' '.join(command)}: {detail}") from error
+        return done.stdout.strip()
+
+    def close(self) -> None:
+        """Delete exchange and queues; a server that was killed is started for that, and left running."""
+        for client in self.clients:
+            client.hang_up()
+        try:
+            if self.killed:
+                self._start()
+            if not self.exchange:
+                return
+            with self.connection() as connection:
+                channel = connection.channel()
+                for queue in self.queues:
+                    channel.queue_delete(queue)
+                channel.exchange_delete(self.exchange)
+        except (Rejected, self.pika.exceptions.AMQPError, OSError):
+            log.warning("left behind at %s: %s*; the server removes it", self.address.place, self.exchange)
+
+
+def _pika() -> ModuleType:
+    """The client library, imported only now. Raises `UnknownBroker` where it is missing."""
+    try:
+        import pika
+        import pika.exceptions
+    except ImportError:
+        raise UnknownBroker("RabbitMQ needs the library pika: pip install 'partq[rabbitmq]'") from None
+    # Connections end here all the time, on purpose; without a handler pika writes that to standard error.
+    logging.getLogger("pika").addHandler(logging.NullHandler())
+    module: ModuleType = pika
+    return module
