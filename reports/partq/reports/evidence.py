@@ -142,7 +142,7 @@ def _drawn(content: Diagram) -> str:
         return ""
     return (
         f"{count(content.shown)} of {count(content.total)} records are drawn. Left out are operations that "
-        "the broker does not offer, repeated empty answers, and in a long history what is far from the witness."
+        "the broker does not offer, repeated empty answers, and in a long history what is far from it."
     )
 
 

@@ -119,12 +119,13 @@ class LaneView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """A whole page."""
+    """A whole page. ``causes``: the first counterexample of each requirement."""
 
     brokers: tuple[str, ...]
     title: str
     profiles: tuple[tuple[str, str], ...]
     headline: Headline
+    causes: tuple[ExampleView, ...]
     lanes: tuple[LaneView, ...]
     shares: tuple[Share, ...]
     total: int
@@ -154,6 +155,7 @@ def report_view(material: Material) -> ReportView:
         title=_title(brokers),
         profiles=tuple((name, _family(name)) for name in dict.fromkeys(name for _, name in pairs)),
         headline=_headline(material, total),
+        causes=tuple({example.finding.requirement: example for example in reversed(drawn)}.values())[::-1],
         lanes=tuple(_lane(lane, len(brokers) > 1) for lane in material.lanes),
         shares=_shares(total.values()),
         total=len(total),
