@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from partq.conformance.program import Program, Step
-from partq.model.profiles import SECOND
 
 from .case import Case
 from .steps import (
     AZURE,
+    HELD,
     PARTITIONED,
     abandon,
     complete,
@@ -51,22 +51,20 @@ def _in_order(profile: str) -> Program:
 
 def _in_order_two(profile: str) -> Program:
     sends = [send("c1", message(f"m{n}", f"k{n % 2}")) for n in range(10)]
-    return program(
-        profile, *sends, *[receive(f"c{2 + n % 2}", 2) for n in range(8)], lock_duration=60 * SECOND
-    )
+    return program(profile, *sends, *[receive(f"c{2 + n % 2}", 2) for n in range(8)], lock_duration=HELD)
 
 
 def _excluded(profile: str) -> Program:
     sends = [send("c1", message(f"m{n}", "a")) for n in range(3)]
     holders = [receive("c2", 2), receive("c3", 3), receive("c4", 3), receive("c3", 3)]
     again = [abandon("c2", 0), receive("c4", 3), renew("c2"), receive("c3", 3)]
-    return program(profile, *sends, *holders, *again, lock_duration=30 * SECOND)
+    return program(profile, *sends, *holders, *again, lock_duration=HELD)
 
 
 def _receivers_at_once(profile: str) -> Program:
     sends = [send("c1", message(f"m{n}", f"k{n % 3}")) for n in range(9)]
     races = [step for n in range(5) for client in ("c2", "c3", "c4") for step in _race(client, n)]
-    return program(profile, *sends, *races, concurrent=True, lock_duration=60 * SECOND)
+    return program(profile, *sends, *races, concurrent=True, lock_duration=HELD)
 
 
 def _race(client: str, turn: int) -> tuple[Step, ...]:
@@ -128,7 +126,7 @@ def _two_partitions(profile: str) -> Program:
     sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(count)]
     fetch = [receive("c2", count)] * 3
     settle = [complete("c2", n, n + 1) for n in range(6)] + [abandon("c2", 0, 2, 4, 6)]
-    return program(profile, *sends, *fetch, *settle, complete("c2"), lock_duration=60 * SECOND)
+    return program(profile, *sends, *fetch, *settle, complete("c2"), lock_duration=HELD)
 
 
 CASES: Final = (

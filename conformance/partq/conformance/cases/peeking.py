@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from partq.conformance.program import Program, Step
-from partq.model.profiles import SECOND
 
 from .case import Case
 from .steps import (
     AZURE,
+    HELD,
     PARTITIONED,
     abandon,
     complete,
@@ -54,7 +54,7 @@ def _to_the_end(profile: str) -> Program:
 def _changes_nothing(profile: str) -> Program:
     looks = [peek("c2", 10, "start"), peek("c3", 10, "start")]
     taken = [receive("c4", 2), *looks, abandon("c4"), *looks, complete("c4")]
-    return program(profile, *_fill(4), *looks, *looks, *taken, *looks, lock_duration=60 * SECOND)
+    return program(profile, *_fill(4), *looks, *looks, *taken, *looks, lock_duration=HELD)
 
 
 def _states(profile: str) -> Program:

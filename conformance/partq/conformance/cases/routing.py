@@ -10,6 +10,7 @@ from partq.model.profiles import SECOND
 from .case import Case
 from .steps import (
     AZURE,
+    HELD,
     PARTITIONED,
     complete,
     down,
@@ -124,7 +125,7 @@ def _settle_elsewhere(profile: str) -> Program:
     steps += [receive("c2", 2 * count)] * 2
     for index in range(min(count, 4)):
         steps += [down(index), complete("c2", 0), complete("c2", 1), up(index)]
-    return program(profile, *steps, lock_duration=60 * SECOND)
+    return program(profile, *steps, lock_duration=HELD)
 
 
 def _keyless_around(profile: str) -> Program:

@@ -16,6 +16,9 @@ LOCK: Final = 5 * SECOND
 EXPIRY: Final = LOCK + SECOND
 """Long enough for every lock to end."""
 
+HELD: Final = 20 * SECOND
+"""The lock duration where locks must last through the case."""
+
 AZURE: Final = ("azure-standard", "azure-premium", "azure-flat")
 PARTITIONED: Final = ("azure-standard", "azure-premium")
 

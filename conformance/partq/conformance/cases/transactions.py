@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from partq.conformance.program import Program, Step
-from partq.model.profiles import SECOND
 
 from .case import Case
 from .steps import (
     AZURE,
+    HELD,
     PARTITIONED,
     abandon,
     begin,
@@ -94,7 +94,7 @@ def _settlements(profile: str) -> Program:
         complete("c1", 0),
         complete("c1", 0),
         receive("c2", 5),
-        lock_duration=60 * SECOND,
+        lock_duration=HELD,
     )
 
 
@@ -104,7 +104,7 @@ def _both(profile: str) -> Program:
     for n, end in enumerate((commit, rollback)):
         steps += [send("c1", message(f"in {n}", "a")), receive("c1", 1), begin("c1")]
         steps += [complete("c1", 0, txn=True), _enlisted(f"out {n}"), end("c1"), peek("c2", start="start")]
-    return program(profile, *steps, receive("c2", 5), lock_duration=60 * SECOND)
+    return program(profile, *steps, receive("c2", 5), lock_duration=HELD)
 
 
 def _at_once(profile: str) -> Program:
@@ -127,7 +127,7 @@ def _across(profile: str) -> Program:
     steps: list[Step] = []
     for end in (commit, rollback, commit):
         steps += [begin("c2"), *[complete("c2", 0, txn=True), complete("c2", 1, txn=True)] * 3, end("c2")]
-    return program(profile, *sends, *fetch, *steps, lock_duration=60 * SECOND)
+    return program(profile, *sends, *fetch, *steps, lock_duration=HELD)
 
 
 def _pinned(profile: str) -> Program:
