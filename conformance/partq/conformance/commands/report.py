@@ -116,6 +116,8 @@ def _campaign(folder: Path) -> Material:
 
 def _fuzz_command(folder: Path, plan: Mapping[str, Any]) -> str:
     """The command line that does the campaign again, for one broker or for a set of mutants."""
+    from partq.conformance.mutants import MUTANTS
+
     lanes = plan["lanes"]
     brokers = list(dict.fromkeys(lane["broker"] for lane in lanes))
     if len(brokers) == 1:
@@ -124,6 +126,9 @@ def _fuzz_command(folder: Path, plan: Mapping[str, Any]) -> str:
             words += ["--profile", lane["profile"]]
     else:
         words = ["partq", "mutants", "--traces", str(max(lane["traces"] for lane in lanes))]
+        names = [broker.removeprefix("mutant:") for broker in brokers]
+        if set(names) != set(MUTANTS):
+            words += [word for name in names for word in ("--only", name)]
     words += ["--seed", str(plan["seed"]), "--length", str(plan["length"]), "--out", f"{folder.name}-again"]
     return shlex.join(words)
 
