@@ -46,7 +46,7 @@ def witness(finding: Finding, history: History) -> Iterator[str]:
 
 def line(record: Record, family: Profile) -> str:
     """The record in one line, such as ``p1 send m1 key=a -> ok @1-4``."""
-    words = [record.proc, record.op, *_arguments(record, family), "->", *_answer(record, family)]
+    words = [_text(record.proc), record.op, *_arguments(record, family), "->", *_answer(record, family)]
     return f"{' '.join(words)} @{record.call}-{'' if record.ret is None else record.ret}"
 
 

@@ -1,0 +1,79 @@
+"""Records as lines: what is printed can be pasted into a test, and steers no terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from partq.conformance.adapters import open_broker
+from partq.conformance.history import Header, History, Record
+from partq.conformance.notation import history as read
+from partq.conformance.runner import run
+from partq.conformance.terse import line, witness
+from partq.conformance.verdict import Finding
+from partq.conformance.workload import generate
+from partq.model.messages import Delivery, Message
+from partq.model.profiles import profile
+
+FLAT = profile("azure-flat")
+
+
+@pytest.mark.parametrize("name", ["azure-standard", "azure-premium", "azure-flat"])
+def test_printed_records_are_read_again_as_they_were(name: str) -> None:
+    broker = open_broker("reference")
+    broker.profile = name
+    for seed in range(12):
+        history = run(broker, generate(name, seed))
+        lines = "\n".join(line(record, profile(name)) for record in history.records)
+        again = read(lines, name).records
+        for was, now in zip(history.records, again, strict=True):
+            assert now._replace(i=was.i, entity=was.entity) == was
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "c1 bind f1 -> ok @1-2",
+        "c1 bind f1 partition=3 -> error invalid_operation @1-2",
+        "c1 disconnect -> ok @1-2",
+        "c1 disconnect f1 -> unknown @1-",
+        "c1 receive 3 delete flow=f1 timeout=5 -> nothing @1-2",
+        "c1 peek 3 from=7 -> m1#7 count=0 redelivered=no @1-2",
+        "c1 renew_lock l1 -> m1#7 lock=l1 until=90 @1-2",
+        "c1 complete l1 l2 txn=t1 -> error lock_lost @1-2",
+        'c1 send m1 key=a body="two words" session=s -> ok @1-2',
+        "c1 send_batch m1 key=a, m2 prop.colour=red -> ok @1-2",
+        "c1 receive_deferred 4 5 -> m1#4, m2#5 @1-2",
+        "env assignment 3 f1 ready -> ok @1-1",
+        "env assignment 3 state=unassigned -> ok @1-1",
+        "env advance 30 -> ok @1-31",
+        "env frontend_lost c1 -> ok @1-2",
+    ],
+)
+def test_every_form_of_line(text: str) -> None:
+    (record,) = read(text, "azure-flat").records
+    assert line(record, FLAT) == text
+
+
+def test_no_text_steers_a_terminal() -> None:
+    nasty = "\x1b[31m\x9b1m\x07\u202e"
+    record = Record(
+        0, nasty, "receive", "q", 1, 2, {"max": 1}, messages=(Delivery(nasty, nasty, lock=nasty),)
+    )
+    assert line(record, FLAT).removeprefix(nasty).isprintable()
+    sent = Record(0, "p", "send", "q", 1, 2, {"messages": (Message(nasty, nasty),)})
+    assert line(sent, FLAT).isprintable()
+
+
+def test_a_witness_shows_the_messages_that_matter() -> None:
+    many = tuple(Delivery(f"m{n}") for n in range(9))
+    records = (
+        Record(0, "p", "peek", "q", 1, 2, {"max": 9}, messages=many),
+        Record(4, "p", "peek", "q", 3, 4, {"max": 9}, messages=many[:3]),
+        Record(5, "p", "peek", "q", 5, 6, {"max": 9}),
+    )
+    finding = Finding("PEEK-1", "title", (0, 4), "'m7' came before 'm2'", "allowed", "key")
+    shown = list(witness(finding, History(Header("azure-flat"), records)))
+    assert shown == [
+        "   0  p peek 9 -> m2, m7 @1-2  # of 9 messages",
+        "   4  p peek 9 -> m0, m1, m2 @3-4",
+    ]
