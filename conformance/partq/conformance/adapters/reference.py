@@ -272,7 +272,7 @@ class LiveReference(Broker):
 
     def is_empty(self) -> bool | None:
         """Whether nothing is stored."""
-        return self.finish(_at_once(self.impl.is_empty))
+        return self.finish(_at_once(lambda: self.impl.is_empty()))
 
     def lacks(self) -> frozenset[str]:
         """What the profile's family does not have."""
