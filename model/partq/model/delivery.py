@@ -157,23 +157,21 @@ def takings(state: State, entry: Entry, reach: int, fold: bool) -> list[Taken]:
         ways.append(Taken(False, tries, since))
     if not fold:
         return ways
-    if lock is not None:
+    if lock is not None and not (status == CACHED and state.cfg.hindsight):
         ways += [Taken(False, c, s) for c, s in ended(lock, tries, reach) if c > tries or status == LOCKED]
     if state.cfg.hindsight:
+        upsets = entry.upsets + (status == CACHED and lock is not None and lock.shaken)
         for way in tuple(ways):
-            ways += _lapses(state.cfg, entry, way, reach)
+            ways += _lapses(state.cfg, way, reach, upsets)
     return ways
 
 
 @clause("RCV-5", "RCV-9")
-def _lapses(cfg: Config, entry: Entry, way: Taken, reach: int) -> list[Taken]:
+def _lapses(cfg: Config, way: Taken, reach: int, upsets: int) -> list[Taken]:
     """The same after locks of front ends that nobody saw: each lasted its full time, or a fault ended it."""
-    if way.held is not None:
-        return []
-    times = (reach - way.since) // cfg.lock_duration
-    later = [Taken(False, way.tries + n, way.since + n * cfg.lock_duration) for n in range(1, times + 1)]
-    last = later[-1] if later else way
-    return later + [Taken(False, last.tries + n, last.since) for n in range(1, entry.upsets + 1)]
+    lasts = cfg.lock_duration
+    times = (reach - way.since) // lasts + upsets
+    return [Taken(False, way.tries + n, way.since + max(0, n - upsets) * lasts) for n in range(1, times + 1)]
 
 
 @clause("RCV-9")
@@ -225,10 +223,12 @@ def _delivered_from(
     if part is None:
         return None
     log = list(part.log)
+    taken_out = {index for index, _, _ in chosen}
+    last = max(
+        (index for index, _, taken in chosen if taken.first and log[index].status != CACHED), default=0
+    )
     for index, seen, taken in chosen:
         log[index] = _after(state, p, log[index], taken, action, seen) or log[index]
-    taken_out = {index for index, _, _ in chosen}
-    last = max((index for index, _, taken in chosen if taken.first), default=0)
     for index in range(last):
         if index not in taken_out and not _passed(state, log, index, action):
             return None

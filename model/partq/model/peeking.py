@@ -12,7 +12,7 @@ from itertools import product
 
 from .actions import OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
-from .delivery import ended
+from .delivery import takings
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .sequencing import bound, counter_of, home, is_older, shown_seq, timed
@@ -220,20 +220,11 @@ def _bound(
 @clause("PEEK-6", "PEEK-7")
 def _looks(state: State, entry: Entry, seen: Delivery, action: Action) -> Iterator[Entry]:
     """The message as it must be to look like this: as it was, or as one of the broker's own moves left it."""
-    now = entry._replace(status=FRESH) if entry.status == LAGGING else entry
     count, reach = seen.delivery_count, state.now + action.slack
     if count is None or count == entry.tries:
-        yield now
-    if count is None or count <= entry.tries:
+        yield entry._replace(status=FRESH) if entry.status == LAGGING else entry
         return
-    since = entry.since
-    if entry.lock is not None:
-        raised = [when for after, when in ended(entry.lock, entry.tries, reach) if after > entry.tries]
-        if not raised:
-            return
-        now, since = returned(state, entry, entry.tries + 1, raised[0]), raised[0]
-    missing, lasts = count - now.tries, state.cfg.lock_duration
-    if missing == 0:
-        yield now
-    elif state.cfg.hindsight and now.upsets + (reach - since) // lasts >= missing:
-        yield returned(state, entry, count, since + missing * lasts)
+    for way in takings(state, entry, reach, True):
+        if way.tries == count and not way.first:
+            left = max(0, entry.upsets - (count - entry.tries))
+            yield returned(state, entry, count, way.since)._replace(upsets=left)

@@ -292,8 +292,8 @@ def _told(state: State, action: Action, fold: int) -> Steps:
     if flows is None or p is None:
         return
     news = [event for event in flows.unseen if event[0] == p]
-    while news and news[0][2] == "paused" and len(news) > 1 and action.state != "paused":
-        news.pop(0)  # a handoff with nothing to wait for need not be told of
+    if news and news[0][2] == "paused" and action.state != "paused":
+        news = news[1:]  # a handoff with nothing to wait for need not be told of
     if news:
         if news[0][2] == action.state and action.flow in (None, news[0][1]):
             others = tuple(e for e in flows.unseen if e[0] != p)

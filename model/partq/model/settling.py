@@ -23,6 +23,7 @@ from .state import (
     LOCKED,
     Entry,
     Lock,
+    Part,
     State,
     find_lock,
     find_number,
@@ -141,23 +142,29 @@ def _renewed(state: State, entry: Entry, action: Action, shown: Delivery | None)
 
 
 @clause("RCV-9")
-def _expire(state: State, entry: Entry) -> Entry | None:
+def _expire(state: State, part: Part, entry: Entry) -> Entry | None:
     lock = entry.lock
-    if lock is None or not (lock.lo <= state.now or lock.shaken):
+    if lock is None:
         return None
-    return returned(state, entry, entry.tries + 1, min(lock.lo, state.now))
+    if entry.status == CACHED and (lock.shaken or entry.upsets):
+        left = entry.upsets if lock.shaken else entry.upsets - 1
+        return returned(state, entry, entry.tries + 1, entry.since)._replace(upsets=left)
+    if lock.lo <= state.now or lock.shaken:
+        return returned(state, entry, entry.tries + 1, min(lock.lo, state.now))
+    return None
 
 
-def _release(state: State, entry: Entry) -> Entry | None:
+def _release(state: State, part: Part, entry: Entry) -> Entry | None:
     lock = entry.lock
     if lock is None or not lock.shaken:
         return None
-    after = returned(state, entry, entry.tries, state.now)
-    return after._replace(status=FRESH) if entry.status == CACHED else after
+    if entry.status == CACHED:
+        return entry._replace(status=FRESH, lock=None)
+    return returned(state, entry, entry.tries, state.now)
 
 
 @clause("RCV-5", "RCV-9")
-def _lapse(state: State, entry: Entry) -> Entry | None:
+def _lapse(state: State, part: Part, entry: Entry) -> Entry | None:
     lasts = state.cfg.lock_duration
     if not state.cfg.hindsight or entry.status not in (FRESH, LAGGING, BACK):
         return None
@@ -169,27 +176,29 @@ def _lapse(state: State, entry: Entry) -> Entry | None:
 
 
 @clause("RCV-5")
-def _prefetch(state: State, entry: Entry) -> Entry | None:
+def _prefetch(state: State, part: Part, entry: Entry) -> Entry | None:
     if not state.cfg.profile.caching_front_ends or entry.status != FRESH:
         return None
-    return cached(state, entry, 0)
+    first = next(e for e in part.log if e.status == FRESH)
+    return cached(state, entry, 0) if entry is first else None
 
 
 @clause("TXN-5")
-def _appear(state: State, entry: Entry) -> Entry | None:
+def _appear(state: State, part: Part, entry: Entry) -> Entry | None:
     return entry._replace(status=FRESH) if entry.status == LAGGING else None
 
 
-OWN: Final[dict[str, Callable[[State, Entry], Entry | None]]] = {
+OWN: Final[dict[str, Callable[[State, Part, Entry], Entry | None]]] = {
     "expire": _expire,
     "release": _release,
     "lapse": _lapse,
     "prefetch": _prefetch,
     "appear": _appear,
 }
-"""The broker's moves on one message: a lock runs out (or a fault ended it so), a fault ended a lock without
-counting, a front end fetched a message unnoticed and its lock ran out or fell to a fault, a front end fetches
-one, a committed message becomes visible. Each gives the message after, or None where it can't happen."""
+"""The broker's moves on one message: a lock runs out (or a fault ended it so); a fault ended a lock without
+counting; a front end had fetched a message unnoticed and its lock ran out, or fell to a fault; a front end
+fetches the next one; a committed message becomes visible. Each gives the message after, or None where it
+cannot happen."""
 
 
 def own(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -199,7 +208,7 @@ def own(state: State, action: Action, seen: Observed | None) -> Steps:
     index = find_number(state.parts[p], action.number)
     if index is None:
         return
-    after = OWN[action.op](state, state.parts[p].log[index])
+    after = OWN[action.op](state, state.parts[p], state.parts[p].log[index])
     if after is not None:
         yield OK, put(state, p, index, after)
 
@@ -209,7 +218,7 @@ def moves(state: State) -> Iterator[Action]:
     for p, part in enumerate(state.parts):
         for entry in part.log:
             for op in _POSSIBLE.get(entry.status, ()):
-                if OWN[op](state, entry) is not None:
+                if OWN[op](state, part, entry) is not None:
                     yield Action(op, partition=p, number=entry.number)
 
 

@@ -1,0 +1,176 @@
+"""`explain` finds exactly what `steps` and the broker's own moves lead to: neither more nor less."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import permutations, product
+
+import pytest
+from acts import D, abandon, advance, closure, complete, down, msg, peek, receive, send, up
+
+from partq.model.actions import Action, Answer, Observed
+from partq.model.machine import State, explain, initial, internal, steps
+from partq.model.messages import Delivery
+from partq.model.profiles import Entity
+from partq.model.state import entries
+
+IDS = ("m0", "m1", "m2")
+Shape = tuple[tuple[str, int | None], ...]
+
+
+def start(profile: str, hindsight: int) -> State:
+    partitions = 1 if profile == "azure-flat" else 2
+    return initial(profile, Entity(partitions), hindsight=hindsight, gaps=0, early=0)
+
+
+def alphabet(state: State) -> list[Action]:
+    """What may happen next, small."""
+    known = {entry.id for _, entry in entries(state)} | {id for t in state.txns for id, *_ in t.sends}
+    fresh = [id for id in IDS if id not in known]
+    found = [
+        receive(1, proc="c"),
+        receive(2, proc="d"),
+        receive(1, delete=True),
+        peek(2, proc="c"),
+        advance(D // 2),
+        advance(D),
+        Action("frontend_lost", victim="c"),
+        *([up(0)] if state.down else [down(0)]),
+    ]
+    for id in fresh[:1]:
+        found += [send(id, key="k"), send(id, key="q"), send(id, key="k", txn="t")]
+    found.append(Action("commit", "p", txn="t") if state.txns else Action("begin", "p", txn="t"))
+    for _, entry in entries(state):
+        if entry.lock is not None and entry.lock.token is not None:
+            found += [complete(entry.lock.token), abandon(entry.lock.token)]
+    return found
+
+
+def walks(seed: int, count: int) -> Iterator[State]:
+    """States after some steps and moves of the broker, most of them with messages."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        state = start(rng.choice(["azure-premium", "azure-premium", "azure-flat"]), rng.randrange(2))
+        for n in range(rng.randrange(3, 12)):
+            actions = internal(state) if rng.randrange(4) == 0 else []
+            actions = actions or alphabet(state)
+            if n < 3:
+                actions = [a for a in alphabet(state) if a.op in ("send", "begin", "commit")]
+            found = [s for action in [rng.choice(actions)] for _, s in steps(state, action)]
+            if found:
+                state = rng.choice(found)
+        yield state
+
+
+def shape(answer: Answer) -> Shape:
+    return tuple((d.id, d.delivery_count) for d in answer.messages)
+
+
+def reached(state: State, action: Action) -> set[Shape]:
+    """The ok answers that the broker's own moves and then the step can give, with equivalent mixes."""
+    found: set[Shape] = set()
+    for then in closure(state):
+        for answer, _ in steps(then, action):
+            if answer.status == "ok":
+                found.update(mixes(state, action, answer))
+    return found
+
+
+def mixes(state: State, action: Action, answer: Answer) -> list[Shape]:
+    """The same answer in its other orders: any for a receive, for a peek any that keeps partitions' own."""
+    one = shape(answer)
+    if action.op == "receive":
+        return list(permutations(one))
+    home = {d.id: d.partition for d in answer.messages}
+    kept = [[x for x in one if home[x[0]] == p] for p in set(home.values())]
+    return [
+        mix
+        for mix in permutations(one)
+        if all([x for x in mix if home[x[0]] == home[own[0][0]]] == own for own in kept)
+    ]
+
+
+def candidates(limit: int) -> list[Shape]:
+    shapes: list[Shape] = [()]
+    for size in range(1, limit + 1):
+        for ids in permutations(IDS, size):
+            shapes += [tuple(zip(ids, counts, strict=True)) for counts in product(range(3), repeat=size)]
+    return shapes
+
+
+ANSWERS = {limit: candidates(limit) for limit in (1, 2)}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [receive(1), receive(2), receive(2, delete=True), peek(2), peek(2, from_seq=0)],
+    ids=["receive 1", "receive 2", "delete 2", "peek 2", "peek 2 from 0"],
+)
+def test_explained_answers_are_the_reachable_ones(action: Action) -> None:
+    for state in walks(1, 400):
+        allowed = reached(state, action)
+        for wanted in ANSWERS[action.max]:
+            messages = tuple(Delivery(id, delivery_count=count) for id, count in wanted)
+            explained = any(True for _ in explain(state, action, Observed(messages=messages)))
+            assert explained == (wanted in allowed), (state, wanted, sorted(allowed))
+
+
+def test_what_follows_an_explained_receive_is_reachable_too() -> None:
+    """Two receives: the moves that the first one's explanation put off are neither lost nor invented."""
+    first, second = receive(1, proc="c"), receive(1, proc="d")
+    for state in walks(2, 300):
+        allowed = {
+            (one, two)
+            for before in closure(state)
+            for answer, then in steps(before, first)
+            for one in [shape(answer)]
+            for two in reached(then, second)
+        }
+        for one, two in product(ANSWERS[1], repeat=2):
+            explained = any(
+                True
+                for then in explain(state, first, observed(one))
+                for _ in explain(then, second, observed(two))
+            )
+            assert explained == ((one, two) in allowed), (state, one, two)
+
+
+def observed(wanted: Shape) -> Observed:
+    return Observed(messages=tuple(Delivery(id, delivery_count=count) for id, count in wanted))
+
+
+def test_explained_settlements_are_the_reachable_ones() -> None:
+    for state in walks(3, 600):
+        tokens = [e.lock.token for _, e in entries(state) if e.lock is not None and e.lock.token is not None]
+        todo = [Action("commit", "p", txn="t"), *([complete(*tokens[:2])] if tokens else [])]
+        todo += [f(token) for token in tokens for f in (complete, abandon)]
+        todo += [complete(token, txn="t") for token in tokens]
+        for action in todo:
+            allowed = {a.status for then in closure(state) for a, _ in steps(then, action)}
+            for status in ("ok", "error"):
+                explained = any(True for _ in explain(state, action, Observed(status)))
+                assert explained == (status in allowed), (state, action, status)
+
+
+def test_what_steps_yield_is_explained_with_the_same_state() -> None:
+    for state in walks(4, 300):
+        for action in alphabet(state):
+            for answer, then in steps(state, action):
+                for kind in sorted(answer.errors) or [None]:
+                    seen = Observed(answer.status, kind, unlocked(answer.messages))
+                    assert then in set(explain(state, action, seen)), (state, action, answer)
+
+
+def unlocked(messages: tuple[Delivery, ...]) -> tuple[Delivery, ...]:
+    """The answer as a broker shows it that does not tell when locks end."""
+    return tuple(d._replace(locked_until=None) for d in messages)
+
+
+def test_an_error_of_another_kind_is_not_explained() -> None:
+    state = start("azure-premium", 0)
+    refused = Action("send", "p", messages=(msg("x", "k", "s"),))
+    assert not list(explain(state, refused, Observed("error", "lock_lost")))
+    assert list(explain(state, refused, Observed("error", "invalid_operation")))
+    assert list(explain(state, refused, Observed("error")))
+    assert not list(explain(state, refused, Observed("ok")))

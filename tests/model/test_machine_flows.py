@@ -1,0 +1,264 @@
+"""Flows and partitions (REB)."""
+
+from __future__ import annotations
+
+import pytest
+from acts import D, advance, after, answers, closure, explains, seen, solace, stored, text, token
+
+from partq.model.actions import Action
+from partq.model.machine import State, internal, steps
+from partq.model.messages import SOLACE_KEY, Message
+from partq.model.profiles import SECOND
+from partq.model.state import Flows
+
+DELAY, HANDOFF = 5 * SECOND, 3 * SECOND
+REFUSED = "error invalid_operation|lock_lost|not_found|unsupported"
+
+
+def bind(flow: str) -> Action:
+    return Action("bind", f"c-{flow}", flow=flow)
+
+
+def unbind(flow: str) -> Action:
+    return Action("unbind", f"c-{flow}", flow=flow)
+
+
+def receive(flow: str, max: int = 1) -> Action:
+    return Action("receive", f"c-{flow}", flow=flow, max=max)
+
+
+def complete(flow: str, lock: str) -> Action:
+    return Action("complete", f"c-{flow}", locks=(lock,))
+
+
+def send(id: str, key: str, only: int | None = None) -> Action:
+    return Action("send", "p", messages=(Message(id, properties=((SOLACE_KEY, key),)),), only=only)
+
+
+def flows(state: State) -> Flows:
+    assert state.flows is not None
+    return state.flows
+
+
+def owners(state: State) -> list[str]:
+    return ["-" if pair is None else " ".join(pair) for pair in flows(state).owner]
+
+
+def rebalanced(state: State) -> list[State]:
+    """The states after the delay's end and the rebalance."""
+    return [s for _, s in steps(after(state, advance(DELAY)), Action("rebalance"))]
+
+
+def owned(state: State, *pairs: str) -> State:
+    """The one of the states after the next rebalance in which the partitions are so."""
+    [found] = [s for s in rebalanced(state) if owners(s) == list(pairs)]
+    return found
+
+
+def loaded(partitions: int = 2) -> State:
+    """Flow f has every partition; x1, x2 in the first, y1 in the second."""
+    state = owned(after(solace(partitions), bind("f")), *["f ready"] * partitions)
+    return after(state, send("x1", "x", 0), send("x2", "x"), send("y1", "y", 1))
+
+
+def took(state: State, flow: str, *ids: str) -> State:
+    return after(state, receive(flow, len(ids)), answer=" ".join(["ok", *ids]))
+
+
+def test_a_bind_starts_the_delay_then_the_flow_has_its_share() -> None:
+    state = after(solace(), bind("f"))
+    assert owners(state) == ["-", "-"]
+    assert answers(state, receive("f")) == ["ok"]
+    assert internal(state) == []
+    assert [owners(s) for s in rebalanced(state)] == [["f ready", "f ready"]]
+    second = after(loaded(), bind("g"))
+    assert sorted(owners(s) for s in rebalanced(second)) == [["f paused", "f ready"], ["f ready", "f paused"]]
+
+
+def test_time_cannot_pass_a_rebalance_that_is_due() -> None:
+    state = after(solace(), bind("f"))
+    assert answers(state, advance(DELAY + 1)) == []
+    assert answers(after(solace(late=7), bind("f")), advance(DELAY + 7)) == ["ok"]
+    assert answers(after(solace(late=7), bind("f")), advance(DELAY + 8)) == []
+
+
+def test_a_bind_when_there_are_enough_flows_is_a_standby() -> None:
+    state = after(loaded(), bind("g"))
+    state = owned(state, "f ready", "f paused")
+    state = after(state, Action("handoff", partition=1), bind("h"))
+    assert flows(state).timer is None
+    assert [name for name, _ in flows(state).standby] == ["h"]
+    assert answers(state, receive("h")) == ["ok"]
+
+
+def test_a_second_bind_may_or_may_not_restart_the_delay() -> None:
+    state = after(solace(3), bind("f"), advance(SECOND))
+    assert {flows(s).timer.hi for _, s in steps(state, bind("g")) if flows(s).timer} == {  # type: ignore[union-attr]
+        DELAY,
+        DELAY + SECOND,
+    }
+
+
+@pytest.mark.parametrize(("partitions", "consumers"), [(4, 2), (4, 3), (3, 2), (2, 2), (4, 4)])
+def test_shares_differ_by_at_most_one(partitions: int, consumers: int) -> None:
+    state = after(solace(partitions), *(bind(f"f{n}") for n in range(consumers)))
+    found = rebalanced(state)
+    for then in found:
+        names = [pair[0] for pair in flows(then).owner if pair]
+        shares = [names.count(f"f{n}") for n in range(consumers)]
+        assert sum(shares) == partitions
+        assert max(shares) - min(shares) <= 1
+    assert len({tuple(owners(s)) for s in found}) == len(found) > 1
+
+
+def test_only_the_flow_that_has_the_partition_receives() -> None:
+    state = owned(after(loaded(), bind("g")), "f ready", "f paused")
+    state = after(state, Action("handoff", partition=1))
+    assert owners(state) == ["f ready", "g ready"]
+    assert answers(state, receive("f", 3)) == ["ok", "ok x1", "ok x1 x2"]
+    assert answers(state, receive("g", 3)) == ["ok", "ok y1"]
+    assert not explains(state, receive("g", 3), seen("x1"))
+
+
+def test_a_flow_receives_in_the_order_of_its_partitions() -> None:
+    assert not explains(loaded(), receive("f", 3), seen("x2"))
+    assert explains(loaded(), receive("f", 3), seen("y1"), seen("x1"))
+
+
+def test_without_a_flow_nothing_is_received() -> None:
+    for action in (receive("never"), Action("receive", "c", max=1), Action("receive", "other", flow="f")):
+        assert answers(loaded(), action) == [REFUSED]
+    assert answers(loaded(), unbind("never")) == [REFUSED]
+
+
+def test_a_consumer_neither_chooses_nor_sees_its_partition() -> None:
+    action = bind("g")._replace(partition=1)
+    assert answers(solace(), action) == ["error invalid_operation|not_found|unsupported"]
+    assert not explains(loaded(), receive("f"), seen("x1", partition=0))
+    assert all(
+        d.partition is None and d.seq is None for a, _ in steps(loaded(), receive("f")) for d in a.messages
+    )
+
+
+def test_a_standby_takes_over_at_once() -> None:
+    state = owned(after(loaded(), bind("g"), bind("h")), "f ready", "f paused")
+    state = after(state, Action("handoff", partition=1))
+    state = took(state, "f", "x1")
+    gone = after(state, Action("disconnect", "c-f"))
+    assert owners(gone) == ["h ready", "g ready"]
+    assert flows(gone).timer is None
+    assert explains(gone, receive("h", 2), seen("x1", redelivered=True), seen("x2", redelivered=False))
+    assert not explains(gone, receive("h", 2), seen("x1", redelivered=False))
+    assert not explains(gone, receive("h", 2), seen("x2"))
+
+
+def test_without_a_standby_partitions_wait_unbound() -> None:
+    state = owned(after(loaded(), bind("g")), "f ready", "f paused")
+    state = after(state, Action("handoff", partition=1))
+    gone = after(state, unbind("f"))
+    assert owners(gone) == ["f unbound", "g ready"]
+    assert answers(gone, receive("g", 3)) == ["ok", "ok y1"]
+    assert answers(gone, advance(DELAY + 1)) == []
+    assert [owners(s) for s in rebalanced(gone)] == [["g ready", "g ready"]]
+
+
+def test_when_all_are_gone_partitions_are_unassigned_after_the_delay() -> None:
+    gone = after(loaded(), unbind("f"))
+    assert owners(gone) == ["f unbound", "f unbound"]
+    assert [owners(s) for s in rebalanced(gone)] == [["-", "-"]]
+
+
+def test_a_handoff_waits_for_what_is_unsettled_or_the_handoff_time() -> None:
+    state = took(loaded(), "f", "x1")
+    state = owned(after(state, bind("g")), "f paused", "f ready")
+    assert answers(state, receive("f", 3)) == ["ok", "ok y1"]
+    assert internal(state) == []
+    assert not explains(state, receive("g", 3), seen("x1"))
+    settled = after(state, complete("f", token(state, "x1")))
+    assert [a.op for a in internal(settled)] == ["handoff"]
+    assert answers(settled, advance(1)) == []
+    done = after(settled, Action("handoff", partition=0))
+    assert answers(done, receive("g", 3)) == ["ok", "ok x2"]
+    late = after(state, advance(HANDOFF))
+    assert [a.op for a in internal(late)] == ["handoff"]
+    assert answers(late, advance(1)) == []
+    taken = after(late, Action("handoff", partition=0))
+    assert answers(taken, receive("g", 3)) == ["ok", "ok x1", "ok x1 x2"]
+    assert answers(taken, complete("f", token(state, "x1"))) == [
+        "error invalid_operation|lock_lost|not_found"
+    ]
+
+
+def test_a_handoff_to_a_flow_that_is_gone_leaves_the_partition_to_the_next_rebalance() -> None:
+    state = took(loaded(), "f", "x1")
+    state = owned(after(state, bind("g")), "f paused", "f ready")
+    [state] = {s for _, s in steps(state, unbind("g")) if flows(s).timer is not None}
+    state = after(state, complete("f", token(state, "x1")), Action("handoff", partition=0))
+    assert owners(state) == ["-", "f ready"]
+    assert [owners(s) for s in rebalanced(state)] == [["f ready", "f ready"]]
+
+
+def test_only_the_flow_that_got_a_lock_settles_it() -> None:
+    state = took(loaded(), "f", "x1")
+    lock = token(state, "x1")
+    assert answers(state, complete("g", lock)) == ["error invalid_operation|lock_lost|not_found"]
+    assert answers(after(state, advance(100 * D)), complete("f", lock)) == ["ok"]
+
+
+def test_an_abandoned_message_may_be_at_any_place() -> None:
+    state = took(loaded(), "f", "x1")
+    state = after(state, Action("abandon", "c-f", locks=(token(state, "x1"),)))
+    assert explains(state, receive("f"), seen("x2"))
+
+
+def test_a_kill_keeps_the_flows_or_ends_them_all() -> None:
+    state = took(loaded(), "f", "x1")
+    killed = [s for _, s in steps(state, Action("broker_kill"))]
+    assert sorted(owners(s) for s in killed) == [["-", "-"], ["f ready", "f ready"]]
+    assert all(stored(s) == [["x1", "x2"], ["y1"]] for s in killed)
+
+
+# Assignment events
+
+
+def told(partition: int, flow: str, state: str) -> Action:
+    return Action("assignment", partition=partition, flow=flow, state=state)
+
+
+def tells(states: list[State], *events: Action) -> list[State]:
+    for event in events:
+        states = [then for state in states for then in explains(state, event)]
+    return states
+
+
+def test_events_tell_of_every_change_and_of_nothing_else() -> None:
+    state = after(solace(observed=1), bind("f"))
+    assert not tells([state], told(0, "f", "ready"))
+    due = after(state, advance(DELAY))
+    for wrong in (told(0, "g", "ready"), told(0, "f", "paused"), told(0, "f", "unassigned")):
+        assert not tells([due], wrong)
+    [half] = tells([due], told(1, "f", "ready"))
+    assert answers(half, advance(1)) == []
+    [full] = tells([half], told(0, "f", "ready"))
+    assert answers(full, advance(1)) == ["ok"]
+    assert not tells([full], told(0, "f", "ready"))
+
+
+def test_a_handoff_with_nothing_to_wait_for_need_not_be_told_of() -> None:
+    state = after(solace(observed=1), bind("f"), advance(DELAY))
+    [state] = tells([state], told(0, "f", "ready"), told(1, "f", "ready"))
+    state = after(state, bind("g"), advance(DELAY))
+    moved = (told(0, "f", "unassigned"), told(0, "g", "ready"))
+    assert len(tells([state], *moved)) == 1
+    assert len(tells([state], told(0, "f", "paused"), *moved)) == 1
+    assert not tells([state], told(0, "g", "ready"))
+
+
+def test_an_explained_event_is_one_that_the_moves_lead_to() -> None:
+    state = after(solace(3, observed=1), bind("f"), bind("g"), advance(DELAY))
+    for partition in range(3):
+        for name in ("f", "g"):
+            event = told(partition, name, "ready")
+            by_moves = {s for reached in closure(state) for a, s in steps(reached, event)}
+            assert set(explains(state, event)) == by_moves
+            assert all(text(a) == "ok" for a, _ in steps(state, event))

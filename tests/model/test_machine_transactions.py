@@ -1,0 +1,207 @@
+"""Transactions (TXN): what is refused when, and that all of it happens or nothing."""
+
+from __future__ import annotations
+
+import pytest
+from acts import (
+    D,
+    abandon,
+    advance,
+    after,
+    answers,
+    complete,
+    down,
+    explains,
+    flat,
+    peek,
+    prem,
+    receive,
+    seen,
+    send,
+    solace,
+    stored,
+    token,
+    took,
+    txn,
+)
+
+from partq.model.actions import Action
+from partq.model.machine import State, initial, internal, steps
+from partq.model.profiles import Entity
+
+INVALID = "error invalid_operation"
+BROKEN = "error internal|invalid_operation|lock_lost|not_found|timeout|unavailable"
+LOST = "error invalid_operation|lock_lost|not_found"
+
+
+def opened(state: State) -> State:
+    return after(state, txn("begin"))
+
+
+def ids(state: State) -> list[str]:
+    return sorted(id for part in stored(state) for id in part)
+
+
+def test_a_transactional_send_needs_a_key() -> None:
+    state = opened(prem())
+    assert answers(state, send("x", txn="t")) == [INVALID]
+    assert answers(state, send("x", key="k", txn="t")) == ["ok"]
+    assert answers(opened(flat()), send("x", txn="t")) == ["ok"]
+
+
+def test_a_second_key_is_refused_unless_it_shares_the_partition() -> None:
+    state = after(prem(), send("q", key="same", only=0), send("r", key="apart", only=1))
+    state = after(opened(state), send("x", key="k", txn="t", only=0))
+    assert answers(state, send("y", key="k", txn="t")) == ["ok"]
+    assert answers(state, send("y", key="apart", txn="t")) == [INVALID]
+    assert answers(state, send("y", key="same", txn="t")) == [INVALID, "ok"]
+    assert answers(state, send("y", key="new", txn="t")) == [INVALID, "ok"]
+    assert {s.keys for a, s in steps(state, send("y", key="new", txn="t")) if a.status == "ok"} == {
+        (("apart", 1), ("k", 0), ("new", 0), ("same", 0))
+    }
+
+
+def test_a_key_pins_in_a_transaction_as_outside() -> None:
+    state = after(prem(), send("q", key="k", only=1))
+    state = after(opened(state), send("x", key="k", txn="t"), txn("commit"))
+    assert stored(state) == [[], ["q", "x"]]
+    state = after(opened(prem()), send("x", key="k", txn="t", only=1), txn("rollback"))
+    assert stored(after(state, send("y", key="k"))) == [[], ["y"]]
+
+
+@pytest.mark.parametrize("early", [0, 1])
+def test_nothing_of_it_is_visible_before_the_commit_and_all_is_after(early: int) -> None:
+    sent = [s for _, s in steps(opened(flat(early=early)), send("x", txn="t"))]
+    assert len(sent) == 1 + early
+    for state in sent:
+        state = after(state, send("y", txn="t"))
+        assert not explains(state, receive(2), seen("x"))
+        assert not explains(state, peek(2), seen("x"))
+        done = after(state, txn("commit"))
+        assert answers(done, receive(2)) == ["ok", "ok x", "ok x y"]
+        assert ids(after(state, txn("rollback"))) == []
+
+
+def test_numbers_are_taken_at_the_send_or_at_the_commit() -> None:
+    orders = set()
+    for _, state in steps(opened(flat(early=1)), send("x", txn="t")):
+        state = after(state, send("y"), txn("commit"))
+        orders.add(tuple(stored(state)[0]))
+    assert orders == {("x", "y"), ("y", "x")}
+
+
+def test_an_early_number_of_a_rolled_back_send_is_a_gap() -> None:
+    state = opened(initial("azure-flat", Entity(seq_start=0)))
+    gaps = set()
+    for _, sent in steps(state, send("x", txn="t")):
+        for _, ended in steps(sent, txn("rollback")):
+            for _, later in steps(ended, send("y")):
+                gaps.add(later.parts[0].log[0].number)
+    assert gaps == {0, 1}
+
+
+def test_visibility_may_lag_until_the_drain() -> None:
+    state = after(opened(flat(lag=1)), send("x", txn="t"), txn("commit"))
+    assert explains(state, peek(), seen("x"))
+    assert explains(state, peek())
+    assert not explains(after(state, send("y")), peek())
+    assert explains(after(state, send("y")), peek(2), seen("y"))
+    assert explains(after(state, send("y")), receive(2), seen("y"))
+    assert [a.op for a in internal(state)] == ["appear"]
+    assert answers(state, Action("drained")) == []
+    shown = after(state, internal(state)[0])
+    assert not explains(shown, peek())
+
+
+def locked(state: State) -> tuple[State, str, str]:
+    state = after(state, send("x", key="k", only=0), send("y", key="q", only=len(state.parts) - 1))
+    state = took(state, "x", "y")
+    return state, token(state, "x"), token(state, "y")
+
+
+def test_settlements_take_effect_at_the_commit() -> None:
+    state, x, _ = locked(prem())
+    state = after(opened(state), complete(x, txn="t"))
+    assert ids(state) == ["x", "y"]
+    assert not explains(state, receive(proc="other"), seen("x"))
+    assert ids(after(state, txn("commit"))) == ["y"]
+    kept = after(state, txn("rollback"))
+    assert ids(kept) == ["x", "y"]
+    assert answers(kept, complete(x)) == ["ok"]
+    state = after(opened(kept), abandon(x, txn="t"), txn("commit"))
+    assert explains(state, receive(), seen("x", delivery_count=1))
+
+
+def test_settling_in_a_second_partition_is_refused() -> None:
+    state, x, y = locked(prem())
+    first = after(opened(state), complete(x, txn="t"))
+    assert answers(first, complete(y, txn="t")) == [INVALID]
+    assert answers(opened(state), complete(x, y, txn="t")) == [INVALID]
+    state, x, y = locked(flat())
+    assert answers(after(opened(state), complete(x, txn="t")), complete(y, txn="t")) == ["ok"]
+
+
+def test_sending_to_another_partition_than_it_settles_in_is_open() -> None:
+    state, x, _ = locked(prem())
+    settled = after(opened(state), complete(x, txn="t"))
+    assert answers(settled, send("z", key="q", txn="t")) == [INVALID, "ok"]
+    assert answers(settled, send("z", key="k", txn="t")) == ["ok"]
+    sent = after(opened(state), send("z", key="q", txn="t"))
+    assert answers(sent, complete(x, txn="t")) == [INVALID, "ok"]
+
+
+def test_a_lock_enlisted_once_is_not_enlisted_again() -> None:
+    state, x, _ = locked(prem())
+    state = after(opened(state), complete(x, txn="t"))
+    assert answers(state, complete(x, txn="t")) == [LOST]
+    assert answers(opened(prem()), complete("never", txn="t")) == [LOST]
+
+
+def test_a_commit_may_fail_only_if_something_came_in_between() -> None:
+    state, x, _ = locked(prem())
+    state = after(opened(state), complete(x, txn="t"), send("z", key="k", txn="t"))
+    assert answers(state, txn("commit")) == ["ok"]
+    expired = after(state, advance(D))
+    assert answers(expired, txn("commit")) == [BROKEN, "ok"]
+    assert answers(after(state, down(0)), txn("commit")) == [BROKEN]
+    assert answers(after(state, down(1)), txn("commit")) == ["ok"]
+    refused = after(state, send("w", txn="t"), answer=INVALID)
+    assert answers(refused, txn("commit")) == [BROKEN, "ok"]
+    hit = after(state, Action("frontend_lost", victim="p"))
+    assert "ok" in answers(hit, txn("commit"))
+    assert BROKEN in answers(hit, txn("commit"))
+    for then in (s for a, s in steps(refused, txn("commit")) if a.status == "error"):
+        assert ids(then) == ["x", "y"]
+
+
+def test_a_commit_may_find_its_lock_lost() -> None:
+    state = after(prem(hindsight=1), send("x", key="k", only=0), advance(D))
+    [state] = explains(state, receive(), seen("x", lock="l", delivery_count=0))
+    state = after(opened(state), complete("l", txn="t"))
+    assert explains(state, txn("commit"))
+    [failed] = explains(state, txn("commit"), error="lock_lost")
+    assert explains(failed, receive(), seen("x", delivery_count=1))
+    assert not explains(failed, receive(), seen("x", delivery_count=0))
+
+
+def test_the_broker_may_forget_a_transaction_that_a_fault_hit() -> None:
+    state = after(opened(flat()), send("x", txn="t"))
+    assert internal(state) == []
+    hit = after(state, Action("broker_kill"), Action("broker_start"))
+    [move] = [a for a in internal(hit) if a.op == "forget"]
+    forgotten = after(hit, move)
+    assert answers(forgotten, Action("commit", "other", txn="t")) == [BROKEN]
+
+
+def test_ended_or_unknown_transactions_do_nothing() -> None:
+    state = after(opened(flat()), send("x", txn="t"), txn("rollback"))
+    for action in (txn("commit"), txn("rollback"), send("y", txn="t"), complete("l", txn="t")):
+        assert answers(state, action) == [BROKEN]
+    assert answers(opened(flat()), txn("begin")) == [INVALID]
+    assert [a.split()[0] for a in answers(solace(), txn("begin"))] == ["error"]
+
+
+def test_two_transactions_do_not_touch_each_other() -> None:
+    state = after(flat(), txn("begin", "t"), txn("begin", "u"), send("x", txn="t"), send("y", txn="u"))
+    state = after(state, txn("rollback", "u"), txn("commit", "t"))
+    assert ids(state) == ["x"]
