@@ -1,0 +1,253 @@
+"""The Hypothesis rule-based machine: a search that shrinks, over the model, for any broker.
+
+The model is walked along to say which operations make sense next, and never to say what the broker should
+answer. When a run ends its steps are one sequential program: it is run on the broker, and its history judged
+by all checkers and by the exact judge. A failure shows the smallest such program, to be pasted into a file
+and given to ``partq replay``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import hypothesis.strategies as st
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import seed as seeded
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from partq.model.actions import action_of
+from partq.model.machine import initial, steps
+from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
+from partq.model.operations import ENV, Outcome
+from partq.model.profiles import SECOND, Entity, profile
+
+from . import program as programs
+from .adapters import Broker, open_broker
+from .assess import inspect
+from .judge import Judged, judge
+from .program import Program, Step
+from .runner import run
+from .script import Script
+
+CLIENTS = ("c1", "c2")
+KEYS = ("a", "b", "c")
+JUDGE_BUDGET = 2_000
+"""States that the exact judge may visit at the end of each run; beyond, the checkers alone decide."""
+
+FEW = st.integers(0, 3)
+COUNTS = st.sampled_from((1, 2, 10))
+
+
+class NotConformant(AssertionError):
+    """A program showed a violation. The text has it, what was found, and how to run it again."""
+
+
+class BrokerMachine(RuleBasedStateMachine):
+    """Programs of two clients and faults. Subclass it through `machine_for`."""
+
+    broker: ClassVar[Broker]
+    profile_name: ClassVar[str]
+    entity: ClassVar[Entity]
+    lacks: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.family = profile(self.profile_name)
+        self.state = initial(self.profile_name, self.entity)
+        self.steps: list[Step] = []
+        self.scripts = {proc: Script(proc) for proc in CLIENTS}
+        self.messages = 0
+
+    # What makes sense next, by the model.
+
+    def offers(self, *operations: str) -> bool:
+        """Whether the broker has all these operations."""
+        return not self.lacks.intersection(operations)
+
+    def held(self) -> bool:
+        """Whether some client may hold a lock."""
+        return any(script.held for script in self.scripts.values())
+
+    def step(self, proc: str, op: str, **args: Any) -> None:
+        """Take the step, and let the model go one of the ways that it may go."""
+        self.steps.append(Step(proc, op, args))
+        if proc == ENV:
+            self._follow(op, proc, _as_event(op, args, self.entity))
+            return
+        script = self.scripts[proc]
+        resolved = script.resolve(self.steps[-1])
+        if resolved is not None:
+            answer = self._follow(op, proc, resolved)
+            script.absorb(op, resolved, *answer)
+
+    def _follow(self, op: str, proc: str, args: Mapping[str, Any]) -> tuple[str, str | None, tuple[Any, ...]]:
+        ways = list(steps(self.state, action_of(op, proc, args)))
+        if not ways:
+            return Outcome.ERROR.value, "unsupported", ()
+        ok = [way for way in ways if way[0].status == Outcome.OK]
+        answer, self.state = max(ok or ways, key=lambda way: len(way[0].messages))
+        return answer.status, next(iter(sorted(answer.errors)), None), answer.messages
+
+    # What clients do.
+
+    @rule(proc=st.sampled_from(CLIENTS), key=st.sampled_from((None, *KEYS)), way=FEW, txn=st.booleans())
+    def send(self, proc: str, key: str | None, way: int, txn: bool) -> None:
+        """Send one message, in the open transaction if there is one and it is drawn."""
+        self.step(proc, "send", messages=(self._message(key, way),), txn=txn)
+
+    @precondition(lambda self: self.offers("send_batch"))
+    @rule(
+        proc=st.sampled_from(CLIENTS), keys=st.lists(st.sampled_from(KEYS), min_size=2, max_size=3), way=FEW
+    )
+    def send_batch(self, proc: str, keys: list[str], way: int) -> None:
+        """Send a batch, half of the time with one key for all."""
+        same = way % 2 == 0
+        messages = tuple(self._message(keys[0] if same else key, way) for key in keys)
+        self.step(proc, "send_batch", messages=messages)
+
+    @rule(proc=st.sampled_from(CLIENTS), most=COUNTS, delete=st.booleans())
+    def receive(self, proc: str, most: int, delete: bool) -> None:
+        """Receive, locking or deleting."""
+        mode = "receive_and_delete" if delete else "peek_lock"
+        self.step(proc, "receive", max=most, mode=mode, timeout=SECOND)
+
+    @precondition(lambda self: self.held())
+    @rule(
+        proc=st.sampled_from(CLIENTS),
+        op=st.sampled_from(("complete", "abandon")),
+        pick=FEW,
+        txn=st.booleans(),
+    )
+    def settle(self, proc: str, op: str, pick: int, txn: bool) -> None:
+        """Settle a lock, in the open transaction if there is one and it is drawn."""
+        self.step(proc, op, pick=[pick], txn=txn)
+
+    @precondition(lambda self: any(script.ended for script in self.scripts.values()))
+    @rule(proc=st.sampled_from(CLIENTS), op=st.sampled_from(("complete", "abandon")), pick=FEW)
+    def settle_again(self, proc: str, op: str, pick: int) -> None:
+        """Settle a lock that has ended."""
+        self.step(proc, op, pick=[pick], stale=True)
+
+    @precondition(lambda self: self.held() and self.offers("renew_lock"))
+    @rule(proc=st.sampled_from(CLIENTS), pick=FEW)
+    def renew(self, proc: str, pick: int) -> None:
+        """Renew a lock."""
+        self.step(proc, "renew_lock", pick=[pick])
+
+    @precondition(lambda self: self.family.peek and self.offers("peek"))
+    @rule(proc=st.sampled_from(CLIENTS), most=COUNTS, start=st.sampled_from(("cursor", "start")))
+    def peek(self, proc: str, most: int, start: str) -> None:
+        """Peek from the cursor or from the start."""
+        self.step(proc, "peek", max=most, **{"from": start})
+
+    @precondition(lambda self: self.family.transactions and self.offers("begin"))
+    @rule(proc=st.sampled_from(CLIENTS), op=st.sampled_from(("begin", "commit", "rollback")))
+    def transaction(self, proc: str, op: str) -> None:
+        """Begin or end a transaction."""
+        self.step(proc, op)
+
+    @precondition(lambda self: self.family.flows)
+    @rule(proc=st.sampled_from(CLIENTS), op=st.sampled_from(("bind", "bind", "unbind", "disconnect")))
+    def consume(self, proc: str, op: str) -> None:
+        """Become a consumer, or stop being one."""
+        self.step(proc, op)
+
+    # What the environment does.
+
+    @precondition(lambda self: self.offers("partition_down"))
+    @rule(index=FEW)
+    def partition(self, index: int) -> None:
+        """Take a partition down, or bring it back."""
+        index %= self.entity.partitions
+        down = self.state.down >> index & 1
+        self.step(ENV, "partition_up" if down else "partition_down", index=index)
+
+    @precondition(lambda self: self.offers("broker_kill"))
+    @rule()
+    def restart(self) -> None:
+        """Kill the broker and start it again."""
+        self.step(ENV, "broker_kill")
+        self.step(ENV, "broker_start")
+
+    @rule(by=st.sampled_from((SECOND, 6 * SECOND, 31 * SECOND)))
+    def advance(self, by: int) -> None:
+        """Let time pass."""
+        self.step(ENV, "advance", by=by)
+
+    def _message(self, key: str | None, way: int) -> Message:
+        self.messages += 1
+        name = f"m{self.messages}"
+        if key is None:
+            return Message(name, name)
+        if self.family.key_rule is KeyRule.USER_PROPERTY:
+            return Message(name, name, properties=((JMS_KEY if way == 0 else SOLACE_KEY, key),))
+        return Message(name, name, session_id=key) if way == 0 else Message(name, name, partition_key=key)
+
+    # The verdict.
+
+    def teardown(self) -> None:
+        """Run what was drawn and judge it. Raises `NotConformant`."""
+        program = Program(self.profile_name, tuple(self.steps), self.entity, sequential=True)
+        trouble = verdict(self.broker, program)
+        if trouble:
+            raise NotConformant(_told(program, trouble))
+
+
+def verdict(broker: Broker, program: Program) -> list[str]:
+    """What is wrong with the broker's behaviour under the program, in sentences; empty if nothing is."""
+    history = run(broker, program)
+    found = inspect(history).findings.values()
+    trouble = [f"{f.requirement}: {f.title}. {f.detail} Allowed: {f.allowed}" for fs in found for f in fs]
+    judgement = judge(history, JUDGE_BUDGET)
+    if judgement.status is Judged.REJECTED and not trouble:
+        trouble.append(
+            f"the model allows no order of the operations: {judgement.reason}; "
+            f"stuck at records {judgement.stuck}; allowed: {'; '.join(judgement.allowed)}"
+        )
+    return trouble
+
+
+def _told(program: Program, trouble: list[str]) -> str:
+    lines = "\n".join(f"  {step.proc} {step.op} {dict(step.args)}" for step in program.steps)
+    return (
+        "\n".join(trouble)
+        + f"\nThe program:\n{lines}\nTo run it again, put this line into program.json and say "
+        + f"`partq replay program.json --broker BROKER`:\n{programs.dumps(program)}"
+    )
+
+
+def _as_event(op: str, args: Mapping[str, Any], entity: Entity) -> Mapping[str, Any]:
+    if op in ("partition_down", "partition_up"):
+        return {"partition": args["index"] % entity.partitions}
+    return args
+
+
+def machine_for(broker: Broker, profile_name: str, entity: Entity | None = None) -> type[BrokerMachine]:
+    """The machine that tests this broker under the profile; give it to Hypothesis or take its `TestCase`."""
+    broker.profile = profile_name
+    known = {
+        "broker": broker,
+        "profile_name": profile_name,
+        "entity": entity or profile(profile_name).default_entity,
+        "lacks": broker.lacks(),
+    }
+    return type("BrokerMachineFor", (BrokerMachine,), known)
+
+
+def search(
+    broker: str, profile_name: str, examples: int = 200, length: int = 20, seed: int | None = None
+) -> None:
+    """Search for a program that shows a violation. Raises `NotConformant` with the smallest one found."""
+    machine = machine_for(open_broker(broker), profile_name)
+    phases = [Phase.generate, Phase.shrink]
+    chosen = settings(
+        max_examples=examples,
+        stateful_step_count=length,
+        deadline=None,
+        database=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+    run_state_machine_as_test(machine if seed is None else seeded(seed)(machine), settings=chosen)
