@@ -64,8 +64,9 @@ def _states(profile: str) -> Program:
 
 def _while_others_work(profile: str) -> Program:
     work = [step for n in range(4) for step in (receive("c2", 2), complete("c2"), abandon("c2"))]
-    looks = [step for _ in range(6) for step in (peek("c3", 3), peek("c4", 50, "start"))]
-    return program(profile, *_fill(12, 3), *work, *looks, concurrent=True)
+    own = [send(client, message(f"of {client}", "k0")) for client in ("c3", "c4")]
+    looks = [step for _ in range(8) for step in (peek("c3", 3), peek("c4", 50, "start"))]
+    return program(profile, *_fill(12, 3), *work, *own, *looks, concurrent=True)
 
 
 CASES: Final = (

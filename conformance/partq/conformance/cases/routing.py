@@ -111,11 +111,14 @@ def _senders_at_once(profile: str) -> Program:
 
 
 def _one_down_after_another(profile: str) -> Program:
-    """Whichever partition the key lives in, once it is the one that is down, and mostly it is not."""
-    steps = [send("c1", message("first", "a")), peek("c2")]
+    """Whichever partition a key lives in, once it is the one that is down, and mostly it is not."""
+    steps = [*(send("c1", message(f"{key} first", key)) for key in KEYS), peek("c2")]
     for index in range(partitions(profile)):
-        steps += [down(index), send("c1", message(f"m{index}", "a"), timeout=SHORT), up(index)]
-    return program(profile, *steps, send("c1", message("last", "a")), peek("c2"))
+        tries = [
+            send(f"c{n}", message(f"{key} {index} {n}", key), timeout=SHORT) for key in KEYS for n in (1, 2)
+        ]
+        steps += [down(index), *tries, up(index)]
+    return program(profile, *steps, *(send("c1", message(f"{key} last", key)) for key in KEYS), peek("c2"))
 
 
 def _settle_elsewhere(profile: str) -> Program:
@@ -223,7 +226,7 @@ CASES: Final = (
         "keyed-send-while-one-is-down",
         ("ROUTE-5", "ROUTE-7"),
         PARTITIONED,
-        "A key's messages are sent while one partition after another is down, its own among them.",
+        "Messages of three keys are sent while one partition after another is down, theirs among them.",
         _one_down_after_another,
     ),
     Case(

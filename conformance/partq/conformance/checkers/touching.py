@@ -34,12 +34,19 @@ def _check_count(facts: Facts, visibility: Visibility, report: Report, id: str, 
         if count is None:
             continue
         if before is not None and count != before.delivery.delivery_count:
-            own = None if seen.record.op == "peek" else seen.record
+            own = seen.record if _is_later_receive(seen, before) else None
             until = seen.record.ret
             if until is not None and visibility.count_rests(id, before.record.call, until, own):
                 _raised(report, before, seen)
                 return
         before = seen if seen.record.op == "peek" else None
+
+
+def _is_later_receive(seen: Seen, before: Seen) -> bool:
+    """Whether it is a receive that the peek before it surely preceded. If the two overlap, the lock that the
+    receive gave may have ended before the peek took effect."""
+    returned = before.record.ret
+    return seen.record.op != "peek" and returned is not None and returned < seen.record.call
 
 
 def _by_call(seen: Seen) -> int:
