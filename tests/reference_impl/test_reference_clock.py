@@ -123,7 +123,7 @@ def test_the_wall_clock_drives_the_same_coroutines() -> None:
     log: list[str] = []
 
     async def scene() -> str:
-        clock = Live(seed=1)
+        clock = Live(seed=1, latency=0)
 
         def main() -> Steps[str]:
             victim: Task = clock.spawn(_victim(log, FOREVER))

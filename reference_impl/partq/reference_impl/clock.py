@@ -151,10 +151,20 @@ def _nothing() -> Steps[None]:
 
 
 class Live:
-    """The wall clock: the same tasks on a running asyncio loop. ``clock`` tells the time in ns."""
+    """The wall clock: the same tasks on a running asyncio loop.
 
-    def __init__(self, clock: Callable[[], int] = time.monotonic_ns, seed: int | None = None) -> None:
+    ``clock`` tells the time in ns. ``latency``: how long a hop takes at most, in seconds; each one takes as
+    long as chance has it, so that races happen.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], int] = time.monotonic_ns,
+        seed: int | None = None,
+        latency: float = 0.001,
+    ) -> None:
         self.random = Random(seed).random
+        self.latency = latency
         self._clock = clock
         self.current: Task = Task(_nothing())
         self._wakers: dict[Task, asyncio.Event] = {}
@@ -204,7 +214,7 @@ class Live:
 
     async def _wait(self, waker: asyncio.Event, wait: Wait) -> None:
         if wait is None:
-            await asyncio.sleep(0)
+            await asyncio.sleep(self.random() * self.latency)
             return
         waker.clear()
         seconds = None if wait >= FOREVER else max(0.0, (wait - self.now) / 1e9)

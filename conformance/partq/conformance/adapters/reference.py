@@ -84,8 +84,8 @@ def config_of(
     random: Callable[[], float],
     on_event: Callable[[str, dict[str, Any]], None],
 ) -> Config:
-    """The broker's settings. What no client may rely on (names, the hash, whether locks survive a fault)
-    is drawn at random."""
+    """The broker's settings. What no client may rely on (names, the hash, how many front ends there are and
+    how much they cache, whether locks survive a fault) is drawn at random."""
     return Config(
         partitions=entity.partitions,
         partitioned=family.partitioned,
@@ -97,6 +97,8 @@ def config_of(
         rebalance_delay=entity.rebalance_delay,
         max_handoff=entity.max_handoff,
         peek_cap=entity.peek_cap,
+        front_ends=1 + int(random() * 3),
+        eagerness=0.6 * random(),
         salt=int(random() * 2**32),
         forgets_locks=random() < 0.5,
         view=Delivery,
