@@ -63,10 +63,11 @@ class Life:
 class Pair:
     """One partition in the hands of one flow: its states in turn, and the record that ended it.
 
-    ``cut``: the broker was killed meanwhile; the pair may go on after it, or not.
+    ``cut``: the broker was killed meanwhile; the pair may go on after it, or not. ``heir``: the event by
+    which another flow got the partition though this pair had not ended.
     """
 
-    __slots__ = ("cut", "end", "flow", "partition", "states")
+    __slots__ = ("cut", "end", "flow", "heir", "partition", "states")
 
     def __init__(self, partition: int, flow: str, state: str, event: Record) -> None:
         self.partition = partition
@@ -74,6 +75,7 @@ class Pair:
         self.states = [(state, event)]
         self.end: Record | None = None
         self.cut: Record | None = None
+        self.heir: Record | None = None
 
     @property
     def begin(self) -> Record:
@@ -81,10 +83,15 @@ class Pair:
         return self.states[0][1]
 
     @property
-    def ended(self) -> int:
-        """When it ended, by its event or with the broker; `FOREVER` while it lasts."""
+    def told_until(self) -> int:
+        """When the broker said that it ended, or was killed; `FOREVER`: never."""
         record = self.cut or self.end
         return FOREVER if record is None else record.call
+
+    @property
+    def ended(self) -> int:
+        """When it ended, told or not: by its event, with the broker, or because another flow got it."""
+        return self.told_until if self.heir is None else min(self.told_until, self.heir.call)
 
     def state_at(self, time: int) -> str | None:
         """Its state just before that time; None before it began and after it ended."""
@@ -170,9 +177,9 @@ class Timeline:
     """The flows of one entity over time.
 
     ``lives`` in order of their binds, also by flow in ``lives_of`` · ``changes``: what may set off a
-    rebalance · ``pairs``: partition -> its pairs in order, also by flow in ``pairs_of`` · ``bits``: partition -> bit
-    number in masks · ``ready``, ``held``: flow -> the partitions it may have had, delivering, or at all ·
-    ``unbound``: the partitions that may have been waiting for a flow that is gone · ``horizon``: the last
+    rebalance · ``pairs``: partition -> its pairs in order, also by flow in ``pairs_of`` · ``bits``: partition
+    -> bit number in masks · ``ready``, ``held``: flow -> the partitions it may have had, delivering, or at
+    all · ``paused``, ``unbound``: the partitions that may have been in that state · ``horizon``: the last
     instant that the history watches.
     """
 
@@ -185,6 +192,7 @@ class Timeline:
         "lives_of",
         "pairs",
         "pairs_of",
+        "paused",
         "ready",
         "unbound",
     )
@@ -202,9 +210,9 @@ class Timeline:
         skew = facts.header.skew_ns
         self.ready = self._masks(("ready",), skew)
         self.held = self._masks(("ready", "paused"), skew)
-        self.unbound = Masks(
-            span for pairs in self.pairs.values() for span in self._spans(pairs, ("unbound",), skew)
-        )
+        every = [pair for pairs in self.pairs.values() for pair in pairs]
+        self.paused = Masks(self._spans(every, ("paused",), skew))
+        self.unbound = Masks(self._spans(every, ("unbound",), skew))
 
     @property
     def everything(self) -> int:
@@ -212,7 +220,7 @@ class Timeline:
         return (1 << len(self.bits)) - 1
 
     def chains(self, facts: Facts) -> Iterator[Chain]:
-        """The changes, cut wherever delay and handoffs had surely come to rest. So each chain begins at rest."""
+        """The changes, cut wherever delay and handoffs surely were over. So each chain begins at rest."""
         entity, changes = facts.entity, self.changes
         rest = entity.rebalance_delay + entity.max_handoff + GRACE + facts.header.skew_ns
         chain: list[Change] = []
@@ -257,6 +265,8 @@ class Timeline:
         elif mine is not None:
             mine.states.append((state, event))
         elif flow is not None:
+            for other in current:
+                other.heir = other.heir or event
             pair = Pair(partition, flow, state, event)
             current.append(pair)
             self.pairs[partition].append(pair)

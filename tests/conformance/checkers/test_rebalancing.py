@@ -150,6 +150,18 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         {},
     ),
     "a standby": ("REB-5", THREE + "env drained @40s", {}),
+    "of flows that bind at once any may be the standby": (
+        "REB-12",
+        """
+        c1 bind f1 @1-5
+        c2 bind f2 @2-6
+        c3 bind f3 @3-4
+        env assignment 0 f2 ready @6s
+        env assignment 1 f3 ready @6s
+        env drained @40s
+        """,
+        {},
+    ),
     "a standby takes over at once": (
         "REB-5 REB-6 REB-13",
         THREE
@@ -588,11 +600,9 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         + """
         c1 send m2 key=a
         c1 receive 1 flow=f1 -> m2 lock=l2
-        c1 complete l1 l2 @19s-19001ms
-        env assignment 1 f1 state=unassigned @19002ms
-        env assignment 1 f2 ready @19002ms
-        c1 send m3 key=a
-        c2 receive 1 flow=f2 -> m3 lock=l3
+        env assignment 1 f1 state=unassigned @21s
+        env assignment 1 f2 ready @21s
+        c2 receive 2 flow=f2 -> m1 lock=l3 redelivered=yes, m2 lock=l4 redelivered=yes
         env drained @40s
         """,
         {},
@@ -617,8 +627,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         c2 bind f2 @12s-12001ms
         env assignment 1 f1 state=unassigned @18s
         env assignment 1 f2 ready @18s
-        c1 send m2 key=a
-        c2 receive 1 flow=f2 -> m2 lock=l2
+        c2 receive 1 flow=f2 -> m1 lock=l2 redelivered=yes
         env drained @40s
         """,
         {},
@@ -735,7 +744,22 @@ def test_every_row_has_a_bad_history() -> None:
     assert {row for row, _, _ in BAD.values()} == rows
 
 
+PAUSED_KEY = (
+    HANDOFF
+    + """
+    c1 send m2 key=a
+    c1 receive 1 flow=f1 -> m2 lock=l2
+    c1 complete l1 l2 @19s-19001ms
+    env assignment 1 f1 state=unassigned @19002ms
+    env assignment 1 f2 ready @19002ms
+    c1 send m3 key=a
+    c2 receive 1 flow=f2 -> m3 lock=l3
+    env drained @40s
+    """
+)
+
 OPEN: dict[str, tuple[set[str], str]] = {
+    "routing, or a paused partition that delivers": ({"KEY-8", "REB-13", "ROUTE-1", "ROUTE-2"}, PAUSED_KEY),
     "order or routing": (
         {"REB-3"},
         ONE

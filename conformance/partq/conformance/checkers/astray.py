@@ -10,7 +10,7 @@ from functools import reduce
 from operator import and_
 from typing import Final, NamedTuple
 
-from partq.conformance.facts import FOREVER, Seen
+from partq.conformance.facts import FOREVER
 from partq.conformance.history import Record
 from partq.conformance.timeline import Timeline
 
@@ -19,37 +19,51 @@ from .protocol import Report
 
 
 class Excuse(NamedTuple):
-    """What explains all deliveries by one partition: the rule broken, and the partitions that it may be."""
+    """What explains all deliveries by one partition, not being ready at some of them: the rule broken, and
+    the partitions that it may be. ``sure``: nothing else explains them as well."""
 
     requirement: str
     partitions: int
+    sure: bool
 
 
 def excuse(paths: Paths, group: Sequence[Path]) -> Excuse | None:
-    """The least assumption that explains all deliveries of these messages by one partition, not being ready
-    at some of them; None: there is none."""
+    """The least assumption that explains all deliveries of these messages by one partition; None: none."""
     records = [seen.record for path in group for seen in path.seen]
     held = [paths.held(record) for record in records]
     if everywhere := reduce(and_, held):
-        return Excuse("REB-13", everywhere)
+        return Excuse("REB-13", everywhere, True)
     waiting = [paths.waiting(record) for record in records]
-    if len(records) == 1 and waiting[0] != paths.timeline.everything:
-        return None  # it may as well be somebody else's
     either = reduce(and_, (mine | kept for mine, kept in zip(held, waiting, strict=True)))
-    return Excuse("REB-7", either) if either else None
+    if not either:
+        return None
+    # One delivery alone: the message may as well have been in any other partition.
+    return Excuse("REB-7", either, len(records) > 1 or waiting[0] == paths.timeline.everything)
 
 
-def report_astray(paths: Paths, group: Sequence[Path], found: Excuse | None, report: Report) -> None:
-    """Make the finding. Without an excuse: REB-2, for one message."""
-    seens = sorted((seen for path in group for seen in path.seen), key=_call)
-    if found is None:
-        _misdelivered(paths, group[0], seens, report)
-        return
-    name, bit = next(
-        (name, 1 << bit) for name, bit in paths.timeline.bits.items() if found.partitions >> bit & 1
-    )
-    seen = next(seen for seen in seens if not paths.ready(seen.record) & bit)
-    others = [other.record for other in seens if paths.ready(other.record) & bit]
+def judge_astray(paths: Paths, report: Report) -> bool:
+    """REB-2, REB-13 and REB-7 by single messages. Whether any came through a wrong flow.
+
+    One message that only REB-2 explains is enough to take them all for that.
+    """
+    astray = [(path, excuse(paths, [path])) for path in paths.by_id.values() if not path.ready]
+    wrong = any(found is None for _, found in astray)
+    kept = any(found is not None and found.requirement == "REB-7" and found.sure for _, found in astray)
+    for path, found in astray:
+        if wrong or found is None:
+            _misdelivered(paths, path, report)
+        elif found.sure or kept:
+            _excused(paths, path, found, report)
+        else:
+            reason = "messages came through flows without a partition: of a lost flow's, or of another's"
+            report.open.update(dict.fromkeys(("REB-2", "REB-7"), reason))
+    return bool(astray)
+
+
+def _excused(paths: Paths, path: Path, found: Excuse, report: Report) -> None:
+    name, bit = next((name, bit) for name, bit in paths.timeline.bits.items() if found.partitions >> bit & 1)
+    seen = next(seen for seen in path.seen if not paths.ready(seen.record) >> bit & 1)
+    others = [other.record for other in path.seen if paths.ready(other.record) >> bit & 1]
     flow = seen.record.args.get("flow")
     wanted, title, cause, state = _WORDS[found.requirement]
     event = _event(paths.timeline, name, flow if found.requirement == "REB-13" else None, state, seen.record)
@@ -57,7 +71,7 @@ def report_astray(paths: Paths, group: Sequence[Path], found: Excuse | None, rep
         found.requirement,
         cause,
         title,
-        (*others[:1], *event, seen.record),
+        (*event, seen.record, *others[:1]),
         f"{seen.delivery.id!r} of partition {name} came through flow {flow} while that partition was {state}",
         wanted,
     )
@@ -93,14 +107,14 @@ def _event(
     return iter(events[-1:])
 
 
-def _misdelivered(paths: Paths, path: Path, seens: list[Seen], report: Report) -> None:
-    mask, seen = -1, seens[0]
-    for seen in seens:
+def _misdelivered(paths: Paths, path: Path, report: Report) -> None:
+    mask, seen = -1, path.first
+    for seen in path.seen:
         mask &= paths.ready(seen.record)
         if not mask:
             break
     flow = seen.record.args.get("flow")
-    before = [other.record for other in seens if other.record.call < seen.record.call]
+    before = [other.record for other in path.seen if other.record.call < seen.record.call]
     if paths.ready(seen.record):
         flows = ", ".join(dict.fromkeys(str(record.args.get("flow")) for record in before))
         why = f"which shared no partition with {flows}, that it came through before"
@@ -119,7 +133,3 @@ def _misdelivered(paths: Paths, path: Path, seens: list[Seen], report: Report) -
         f"{path.sent.message.id!r} came through flow {flow}, {why}",
         "only the flow that has the message's partition gets it",
     )
-
-
-def _call(seen: Seen) -> int:
-    return seen.record.call

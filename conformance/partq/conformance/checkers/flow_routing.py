@@ -1,12 +1,12 @@
 """Which partition keys and keyless messages go to, where it shows only by the flows they come through.
 
 Messages of one key whose sets of possible partitions (`paths.py`) have nothing in common were not in one
-partition: the key is *apart*. That a paused partition delivered, or one kept for a lost flow, would explain
-it too; that is taken to be so where it explains every key that is apart, and the rule broken is then REB-13
-or REB-7 (`astray.py`). Otherwise every explanation below is held against all pairs of messages with equal
-keys. It fits if all pairs that are apart are among those that it would tear; of those that fit, the one
-that would have torn the fewest pairs that are whole is taken. Where two rules are equal in that, the
-history does not tell which is broken: both are open.
+partition: the key is *apart*. That a paused partition delivered, or one kept for a lost flow, may explain it
+too (`astray.py`); where that is so for every key that is apart, all of these rules are open. Otherwise every
+explanation below is held against all pairs of messages with equal keys. It fits if all pairs that are apart
+are among those that it would tear; of those that fit, the one that would have torn the fewest pairs that
+are whole is taken. Where two rules are equal in that, the history does not tell which is broken: both are
+open.
 
 =======  ==========================================================================================
 ROUTE-1  an assignment, a lost flow or a fault of one kind lies between the two sends
@@ -31,7 +31,7 @@ from partq.conformance.history import Record
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 from partq.model.operations import Outcome
 
-from .astray import excuse, report_astray
+from .astray import excuse
 from .locks import Spans
 from .paths import Path, Paths
 from .protocol import Report
@@ -59,8 +59,7 @@ class _Explanation(NamedTuple):
 
 
 def judge_keys(facts: Facts, paths: Paths, report: Report, astray: bool) -> None:
-    """KEY-8, ROUTE-1, ROUTE-2; also REB-13 and REB-7 where they explain it. ``astray``: whether messages came
-    through wrong flows."""
+    """KEY-8, ROUTE-1, ROUTE-2. ``astray``: whether messages came through wrong flows."""
     apart, excused, whole = [], [], []
     for group in paths.by_key.values():
         usable = [path for path in group if path.ready]
@@ -76,12 +75,18 @@ def judge_keys(facts: Facts, paths: Paths, report: Report, astray: bool) -> None
         _count(group, paths.timeline.everything, report)
     if apart and astray:
         reason = "messages came through wrong flows, so that where a key's messages were is unsure"
-        report.open.update(dict.fromkeys(("KEY-8", "ROUTE-1", "ROUTE-2"), reason))
+        report.open.update(dict.fromkeys(_RULES, reason))
     elif apart:
         _judge_apart(facts, paths, apart + [group for group, _ in excused], whole, report)
-    else:
-        for group, found in excused:
-            report_astray(paths, group, found, report)
+    elif not astray:
+        for _, found in excused:
+            report.open.update(dict.fromkeys((*_RULES, found.requirement), _EXCUSED))
+
+
+_RULES = ("KEY-8", "ROUTE-1", "ROUTE-2")
+_EXCUSED = (
+    "messages of one key were in different partitions, or their partition delivered while it was not ready"
+)
 
 
 def _count(group: Sequence[Path], everything: int, report: Report) -> None:

@@ -9,7 +9,7 @@ it was besides, at some, kept for a lost flow                                   
 nothing of that: a flow got what it was not assigned                             REB-2
 ==============================================================================  ======
 
-The same for all messages of one key, unless routing itself is broken: see `flow_routing.py`.
+Where keys are is `flow_routing.py`'s.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 from partq.conformance.facts import Facts
 from partq.model.operations import Outcome
 
-from .astray import excuse, report_astray
+from .astray import judge_astray
 from .flow_routing import judge_keys, judge_spread
 from .paths import Paths
 from .protocol import Checker, Report
@@ -35,10 +35,7 @@ def check(facts: Facts) -> Report:
         paths = facts.derive(Paths)
         report.count("REB-2", paths.telling)
         report.count("REB-13", paths.pauses)
-        astray = [path for path in paths.by_id.values() if not path.ready]
-        for path in astray:
-            report_astray(paths, [path], excuse(paths, [path]), report)
-        judge_keys(facts, paths, report, bool(astray))
+        judge_keys(facts, paths, report, judge_astray(paths, report))
         judge_spread(facts, paths, report)
     return report
 

@@ -44,7 +44,7 @@ def _one_owner(pairs: list[Pair], skew: int, horizon: int, report: Report) -> No
     report.count("REB-1", len(pairs))
     latest = None
     for pair in pairs:
-        if latest is not None and min(latest.ended, horizon) - pair.begin.call > skew:
+        if latest is not None and min(latest.told_until, horizon) - pair.begin.call > skew:
             still = latest.states[-1][0] if latest.end is None else f"ended only at {latest.end.call} ns"
             report.find(
                 "REB-1",
@@ -55,7 +55,7 @@ def _one_owner(pairs: list[Pair], skew: int, horizon: int, report: Report) -> No
                 f"flow {latest.flow} had it ({still})",
                 "the old flow's assignment ends before the new one's begins",
             )
-        if latest is None or pair.ended > latest.ended:
+        if latest is None or pair.told_until > latest.told_until:
             latest = pair
 
 
@@ -173,11 +173,10 @@ class _Handoffs:
     def _index(self) -> None:
         held: dict[tuple[str, int], list[tuple[int, int, Seen]]] = {}
         locked: dict[str, list[tuple[int, int, Seen]]] = {}
-        for bit, paths in self.facts.derive(Paths).located():
-            for seen in (seen for path in paths for seen in path.seen):
-                if seen.delivery.lock is not None and seen.record.ret is not None:
-                    place = (seen.record.args.get("flow", ""), bit)
-                    held.setdefault(place, []).append((seen.record.ret, self._settled(seen)[0], seen))
+        for bit, seen in self.facts.derive(Paths).located():
+            if seen.delivery.lock is not None and seen.record.ret is not None:
+                place = (seen.record.args.get("flow", ""), bit)
+                held.setdefault(place, []).append((seen.record.ret, self._settled(seen)[0], seen))
         for seen in self.facts.locks.values():
             flow = seen.record.args.get("flow", "")
             locked.setdefault(flow, []).append((seen.record.call, self._settled(seen)[1], seen))
@@ -204,7 +203,7 @@ class _Handoffs:
         if ready is None or held is None or old.end is None:
             return
         state, event = old.states[-1]
-        start = event if state == "paused" else old.end
+        start = old.end if state == "ready" else event
         open_one = held.before(ready.call - self.skew)
         if open_one is None or open_one[0] < old.begin.call or open_one[1] <= start.call:
             return
@@ -256,7 +255,7 @@ _UNSEEN: Final = Delivery("")
 BLIND_SPOTS: Final = (
     "Without assignment events nothing of this is seen.",
     "That a handoff waits for unsettled messages is judged only for messages whose partition follows from "
-    "the flows that their key came through.",
+    "the flows that they came through, one after the other; not where messages came through wrong flows.",
     "How long a handoff lasts is judged only where no flow comes or goes meanwhile.",
     "After a broker kill, states hold until the partition's next event.",
 )

@@ -11,8 +11,6 @@ followed. Nothing here judges.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
-from operator import and_
 from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Sent
@@ -96,12 +94,10 @@ class Paths:
             path.ready &= mask
             path.seen.append(Seen(delivery, record))
 
-    def located(self) -> Iterator[tuple[int, list[Path]]]:
-        """The messages whose partition is known, by its bit number: by their own deliveries, or by those of
-        their key."""
-        groups = [group for group in self.by_key.values() if reduce(and_, (path.ready for path in group))]
-        groups += [[path] for path in self.by_id.values() if path.sent.key is None]
-        for group in groups:
-            mask = reduce(and_, (path.ready for path in group))
-            if mask.bit_count() == 1:
-                yield mask.bit_length() - 1, group
+    def located(self) -> Iterator[tuple[int, Seen]]:
+        """The deliveries of messages whose partition is known, with its bit number. None where some message
+        was in no partition that its flows had: then no other is where it seems to be."""
+        if all(path.ready for path in self.by_id.values()):
+            for path in self.by_id.values():
+                if path.ready.bit_count() == 1:
+                    yield from ((path.ready.bit_length() - 1, seen) for seen in path.seen)

@@ -11,6 +11,7 @@ Who answers for what (one anomaly, one rule):
 after a bind at C < P from rest something moves before the delay is over               REB-4
 at rest a flow that bound at C < P has nothing, or a partition nobody ever lost        REB-4
 after a bind at C ≥ P from rest anything moves at all                                  REB-5
+a flow that bound at C ≥ P gets a partition before any flow is lost                    REB-5
 a lost flow's partitions do not go to the standbys, or not at once                     REB-6
 a lost flow's partitions, there being no standby, leave it before the delay is over    REB-7
 at rest a lost flow's partition is still with it, or with nobody                       REB-11
@@ -31,9 +32,9 @@ from typing import Final
 from partq.conformance.facts import Facts
 from partq.conformance.history import Record
 from partq.conformance.timeline import BIND, GRACE, LOSS, OTHER, Chain, Change, Life, Pair, Timeline
-from partq.model.profiles import SECOND
 
 from .protocol import Checker, Report
+from .rebalancing_findings import Findings
 
 
 def check(facts: Facts) -> Report:
@@ -52,6 +53,7 @@ class _Judge:
 
     def __init__(self, facts: Facts, report: Report) -> None:
         self.report = report
+        self.say = Findings(facts, report)
         self.timeline = facts.derive(Timeline)
         self.events = facts.assignments
         self.partitions = facts.entity.partitions
@@ -61,28 +63,36 @@ class _Judge:
         self.open: list[Life] = []
         self.rank: dict[Life, bool | None] = {}
         self.told: set[Pair | Life] = set()
+        self.partings = [change for change in self.timeline.changes if change.kind != BIND]
 
     def judge(self, chain: Chain) -> None:
         first = chain.changes[0]
         self.open = [life for life in self.open if life.sure_end >= first.call]
-        for change in chain.changes:
-            if change.life is not None and change.life not in self.rank:
-                self._rank(change, change.life)
-        if chain.watch > first.ret and first.life is not None:
-            if first.kind == BIND:
+        binds = [c for c in chain.changes if c.life is not None and c.record is c.life.bind]
+        self.open += [bind.life for bind in binds if bind.life is not None]
+        for bind in binds:
+            self._rank(bind)
+        self._standbys_stand_by(binds)
+        if not self.timeline.paused.over(first.call, first.call):
+            if first.kind == BIND and first.life is not None and chain.watch > first.ret:
                 self._bound(chain, first, first.life)
-            elif first.kind == LOSS:
-                self._lost(chain, first, first.life)
+            for n, change in enumerate(chain.changes):
+                if change.kind == LOSS and change.life is not None:
+                    self._lost(chain, n, change, change.life)
         # What went wrong before would show at rest too, as something else.
         if chain.settled and not self.report.findings and all(c.kind != OTHER for c in chain.changes):
             self._at_rest(chain)
 
-    def _rank(self, bind: Change, life: Life) -> None:
-        others = [other for other in self.open if other.maybe_bound(bind.call)]
-        sure = sum(other.surely_bound(bind.call) and other.may_end > bind.ret for other in others)
-        full = sure >= self.partitions
-        self.rank[life] = full if full or len(others) < self.partitions else None
-        self.open.append(life)
+    def _rank(self, bind: Change) -> None:
+        """Binds that overlap may have come in any order."""
+        sure = perhaps = 0
+        for other in self.open:
+            if other is not bind.life and other.bind.call <= bind.ret and other.sure_end >= bind.call:
+                perhaps += 1
+                sure += other.sure_start < bind.call and other.may_end > bind.ret
+        if bind.life is not None:
+            full = sure >= self.partitions
+            self.rank[bind.life] = full if full or perhaps < self.partitions else None
 
     # The first change of a chain.
 
@@ -91,27 +101,48 @@ class _Judge:
         if standby:
             moved = self._first_event(bind.call, chain.watch)
             if moved is not None:
-                self._surplus_moved(bind, moved)
-            if moved is not None or chain.watch > bind.ret + self.delay + GRACE + self.skew:
-                self.report.count("REB-5")
+                self.say.surplus_moved(bind, moved)
         elif standby is False:
             others = (change.call for change in chain.changes if change.kind != BIND)
             early = bind.call + self.delay - self.skew
             moved = self._first_event(bind.call, min(early, next(others, chain.until)))
             if moved is not None:
                 self.report.count("REB-4")
-                self._moved_early(bind, moved)
+                self.say.moved_early(bind, moved)
 
-    def _lost(self, chain: Chain, loss: Change, life: Life) -> None:
-        pairs = self._had(life, loss.call)
-        if not pairs:
-            return
+    def _lost(self, chain: Chain, n: int, loss: Change, life: Life) -> None:
+        watch = chain.changes[n + 1].call if n + 1 < len(chain.changes) else chain.until
+        pairs = [pair for pair in self._had(life, loss.call) if pair.state_at(loss.call) == "ready"]
         idle = self._idle(loss, life)
-        standbys = [other for other in idle if self.rank[other] and other.surely_bound(loss.ret)]
-        if standbys and len(standbys) == len(idle):
-            self._take_over(chain, loss, pairs, {other.flow for other in standbys})
-        elif not idle and self.delay:
-            self._reserve(chain, loss, pairs)
+        if not pairs or watch <= loss.ret:
+            return
+        if idle and all(self._stands_by(other, loss, settled=n == 0) for other in idle):
+            self._take_over(loss, watch, pairs, {other.flow for other in idle})
+        elif not idle and self.delay and n == 0:
+            self._reserve(loss, watch, pairs)
+
+    def _stands_by(self, life: Life, loss: Change, settled: bool) -> bool:
+        """Whether it surely is a standby. Unless all is at rest, an earlier loss may have made it one that
+        waits for its share."""
+        return (
+            bool(self.rank[life]) and life.surely_bound(loss.ret) and (settled or self._since(life) is loss)
+        )
+
+    def _since(self, standby: Life) -> Change | None:
+        """The first change after its bind by which it may have become more than a standby."""
+        at = bisect_left(self.partings, standby.bind.call, key=_change_call)
+        return self.partings[at] if at < len(self.partings) else None
+
+    def _standbys_stand_by(self, binds: list[Change]) -> None:
+        for bind in binds:
+            if bind.life is not None and self.rank[bind.life]:
+                parting = self._since(bind.life)
+                until = self.timeline.horizon if parting is None else parting.call
+                given = next(iter(self.timeline.pairs_of.get(bind.life.flow, ())), None)
+                if given is not None and given.begin.call + self.skew < until:
+                    self.say.surplus_moved(bind, given.begin)
+                elif until > bind.ret + self.delay + GRACE + self.skew:
+                    self.report.count("REB-5")
 
     def _idle(self, loss: Change, life: Life) -> list[Life]:
         """The other flows that may be bound but have nothing."""
@@ -126,35 +157,32 @@ class _Judge:
         at = bisect_right(self.events, after, key=_call)
         return self.events[at] if at < len(self.events) and self.events[at].call < before else None
 
-    def _take_over(self, chain: Chain, loss: Change, pairs: list[Pair], standbys: set[str]) -> None:
+    def _take_over(self, loss: Change, watch: int, pairs: list[Pair], standbys: set[str]) -> None:
         deadline = loss.ret + self.prompt
-        if chain.watch <= deadline:
-            return
-        self.report.count("REB-6")
+        self.report.count("REB-6", int(watch > deadline))
         for pair in pairs:
             heir = next(self._heirs(pair, loss.call), None)
-            if heir is None or heir.begin.call > deadline:
-                self._not_at_once(loss, pair, heir)
-            elif heir.flow not in standbys:
-                self._passed_over(loss, heir, standbys)
+            if heir is not None and heir.begin.call < min(watch, deadline):
+                if heir.flow not in standbys:
+                    self.say.passed_over(loss, heir, standbys)
+            elif watch > deadline:
+                self.say.not_at_once(loss, pair, heir)
 
     def _heirs(self, pair: Pair, since: int) -> Iterator[Pair]:
         pairs = self.timeline.pairs[pair.partition]
         at = bisect_left(pairs, since - self.skew, key=_begin)
         return (other for other in pairs[at:] if other.flow != pair.flow)
 
-    def _reserve(self, chain: Chain, loss: Change, pairs: list[Pair]) -> None:
+    def _reserve(self, loss: Change, watch: int, pairs: list[Pair]) -> None:
         early = loss.call + self.delay - self.skew
-        if chain.watch >= early:
-            self.report.count("REB-7")
+        self.report.count("REB-7", int(watch >= early))
         mine = {pair.partition: pair for pair in pairs}
         at = bisect_right(self.events, loss.call, key=_call)
-        while at < len(self.events) and self.events[at].call < min(early, chain.watch):
+        while at < len(self.events) and self.events[at].call < min(early, watch):
             event = self.events[at]
             pair = mine.get(event.args["partition"])
-            stays = event.args["state"] == "unbound" and pair and event.args.get("flow") in (None, pair.flow)
-            if pair is not None and not stays:
-                self._gone_early(loss, pair, event)
+            if pair is not None and _leaves(pair, event):
+                self.say.gone_early(loss, pair, event)
                 return
             at += 1
 
@@ -183,7 +211,7 @@ class _Judge:
         for partition, pairs in self.timeline.pairs.items():
             at = bisect_left(pairs, chain.until, key=_begin)
             last = pairs[at - 1] if at else None
-            if at > 1 and pairs[at - 2].ended >= chain.until:
+            if at > 1 and pairs[at - 2].told_until >= chain.until:
                 return False  # two owners
             state = None if last is None else last.state_at(chain.until)
             if last is not None and state == "ready" and last.flow in shares:
@@ -202,11 +230,11 @@ class _Judge:
         here = last.flow in shares
         if state == "paused" or (state is None and last.states[-1][0] == "paused"):
             if here:
-                self._stuck(chain, last)
+                self.say.stuck(chain, last)
         elif state is None and here:
-            self._left_over(chain, f"partition {partition} has had no flow since", last.end or last.begin)
+            self.say.left_over(chain, f"partition {partition} has had no flow since", last.end or last.begin)
         elif not here and state in (None, "unbound"):
-            self._not_inherited(chain, last)
+            self.say.not_inherited(chain, last)
 
     def _shared_out(self, chain: Chain, bound: list[Life], shares: dict[str, int]) -> None:
         useful = [life for life in bound if self.rank[life] is False]
@@ -216,9 +244,9 @@ class _Judge:
         unnamed = self.partitions - len(self.timeline.pairs)
         if empty:
             self.told.update(empty)
-            self._left_over(chain, f"flow {empty[0].flow} has no partition", empty[0].bind)
+            self.say.left_over(chain, f"flow {empty[0].flow} has no partition", empty[0].bind)
         elif unnamed > 0:
-            self._left_over(chain, f"{unnamed} of {self.partitions} partitions never had a flow")
+            self.say.left_over(chain, f"{unnamed} of {self.partitions} partitions never had a flow")
         else:
             self._balanced(chain, {flow: share for flow, share in shares.items() if share})
 
@@ -228,108 +256,7 @@ class _Judge:
         self.report.count("REB-12")
         least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
         if shares[most] - shares[least] > 1:
-            self.report.find(
-                "REB-12",
-                "uneven shares",
-                "Partitions unevenly shared after a rebalance",
-                (chain.changes[-1].record, *self._last_events(chain, (most, least))),
-                f"at rest flow {most} has {shares[most]} partitions and flow {least} has {shares[least]}",
-                "shares that differ by one at most",
-            )
-
-    def _last_events(self, chain: Chain, flows: tuple[str, ...]) -> list[Record]:
-        pairs = [pair for flow in flows for pair in self.timeline.pairs_of.get(flow, ())]
-        return [pair.begin for pair in pairs if pair.state_at(chain.until) == "ready"]
-
-    # What is said of it.
-
-    def _moved_early(self, bind: Change, event: Record) -> None:
-        self.report.find(
-            "REB-4",
-            "no delay",
-            "Partitions moved before the rebalance delay was over",
-            (bind.record, event),
-            f"{_said(event)} {_length(event.call - bind.call)} after the bind; "
-            f"the delay is {_length(self.delay)}",
-            "nothing moves until the delay is over",
-        )
-
-    def _left_over(self, chain: Chain, what: str, *more: Record) -> None:
-        binds = [change.record for change in chain.changes if change.kind == BIND]
-        self.report.find(
-            "REB-4",
-            "left out",
-            "A rebalance left a flow or a partition out",
-            (*more, *(binds or [chain.changes[-1].record])),
-            f"{what}, {_length(chain.until - chain.changes[-1].call)} after the last flow came or went",
-            "after the delay every partition has a flow, and every flow bound at C < P has a partition",
-        )
-
-    def _surplus_moved(self, bind: Change, event: Record) -> None:
-        self.report.find(
-            "REB-5",
-            "surplus flow",
-            "A bind beyond the number of partitions moved partitions",
-            (bind.record, event),
-            f"{_said(event)}, though {self.partitions} flows or more were bound before this bind",
-            "the flow stands by, and nothing moves until an active flow goes",
-        )
-
-    def _not_at_once(self, loss: Change, pair: Pair, heir: Pair | None) -> None:
-        when = "never" if heir is None else f"after {_length(heir.begin.call - loss.call)}"
-        self.report.find(
-            "REB-6",
-            "late takeover",
-            "A standby did not take over at once",
-            (loss.record, pair.begin) if heir is None else (loss.record, heir.begin),
-            f"partition {pair.partition} of flow {pair.flow} was given on {when}, a standby being bound",
-            "a standby has it at once",
-        )
-
-    def _passed_over(self, loss: Change, heir: Pair, standbys: set[str]) -> None:
-        self.report.find(
-            "REB-6",
-            "standby passed over",
-            "A lost flow's partition went past the standby",
-            (loss.record, heir.begin),
-            f"partition {heir.partition} went to flow {heir.flow}; standing by: {min(standbys)}",
-            "a standby has it at once",
-        )
-
-    def _gone_early(self, loss: Change, pair: Pair, event: Record) -> None:
-        self.report.find(
-            "REB-7",
-            "not reserved",
-            "A lost flow's partition was not kept for the rebalance delay",
-            (loss.record, event),
-            f"{_said(event)} {_length(event.call - loss.call)} after flow {pair.flow} was lost; "
-            f"the delay is {_length(self.delay)}",
-            f"partition {pair.partition} is unbound, kept for flow {pair.flow}, until the delay is over",
-        )
-
-    def _not_inherited(self, chain: Chain, pair: Pair) -> None:
-        lost = [life.end for life in self.timeline.lives_of.get(pair.flow, ()) if life.end is not None]
-        self.report.find(
-            "REB-11",
-            "not inherited",
-            "A lost flow's partition was never given to the remaining flows",
-            (*lost[-1:], pair.states[-1][1]),
-            f"partition {pair.partition} of the lost flow {pair.flow} has no flow "
-            f"{_length(chain.until - chain.changes[-1].call)} after the last flow came or went",
-            "once the delay is over it belongs to a remaining flow",
-        )
-
-    def _stuck(self, chain: Chain, pair: Pair) -> None:
-        event = pair.states[-1][1]
-        self.report.find(
-            "REB-14",
-            "handoff without end",
-            "A handoff did not end with a new flow",
-            (event,) if pair.end is None else (event, pair.end),
-            f"partition {pair.partition} was paused at flow {pair.flow}, and nobody has it "
-            f"{_length(chain.until - event.call)} later",
-            "when the handoff time is over, at the latest, a flow is being delivered to",
-        )
+            self.say.uneven(chain, shares, most, least)
 
 
 def _came_back(chain: Chain) -> bool:
@@ -338,17 +265,17 @@ def _came_back(chain: Chain) -> bool:
     return LOSS in kinds and BIND in kinds[kinds.index(LOSS) :]
 
 
-def _said(event: Record) -> str:
-    args = event.args
-    return f"partition {args['partition']} became {args['state']} at flow {args.get('flow', 'none')}"
-
-
-def _length(ns: int) -> str:
-    return f"{ns / SECOND:.9f}".rstrip("0").rstrip(".") + " s"
+def _leaves(pair: Pair, event: Record) -> bool:
+    """Whether the event takes the partition from its flow; a state that is not true does not."""
+    return event.args["state"] == "unassigned" or event.args.get("flow") not in (None, pair.flow)
 
 
 def _call(record: Record) -> int:
     return record.call
+
+
+def _change_call(change: Change) -> int:
+    return change.call
 
 
 def _begin(pair: Pair) -> int:
