@@ -12,11 +12,15 @@ from any_history import histories
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from partq.conformance.adapters import open_broker
 from partq.conformance.codec import MAX_LINE, HistoryError, dumps, loads, read_history, write_history
 from partq.conformance.history import Header, History, Record
+from partq.conformance.runner import run
+from partq.conformance.workload import generate
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ASSIGNMENT_STATES, ERRORS, OPS, RECEIVE_MODES
 from partq.model.profiles import ENTITY_BOUNDS
+from partq.model.requirements import PROFILE_COLUMNS
 
 HEADER = {"schema": "partq.history/1", "profile": "azure-standard", "clock": "wall"}
 SEND = {
@@ -91,6 +95,15 @@ def test_a_file_cut_inside_a_line_is_refused(history: History, data: st.DataObje
     cut = whole[: data.draw(st.integers(0, len(whole) - 2))]
     if cut and not cut.endswith(b"\n") and not whole[len(cut) :].startswith(b"\n"):
         refused(cut)
+
+
+@pytest.mark.parametrize("profile", PROFILE_COLUMNS)
+def test_what_the_reference_records_comes_back_as_it_was(profile: str) -> None:
+    broker = open_broker("reference")
+    broker.profile = profile
+    for seed in range(20):
+        history = run(broker, generate(profile, seed))
+        assert loads(dumps(history)) == history
 
 
 def test_what_a_broker_did_not_show_is_absent() -> None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 from partq.model.messages import Delivery, Message
 from partq.model.profiles import SECOND, Entity, Profile, profile
+from partq.model.requirements import PROFILE_COLUMNS
 from partq.reference_impl.broker import Broker as Impl
 from partq.reference_impl.broker import Config, Parts
 from partq.reference_impl.clock import Live, Simulation, Steps, T
@@ -157,6 +158,10 @@ class Reference(SimulatedBroker):
         self.profile = profile
         self.parts = parts
 
+    def profiles(self) -> tuple[str, ...]:
+        """The one it was made for, else every family that the catalogue has a column for."""
+        return (self.profile,) if self.profile else PROFILE_COLUMNS
+
     def lacks(self) -> frozenset[str]:
         """What the profile's family does not have."""
         return lacks_of(profile(self.profile or DEFAULT_PROFILE))
@@ -241,6 +246,10 @@ class LiveReference(Broker):
         self.parts = parts
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+
+    def profiles(self) -> tuple[str, ...]:
+        """The one it was made for, else every family that the catalogue has a column for."""
+        return (self.profile,) if self.profile else PROFILE_COLUMNS
 
     def open(self, entity: Entity) -> None:
         """Start a fresh broker; the one before ends."""
