@@ -6,12 +6,16 @@ import tempfile
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 from partq.conformance.campaign import store
 from partq.conformance.campaign.plan import Chunk, Plan, even
 from partq.conformance.campaign.spark import execute, open_session
 from partq.conformance.campaign.work import run_chunk
 from partq.model.profiles import PROFILES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 from .figure import Figure, timed
 
@@ -29,10 +33,12 @@ def figures() -> list[Figure]:
     ratio = median(spark / pool for spark, pool in rounds)
     times = f"{median(s for s, _ in rounds):.1f} s against {median(p for _, p in rounds):.1f} s"
     bar = "≤ 1.25 × the pool's time"
-    return [Figure(f"Spark local[2], {TRACES:,} traces", f"{ratio:.2f} × ({times})", bar, ratio, ratio <= 1.25)]
+    return [
+        Figure(f"Spark local[2], {TRACES:,} traces", f"{ratio:.2f} × ({times})", bar, ratio, ratio <= 1.25)
+    ]
 
 
-def _spark(plan: Plan, session: object) -> float:
+def _spark(plan: Plan, session: SparkSession) -> float:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         store.prepare(out, plan, resume=False)

@@ -8,6 +8,7 @@ from statistics import median
 from partq.conformance.adapters.reference import Reference
 from partq.conformance.assess import inspect
 from partq.conformance.history import History
+from partq.conformance.program import Program
 from partq.conformance.workload import generate
 
 from .figure import Figure, timed
@@ -23,7 +24,9 @@ def figures() -> list[Figure]:
     rounds = [_round(n * PROGRAMS) for n in range(ROUNDS)]
     rate = median(operations / sum(times) for operations, *times in rounds)
     ratio = median(checking / simulating for _, _, simulating, checking in rounds)
-    share = median(generating / (generating + simulating + checking) for _, generating, simulating, checking in rounds)
+    share = median(
+        generating / (generating + simulating + checking) for _, generating, simulating, checking in rounds
+    )
     return [
         Figure(
             "generate + simulate + check, one process, reference broker",
@@ -39,7 +42,7 @@ def figures() -> list[Figure]:
 def _round(first_seed: int) -> tuple[int, float, float, float]:
     broker = Reference()
     broker.profile = PROFILE
-    programs = []
+    programs: list[Program] = []
     generating = timed(lambda: programs.extend(generate(PROFILE, first_seed + n) for n in range(PROGRAMS)))
     histories: list[History] = []
     simulating = timed(lambda: histories.extend(broker.simulate(program) for program in programs))
@@ -50,7 +53,9 @@ def _round(first_seed: int) -> tuple[int, float, float, float]:
 def growth() -> list[Figure]:
     """Checking one history of 10³, 10⁴ and 10⁵ operations: the exponent of n after n log n is taken out."""
     sizes, seconds = zip(*(_checked(size) for size in SIZES), strict=True)
-    slope = _slope([math.log(n) for n in sizes], [math.log(t / math.log(n)) for n, t in zip(sizes, seconds, strict=True)])
+    slope = _slope(
+        [math.log(n) for n in sizes], [math.log(t / math.log(n)) for n, t in zip(sizes, seconds, strict=True)]
+    )
     shown = ", ".join(f"{n:,}: {t:.3f} s" for n, t in zip(sizes, seconds, strict=True))
     return [
         Figure(
