@@ -16,6 +16,9 @@ from .profiles import SECOND
 LONG_SEND: Final = 15 * SECOND
 """A send that may wait longer than this outlasts the re-routing around a down partition (ROUTE-6)."""
 
+NOWHERE: Final = -1
+"""See `Action.only`."""
+
 INVALID: Final = frozenset({"invalid_operation"})
 GONE: Final = UNAVAILABLE | {"connection_lost"}
 """What a client hears when its way to the broker is broken."""
@@ -46,8 +49,9 @@ class Action(NamedTuple):
     ``slack``: the operation may have taken effect up to so much later than the state's clock reads (its
     return minus that clock); deadlines that it starts are loosened by it. ``victim``: the client that a fault
     hits. ``partition`` is the shown name, ``number`` a message's place in its partition, for the broker's own
-    moves. ``only``: restrict a receive or peek to answers out of the partition at this position (0 …), a send
-    to storing there: for exploration.
+    moves. ``only``: for exploration, restrict a receive or peek to answers out of the partition at this
+    position (0 …), a send to storing there, a settlement to locks there; `NOWHERE`: to answers that need no
+    partition (but a peek that shows nothing, which needs all).
     """
 
     op: str

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Final, NamedTuple
 
-from .actions import OK, Action, Answer, Observed, failure
+from .actions import NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
@@ -21,6 +21,7 @@ from .sequencing import bound, home, shown_seq, timed
 from .state import (
     BACK,
     CACHED,
+    FOREVER,
     FRESH,
     LAGGING,
     LOCKED,
@@ -52,14 +53,14 @@ class Taken(NamedTuple):
 def receive(state: State, action: Action, seen: Observed | None, parts: Sequence[int] | None = None) -> Steps:
     """Receive up to ``max``, locking or deleting. ``parts``: the partitions that may answer, by default those
     that are up."""
-    if state.down or state.dead:
+    if (state.down or state.dead) and action.only in (None, NOWHERE):
         yield failure(UNAVAILABLE), state
     if seen is not None:
         if seen.status == Outcome.OK:
             for after in explained(state, action, seen.messages, parts):
                 yield Answer(Outcome.OK, messages=seen.messages), after
         return
-    if action.only is None:
+    if action.only in (None, NOWHERE):
         yield OK, state  # RCV-5; a receive with a timeout may always come back empty
     among = range(len(state.parts)) if parts is None else parts
     serving = [p for p in among if is_up(state, p) and action.only in (None, p)]
@@ -254,6 +255,8 @@ def _passed(state: State, log: list[Entry], index: int, action: Action) -> bool:
 def cached(state: State, entry: Entry, slack: int) -> Entry:
     """The message in a front end's cache, fetched now at the latest."""
     lasts = state.cfg.lock_duration
+    if state.cfg.untimed:
+        return entry._replace(status=CACHED, lock=Lock(None, None, state.now, FOREVER))
     high = state.now + slack + lasts
     low = entry.since + lasts if state.cfg.hindsight else high
     return entry._replace(status=CACHED, lock=Lock(None, None, low, high))
@@ -266,7 +269,7 @@ def _after(
     """The message locked for the receiver; None where the receive deletes it."""
     if action.mode == DELETE:
         return None
-    turn = entry.turn + 1
+    turn = 2 if entry.turn == 1 else 1
     token = f"{p}.{entry.number}.{turn}" if seen is None or seen.lock is None else seen.lock
     low, high = _deadline(state, taken, action.slack, None if seen is None else seen.locked_until)
     lock = Lock(token, action.flow or action.proc, low, high)
@@ -277,6 +280,8 @@ def _deadline(state: State, taken: Taken, slack: int, until: int | None) -> tupl
     if until is not None:
         return until, until
     cfg = state.cfg
+    if cfg.untimed:
+        return state.now, FOREVER
     high = state.now + slack + cfg.lock_duration if taken.held is None else taken.held
     if not cfg.hindsight:
         return high - slack, high

@@ -48,7 +48,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from . import delivery, faults, peeking, rebalancing, routing, settling, transactions
-from .actions import GONE, OK, REFUSED, Action, Answer, Observed, agrees, failure
+from .actions import GONE, NOWHERE, OK, REFUSED, Action, Answer, Observed, agrees, failure
 from .state import InvalidScope, State, client, initial, with_client
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
@@ -89,14 +89,17 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
     """The operation as a client's: with the broker dead it fails, after a fault on the way to it it may."""
 
     def run(state: State, action: Action, seen: Observed | None) -> Steps:
+        anywhere = action.only in (None, NOWHERE)
         if state.dead:
-            yield failure(GONE), _gone(state, action)
-            if action.op in _MAY_BE_EMPTY and (seen is None or not seen.messages):
+            if anywhere:
+                yield failure(GONE), _gone(state, action)
+            if anywhere and action.op in _MAY_BE_EMPTY and (seen is None or not seen.messages):
                 yield OK, state
             return
         known = client(state, action.proc)
         if known.shaky:
-            yield failure(GONE), _gone(state, action)
+            if anywhere:
+                yield failure(GONE), _gone(state, action)
             state = with_client(state, known._replace(shaky=False))
         yield from mechanism(state, action, seen)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from .actions import OK, REFUSED, Action, Answer, Observed, failure
+from .actions import NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
 from .delivery import takings
 from .messages import Delivery
@@ -40,12 +40,13 @@ def peek(state: State, action: Action, seen: Observed | None) -> Steps:
     if not state.cfg.profile.peek:
         yield failure(REFUSED), state
         return
-    if state.down or state.dead:
+    if (state.down or state.dead) and action.only in (None, NOWHERE):
         yield failure(UNAVAILABLE), state
     for begun in _begun(state, action):
         if seen is None:
-            yield from _answers(begun, action, list(range(len(state.parts))), ())
-            if _may_be_empty(begun, action):
+            every = range(len(state.parts))
+            yield from _answers(begun, action, [p for p in every if action.only in (None, p)], ())
+            if action.only is None and _may_be_empty(begun, action):
                 yield OK, begun
         elif seen.status == Outcome.OK:
             for after in _explained(begun, action, seen.messages):
@@ -99,7 +100,7 @@ def _may_be_empty(state: State, action: Action) -> bool:
         if is_up(state, p):
             if any(_surely(state, p, part.log[index], action) for index in eligible(state, p, action)):
                 return False
-    return action.only is None
+    return True
 
 
 def _surely(state: State, p: int, entry: Entry, action: Action) -> bool:
@@ -118,7 +119,7 @@ def _answers(state: State, action: Action, parts: list[int], shown: tuple[Delive
         return
     p, rest = parts[0], parts[1:]
     yield from _answers(state, action, rest, shown)
-    if not is_up(state, p) or action.only not in (None, p):
+    if not is_up(state, p):
         return
     part = state.parts[p]
     visible = [i for i in eligible(state, p, action) if part.log[i].status != LAGGING]

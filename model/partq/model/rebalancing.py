@@ -16,7 +16,7 @@ from itertools import combinations
 from . import delivery
 from .actions import INVALID, LOST, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
-from .state import FRESH, LOCKED, Deadline, Flows, State, is_up, position, with_part
+from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, with_part
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -51,7 +51,7 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
 def _timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
     """The rebalance delay started; one that runs already may go on, or start anew."""
     ends = state.now + state.cfg.entity.rebalance_delay
-    started = Deadline(ends, ends + slack)
+    started = Deadline(state.now, FOREVER) if state.cfg.untimed else Deadline(ends, ends + slack)
     return [started] if flows.timer in (None, started) else [flows.timer, started]
 
 
@@ -216,6 +216,7 @@ def _redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -
     changes: dict[int, Owner] = {}
     handoff: list[tuple[str, int, int] | None] = [None] * len(target)
     ends = state.now + state.cfg.entity.max_handoff
+    low, high = (state.now, FOREVER) if state.cfg.untimed else (ends, ends)
     for p, name in enumerate(target):
         pair = flows.owner[p]
         if name is None:
@@ -224,7 +225,7 @@ def _redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -
             changes[p] = (name, "ready")
         else:
             changes[p] = (pair[0], "paused")
-            handoff[p] = (name, ends, ends)
+            handoff[p] = (name, low, high)
     after = _changed(state, flows._replace(handoff=tuple(handoff)), changes)
     return settled(after, 0)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Final
 
-from .actions import INVALID, LONG_SEND, OK, Action, Answer, Observed, failure
+from .actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
 from .messages import Delivery, KeyRule, Message, effective_key
 from .operations import UNAVAILABLE, Outcome
@@ -29,7 +29,7 @@ _EITHER: Final = frozenset({False, True})
 def send(state: State, action: Action, seen: Observed | None) -> Steps:
     """Send one message, or a batch: all or nothing."""
     verdicts = refusals(state.cfg, action.messages)
-    if True in verdicts:
+    if True in verdicts and action.only in (None, NOWHERE):
         yield failure(INVALID), failed(state, len(action.messages))
     if False not in verdicts:
         return
@@ -78,11 +78,12 @@ def rejected(state: State, action: Action) -> Steps:
     keys = [key_of(state.cfg, m) for m in action.messages]
     key = next((k for k in keys if k is not None), None)
     if not up(state) or (key is None and action.timeout <= LONG_SEND):
-        yield failure(UNAVAILABLE), after
+        if action.only in (None, NOWHERE):
+            yield failure(UNAVAILABLE), after
     elif key is not None:
         home_of = key_partition(state, key)
         for p in choices(state) if home_of is None else (home_of,):
-            if not is_up(state, p):
+            if action.only in (None, p) and not is_up(state, p):
                 yield failure(UNAVAILABLE), after if home_of is not None else with_key(after, key, p)
 
 
@@ -134,7 +135,7 @@ def _candidates(state: State, key: str | None, hint: Delivery | None, only: int 
         wanted = shown if shown is not None else only
     if known is not None:
         return [known] if wanted is None or wanted == known else []
-    return choices(state) if wanted is None else [wanted]
+    return choices(state) if wanted is None else [] if wanted == NOWHERE else [wanted]
 
 
 def _orders(places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -28,6 +28,7 @@ from .state import (
     find_lock,
     find_number,
     is_up,
+    position,
     put,
     returned,
 )
@@ -46,14 +47,14 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
 
 def held(state: State, action: Action) -> list[Place | None]:
     """For each lock that is named the place of its message, or None where it is not held (any more)."""
-    return [_usable(state, action.proc, token) for token in action.locks]
+    return [_usable(state, action, token) for token in action.locks]
 
 
-def _usable(state: State, proc: str, token: str) -> Place | None:
-    place = find_lock(state, token)
+def _usable(state: State, action: Action, token: str) -> Place | None:
+    place = find_lock(state, token, action.only)
     if place is None or state.flows is None:
         return place
-    return place if (lock_at(state, place).holder, proc) in state.flows.active else None
+    return place if (lock_at(state, place).holder, action.proc) in state.flows.active else None
 
 
 def lock_at(state: State, place: Place) -> Lock:
@@ -202,8 +203,8 @@ cannot happen."""
 
 
 def own(state: State, action: Action, seen: Observed | None) -> Steps:
-    """One of `OWN` on the message with ``number`` in ``partition`` (a position)."""
-    p = action.partition
+    """One of `OWN` on the message with ``number`` in ``partition``."""
+    p = position(state.cfg, action.partition)
     assert p is not None and action.number is not None
     index = find_number(state.parts[p], action.number)
     if index is None:
@@ -215,11 +216,17 @@ def own(state: State, action: Action, seen: Observed | None) -> Steps:
 
 def moves(state: State) -> Iterator[Action]:
     """Every one of `OWN` that can happen now."""
-    for p, part in enumerate(state.parts):
-        for entry in part.log:
-            for op in _POSSIBLE.get(entry.status, ()):
-                if OWN[op](state, part, entry) is not None:
-                    yield Action(op, partition=p, number=entry.number)
+    for p in range(len(state.parts)):
+        yield from moves_in(state, p)
+
+
+def moves_in(state: State, p: int) -> Iterator[Action]:
+    """Those of them in one partition."""
+    part = state.parts[p]
+    for entry in part.log:
+        for op in _POSSIBLE.get(entry.status, ()):
+            if OWN[op](state, part, entry) is not None:
+                yield Action(op, partition=state.cfg.names[p], number=entry.number)
 
 
 _POSSIBLE: Final = {

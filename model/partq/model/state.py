@@ -66,8 +66,8 @@ class Entry(NamedTuple):
     """One stored message. ``number`` counts from 0 in its partition. ``status``: one of the constants above.
     ``tries``: its delivery count. ``since``: when it was last stored or given back, kept where hidden locks
     are modelled (`Config.hindsight`), as are ``upsets``, the faults since that may have ended such a lock.
-    ``turn``: how many locks clients had on it. ``at``: its enqueued time lies between, where times are
-    compared (`Config.timed`)."""
+    ``turn``: 0 if no client ever had a lock on it, else 1 and 2 by turns. ``at``: its enqueued time lies
+    between, where times are compared (`Config.timed`)."""
 
     number: int
     id: str
@@ -139,9 +139,11 @@ class Config:
     that were never used, nor named, are interchangeable, and only the first of them is tried.
 
     Freedoms, on unless a state space has to stay small: ``hindsight``: hidden locks of caching front ends
-    (RCV-5, RCV-13) may have begun any time since a message was free (always off for families without
-    them). ``gaps``: failed sends may have used up numbers (SEQ-4). ``lag``: commits may become visible late
+    (RCV-5, RCV-13) may have begun any time since a message was free (always off without front ends or
+    clock). ``gaps``: failed sends may have used up numbers (SEQ-4). ``lag``: commits may become visible late
     (TXN-5). ``early``: transactional messages may be numbered before the commit.
+
+    ``untimed``: no clock; locks, delays and handoffs end at any moment, by moves of the broker.
 
     For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
     ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
@@ -156,6 +158,7 @@ class Config:
     gaps: bool = True
     lag: bool = True
     early: bool = True
+    untimed: bool = False
     timed: bool = False
     late: int = 0
     observed: bool = False
@@ -194,7 +197,8 @@ def _config(
     profile_name: str, entity: Entity, names: tuple[int, ...], options: tuple[tuple[str, int], ...]
 ) -> Config:
     family, switches = profile(profile_name), dict(options)
-    switches["hindsight"] = bool(switches.get("hindsight", True)) and family.caching_front_ends
+    hindsight = family.caching_front_ends and not switches.get("untimed", False)
+    switches["hindsight"] = hindsight and bool(switches.get("hindsight", True))
     return Config(family, entity, names, **switches)  # type: ignore[arg-type]  # 0 and 1 for switches
 
 
@@ -281,10 +285,11 @@ def entries(state: State) -> Iterator[tuple[int, Entry]]:
             yield p, entry
 
 
-def find_lock(state: State, token: str) -> tuple[int, int] | None:
-    """Partition and index of the message that is locked for a client with this token, or None."""
-    for p, part in enumerate(state.parts):
-        for index, entry in enumerate(part.log):
+def find_lock(state: State, token: str, only: int | None = None) -> tuple[int, int] | None:
+    """Partition and index of the message that is locked for a client with this token, or None. ``only``: look
+    in that partition alone."""
+    for p in range(len(state.parts)) if only is None else (only,):
+        for index, entry in enumerate(state.parts[p].log):
             lock = entry.lock
             if lock is not None and lock.token == token:
                 return p, index

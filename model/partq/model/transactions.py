@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .actions import BROKEN_TXN, INVALID, LOST, OK, REFUSED, Action, Answer, Observed, failure
+from .actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
 from .delivery import ended
 from .messages import Delivery
@@ -51,18 +51,19 @@ def begin(state: State, action: Action, seen: Observed | None) -> Steps:
 def send(state: State, action: Action, seen: Observed | None) -> Steps:
     """Send in a transaction: refused at once, or enlisted."""
     txn = transaction(state, action.txn)
+    anywhere = action.only in (None, NOWHERE)
     if txn is None:
-        yield failure(BROKEN_TXN), state
+        yield from [(failure(BROKEN_TXN), state)] if anywhere else []
         return
     refused = failed(_tainted(state, txn), len(action.messages))
-    if txn.tainted:
+    if txn.tainted and anywhere:
         yield failure(BROKEN_TXN), refused
     verdicts = refusals(state.cfg, action.messages)
     keys = {key_of(state.cfg, m) for m in action.messages}
     if state.cfg.profile.partitioned and (None in keys or False not in verdicts):
-        yield from _keyless(refused)
+        yield from _keyless(refused) if anywhere else ()
         return
-    if True in verdicts or may_refuse_key(state, txn, keys):
+    if anywhere and (True in verdicts or may_refuse_key(state, txn, keys)):
         yield failure(INVALID), refused
     if seen is None or seen.status == Outcome.ERROR:
         for answer, after in rejected(state, action):
