@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from partq.conformance import counterexample, schemas
 from partq.conformance.cases import ALL_CASES
-from partq.conformance.cli import BROKEN, INTERRUPTED, main
+from partq.conformance.cli import BROKEN, INTERRUPTED, UNREAD, main
 from partq.conformance.codec import read_history, write_history
 from partq.conformance.notation import history
 from partq.conformance.verdict import Status
@@ -350,3 +350,14 @@ def test_the_reference_is_run_under_every_family_of_the_catalogue(partq: Partq) 
 def test_a_run_is_repeatable(partq: Partq) -> None:
     arguments = ("run", "reference", "--profile", "azure-premium", "--programs", "10", "--format", "json")
     assert partq(*arguments).out == partq(*arguments).out
+
+
+def test_a_reader_that_goes_away_is_no_verdict() -> None:
+    command = [sys.executable, "-c", "from partq.conformance.cli import main; raise SystemExit(main())"]
+    writer = subprocess.Popen([*command, "explain", "--all"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert writer.stdout is not None
+    assert writer.stderr is not None
+    writer.stdout.close()
+    assert writer.stderr.read() == b""
+    assert writer.wait() == UNREAD
+    writer.stderr.close()

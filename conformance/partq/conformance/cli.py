@@ -25,6 +25,9 @@ from .commands.run import run
 from .verdict import Exit
 
 INTERRUPTED: Final = 130
+UNREAD: Final = 141
+"""The exit codes that shells give to what SIGINT and SIGPIPE ended: no verdict."""
+
 BROKEN: Final = 70
 """The exit code of a defect of partq itself, so that no crash is taken for a verdict."""
 
@@ -73,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
-        return Exit.BAD_INPUT
+        return UNREAD
     except Exception as error:
         return _failed(error)
     return int(code or 0)

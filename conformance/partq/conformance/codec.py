@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, Final, Never, TypeVar
 
-from .codec_fields import FieldError
+from .codec_fields import SHOWN, FieldError
 from .codec_records import plain_header, plain_record, read_header, read_record
 from .history import Header, History, Record
 
@@ -175,8 +175,11 @@ _DECODER: Final = json.JSONDecoder(
 def refuse_surrogates(data: Any) -> None:
     """Raise `FieldError` for text that is not Unicode: half of a surrogate pair, which UTF-8 cannot hold."""
     if type(data) is str:
-        if any("\ud800" <= letter <= "\udfff" for letter in data):
-            raise FieldError("", f"holds a lone surrogate, which is not Unicode text: {ascii(data)[:60]}")
+        try:
+            data.encode()
+        except UnicodeEncodeError:
+            what = f"holds a lone surrogate, which is not Unicode text: {data[:SHOWN]!a}"
+            raise FieldError("", what) from None
         return
     inside = data.items() if type(data) is dict else enumerate(data) if type(data) in (list, tuple) else ()
     for name, value in inside:

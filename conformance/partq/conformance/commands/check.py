@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import Format, fail, known_profile, print_json, printable, show_verdicts, verdicts_document
+from .common import Format, fail, known_profile, print_json, show_verdicts, verdicts_document
 
 if TYPE_CHECKING:
     from partq.conformance.history import History
@@ -66,5 +66,5 @@ def _read(files: Sequence[Path], profile: str | None) -> dict[str, History]:
                 history = replace(history, header=replace(history.header, profile=profile))
             found[str(file)] = history
     except HistoryError as error:
-        fail(printable(str(error)))
+        fail(str(error))
     return found

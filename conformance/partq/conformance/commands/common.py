@@ -49,7 +49,8 @@ class Format(StrEnum):
 
 def fail(message: str, code: int = Exit.BAD_INPUT) -> NoReturn:
     """Say in one line what is wrong and end with that exit code."""
-    console.print(f"partq: error: {message}", markup=False, soft_wrap=True)
+    line = printable(message).replace("\n", " ")
+    console.print(f"partq: error: {line}", markup=False, soft_wrap=True)
     raise typer.Exit(code)
 
 
@@ -131,10 +132,18 @@ def show_verdicts(
     out.print(_summary(results))
 
 
+class _Output(Console):
+    """Standard output. That nobody reads on is not an exit code of ours (rich makes it 1)."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to `cli.main`."""
+        raise BrokenPipeError
+
+
 def output() -> Console:
     """Standard output; wide enough for a table where it is no terminal."""
     wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    return Console(highlight=False, markup=False, width=wide)
+    return _Output(highlight=False, markup=False, width=wide)
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,6 @@ from .common import (
     fail,
     opened,
     print_json,
-    printable,
     profiles_for,
     show_verdicts,
     verdicts_document,
@@ -123,7 +122,7 @@ def _suite(
 
             return suite.run_suite(target, profile, cases, count, seed, told)
     except (Unreachable, suite.BrokerFailed) as error:
-        fail(" ".join(printable(str(error)).split()))
+        fail(str(error))
 
 
 @contextmanager
