@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.facts import Facts, Seen, Sent
+from partq.conformance.facts import FOREVER, Facts, Seen, Sent
 from partq.model.messages import Delivery, Message
-from partq.model.operations import Outcome
+from partq.model.operations import UNAVAILABLE, Outcome
 
 from .attribution import rejected_by
+from .locks import Locks
 from .protocol import Report
 
 _RULE: Final = "RCV-1"
@@ -42,7 +43,7 @@ def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unsh
     plain = not message.properties and message.session_id is None and message.partition_key is None
     body = message.body
     if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
-        _phantom(report, seens[0], f"was only in a send that answered error {record.error}", sent)
+        _rejected(facts, report, sent, seens[0])
     for seen in seens:
         delivery, shown = seen
         if shown.ret is not None and shown.ret < called:
@@ -55,6 +56,20 @@ def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unsh
         if changed is not None:
             _altered(report, changed, seen, sent)
         unshown.note(message, seen, sent)
+
+
+def _rejected(facts: Facts, report: Report, sent: Sent, seen: Seen) -> None:
+    """A send that answered error, though no rule demanded it, and its message."""
+    record = sent.record
+    outage = facts.derive(Locks).faults(None).touching(record.call, record.ret or FOREVER)
+    if record.error in UNAVAILABLE and outage:
+        report.open.setdefault(
+            _RULE,
+            f"message {sent.message.id!r} was shown though its send answered error {record.error}: it was sent "
+            f"amid an outage, so that ROUTE-5 or ROUTE-8 may be the broken rule, else it is RCV-1",
+        )
+        return
+    _phantom(report, seen, f"was only in a send that answered error {record.error}", sent)
 
 
 def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Seen]) -> None:

@@ -66,7 +66,7 @@ class Locks:
         "_duration",
         "_expire",
         "_faults",
-        "_flows",
+        "_handoffs",
         "_skew",
         "_upsets",
         "facts",
@@ -82,7 +82,7 @@ class Locks:
         self._faults: dict[int | None, Spans] = {}
         self._upsets: dict[int | None, Spans] = {}
         self._clients: dict[str, Spans] | None = None
-        self._flows: dict[str, Spans] | None = None
+        self._handoffs: Spans | None = None
 
     def faults(self, partition: int | None) -> Spans:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
@@ -108,9 +108,16 @@ class Locks:
         the receive that shows it (RCV-13)."""
         if not self._caching:
             return seen.record.call
-        until = seen.delivery.locked_until
+        until = self._until(seen)
         start = seen.record.call if until is None else until
         return start - self._duration - self._skew
+
+    def _until(self, seen: Seen) -> int | None:
+        """The end that the delivery shows; None also where it is later than can be (RCV-13)."""
+        until = seen.delivery.locked_until
+        if until is None or seen.record.ret is None:
+            return None
+        return until if until <= seen.record.ret + self._duration + self._skew else None
 
     def held_until(self, seen: Seen) -> int:
         """The lock surely holds from the return of its receive until just before this instant, if that is
@@ -160,8 +167,9 @@ class Locks:
         if not self._expire:
             return FOREVER
         delivery, record = seen
-        if delivery.locked_until is not None:
-            end = delivery.locked_until
+        until = self._until(seen)
+        if until is not None:
+            end = until
         elif self._caching:
             end = record.call
         else:
@@ -199,14 +207,12 @@ class Locks:
         )
 
     def _moved(self, record: Record) -> int:
-        """When a partition may first have been taken from the flow that got the lock."""
+        """When a partition, perhaps this one's, may first have been taken from its flow."""
         if not self.facts.profile.flows:
             return FOREVER
-        if self._flows is None:
-            self._flows = _handoffs(self.facts)
-        flow = record.args.get("flow", "") if self.facts.assignments else ""
-        spans = self._flows.get(flow)
-        return FOREVER if spans is None else spans.first(record.call)
+        if self._handoffs is None:
+            self._handoffs = _handoffs(self.facts)
+        return self._handoffs.first(record.call)
 
 
 def _departures(facts: Facts) -> dict[str, Spans]:
@@ -221,21 +227,14 @@ def _departures(facts: Facts) -> dict[str, Spans]:
     return {client: Spans(found) for client, found in spans.items()}
 
 
-def _handoffs(facts: Facts) -> dict[str, Spans]:
-    """By flow: when a partition was being taken from it. Where assignments are not shown, under "": when any
-    flow's coming or going may have moved partitions, handoff included."""
-    spans: dict[str, list[tuple[int, int]]] = {}
+def _handoffs(facts: Facts) -> Spans:
+    """When a partition was being taken from a flow. Where assignments are not shown: when any flow's coming
+    or going may have moved partitions, handoff included."""
     if facts.assignments:
-        for record in facts.assignments:
-            if record.args["state"] != "ready":
-                for flow in {record.args.get("flow", ""), ""}:
-                    spans.setdefault(flow, []).append(_span(record))
-    else:
-        lag = facts.entity.rebalance_delay + facts.entity.max_handoff + facts.header.skew_ns
-        for record in facts.flows:
-            start, end = _span(record)
-            spans.setdefault("", []).append((start, min(FOREVER, end + lag)))
-    return {flow: Spans(found) for flow, found in spans.items()}
+        return Spans(_span(record) for record in facts.assignments if record.args["state"] != "ready")
+    lag = facts.entity.rebalance_delay + facts.entity.max_handoff + facts.header.skew_ns
+    moves = (_span(record) for record in facts.flows)
+    return Spans((start, min(FOREVER, end + lag)) for start, end in moves)
 
 
 def _span(record: Record) -> tuple[int, int]:

@@ -105,12 +105,16 @@ class Losses:
     def _judge(self, lost: list[Loss]) -> None:
         explained = missing_ids(self.facts)
         left = [loss for loss in self._unexplained(lost) if loss.sent.message.id not in explained]
-        plain = [loss for loss in left if not self._refusals(loss)]
+        refused = {loss.sent.message.id: self._refusals(loss) for loss in left}
+        plain = [loss for loss in left if not refused[loss.sent.message.id] and not self._part(loss)]
         for loss in plain:
             self._report(loss)
-        for loss in left:
-            if not plain and (refusals := self._refusals(loss)):
-                self._judge_refused(loss, refusals)
+        for loss in () if plain else left:
+            refusals = refused[loss.sent.message.id]
+            if refusals and self._outlived(loss):
+                self._report_refused(loss, refusals[0])
+            else:
+                self._leave_open(loss, refusals)
 
     def _unexplained(self, lost: list[Loss]) -> list[Loss]:
         """Without those that receive-and-deletes of unknown outcome may have taken: each up to ``max``, none
@@ -135,38 +139,70 @@ class Losses:
                 heappush(room, -left)
         return unexplained[::-1]
 
+    def _part(self, loss: Loss) -> bool:
+        """Whether it is part of a batch or transaction, and was never seen: then KEY-7 or TXN-5 may be the
+        broken rule."""
+        record = loss.sent.record
+        unseen = not loss.seens and loss.sent.message.id not in self.facts.peeked
+        return unseen and ("txn" in record.args or len(record.args["messages"]) > 1)
+
     def _refusals(self, loss: Loss) -> list[tuple[Seen, Record]]:
         """The settlements of the message that were refused as by a lost lock, and may have removed it."""
         return [
             (seen, settlement)
             for seen in loss.seens
             for settlement in self.facts.settled.get(seen.delivery.lock or "", ())
-            if settlement.op in _TAKING
-            and settlement.error == "lock_lost"
+            if settlement.error == "lock_lost"
             and settlement.outcome == Outcome.ERROR
             and (settlement.ret or FOREVER) > loss.last
         ]
 
-    def _judge_refused(self, loss: Loss, refusals: list[tuple[Seen, Record]]) -> None:
-        """RCV-8 where the message outlived its lock and nothing else happened to it, else left open."""
-        for seen, settlement in refusals:
-            ended = self.locks.ended(seen)
-            quiet = not self.locks.faults(None).touching(loss.last, self.drained)
-            if self.facts.profile.locks_expire and ended < settlement.call and loss.last > ended and quiet:
-                self.report.find(
-                    "RCV-8",
-                    "effect of a refusal",
-                    "A settlement by a lost lock was refused and removed the message",
-                    (loss.sent.record, seen.record, settlement),
-                    f"Message {loss.sent.message.id!r} was seen after that lock had ended; {settlement.op} "
-                    f"by {settlement.proc} was refused, and the message was never seen again.",
-                    "the message, still there at the end",
-                )
-                return
+    def _outlived(self, loss: Loss) -> bool:
+        """Whether some other message lived through all that happened to this one, refusals apart: as many locks
+        that ended by abandon, as many that ran out, no fault."""
+        if not self.facts.profile.locks_expire or self.locks.upsets(None).touching(loss.last, self.drained):
+            return False
+        abandoned, expired = self._fate(loss.seens)
+        for id, seens in self.facts.received.items():
+            if id != loss.sent.message.id and len(seens) > 1 and len(self.facts.by_id.get(id, ())) == 1:
+                survived = self._fate(seens[:-1])
+                if survived[0] >= abandoned and survived[1] >= expired and not self._refused(seens):
+                    return True
+        return False
+
+    def _fate(self, seens: list[Seen]) -> tuple[int, int]:
+        """How many of these locks were given up, and how many were left to run out."""
+        settled = [
+            any(s.outcome != Outcome.ERROR for s in self.facts.settled.get(seen.delivery.lock or "", ()))
+            for seen in seens
+        ]
+        return sum(settled), len(settled) - sum(settled)
+
+    def _refused(self, seens: list[Seen]) -> bool:
+        return any(
+            settlement.outcome == Outcome.ERROR
+            for seen in seens
+            for settlement in self.facts.settled.get(seen.delivery.lock or "", ())
+        )
+
+    def _report_refused(self, loss: Loss, refusal: tuple[Seen, Record]) -> None:
+        seen, settlement = refusal
+        self.report.find(
+            "RCV-8",
+            "effect of a refusal",
+            "A settlement by a lost lock was refused and removed the message",
+            (loss.sent.record, seen.record, settlement),
+            f"The {settlement.op} of message {loss.sent.message.id!r} by {settlement.proc} was refused, and the "
+            f"message was never seen again; others whose locks ended so were.",
+            "the message, still there at the end",
+        )
+
+    def _leave_open(self, loss: Loss, refusals: list[tuple[Seen, Record]]) -> None:
+        other = "only a part of its batch or transaction was done (KEY-7, TXN-5)"
+        if refusals:
+            other = f"the settlement of record {refusals[0][1].i}, which was refused, removed it (RCV-8)"
         self.report.open.setdefault(
-            "RCV-2",
-            f"message {loss.sent.message.id!r} is missing: lost (RCV-2), or removed by the settlement of "
-            f"record {refusals[0][1].i}, which was refused (RCV-8)",
+            "RCV-2", f"message {loss.sent.message.id!r} is missing: it was lost (RCV-2), or {other}"
         )
 
     def _report(self, loss: Loss) -> None:

@@ -90,11 +90,23 @@ class Order:
         self.report.count("RCV-3", len(group) - 1)
         in_order = self._sorted(group)
         pairs = list(self._overtaken(in_order, self._upsets(partition)))
-        if pairs and not _contradicted(in_order):
-            for older, newer in pairs:
-                self._report(
-                    "RCV-3", "first deliveries", older, newer, f"has the lower number in {_name(partition)}"
+        if not pairs or _contradicted(in_order):
+            return
+        for older, newer in pairs:
+            if not self._maybe_uncounted(older):
+                where = _name(partition)
+                self._report("RCV-3", "first deliveries", older, newer, f"has the lower number in {where}")
+            else:
+                self.report.open.setdefault(
+                    "RCV-3",
+                    f"message {newer.sent.message.id!r} overtook message {older.sent.message.id!r}: out of order "
+                    f"(RCV-3), or the older one was locked unseen, and that lock was not counted (RCV-9)",
                 )
+
+    def _maybe_uncounted(self, older: First) -> bool:
+        """Whether a lock that nobody saw had the time to run out before the one that the delivery shows."""
+        waited = older.began - older.sent.record.call
+        return self.shadows and waited >= self.facts.entity.lock_duration
 
     def _sorted(self, group: list[First]) -> list[First]:
         """By number, in the serial order that survives the roll-over. Numbers borne twice are left out."""

@@ -40,7 +40,7 @@ class Peeking:
         self.flat = not facts.profile.partitioned
         self.bits = facts.profile.counter_bits
         self.shelves = Shelves(facts)
-        self.skipping = Skipping(facts, report)
+        self.skipping = Skipping(facts, self.shelves, report)
         self.resets = Resets(facts)
         self.walks: dict[str, Walk] = {}
 
@@ -102,7 +102,9 @@ class Peeking:
         self.report.count(self.skipping.rule)
         gaps = list(shelf.gaps(start, ordered, record.call, record.ret or 0))
         if gaps:
-            self.skipping.passed(self.skipping.rule, record, partition, shelf, gaps)
+            self.skipping.passed(self.skipping.rule, record, partition, shelf, gaps, len(group))
+        elif start is not None:
+            self.skipping.whole(record, len(group))
 
     def _from(self, record: Record, shelf: Shelf) -> int | None:
         """The index at which a peek from a number of its own starts; None where that is not clear."""
@@ -149,7 +151,8 @@ class Peeking:
         if cursor.reset:
             walk.shown.clear()
             return 0
-        self._went_back(record, walk, group, places, cursor.place)
+        if self.skipping.trusts(partition, shelf):
+            self._went_back(record, walk, group, places, cursor.place)
         return None
 
     def _note_shown(self, record: Record, walk: Walk | None) -> None:
@@ -175,7 +178,7 @@ class Peeking:
                 start = self._from(record, shelf) if walk is None else self._rest(walk, partition, shelf)
                 end = len(shelf.places)
                 if start is not None and shelf.any_there(start, end, call, ret):
-                    self.skipping.passed(rule, record, partition, shelf, [Gap(start, end, False)])
+                    self.skipping.passed(rule, record, partition, shelf, [Gap(start, end, False)], 0)
         elif walk is not None and walk.fresh:
             self._nothing_at_all(record)
 
@@ -290,8 +293,8 @@ CHECKER: Final = Checker(
         "After a drain a message counts as skipped only if it shows up again after the peek (else "
         "it is lost: RCV-2). A message sent in a transaction counts once it was seen and the commit was ok.",
         "A skipped message that may have been locked leaves the rule unknown (PEEK-7 may be the broken one); "
-        "with caching front ends any message may be, for some time after a receive. PEEK-7 is found where an "
-        "answer shows an older and a newer message of the partition and skips a locked one.",
+        "with caching front ends any message may be, for some time after a receive. PEEK-7 is found where "
+        "other answers show that peeks skip nothing but locked messages.",
         "A fault that may have hit the client may have reset its cursors: both readings are allowed then.",
         "A removed message that is still peeked is found after a drain only; before, RCV-7 may be the broken "
         "rule, and it is left unknown.",

@@ -168,13 +168,15 @@ class Shelf:
 
 class Shelves:
     """The messages of one entity whose number is known. ``gone``: message ID -> the return of what surely
-    removed it, outside transactions · ``doubtful``: from when on a receive of unknown outcome may have
+    removed it, outside transactions · ``broken``: partitions in which a number was borne twice, a message had
+    two, or the top bits differ (SEQ-1, 2, 6) · ``doubtful``: from when on a receive of unknown outcome may have
     deleted any message · ``unseen``: the message accepted first of those that nobody ever saw. After a drain
     these are lost (RCV-2), and it is None."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.gone: dict[str, int] = {}
+        self.broken: set[int] = set()
         self.doubtful = next(
             (
                 r.call
@@ -191,10 +193,14 @@ class Shelves:
         highs: dict[int, int] = {}
         for placed in shown.placed:
             seq, partition, sent = placed.seq, placed.partition, placed.sent
-            if seq is None or partition is None or sent.message.id in strange:
+            if seq is None or partition is None:
+                continue
+            if sent.message.id in strange:
+                self.broken.add(partition)
                 continue
             high = 0 if flat else seq >> bits
             if highs.setdefault(partition, high) != high:
+                self.broken.add(partition)
                 continue
             end = self._end(sent)
             books.setdefault(partition, []).append(Book(seq & mask, placed.latest, end, sent))

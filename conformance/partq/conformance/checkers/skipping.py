@@ -4,9 +4,13 @@
 |---|---|
 | it surely was not locked, the answer shows newer ones of its partition | PEEK-1 (flat), PEEK-2 |
 | it surely was not locked, the answer is empty | PEEK-4 at the start of a walk, else PEEK-5 |
-| it surely was locked, an older and a newer one are shown, and no peek ever shows a locked one | PEEK-7 |
-| the same, but some peek shows a locked one | PEEK-1, PEEK-2 |
+| it surely was locked, the answer shows newer ones, and some peek shows a locked message | PEEK-1, PEEK-2 |
+| the same, none shows a locked one, and peeks can do better where nothing is locked | PEEK-7 |
 | anything else: it may have been locked | left open |
+
+*Can do better*: another answer of the kind (with a number to start from, or without) shows, from its start
+on and without a gap, at least as many messages as this one should have; or this one shows older messages than the
+skipped one too. A peek that skips whatever is at some place would not.
 
 Numbers that contradict the order of sends are SEQ-3's: nothing is judged by them.
 """
@@ -14,75 +18,101 @@ Numbers that contradict the order of sends are SEQ-3's: nothing is judged by the
 from __future__ import annotations
 
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from partq.conformance.facts import Facts
 from partq.conformance.history import Record
 
 from .locks import Locks
 from .protocol import Report
-from .shelves import Book, Gap, Shelf
+from .shelves import Book, Gap, Shelf, Shelves
 from .visibility import Visibility
 
 _LOOKED_AT: Final = 64
 """Of the messages that an answer passes over, so many are looked at to find one whose lock is known."""
 
 
+class Passed(NamedTuple):
+    """An answer that passed over a surely locked message. ``total``: what it should have shown at least."""
+
+    book: Book
+    record: Record
+    total: int
+    middle: bool
+
+
 class Skipping:
     """Takes in what peeks passed over; `judge` at the end, when it is known what peeks do show."""
 
-    def __init__(self, facts: Facts, report: Report) -> None:
+    def __init__(self, facts: Facts, shelves: Shelves, report: Report) -> None:
         self.facts = facts
+        self.shelves = shelves
         self.report = report
         self.locks = facts.derive(Locks)
         self.visibility = Visibility(facts)
         self.rule = "PEEK-2" if facts.profile.partitioned else "PEEK-1"
-        self._hidden: list[tuple[Book, Record]] = []
+        self._locked: list[Passed] = []
         self._unclear: dict[str, tuple[Book, Record]] = {}
-        self._contradicted: dict[int, bool] = {}
+        self._whole = {True: 0, False: 0}
+        self._trusted: dict[int, bool] = {}
 
     def trusts(self, partition: int, shelf: Shelf) -> bool:
-        """Whether the partition's numbers agree with the order of sends."""
-        known = self._contradicted.get(partition)
+        """Whether the partition's numbers are in order: unique, and as the sends were."""
+        known = self._trusted.get(partition)
         if known is None:
-            known = self._contradicted[partition] = shelf.contradicted()
-        return not known
+            known = partition not in self.shelves.broken and not shelf.contradicted()
+            self._trusted[partition] = known
+        return known
 
-    def passed(self, rule: str, record: Record, partition: int, shelf: Shelf, gaps: list[Gap]) -> None:
-        """An answer that passes over these; ``rule`` owns what surely was not locked."""
+    def whole(self, record: Record, size: int) -> None:
+        """An answer that shows so many messages of a partition, from its start on and without a gap."""
+        kind = "from_seq" in record.args
+        if size > self._whole[kind]:
+            self._whole[kind] = size
+
+    def passed(
+        self, rule: str, record: Record, partition: int, shelf: Shelf, gaps: list[Gap], shown: int
+    ) -> None:
+        """An answer of ``shown`` messages of the partition that passes over these; ``rule`` owns what surely was
+        not locked."""
         call, ret = record.call, record.ret or 0
         faults = self.locks.faults(partition if self.facts.profile.partitioned else None)
         if faults.touching(call, ret) or not self.trusts(partition, shelf):
             return
-        hidden = None
+        # Of an empty answer only those matter that would have been in it.
+        looked_at = _LOOKED_AT if shown else min(record.args["max"], self.facts.entity.peek_cap or _LOOKED_AT)
+        locked, middle, missing = None, False, 0
         for gap in gaps:
-            for book in islice(shelf.there(gap.low, gap.high, call, ret), _LOOKED_AT):
+            for book in islice(shelf.there(gap.low, gap.high, call, ret), looked_at):
                 id = book.sent.message.id
+                missing += 1
                 if self.visibility.surely_free(id, call, ret):
                     self.report_free(rule, record, book)
                     return
-                if gap.middle and hidden is None and self.visibility.surely_locked(id, call, ret):
-                    hidden = book
+                if shown and not middle and self.visibility.surely_locked(id, call, ret):
+                    locked, middle = book, gap.middle
                 self._unclear.setdefault(rule, (book, record))
-        if hidden is not None:
-            self._hidden.append((hidden, record))
+        if locked is not None:
+            self._locked.append(Passed(locked, record, shown + missing, middle))
 
     def judge(self) -> None:
         """Find the owner of what was locked, now that all peeks are known."""
         shown = self._count_locked()
-        self.report.count("PEEK-7", shown + len(self._hidden))
-        for book, record in self._hidden:
-            self._report_locked(self.rule if shown else "PEEK-7", record, book)
+        self.report.count("PEEK-7", shown + len(self._locked))
         found = {finding.requirement for finding in self.report.findings}
-        if "PEEK-7" in found:
-            return
+        if self.rule not in found:
+            for passed in self._locked:
+                better = passed.middle or self._whole["from_seq" in passed.record.args] >= passed.total
+                if shown or better:
+                    self._report_locked(self.rule if shown else "PEEK-7", passed.record, passed.book)
+        found = {finding.requirement for finding in self.report.findings}
         for rule, (book, record) in self._unclear.items():
-            if rule not in found:
+            if rule not in found and "PEEK-7" not in found:
                 self.report.open.setdefault(
                     rule,
-                    f"the peek of record {record.i} passed over message {book.sent.message.id!r}, which "
-                    f"was there but may have been locked: it skipped the message ({rule}), or does not "
-                    f"show locked ones (PEEK-7)",
+                    f"the peek of record {record.i} passed over message {book.sent.message.id!r}, which was there "
+                    f"but may have been locked: it skipped the message ({rule}), or does not show locked ones "
+                    f"(PEEK-7)",
                 )
 
     def report_free(self, rule: str, record: Record, book: Book) -> None:
