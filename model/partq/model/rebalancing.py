@@ -298,13 +298,18 @@ def _told(state: State, action: Action, fold: int) -> Steps:
     if news:
         if news[0][2] == action.state and action.flow in (None, news[0][1]):
             others = tuple(e for e in flows.unseen if e[0] != p)
-            yield OK, state._replace(flows=flows._replace(unseen=tuple(sorted((*others, *news[1:])))))
+            yield OK, state._replace(flows=flows._replace(unseen=tuple(sorted((*others, *news[1:]), key=_partition))))
         return
     if fold:
         for move in moves(state):
             mechanism = rebalance if move.op == "rebalance" else handoff
             for _, after in mechanism(state, move, None):
                 yield from _told(after, action, fold - 1)
+
+
+def _partition(event: tuple[int, str, str, int]) -> int:
+    """What unseen events are sorted by: those of one partition stay in their order."""
+    return event[0]
 
 
 # Consuming

@@ -217,7 +217,9 @@ class Broker:
         self._waiting.pop(self.clock.current, None)
 
     def place(self, partition: Partition, number: int) -> int:
-        """Where in the partition a peek from that number begins."""
+        """Where in the partition a peek from that number begins. Zero asks for everything."""
+        if number == 0:
+            return 0
         bits = self.config.counter_bits
         if self.config.partitioned and number >> bits != partition.name:
             return 0 if number >> bits < partition.name else 2**64
