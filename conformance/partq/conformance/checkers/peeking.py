@@ -107,8 +107,11 @@ class Peeking:
             self.skipping.whole(record, len(group))
 
     def _from(self, record: Record, shelf: Shelf) -> int | None:
-        """The index at which a peek from a number of its own starts; None where that is not clear."""
+        """The index at which a peek from a number of its own starts; None where that is not clear. Zero asks
+        for everything."""
         number = record.args["from_seq"]
+        if number == 0:
+            return 0
         return shelf.since(number & shelf.mask, 0 if self.flat else number >> self.bits)
 
     def _check_from(
