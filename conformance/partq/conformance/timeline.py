@@ -179,8 +179,8 @@ class Timeline:
     ``lives`` in order of their binds, also by flow in ``lives_of`` · ``changes``: what may set off a
     rebalance · ``pairs``: partition -> its pairs in order, also by flow in ``pairs_of`` · ``bits``: partition
     -> bit number in masks · ``ready``, ``held``: flow -> the partitions it may have had, delivering, or at
-    all · ``paused``, ``unbound``: the partitions that may have been in that state · ``horizon``: the last
-    instant that the history watches.
+    all · ``served``, ``paused``, ``unbound``: the partitions that may have been ready, paused or unbound for
+    anybody · ``horizon``: the last instant that the history watches.
     """
 
     __slots__ = (
@@ -194,6 +194,7 @@ class Timeline:
         "pairs_of",
         "paused",
         "ready",
+        "served",
         "unbound",
     )
 
@@ -211,6 +212,7 @@ class Timeline:
         self.ready = self._masks(("ready",), skew)
         self.held = self._masks(("ready", "paused"), skew)
         every = [pair for pairs in self.pairs.values() for pair in pairs]
+        self.served = Masks(self._spans(every, ("ready",), skew))
         self.paused = Masks(self._spans(every, ("paused",), skew))
         self.unbound = Masks(self._spans(every, ("unbound",), skew))
 

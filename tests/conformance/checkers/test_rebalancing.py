@@ -676,18 +676,15 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         """,
         {},
     ),
-    "a key that moved when its partition's flow was lost": (
+    "a key that moved after a disconnect": (
         "ROUTE-1",
         TWO
         + """
-        c1 send m1 key=a @12s-12001ms
-        c1 send m2 key=a
-        c1 receive 2 flow=f1 -> m1 lock=l1, m2 lock=l2
-        c1 complete l1 l2
+        c1 send_batch m1 key=a, m2 key=a, m3 key=a @12s-12001ms
+        c1 receive 3 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3
         c3 disconnect
-        c1 send m3 key=a
-        c1 send m4 key=a
-        c2 receive 2 flow=f2 -> m3 lock=l3, m4 lock=l4
+        c1 send_batch m4 key=a, m5 key=a
+        c2 receive 2 flow=f2 -> m4 lock=l4, m5 lock=l5
         env drained @25s
         """,
         {},
@@ -696,12 +693,10 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         "KEY-8",
         TWO
         + """
-        c1 send m1 key=a @12s-12001ms
-        c1 send m2 key=a
-        c1 send m3 prop.JMSXGroupID=b
-        c1 send m4 prop.JMSXGroupID=b
-        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3
-        c2 receive 9 flow=f2 -> m4 lock=l4
+        c1 send_batch m1 key=a, m2 key=a, m3 key=a @12s-12001ms
+        c1 send_batch m4 prop.JMSXGroupID=b, m5 prop.JMSXGroupID=b
+        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3, m4 lock=l4
+        c2 receive 9 flow=f2 -> m5 lock=l5
         """,
         {},
     ),
@@ -709,11 +704,10 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         "KEY-8",
         TWO
         + """
-        c1 send m1 key=a @12s-12001ms
-        c1 send m2 key=a
-        c1 send m3 key=a session=x
-        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2
-        c2 receive 9 flow=f2 -> m3 lock=l3
+        c1 send_batch m1 key=a, m2 key=a, m3 key=a @12s-12001ms
+        c1 send_batch m4 key=a session=x
+        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3
+        c2 receive 9 flow=f2 -> m4 lock=l4
         """,
         {},
     ),

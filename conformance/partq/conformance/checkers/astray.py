@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import accumulate
 from operator import and_
 from typing import Final, NamedTuple
 
@@ -37,8 +38,17 @@ def excuse(paths: Paths, group: Sequence[Path]) -> Excuse | None:
     either = reduce(and_, (mine | kept for mine, kept in zip(held, waiting, strict=True)))
     if not either:
         return None
-    # One delivery alone: the message may as well have been in any other partition.
-    return Excuse("REB-7", either, len(records) > 1 or waiting[0] == paths.timeline.everything)
+    kept = [mask & ~paths.served(record) for mask, record in zip(waiting, records, strict=True)]
+    return Excuse("REB-7", either, _surely_kept(held, kept, paths.timeline.everything))
+
+
+def _surely_kept(held: Sequence[int], kept: Sequence[int], everything: int) -> bool:
+    """Whether, by all its other deliveries, a message was surely in a partition kept for a lost flow when it
+    was delivered; and not perhaps in one that another flow had."""
+    before = accumulate(held, and_, initial=everything)
+    after = list(accumulate(reversed(held), and_, initial=everything))[-2::-1]
+    others = [a & b for a, b in zip(before, after, strict=False)]
+    return any(other and not other & ~mask for other, mask in zip(others, kept, strict=True))
 
 
 def judge_astray(paths: Paths, report: Report) -> bool:

@@ -5,8 +5,8 @@ partition: the key is *apart*. That a paused partition delivered, or one kept fo
 too (`astray.py`); where that is so for every key that is apart, all of these rules are open. Otherwise every
 explanation below is held against all pairs of messages with equal keys. It fits if all pairs that are apart
 are among those that it would tear; of those that fit, the one that would have torn the fewest pairs that
-are whole is taken. Where two rules are equal in that, the history does not tell which is broken: both are
-open.
+are whole is taken. Where that is close (`MARGIN`), the history does not tell which rule is broken: all that
+come close are open.
 
 =======  ==========================================================================================
 ROUTE-1  an assignment, a lost flow or a fault of one kind lies between the two sends
@@ -39,6 +39,9 @@ from .routing import ALPHA, divergence
 
 SAMPLE = 6
 """Messages of each key and set of partitions that are compared to find the owner."""
+
+MARGIN = 3
+"""By so many whole pairs must one rule explain better than every other, or all of them are open."""
 
 
 class _Pair(NamedTuple):
@@ -137,7 +140,7 @@ def _owners(explanations: Iterable[_Explanation], pairs: Sequence[_Pair]) -> lis
             if rule not in against or wrong < against[rule]:
                 best[rule], against[rule] = explanation, wrong
     fewest = min(against.values())
-    return [best[rule] for rule, wrong in against.items() if wrong == fewest]
+    return [best[rule] for rule, wrong in against.items() if wrong < fewest + MARGIN]
 
 
 def _explanations(facts: Facts) -> Iterator[_Explanation]:

@@ -141,6 +141,7 @@ class _Handoffs:
         self.report = report
         self.limit = facts.entity.max_handoff
         self.skew = facts.header.skew_ns
+        self.astray = not all(path.ready for path in facts.derive(Paths).by_id.values())
         self.calls = [change.call for change in timeline.changes]
         self.held: dict[tuple[str, int], _Unsettled] = {}
         self.locked: dict[str, _Unsettled] = {}
@@ -219,6 +220,8 @@ class _Handoffs:
         if until - event.call > self.limit + slack:
             self._late(pair, event, end, until - event.call, "the handoff time is over")
             return
+        if self.astray:
+            return  # what went to another flow may have had to be settled, too
         last = self.locked[pair.flow].before(until) if pair.flow in self.locked else None
         settled = event.call if last is None else max(event.call, last[1])
         if settled < until:

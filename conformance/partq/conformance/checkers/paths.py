@@ -70,6 +70,10 @@ class Paths:
         """The partitions that may have been kept for a lost flow during the receive."""
         return self._over(self.timeline.unbound, record)
 
+    def served(self, record: Record) -> int:
+        """The partitions that may have been ready for any flow during the receive."""
+        return self._over(self.timeline.served, record)
+
     def ready(self, record: Record) -> int:
         """The partitions that may have delivered to the receiving flow during the receive."""
         return self._over(self.timeline.ready.get(record.args.get("flow", ""), NOTHING), record)

@@ -74,10 +74,11 @@ class _Judge:
             self._rank(bind)
         self._standbys_stand_by(binds)
         if not self.timeline.paused.over(first.call, first.call):
+            found = len(self.report.findings)
             if first.kind == BIND and first.life is not None and chain.watch > first.ret:
                 self._bound(chain, first, first.life)
             for n, change in enumerate(chain.changes):
-                if change.kind == LOSS and change.life is not None:
+                if change.kind == LOSS and change.life is not None and found == len(self.report.findings):
                     self._lost(chain, n, change, change.life)
         # What went wrong before would show at rest too, as something else.
         if chain.settled and not self.report.findings and all(c.kind != OTHER for c in chain.changes):
@@ -240,7 +241,8 @@ class _Judge:
         useful = [life for life in bound if self.rank[life] is False]
         new = {change.life for change in chain.changes if change.kind == BIND}
         self.report.count("REB-4", sum(life in new for life in useful))
-        empty = [life for life in useful if not shares[life.flow] and life not in self.told]
+        told_apart = len(bound) <= self.partitions or all(self.rank[life] is not None for life in bound)
+        empty = [x for x in useful if not shares[x.flow] and x not in self.told] if told_apart else []
         unnamed = self.partitions - len(self.timeline.pairs)
         if empty:
             self.told.update(empty)
