@@ -224,10 +224,9 @@ class _Handoffs:
             return  # what went to another flow may have had to be settled, too
         last = self.locked[pair.flow].before(until) if pair.flow in self.locked else None
         settled = event.call if last is None else max(event.call, last[1])
-        if settled < until:
-            self.report.count("REB-14")
-            if until - settled > self.limit // 2 + slack:
-                self._late(pair, event, end, until - settled, "all that flow had received was settled")
+        self.report.count("REB-14", int(settled < FOREVER and end is not None))
+        if until - settled > self.limit // 2 + slack:
+            self._late(pair, event, end, until - settled, "all that flow had received was settled")
 
     def _early(self, old: Pair, new: Pair, start: Record, ready: Record, seen: Seen) -> None:
         self.report.find(

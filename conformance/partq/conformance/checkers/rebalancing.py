@@ -241,7 +241,8 @@ class _Judge:
         useful = [life for life in bound if self.rank[life] is False]
         new = {change.life for change in chain.changes if change.kind == BIND}
         self.report.count("REB-4", sum(life in new for life in useful))
-        told_apart = len(bound) <= self.partitions or all(self.rank[life] is not None for life in bound)
+        lost = any(change.kind == LOSS for change in chain.changes)
+        told_apart = len(bound) <= self.partitions or not (lost or None in map(self.rank.get, bound))
         empty = [x for x in useful if not shares[x.flow] and x not in self.told] if told_apart else []
         unnamed = self.partitions - len(self.timeline.pairs)
         if empty:
