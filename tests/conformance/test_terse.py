@@ -65,15 +65,17 @@ def test_no_text_steers_a_terminal() -> None:
 
 
 def test_a_witness_shows_the_messages_that_matter() -> None:
-    many = tuple(Delivery(f"m{n}") for n in range(9))
+    many = tuple(Delivery(f"m{n}", lock="l5" if n == 5 else None) for n in range(9))
     records = (
         Record(0, "p", "peek", "q", 1, 2, {"max": 9}, messages=many),
         Record(4, "p", "peek", "q", 3, 4, {"max": 9}, messages=many[:3]),
         Record(5, "p", "peek", "q", 5, 6, {"max": 9}),
+        Record(6, "p", "complete", "q", 7, 8, {"locks": ("l5",)}),
     )
-    finding = Finding("PEEK-1", "title", (0, 4), "'m7' came before 'm2'", "allowed", "key")
+    finding = Finding("PEEK-1", "title", (0, 4, 6), "'m7' came before 'm2'", "allowed", "key")
     shown = list(witness(finding, History(Header("azure-flat"), records)))
     assert shown == [
-        "   0  p peek 9 -> m2, m7 @1-2  # of 9 messages",
+        "   0  p peek 9 -> m2, m5 lock=l5, m7 @1-2  # of 9 messages",
         "   4  p peek 9 -> m0, m1, m2 @3-4",
+        "   6  p complete l5 -> ok @7-8",
     ]

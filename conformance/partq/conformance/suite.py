@@ -20,7 +20,7 @@ from .verdict import Finding, Verdicts, merge
 from .workload import generate
 
 PROGRAMS_SIMULATED = 200
-PROGRAMS_LIVE = 5
+PROGRAMS_LIVE = 3
 """How many seeded programs a run has unless asked otherwise."""
 
 

@@ -34,14 +34,16 @@ SHORT: Final = 4
 
 
 def witness(finding: Finding, history: History) -> Iterator[str]:
-    """The finding's records, a line each. Of long answers, only the messages that the finding speaks of."""
+    """The finding's records, a line each. Of long answers, only the messages that the finding speaks of, or
+    whose locks its other records name."""
     family, wanted = profile(history.header.profile), set(finding.witness)
-    for record in history.records:
-        if record.i in wanted:
-            kept = tuple(m for m in record.messages if repr(m.id) in finding.detail)
-            cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
-            text = line(record._replace(messages=kept) if cut else record, family)
-            yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
+    records = [record for record in history.records if record.i in wanted]
+    named = {lock for r in records for lock in (*r.args.get("locks", ()), r.args.get("lock"))} - {None}
+    for record in records:
+        kept = tuple(m for m in record.messages if m.lock in named or repr(m.id) in finding.detail)
+        cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
+        text = line(record._replace(messages=kept) if cut else record, family)
+        yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
 
 
 def line(record: Record, family: Profile) -> str:

@@ -11,12 +11,12 @@ from partq.model.operations import ENV
 from partq.model.profiles import SECOND, profile
 
 LOCK: Final = 5 * SECOND
-"""The lock duration of every case: short, so that live brokers need not wait long."""
+"""The lock duration of a case: the shortest that vendors offer, for live brokers have to wait it out."""
 
 EXPIRY: Final = LOCK + SECOND
 """Long enough for every lock to end."""
 
-HELD: Final = 20 * SECOND
+HELD: Final = 12 * SECOND
 """The lock duration where locks must last through the case."""
 
 AZURE: Final = ("azure-standard", "azure-premium", "azure-flat")

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,11 +60,11 @@ def run(
         if profile or not case or any(name in one.profiles for one in cases)
     ]
     _prepare(out, save_histories)
-    count = 0 if case and programs is None else programs
+    wanted = 0 if case and programs is None else programs
     results: dict[str, SuiteResult] = {}
     for name in names:
         keep = _saver(out / "histories" / name) if out is not None and save_histories else None
-        results[name] = _suite(broker, name, cases, count, seed, keep)
+        results[name] = _suite(broker, name, cases, wanted, seed, keep)
     verdicts = {name: result.verdicts for name, result in results.items()}
     document = verdicts_document(public_name(broker), verdicts, strict)
     if out is not None:
@@ -107,32 +108,41 @@ def _suite(
 ) -> SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line."""
     from partq.conformance import suite
-    from partq.conformance.adapters import Unreachable
+    from partq.conformance.adapters import SimulatedBroker, Unreachable
 
     target = opened(broker)
-    count = suite.default_programs(target) if programs is None else programs
-    total = len(suite.cases_for(target, profile, cases)) + count
+    wanted = suite.default_programs(target) if programs is None else programs
+    total = len(suite.cases_for(target, profile, cases)) + wanted
     try:
-        with _progress(profile, total) as advance:
+        with _progress(profile, total, not isinstance(target, SimulatedBroker)) as advance:
 
             def told(done: Run) -> None:
                 advance(done)
                 if keep is not None:
                     keep(done)
 
-            return suite.run_suite(target, profile, cases, count, seed, told)
+            return suite.run_suite(target, profile, cases, wanted, seed, told)
     except (Unreachable, suite.BrokerFailed) as error:
         fail(str(error))
 
 
 @contextmanager
-def _progress(profile: str, total: int) -> Iterator[Callable[[Run], None]]:
-    """A bar on standard error, where that is a terminal; it is gone when all is done."""
+def _progress(profile: str, total: int, live: bool) -> Iterator[Callable[[Run], None]]:
+    """A bar on standard error, gone when all is done; a line for each run where that is no terminal and the
+    broker a live one, which takes its time."""
     from rich.progress import Progress
 
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    with bar:
         task = bar.add_task(profile, total=total)
-        yield lambda done: bar.update(task, advance=1, description=f"{profile}: {done.name}")
+        numbers = count(1)
+
+        def advance(done: Run) -> None:
+            bar.update(task, advance=1, description=f"{profile}: {done.name}")
+            if live and not console.is_terminal:
+                console.print(f"{profile}: {done.name} ({next(numbers)} of {total})", markup=False)
+
+        yield advance
 
 
 def _saver(folder: Path) -> Callable[[Run], None]:
