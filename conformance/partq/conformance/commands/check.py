@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import Format, fail, known_profile, print_json, show_verdicts, verdicts_document
+from .common import PROFILE_NAMES, Format, fail, known_profile, print_json, show_verdicts, verdicts_document
 
 if TYPE_CHECKING:
     from partq.conformance.history import History
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def check(
     histories: Annotated[list[Path], typer.Argument(help="Files of partq.history/1: NDJSON or Parquet.")],
     profile: Annotated[
-        str | None, typer.Option(help="Judge by this profile instead of the one the history names.")
+        str | None, typer.Option(help=f"Instead of the profile the history names: {PROFILE_NAMES}.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
     every_row: Annotated[

@@ -40,6 +40,10 @@ STYLES: Final = {
 }
 
 
+PROFILE_NAMES: Final = ", ".join(PROFILES)
+"""For the help of options that take a profile."""
+
+
 class Format(StrEnum):
     """What a command prints."""
 

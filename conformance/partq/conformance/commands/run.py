@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .common import (
+    PROFILE_NAMES,
     Format,
     console,
     fail,
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 def run(
     broker: Annotated[str, typer.Argument(help="reference, mutant:NAME, rabbitmq://…, my_module:MyBroker")],
-    profile: Annotated[list[str] | None, typer.Option(help="Only this profile; may be repeated.")] = None,
+    profile: Annotated[
+        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
+    ] = None,
     programs: Annotated[
         int | None, typer.Option(min=0, help="Seeded programs for each profile, after the cases.")
     ] = None,
