@@ -132,7 +132,8 @@ def advance(state: State, action: Action, seen: Observed | None) -> Steps:
     that has to be made first."""
     then = state._replace(now=state.now + action.by)
     if not rebalancing.overdue(state, then.now):
-        yield OK, expired(then)
+        for after in expired(then):
+            yield OK, after
 
 
 @clause("RCV-2", "TXN-5")

@@ -239,11 +239,22 @@ _POSSIBLE: Final = {
 
 
 @clause("RCV-9")
-def expired(state: State) -> State:
-    """The state after every lock whose time has certainly ended by now was given back."""
+def expired(state: State) -> list[State]:
+    """The states after every lock whose time has certainly ended by now was given back: one, or more where
+    a fault may have ended a lock before its time did."""
+    states = [state]
     for p, part in enumerate(state.parts):
         for index, entry in enumerate(part.log):
-            lock = entry.lock
-            if lock is not None and lock.hi <= state.now:
-                state = put(state, p, index, returned(state, entry, entry.tries + 1, lock.hi))
-    return state
+            if entry.lock is not None and entry.lock.hi <= state.now:
+                ways = _ran_out(state, entry, entry.lock)
+                states = [put(before, p, index, way) for before in states for way in ways]
+    return states
+
+
+def _ran_out(state: State, entry: Entry, lock: Lock) -> list[Entry]:
+    ways = [returned(state, entry, entry.tries + 1, lock.hi)]
+    if lock.shaken and entry.status == CACHED:
+        ways.append(entry._replace(status=FRESH, lock=None))
+    elif lock.shaken:
+        ways.append(returned(state, entry, entry.tries, lock.hi))
+    return ways
