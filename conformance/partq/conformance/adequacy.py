@@ -1,0 +1,166 @@
+"""Adequacy: over all small histories of a scope, right ones and wrong ones, checkers against judge.
+
+A `Scope` is a row of slots; each slot lists what may stand there, in the terse notation, and the scope is
+every choice of one alternative a slot, under every overlap of neighbours. The checkers together must reject
+exactly what the exact judge rejects. What they may miss is listed in `BLIND_SPOTS`, with the reason; a
+history that they reject and the judge accepts is a false alarm, and there is no list for those.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any, Final
+
+from . import notation
+from .assess import inspect
+from .checkers import ALL, Checker
+from .history import Header, History, Record
+from .judge import Judged, judge
+
+STEP: Final = 100
+"""ns from one slot's call to the next one's."""
+
+JUDGE_BUDGET: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What may stand at one place of a history: lines of the notation; an empty one for nothing.
+
+    ``after``: ns that pass before it. ``overlaps``: whether it is also tried overlapping what stands before.
+    """
+
+    lines: tuple[str, ...]
+    after: int = 0
+    overlaps: bool = False
+
+
+@dataclass(frozen=True)
+class Scope:
+    """All histories of these slots. ``about``: what it is to show, in a sentence."""
+
+    name: str
+    profile: str
+    about: str
+    slots: tuple[Slot, ...]
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @cached_property
+    def header(self) -> Header:
+        """The header of every history of the scope."""
+        return notation.history("", self.profile, **dict(self.settings)).header
+
+    @cached_property
+    def _records(self) -> list[list[Record | None]]:
+        return [[self._record(line) for line in slot.lines] for slot in self.slots]
+
+    def _record(self, line: str) -> Record | None:
+        if not line:
+            return None
+        return notation.history(line, self.profile, **dict(self.settings)).records[0]
+
+    def histories(self, part: int = 0, of: int = 1) -> Iterator[History]:
+        """Every history; or each ``of``-th from the ``part``-th on, to share the work."""
+        overlapping = [n for n, slot in enumerate(self.slots) if slot.overlaps]
+        patterns = [
+            dict(zip(overlapping, bits, strict=True))
+            for bits in product((False, True), repeat=len(overlapping))
+        ]
+        for number, (choice, pattern) in enumerate(product(product(*self._records), patterns)):
+            if number % of == part:
+                history = self._assembled(choice, pattern)
+                if history is not None:
+                    yield history
+
+    def _assembled(self, choice: Sequence[Record | None], pattern: dict[int, bool]) -> History | None:
+        """The history of one choice, or None where the overlap asked for makes no difference."""
+        now, records = 0, list[Record]()
+        for n, (slot, record) in enumerate(zip(self.slots, choice, strict=True)):
+            now += slot.after + STEP
+            if record is None:
+                if pattern.get(n):
+                    return None
+                continue
+            if pattern.get(n):
+                if not records or slot.after or not _may_overlap(records[-1], record):
+                    return None
+                records[-1] = records[-1]._replace(ret=now + STEP // 4)
+            ret = None if record.ret is None else now + STEP // 2
+            records.append(record._replace(i=len(records), call=now, ret=ret))
+        return History(self.header, tuple(records))
+
+
+def _may_overlap(before: Record, after: Record) -> bool:
+    return before.proc != after.proc and before.ret is not None and not (before.is_env and after.is_env)
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpot:
+    """Histories that the judge rejects and the checkers do not have to. ``covers`` tells them."""
+
+    name: str
+    reason: str
+    covers: Callable[[History], bool]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What came of comparing. ``missed`` and ``false_alarms`` hold the first few histories of each kind."""
+
+    compared: int = 0
+    rejected: int = 0
+    left_open: int = 0
+    undecided: int = 0
+    blind: Counter[str] = field(default_factory=Counter)
+    missed: list[History] = field(default_factory=list)
+    false_alarms: list[History] = field(default_factory=list)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether there was something to compare and no difference."""
+        return self.compared > 0 and not self.missed and not self.false_alarms
+
+
+KEPT: Final = 20
+
+
+def compare(
+    histories: Iterator[History],
+    checkers: Sequence[Checker] = ALL,
+    blind_spots: Sequence[BlindSpot] = (),
+) -> Comparison:
+    """Hold the checkers against the judge on every one of the histories."""
+    result = Comparison()
+    for history in histories:
+        _compare(result, history, checkers, blind_spots)
+    return result
+
+
+def _compare(
+    result: Comparison, history: History, checkers: Sequence[Checker], blind_spots: Sequence[BlindSpot]
+) -> None:
+    status = judge(history, JUDGE_BUDGET).status
+    if status is Judged.UNKNOWN:
+        result.undecided += 1
+        return
+    result.compared += 1
+    inspection = inspect(history, checkers)
+    if status is Judged.ACCEPTED:
+        if inspection.findings and len(result.false_alarms) < KEPT:
+            result.false_alarms.append(history)
+        return
+    result.rejected += 1
+    if inspection.findings:
+        return
+    if inspection.open:
+        result.left_open += 1
+        return
+    spot = next((spot for spot in blind_spots if spot.covers(history)), None)
+    if spot is not None:
+        result.blind[spot.name] += 1
+    elif len(result.missed) < KEPT:
+        result.missed.append(history)
