@@ -65,8 +65,8 @@ def _rejected(facts: Facts, report: Report, sent: Sent, seen: Seen) -> None:
     if record.error in UNAVAILABLE and outage:
         report.open.setdefault(
             _RULE,
-            f"message {sent.message.id!r} was shown though its send answered error {record.error}: it was sent "
-            f"amid an outage, so that ROUTE-5 or ROUTE-8 may be the broken rule, else it is RCV-1",
+            f"message {sent.message.id!r} was shown though its send answered error {record.error}: it was "
+            f"sent amid an outage, so that ROUTE-5 or ROUTE-8 may be the broken rule, else it is RCV-1",
         )
         return
     _phantom(report, seen, f"was only in a send that answered error {record.error}", sent)

@@ -158,8 +158,8 @@ class Losses:
         ]
 
     def _outlived(self, loss: Loss) -> bool:
-        """Whether some other message lived through all that happened to this one, refusals apart: as many locks
-        that ended by abandon, as many that ran out, no fault."""
+        """Whether some other message lived through all that happened to this one, refusals apart: as many
+        locks that ended by abandon, as many that ran out, no fault."""
         if not self.facts.profile.locks_expire or self.locks.upsets(None).touching(loss.last, self.drained):
             return False
         abandoned, expired = self._fate(loss.seens)
@@ -192,8 +192,8 @@ class Losses:
             "effect of a refusal",
             "A settlement by a lost lock was refused and removed the message",
             (loss.sent.record, seen.record, settlement),
-            f"The {settlement.op} of message {loss.sent.message.id!r} by {settlement.proc} was refused, and the "
-            f"message was never seen again; others whose locks ended so were.",
+            f"The {settlement.op} of message {loss.sent.message.id!r} by {settlement.proc} was refused, and "
+            f"the message was never seen again; others whose locks ended so were.",
             "the message, still there at the end",
         )
 

@@ -99,13 +99,14 @@ class Order:
             else:
                 self.report.open.setdefault(
                     "RCV-3",
-                    f"message {newer.sent.message.id!r} overtook message {older.sent.message.id!r}: out of order "
-                    f"(RCV-3), or the older one was locked unseen, and that lock was not counted (RCV-9)",
+                    f"message {newer.sent.message.id!r} overtook message {older.sent.message.id!r}: out "
+                    f"of order (RCV-3), or the older one was locked unseen, and that lock was not counted (RCV-9)",
                 )
 
     def _maybe_uncounted(self, older: First) -> bool:
         """Whether a lock that nobody saw had the time to run out before the one that the delivery shows."""
-        waited = older.began - older.sent.record.call
+        shown = older.seen.delivery.locked_until is not None
+        waited = (older.began if shown else older.returned) - older.sent.record.call
         return self.shadows and waited >= self.facts.entity.lock_duration
 
     def _sorted(self, group: list[First]) -> list[First]:

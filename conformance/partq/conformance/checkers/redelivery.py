@@ -86,8 +86,9 @@ class Redelivery:
         else:
             if self.locks.ended(first, but=end) < end.call:
                 return False  # a lost lock that settled: RCV-8
-            held = self.locks.held_until(first) == end.call
-            sure = [s for s in later if held and end.ret is not None and s.record.call > end.ret]
+            ret = FOREVER if end.ret is None else end.ret
+            held = self.locks.held_until(first) == end.call and self.locks.held_unsettled(first) > ret
+            sure = [s for s in later if held and s.record.call > ret]
             possible = later
         if sure:
             self._report_return(first, end, sure[0].record)

@@ -109,11 +109,14 @@ class Settling:
 
     def _refused_as_lost(self, seens: Sequence[Seen], record: Record) -> None:
         other = next((o for seen in seens if (o := self._other_settlement(seen, record))), None)
-        if other is not None:
+        if other is not None or self.facts.profile.flows:
+            why = "it was the lock of a flow that had not this partition (REB-2)"
+            if other is not None:
+                why = f"the settlement of record {other.i}, by a lost lock, took effect (RCV-8)"
             self.report.open.setdefault(
                 "RCV-6",
                 f"{record.op} of record {record.i} was refused though its lock held: the lock did not last "
-                f"(RCV-6), or the settlement of record {other.i}, by a lost lock, took effect (RCV-8)",
+                f"(RCV-6), or {why}",
             )
             return
         self.report.find(

@@ -9,14 +9,15 @@
 | anything else: it may have been locked | left open |
 
 *Can do better*: another answer of the kind (with a number to start from, or without) shows, from its start
-on and without a gap, at least as many messages as this one should have; or this one shows older messages than the
-skipped one too. A peek that skips whatever is at some place would not.
+on and without a gap, at least as many messages as this one should have; or this one shows older messages
+than the skipped one too. A peek that skips whatever is at some place would not.
 
 Numbers that contradict the order of sends are SEQ-3's: nothing is judged by them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -73,27 +74,47 @@ class Skipping:
     def passed(
         self, rule: str, record: Record, partition: int, shelf: Shelf, gaps: list[Gap], shown: int
     ) -> None:
-        """An answer of ``shown`` messages of the partition that passes over these; ``rule`` owns what surely was
-        not locked."""
+        """An answer of ``shown`` messages of the partition that passes over these; ``rule`` owns what surely
+        was not locked."""
         call, ret = record.call, record.ret or 0
         faults = self.locks.faults(partition if self.facts.profile.partitioned else None)
         if faults.touching(call, ret) or not self.trusts(partition, shelf):
             return
-        # Of an empty answer only those matter that would have been in it.
-        looked_at = _LOOKED_AT if shown else min(record.args["max"], self.facts.entity.peek_cap or _LOOKED_AT)
+        if not shown:
+            self._empty(rule, record, shelf, gaps[0])
+            return
         locked, middle, missing = None, False, 0
         for gap in gaps:
-            for book in islice(shelf.there(gap.low, gap.high, call, ret), looked_at):
+            for book in islice(shelf.there(gap.low, gap.high, call, ret), _LOOKED_AT):
                 id = book.sent.message.id
                 missing += 1
                 if self.visibility.surely_free(id, call, ret):
                     self.report_free(rule, record, book)
                     return
-                if shown and not middle and self.visibility.surely_locked(id, call, ret):
+                if not middle and self.visibility.surely_locked(id, call, ret):
                     locked, middle = book, gap.middle
                 self._unclear.setdefault(rule, (book, record))
         if locked is not None:
             self._locked.append(Passed(locked, record, shown + missing, middle))
+
+    def _empty(self, rule: str, record: Record, shelf: Shelf, gap: Gap) -> None:
+        """An empty answer: only the oldest messages matter, as many as it could have held, and those that
+        perhaps were there among them."""
+        call, ret = record.call, record.ret or 0
+        room = min(record.args["max"], self.facts.entity.peek_cap or _LOOKED_AT)
+        first = next(shelf.there(gap.low, gap.high, call, ret))
+        at = bisect_left(shelf.places, shelf.place(first.number))
+        self._unclear.setdefault(rule, (first, record))
+        for book in shelf.books[max(gap.low, at - _LOOKED_AT) : at + _LOOKED_AT]:
+            id = book.sent.message.id
+            if book.sent.record.call > ret or self.shelves.gone.get(id, ret) < call:
+                continue
+            if self.visibility.surely_free(id, call, ret) and book.start < call and book.end > ret:
+                self.report_free(rule, record, book)
+                return
+            room -= 1
+            if not room:
+                return
 
     def judge(self) -> None:
         """Find the owner of what was locked, now that all peeks are known."""
@@ -110,9 +131,9 @@ class Skipping:
             if rule not in found and "PEEK-7" not in found:
                 self.report.open.setdefault(
                     rule,
-                    f"the peek of record {record.i} passed over message {book.sent.message.id!r}, which was there "
-                    f"but may have been locked: it skipped the message ({rule}), or does not show locked ones "
-                    f"(PEEK-7)",
+                    f"the peek of record {record.i} passed over message {book.sent.message.id!r}, which was "
+                    f"there but may have been locked: it skipped the message ({rule}), or does not show "
+                    f"locked ones (PEEK-7)",
                 )
 
     def report_free(self, rule: str, record: Record, book: Book) -> None:

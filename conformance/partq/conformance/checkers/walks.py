@@ -59,6 +59,9 @@ class Walk:
 
     def move(self, partition: int, place: int) -> None:
         """An answer that went as far as this place."""
+        known = self.cursors.get(partition)
+        if known is not None and not known.reset:
+            place = max(place, known.place)
         self.cursors[partition] = Cursor(place)
 
 
