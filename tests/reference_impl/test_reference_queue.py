@@ -282,6 +282,16 @@ def test_a_peek_from_a_number_starts_there_and_leaves_the_cursor_alone() -> None
     assert world.do(scene()) == [["a", "b"], ["b", "c", "d"], list("abcd"), [], list("abcd"), ["c", "d"]]
 
 
+def test_a_peek_from_zero_shows_what_was_stored_before_the_roll_over_too() -> None:
+    flat = World(partitions=1, partitioned=False, counter_bits=64, seq_start=2**64 - 1)
+
+    def scene() -> Steps[list[str]]:
+        yield from flat.send(Post("a"), Post("b"))
+        return ids((yield from flat.peek(9, number=0)))
+
+    assert flat.do(scene()) == ["a", "b"]
+
+
 def test_a_peek_is_bounded_by_size_but_never_empty() -> None:
     world = _world(partitions=1, peek_bytes=100)
 
