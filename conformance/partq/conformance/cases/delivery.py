@@ -10,9 +10,11 @@ from .case import Case
 from .steps import (
     AZURE,
     HELD,
+    LOCK,
     PARTITIONED,
     abandon,
     complete,
+    lose_front_end,
     message,
     partitions,
     pass_time,
@@ -41,6 +43,14 @@ def _kept(profile: str) -> Program:
     return program(profile, *sends, *half, *restart(), send("c1", message("after", "k0")), receive("c3", 2))
 
 
+def _fetched(profile: str) -> Program:
+    """Front ends fetch more than was asked for, and are then lost."""
+    sends = [send("c1", message(f"m{n}", f"k{n % 4}")) for n in range(16)]
+    clients = ("c2", "c3", "c4", "c5")
+    losses = [step for client in clients for step in (receive(client), lose_front_end(client))]
+    return program(profile, *sends, *losses, pass_time(), *losses, receive("c2", 20), complete("c2"))
+
+
 def _in_order(profile: str) -> Program:
     sends = [send("c1", message(f"m{n}", "a")) for n in range(6)]
     one_by_one: list[Step] = []
@@ -59,6 +69,15 @@ def _excluded(profile: str) -> Program:
     holders = [receive("c2", 2), receive("c3", 3), receive("c4", 3), receive("c3", 3)]
     again = [abandon("c2", 0), receive("c4", 3), renew("c2"), receive("c3", 3)]
     return program(profile, *sends, *holders, *again, lock_duration=HELD)
+
+
+def _renewed(profile: str) -> Program:
+    """The lock is renewed in the middle of its time, and others ask after its first end."""
+    step = 3 * LOCK // 5
+    again = (renew("c2"), pass_time(step), receive("c3", 5), renew("c2"), pass_time(step), receive("c3", 5))
+    return program(
+        profile, send("c1", message("m1", "a")), receive("c2"), pass_time(step), *again, complete("c2")
+    )
 
 
 def _receivers_at_once(profile: str) -> Program:
@@ -86,9 +105,8 @@ def _gone_after_restart(profile: str) -> Program:
 def _lost_lock(profile: str) -> Program:
     return program(
         profile,
-        send("c1", message("m1", "a")),
-        send("c1", message("m2", "a")),
-        receive("c2", 2),
+        *[send("c1", message(f"m{n}", "a")) for n in range(4)],
+        *[receive("c2", 4)] * 3,
         complete("c2"),
         complete("c2", stale=True),
         renew("c2", stale=True),
@@ -97,6 +115,7 @@ def _lost_lock(profile: str) -> Program:
         renew("c2"),
         receive("c3"),
         abandon("c2", stale=True),
+        abandon("c2"),
         complete("c3"),
         abandon("c3", stale=True),
     )
@@ -146,6 +165,13 @@ CASES: Final = (
         _kept,
     ),
     Case(
+        "nothing-lost-with-a-front-end",
+        ("RCV-2",),
+        AZURE,
+        "Front ends are lost with what they had fetched for their clients.",
+        _fetched,
+    ),
+    Case(
         "one-by-one-in-order",
         ("RCV-3",),
         AZURE,
@@ -165,6 +191,13 @@ CASES: Final = (
         AZURE,
         "While messages are locked, other clients ask for them in vain.",
         _excluded,
+    ),
+    Case(
+        "renewed-lock-lasts",
+        ("RCV-6",),
+        AZURE,
+        "A lock that is renewed twice excludes others beyond its first end.",
+        _renewed,
     ),
     Case(
         "receivers-at-once",

@@ -119,6 +119,11 @@ def up(index: int) -> Step:
     return Step(ENV, "partition_up", {"index": index})
 
 
+def lose_front_end(proc: str) -> Step:
+    """The front end that serves this client is lost."""
+    return Step(ENV, "frontend_lost", {"proc": proc})
+
+
 def pass_time(by: int = EXPIRY) -> Step:
     """Time passes."""
     return Step(ENV, "advance", {"by": by})
