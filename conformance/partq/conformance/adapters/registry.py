@@ -53,7 +53,7 @@ def _third_party(name: str) -> Broker:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # noqa: BLE001 - whatever a user's module raises is one clear line
+    except Exception as error:
         raise UnknownBroker(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
     factory = getattr(module, class_name, None)
     if factory is None:
