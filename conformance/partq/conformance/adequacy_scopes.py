@@ -6,7 +6,7 @@ from typing import Final
 
 from partq.model.profiles import SECOND
 
-from .adequacy import BlindSpot, Scope, Slot
+from .adequacy import STEP, BlindSpot, Scope, Slot
 
 _DRAINED: Final = Slot(("", "env drained"), after=40 * SECOND)
 
@@ -284,7 +284,7 @@ ASSIGNMENT: Final = Scope(
     (
         Slot(("p1 send m1 key=a",)),
         Slot(("p1 bind f1",)),
-        Slot(("env assignment 1 f1 ready",), after=5 * SECOND),
+        Slot(("env assignment 1 f1 ready",), after=5 * SECOND - STEP),
         Slot(("env assignment 2 f1 ready", "env assignment 2 f2 ready", "")),
         Slot(
             ("", "p2 bind f2", "p2 bind f2 partition=1", "p2 bind f2 partition=1 -> error invalid_operation")
@@ -311,7 +311,7 @@ ASSIGNMENT: Final = Scope(
         Slot(("", "p1 complete l1", "p1 complete l1 -> unknown timeout", "p1 unbind f1")),
         Slot(("", "p2 receive 5 flow=f2 -> m1 lock=l2", "p1 receive 5 flow=f1 -> m1 lock=l2"), overlaps=True),
     ),
-    (("partitions", 2),),
+    (("partitions", 2), ("skew", 1_000)),
 )
 
 SCOPES: Final = (ROUTING, DELIVERY, EXPIRY, PEEK, FLAT_PEEK, TRANSACTIONS, ASSIGNMENT)

@@ -10,7 +10,7 @@ Not judged, and answered `UNKNOWN`: families that are not modelled, IDs sent twi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery, Message
 from partq.model.operations import Outcome
 from partq.model.profiles import profile
-from partq.model.state import COUNTER_BITS, FOREVER, InvalidScope, State, initial
+from partq.model.state import COUNTER_BITS, FOREVER, InvalidScope, State, initial, position
 
 from .history import History, Record
 
@@ -106,7 +106,7 @@ def _judge_entity(history: History, name: str, records: list[Record], budget: in
             timed=any(d.enqueued_at is not None for r in records for d in r.messages),
             observed=any(r.op == "assignment" for r in records),
             skew=header.skew_ns,
-            late=late + (len(records) if header.clock == "virtual" else 0),
+            late=late + header.skew_ns + (len(records) if header.clock == "virtual" else 0),
         )
     except InvalidScope as error:
         status = Judged.UNKNOWN if family.column is None else Judged.REJECTED
@@ -265,7 +265,26 @@ def _explained(state: State, action: Action, task: _Task) -> Iterator[State]:
             if answer.status == Outcome.OK:
                 yield after
         return
-    yield from explain(state, action, task.observed)
+    found = False
+    for after in explain(state, action, task.observed):
+        found = True
+        yield after
+    if not found and action.op in _AGAIN and _AGAIN[action.op](state, action.partition):
+        yield state
+
+
+def _is_down(state: State, partition: int | None) -> bool:
+    place = position(state.cfg, partition)
+    return place is not None and bool(state.down >> place & 1)
+
+
+_AGAIN: Final[Mapping[str, Callable[[State, int | None], bool]]] = {
+    "partition_down": _is_down,
+    "partition_up": lambda state, partition: not _is_down(state, partition),
+    "broker_kill": lambda state, partition: state.dead,
+    "broker_start": lambda state, partition: not state.dead,
+}
+"""Faults and repairs of what is so already change nothing."""
 
 
 def _at(state: State, instant: int) -> Iterator[State]:

@@ -110,7 +110,11 @@ class Locks:
             return seen.record.call
         until = self._until(seen)
         start = seen.record.call if until is None else until
-        return start - self._duration - self._skew
+        return max(start - self._duration, self._sent(seen)) - self._skew
+
+    def _sent(self, seen: Seen) -> int:
+        """When the message was sent at the earliest; no lock on it can be older."""
+        return min((sent.record.call for sent in self.facts.by_id.get(seen.delivery.id, ())), default=0)
 
     def _until(self, seen: Seen) -> int | None:
         """The end that the delivery shows; None also where it is later than can be (RCV-13)."""
@@ -139,13 +143,15 @@ class Locks:
             end = min(end, self._left(record), self._moved(record))
         return end
 
-    def ended(self, seen: Seen, but: Record | None = None) -> int:
+    def ended(self, seen: Seen, but: Record | None = None, in_transactions: bool = True) -> int:
         """The lock has surely ended after this instant (`FOREVER`: never surely). ``but``: a settlement or
         renewal that is not counted."""
         lock = seen.delivery.lock or ""
         end = self._expired(seen, but)
         for settlement in self.facts.settled.get(lock, ()):
-            if settlement is not but and settlement.outcome == Outcome.OK:
+            if settlement is but or settlement.outcome != Outcome.OK:
+                continue
+            if in_transactions or "txn" not in settlement.args:
                 end = min(end, self._effective(settlement))
         return end
 
@@ -171,7 +177,7 @@ class Locks:
         if until is not None:
             end = until
         elif self._caching:
-            end = record.call
+            end = max(record.call, self._sent(seen) + self._duration)
         else:
             end = record.call + self._duration
         for renewal in self.facts.renewals.get(delivery.lock or "", ()):
