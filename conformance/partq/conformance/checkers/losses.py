@@ -81,20 +81,20 @@ class Losses:
         return "txn" in record.args and self.facts.txns[record.args["txn"]].committed_by is None
 
     def _taken(self, seens: list[Seen]) -> bool:
-        """Whether something may have removed it, or still holds it. A delivery shows that no earlier
-        lock's settlement had."""
-        if not seens:
-            return False
-        last_call = max(seen.record.call for seen in seens)
+        """Whether something may have removed it, or still holds it. A later delivery shows that a settlement
+        of unknown outcome had not."""
+        last_call = max((seen.record.call for seen in seens), default=0)
         for seen in seens:
+            lock = seen.delivery.lock
+            settlements = [s for s in self.facts.settled.get(lock or "", ()) if s.op in _TAKING]
+            if any(settlement.outcome == Outcome.OK for settlement in settlements):
+                return True
             if seen.record.ret is not None and seen.record.ret < last_call:
                 continue
-            lock = seen.delivery.lock
-            if lock is None or (self.facts.profile.locks_expire and self.locks.ended(seen) >= self.drained):
+            if lock is None or any(settlement.outcome != Outcome.ERROR for settlement in settlements):
                 return True
-            for settlement in self.facts.settled.get(lock, ()):
-                if settlement.op in _TAKING and settlement.outcome != Outcome.ERROR:
-                    return True
+            if self.facts.profile.locks_expire and self.locks.ended(seen) >= self.drained:
+                return True
         return False
 
     def _last_seen(self, sent: Sent, seens: list[Seen] | None) -> int:

@@ -100,7 +100,7 @@ class Order:
                 self.report.open.setdefault(
                     "RCV-3",
                     f"message {newer.sent.message.id!r} overtook message {older.sent.message.id!r}: out "
-                    f"of order (RCV-3), or the older one was locked unseen, and that lock was not counted (RCV-9)",
+                    f"of order (RCV-3), or the older one was locked unseen, and that was not counted (RCV-9)",
                 )
 
     def _maybe_uncounted(self, older: First) -> bool:

@@ -14,6 +14,7 @@ from partq.conformance.history import Record
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 
+from .locks import REMOVALS
 from .protocol import Checker, Report
 from .shelves import Gap, Shelf, Shelves
 from .skipping import Skipping
@@ -82,7 +83,7 @@ class Peeking:
             shelf = self.shelves.by_partition.get(partition)
             if shelf is not None:
                 self._group(record, walk, partition, shelf, group)
-        self._note_shown(record, walk)
+        self._check_each(record)
 
     def _group(
         self, record: Record, walk: Walk | None, partition: int, shelf: Shelf, group: list[Delivery]
@@ -99,10 +100,11 @@ class Peeking:
         else:
             start = self._after(record, walk, partition, shelf, group, places)
             walk.move(partition, ordered[-1])
+            walk.shown.setdefault(partition, set()).update(delivery.id for delivery in group)
         self.report.count(self.skipping.rule)
         gaps = list(shelf.gaps(start, ordered, record.call, record.ret or 0))
         if gaps:
-            self.skipping.passed(self.skipping.rule, record, partition, shelf, gaps, len(group))
+            self.skipping.passed(self.skipping.rule, record, walk, partition, shelf, gaps, len(group))
         elif start is not None:
             self.skipping.whole(record, len(group))
 
@@ -152,24 +154,22 @@ class Peeking:
         if min(places) > cursor.place:
             return None if cursor.moved else shelf.after(cursor.place)
         if cursor.reset:
-            walk.shown.clear()
+            walk.shown.pop(partition, None)
             return 0
         if self.skipping.trusts(partition, shelf):
-            self._went_back(record, walk, group, places, cursor.place)
+            self._went_back(record, walk.shown.get(partition, set()), group, places, cursor.place)
         return None
 
-    def _note_shown(self, record: Record, walk: Walk | None) -> None:
-        """A message twice in one answer; and what the walk has seen by now."""
+    def _check_each(self, record: Record) -> None:
+        """No message twice in one answer, and none that is gone."""
         ids = {delivery.id for delivery in record.messages}
         if len(ids) < len(record.messages):
             self._check_twice(record)
-        if walk is not None:
-            walk.shown |= ids
         gone = self.shelves.gone
         if gone:
             for id in ids:
                 if gone.get(id, record.call) < record.call:
-                    self._check_removed(record, id, gone[id])
+                    self._check_removed(record, id)
 
     # Empty answers.
 
@@ -181,7 +181,7 @@ class Peeking:
                 start = self._from(record, shelf) if walk is None else self._rest(walk, partition, shelf)
                 end = len(shelf.places)
                 if start is not None and shelf.any_there(start, end, call, ret):
-                    self.skipping.passed(rule, record, partition, shelf, [Gap(start, end, False)], 0)
+                    self.skipping.passed(rule, record, walk, partition, shelf, [Gap(start, end, False)], 0)
         elif walk is not None and walk.fresh:
             self._nothing_at_all(record)
 
@@ -202,12 +202,12 @@ class Peeking:
         if not self.skipping.visibility.shadowed(call, ret):
             self.skipping.report_free("PEEK-4", record, unseen)
 
-    def _check_removed(self, record: Record, id: str, since: int) -> None:
+    def _check_removed(self, record: Record, id: str) -> None:
         """A message that had been removed is still shown. If it is delivered again, that is RCV-7."""
         rule, facts = self.skipping.rule, self.facts
-        if any(seen.record.call > since for seen in facts.received[id]):
+        if any(seen.record.call > self.shelves.gone[id] for seen in facts.received[id]):
             return
-        if facts.drained is None:
+        if facts.drained is None or not self._surely_gone(id, record.call):
             self.report.open.setdefault(
                 rule,
                 f"message {id!r} was peeked after its removal: it is shown though it is gone ({rule}), or "
@@ -222,6 +222,21 @@ class Peeking:
             f"{record.proc} was shown message {id!r}, which had been removed before and did not come back.",
             "messages that are there",
         )
+
+    def _surely_gone(self, id: str, before: int) -> bool:
+        """Whether a receive, or a settlement by a lock that surely held, had removed it before then."""
+        locks = self.skipping.locks
+        for seen in self.facts.received[id]:
+            if seen.delivery.lock is None:
+                if (seen.record.ret or before) < before:
+                    return True
+                continue
+            held = locks.held_unsettled(seen)
+            for end in self.facts.settled.get(seen.delivery.lock, ()):
+                removed = end.op in REMOVALS and end.outcome == Outcome.OK and "txn" not in end.args
+                if removed and end.ret is not None and end.ret < min(before, held):
+                    return True
+        return False
 
     # Findings about one answer alone.
 
@@ -246,10 +261,10 @@ class Peeking:
         )
 
     def _went_back(
-        self, record: Record, walk: Walk, group: list[Delivery], places: list[int], at: int
+        self, record: Record, shown: set[str], group: list[Delivery], places: list[int], at: int
     ) -> None:
         back = next(delivery for delivery, place in zip(group, places, strict=True) if place <= at)
-        twice = back.id in walk.shown
+        twice = back.id in shown
         self.report.find(
             "PEEK-5" if twice else self.skipping.rule,
             "again" if twice else "behind the cursor",

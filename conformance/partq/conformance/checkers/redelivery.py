@@ -31,6 +31,7 @@ class Redelivery:
         self.kills = facts.dead if profile.kill_undoes_settlements else []
         unsure = [r for r in facts.receives if r.outcome == Outcome.UNKNOWN and not _deletes(r)]
         self.unsure = [record.call for record in unsure]
+        self.calls = [record.call for record in facts.receives]
 
     def check(self) -> None:
         """RCV-6, RCV-7 and RCV-9 on every message that was received and whose ID was sent once."""
@@ -217,14 +218,10 @@ class Redelivery:
             self._report_count(seen, before, low, high)
             return
         end = _returned(seen)
-        early = 0
-        if before is not None and self.caching:
-            free, held = _returned(before), self.locks.held_until(before)
-            early = (end - free + self.skew) // self.duration - max(
-                0, end - held + self.skew
-            ) // self.duration
-        if count <= high + early:
-            why = "its lock ended early, and others came and went unseen (RCV-6)"
+        since = self.facts.by_id[id][0].record.call if before is None else before.record.call
+        others = bisect_right(self.calls, end) - bisect_right(self.calls, since) - 1
+        if self.caching and count <= high + others:
+            why = "locks ended early, also such as nobody saw (RCV-6)"
         elif any(peek.record.call < end for peek in self.facts.peeked.get(id, ())):
             why = "a peek raised it (PEEK-6)"
         else:
@@ -274,13 +271,12 @@ class Redelivery:
 
     def _exercised_exclusion(self, receives: list[Record]) -> None:
         """A lock was tested where some receive began and ended while it held."""
-        calls = [record.call for record in receives]
         settled = self.facts.settled
         tested = 0
         for record in receives:
             if not record.messages or record.ret is None or _deletes(record):
                 continue
-            after = bisect_left(calls, record.ret)
+            after = bisect_left(self.calls, record.ret)
             if after == len(receives):
                 break
             returned = receives[after].ret

@@ -63,7 +63,8 @@ class Settling:
 
     def _accepted(self, seen: Seen, record: Record) -> None:
         """A settlement or renewal that answered ok: was the lock surely lost?"""
-        if self.locks.ended(seen, but=record) >= record.call or not self._took_effect(record):
+        lost = self.locks.ended(seen, but=record, in_transactions=False)
+        if lost >= record.call or not self._took_effect(record):
             return
         self.report.count("RCV-8")
         others = [s for s in self.facts.settled.get(seen.delivery.lock or "", ()) if s.call < record.call]
@@ -160,6 +161,12 @@ class Settling:
             return
         if record.outcome == Outcome.ERROR:
             self.report.count("RCV-14", record.error == "invalid_operation")
+        elif record.outcome == Outcome.OK and not all(self._held_through(seen, record) for seen in seens):
+            self.report.open.setdefault(
+                "RCV-14",
+                f"{record.op} of record {record.i} named locks of several partitions and answered ok, but some of "
+                f"them may have been lost before (RCV-8)",
+            )
         elif record.outcome == Outcome.OK:
             self.report.count("RCV-14")
             named = ", ".join(str(partition) for partition in sorted(p for p in partitions if p is not None))
@@ -171,6 +178,10 @@ class Settling:
                 f"{record.op} by {record.proc} names locks of the partitions {named}, and answered ok.",
                 "error invalid_operation, and nothing changed",
             )
+
+    def _held_through(self, seen: Seen, record: Record) -> bool:
+        """Whether nothing but a settlement can have ended the lock by then."""
+        return record.ret is not None and self.locks.held_unsettled(seen) > record.ret
 
     # RCV-11
 

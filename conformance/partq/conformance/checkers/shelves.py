@@ -169,9 +169,9 @@ class Shelf:
 class Shelves:
     """The messages of one entity whose number is known. ``gone``: message ID -> the return of what surely
     removed it, outside transactions · ``broken``: partitions in which a number was borne twice, a message
-    had two, or the top bits differ (SEQ-1, 2, 6) · ``doubtful``: from when on a receive of unknown outcome may have
-    deleted any message · ``unseen``: the message accepted first of those that nobody ever saw. After a drain
-    these are lost (RCV-2), and it is None."""
+    had two, or the top bits differ (SEQ-1, 2, 6) · ``doubtful``: from when on a receive of unknown
+    outcome may have deleted any message · ``unseen``: the message accepted first of those that nobody ever
+    saw. After a drain these are lost (RCV-2), and it is None."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

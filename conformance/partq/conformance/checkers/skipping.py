@@ -21,13 +21,14 @@ from bisect import bisect_left
 from itertools import islice
 from typing import Final, NamedTuple
 
-from partq.conformance.facts import Facts
+from partq.conformance.facts import FOREVER, Facts
 from partq.conformance.history import Record
 
 from .locks import Locks
 from .protocol import Report
 from .shelves import Book, Gap, Shelf, Shelves
 from .visibility import Visibility
+from .walks import Walk
 
 _LOOKED_AT: Final = 64
 """Of the messages that an answer passes over, so many are looked at to find one whose lock is known."""
@@ -72,7 +73,14 @@ class Skipping:
             self._whole[kind] = size
 
     def passed(
-        self, rule: str, record: Record, partition: int, shelf: Shelf, gaps: list[Gap], shown: int
+        self,
+        rule: str,
+        record: Record,
+        walk: Walk | None,
+        partition: int,
+        shelf: Shelf,
+        gaps: list[Gap],
+        shown: int,
     ) -> None:
         """An answer of ``shown`` messages of the partition that passes over these; ``rule`` owns what surely
         was not locked."""
@@ -81,14 +89,14 @@ class Skipping:
         if faults.touching(call, ret) or not self.trusts(partition, shelf):
             return
         if not shown:
-            self._empty(rule, record, shelf, gaps[0])
+            self._empty(rule, record, walk, shelf, gaps[0])
             return
         locked, middle, missing = None, False, 0
         for gap in gaps:
             for book in islice(shelf.there(gap.low, gap.high, call, ret), _LOOKED_AT):
                 id = book.sent.message.id
                 missing += 1
-                if self.visibility.surely_free(id, call, ret):
+                if self._free(book, record, walk):
                     self.report_free(rule, record, book)
                     return
                 if not middle and self.visibility.surely_locked(id, call, ret):
@@ -97,7 +105,19 @@ class Skipping:
         if locked is not None:
             self._locked.append(Passed(locked, record, shown + missing, middle))
 
-    def _empty(self, rule: str, record: Record, shelf: Shelf, gap: Gap) -> None:
+    def _free(self, book: Book, record: Record, walk: Walk | None) -> bool:
+        """Whether it surely was not locked, neither now nor at an earlier peek of the walk: a broker that
+        hides what is locked may have moved the cursor past it."""
+        id, called = book.sent.message.id, book.sent.record.call
+        for peek in (record,) if walk is None else reversed(walk.peeks):
+            ret = FOREVER if peek.ret is None else peek.ret
+            if ret < called:
+                break
+            if not self.visibility.surely_free(id, peek.call, ret):
+                return False
+        return True
+
+    def _empty(self, rule: str, record: Record, walk: Walk | None, shelf: Shelf, gap: Gap) -> None:
         """An empty answer: only the oldest messages matter, as many as it could have held, and those that
         perhaps were there among them."""
         call, ret = record.call, record.ret or 0
@@ -109,7 +129,7 @@ class Skipping:
             id = book.sent.message.id
             if book.sent.record.call > ret or self.shelves.gone.get(id, ret) < call:
                 continue
-            if self.visibility.surely_free(id, call, ret) and book.start < call and book.end > ret:
+            if book.start < call and book.end > ret and self._free(book, record, walk):
                 self.report_free(rule, record, book)
                 return
             room -= 1

@@ -27,14 +27,16 @@ class Cursor:
 
 
 class Walk:
-    """One client's cursorless peeks. ``shown``: the messages returned since the cursor was last at the start.
-    ``vague``: a peek of unknown outcome may have moved cursors of partitions never seen."""
+    """One client's cursorless ``peeks``. ``shown``: by partition, the messages returned since its cursor
+    was last at the start. ``vague``: a peek of unknown outcome may have moved cursors of
+    partitions never seen."""
 
-    __slots__ = ("cursors", "last", "shown", "vague")
+    __slots__ = ("cursors", "last", "peeks", "shown", "vague")
 
     def __init__(self) -> None:
         self.cursors: dict[int, Cursor] = {}
-        self.shown: set[str] = set()
+        self.peeks: list[Record] = []
+        self.shown: dict[int, set[str]] = {}
         self.vague = False
         self.last = -1
 
@@ -50,6 +52,7 @@ class Walk:
             for cursor in self.cursors.values():
                 cursor.reset = True
         self.last = peek.call
+        self.peeks.append(peek)
 
     def lose(self) -> None:
         """A peek with an unknown outcome: it may have moved any cursor."""
