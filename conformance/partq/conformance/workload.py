@@ -85,9 +85,11 @@ THEMES: Final[Mapping[str, Weights]] = {
         "abandon": 10,
         "stale": 8,
         "renew": 6,
+        "keep": 4,
         "advance": 12,
         "outage": 1,
         "front_end": 2,
+        "cut_off": 4,
     },
     "peek": {"send": 26, "receive": 8, "complete": 5, "abandon": 2, "peek": 26, "walk": 10, "advance": 2},
     "transactions": {
@@ -101,33 +103,45 @@ THEMES: Final[Mapping[str, Weights]] = {
         "outage": 1,
         "kill": 1,
     },
+    "keys": {
+        "burst": 30,
+        "transaction": 12,
+        "receive": 6,
+        "outage": 3,
+        "kill": 6,
+    },
     "rollover": {"send": 40, "batch": 4, "receive": 10, "complete": 6, "peek": 12, "walk": 4, "abandon": 4},
     "flows": {
-        "bind": 14,
-        "unbind": 5,
-        "disconnect": 5,
+        "bind": 10,
+        "unbind": 4,
+        "disconnect": 4,
         "send": 40,
         "receive": 34,
         "complete": 24,
         "abandon": 3,
         "settle_all": 4,
-        "advance": 12,
+        "advance": 6,
+        "rest": 8,
+        "spread": 6,
         "kill": 0,
     },
     "handoff": {
-        "bind": 20,
-        "unbind": 8,
-        "disconnect": 8,
+        "bind": 14,
+        "unbind": 6,
+        "disconnect": 6,
         "send": 26,
         "receive": 30,
         "complete": 6,
-        "advance": 24,
+        "advance": 16,
+        "rest": 6,
+        "handoff": 10,
+        "standby": 4,
         "bind_partition": 2,
     },
 }
 """What programs are about. A program has one theme, chosen among those of its profile."""
 
-AZURE_THEMES: Final = ("mixed", "mixed", "routing", "locks", "peek", "transactions", "rollover")
+AZURE_THEMES: Final = ("mixed", "mixed", "routing", "keys", "locks", "peek", "transactions", "rollover")
 FLOW_THEMES: Final = ("flows", "flows", "handoff")
 
 
@@ -207,6 +221,13 @@ def _batch(draft: _Draft) -> None:
     draft.add(draft.client(), "send_batch", messages=tuple(messages))
 
 
+def _burst(draft: _Draft) -> None:
+    """Several sends of one key, or keyless: enough to tell a rule from chance."""
+    key = draft.some_key()
+    for _ in range(3 + draft.source.below(4)):
+        draft.add(draft.client(), "send", messages=(draft.message(key),))
+
+
 def _receive(draft: _Draft) -> None:
     draft.add(draft.client(), "receive", max=(1, 1, 2, 5, 20)[draft.source.below(5)], timeout=SECOND)
 
@@ -239,6 +260,17 @@ def _stale(draft: _Draft) -> None:
 
 def _renew(draft: _Draft) -> None:
     draft.add(draft.client(), "renew_lock", pick=[draft.source.below(6)])
+
+
+def _keep(draft: _Draft) -> None:
+    """A lock is renewed half-way, and its first duration passes."""
+    client, half = draft.client(), draft.entity.lock_duration // 2
+    _send(draft)
+    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.add(ENV, "advance", by=half)
+    draft.add(client, "renew_lock", pick=[draft.source.below(2)])
+    draft.add(ENV, "advance", by=half + SECOND)
+    _receive(draft)
 
 
 def _peek(draft: _Draft) -> None:
@@ -308,6 +340,15 @@ def _front_end(draft: _Draft) -> None:
     draft.add(ENV, "frontend_lost", proc=draft.client())
 
 
+def _cut_off(draft: _Draft) -> None:
+    """A front end is lost that may have fetched more than it was asked for."""
+    client = draft.client()
+    for _ in range(2 + draft.source.below(4)):
+        _send(draft)
+    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.add(ENV, "frontend_lost", proc=client)
+
+
 def _kill(draft: _Draft) -> None:
     draft.add(ENV, "broker_kill")
     if draft.chance(2):
@@ -317,6 +358,51 @@ def _kill(draft: _Draft) -> None:
 
 def _bind(draft: _Draft) -> None:
     draft.add(draft.client(), "bind")
+
+
+def _rest(draft: _Draft) -> None:
+    """Long enough for every delay and handoff to end."""
+    entity = draft.entity
+    draft.add(ENV, "advance", by=entity.rebalance_delay + 2 * entity.max_handoff + SECOND)
+
+
+def _spread(draft: _Draft) -> None:
+    """Messages of one key, then everybody receives: its partition shows."""
+    key = draft.key()
+    batch = tuple(draft.message(key) for _ in range(2 + draft.source.below(3)))
+    draft.add(draft.client(), "send_batch", messages=batch)
+    draft.add(draft.client(), "send", messages=(draft.message(key),))
+    for other in draft.clients:
+        draft.add(other, "receive", max=20, timeout=SECOND)
+
+
+def _handoff(draft: _Draft) -> None:
+    """A partition changes hands while its old flow has messages unsettled, or just has not."""
+    old, new = draft.client(), draft.client()
+    draft.add(old, "bind")
+    _rest(draft)
+    for _ in range(2 + draft.source.below(3)):
+        _send(draft)
+    draft.add(old, "receive", max=20, timeout=SECOND)
+    draft.add(new, "bind")
+    draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND)
+    _send(draft)
+    draft.add(old, "receive", max=5, timeout=SECOND)
+    if draft.chance(2):
+        draft.add(old, "complete", pick=list(range(20)))
+    draft.add(ENV, "advance", by=draft.entity.max_handoff)
+    draft.add(new, "receive", max=20, timeout=SECOND)
+
+
+def _standby(draft: _Draft) -> None:
+    """Everybody binds, and one that may have been active goes."""
+    for client in draft.clients:
+        draft.add(client, "bind")
+    _rest(draft)
+    draft.add(draft.clients[0], "disconnect" if draft.chance(2) else "unbind")
+    for client in draft.clients[1:]:
+        draft.add(client, "receive", max=5, timeout=SECOND)
+    _rest(draft)
 
 
 def _bind_partition(draft: _Draft) -> None:
@@ -335,6 +421,9 @@ PHRASES: Final[Mapping[str, Callable[[_Draft], None]]] = {
     "send": _send,
     "conflict": _conflict,
     "batch": _batch,
+    "burst": _burst,
+    "keep": _keep,
+    "cut_off": _cut_off,
     "receive": _receive,
     "take": _take,
     "complete": _settle("complete"),
@@ -353,6 +442,10 @@ PHRASES: Final[Mapping[str, Callable[[_Draft], None]]] = {
     "kill": _kill,
     "bind": _bind,
     "bind_partition": _bind_partition,
+    "rest": _rest,
+    "spread": _spread,
+    "handoff": _handoff,
+    "standby": _standby,
     "unbind": _unbind,
     "disconnect": _disconnect,
 }

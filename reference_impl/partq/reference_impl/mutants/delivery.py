@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,14 +38,14 @@ class _LongBodiesCut(Store):
         return super().append(_copy(content, body=content.body[:64]), now, partition)
 
 
-@defect("id-lower-case", "RCV-1", also=("RCV-2",))
-class _IdAltered(Store):
-    """Every fifth message comes back under an ID that nobody sent; the one that was sent is lost with it."""
+@defect("copies-nobody-sent", "RCV-1")
+class _CopiesNobodySent(Partition):
+    """Every fifth request is stored once more, under IDs that nobody sent."""
 
-    def append(self, content: Content, now: int, partition: Partition) -> Stored:
-        if self._orders % 5 == 4:
-            content = _copy(content, id=content.id + "-copy")
-        return super().append(content, now, partition)
+    def accept(self, contents: Sequence[Content], now: int) -> None:
+        super().accept(contents, now)
+        if self.store._orders % 5 == 4:
+            super().accept([_copy(content, id=content.id + "-copy") for content in contents], now)
 
 
 @defect("solace-properties-lost", "RCV-1", profile="solace")
@@ -73,7 +74,7 @@ class _LostOnExpiry(Partition):
     """A message whose lock runs out is gone."""
 
     def expire(self, now: int) -> None:
-        for until, _, stored, token in sorted(self._leases)[:1]:
+        for until, _, stored, token in list(self._leases):
             if until <= now and stored.lock == token and stored.until == until:
                 self.complete(stored)
         super().expire(now)
@@ -97,15 +98,15 @@ class _CacheLost(Faults):
     def frontend_lost(self, proc: str) -> Steps[None]:
         for connection in self.broker.connections:
             if connection.proc == proc:
-                for _, stored in self.broker.front_ends[connection.end].cache:
-                    if not stored.gone:
+                for token, stored in self.broker.front_ends[connection.end].cache:
+                    if stored.lock == token:
                         stored.partition.complete(stored)
         yield from super().frontend_lost(proc)
 
 
-@defect("newest-first", "RCV-3", also=("RCV-12",))
+@defect("newest-first", "RCV-3")
 class _NewestFirst(Partition):
-    """A partition delivers its newest message first, so that keys are out of order too."""
+    """A partition delivers its newest message first."""
 
     def heads(self, most: int) -> list[Stored]:
         self._free.sort(reverse=True)
@@ -121,19 +122,26 @@ class _FlatNewestFirst(_NewestFirst):
 
 
 @defect("delivered-after-completion", "RCV-7")
-class _DeliveredAfterCompletion(Partition):
-    """Every third completion of a locked message only ends its lock."""
+class _DeliveredAfterCompletion(FrontEnd):
+    """Completing every third message of a partition only ends its lock. (Transactions do it right.)"""
+
+    def apply(self, action: str, stored: Stored) -> None:
+        if action == "complete" and stored.order % 3 == 2:
+            stored.partition.release(stored)
+            self.broker.ring()
+        else:
+            super().apply(action, stored)
+
+
+@defect("solace-delivered-after-ack", "RCV-7", profile="solace")
+class _SolaceDeliveredAfterAck(Partition):
+    """The acknowledgement of every third message of a partition only ends its lock."""
 
     def complete(self, stored: Stored) -> None:
         if stored.lock is not None and stored.order % 3 == 2:
             self.release(stored)
         else:
             super().complete(stored)
-
-
-@defect("solace-delivered-after-ack", "RCV-7", profile="solace")
-class _SolaceDeliveredAfterAck(_DeliveredAfterCompletion):
-    """Every third acknowledgement is forgotten."""
 
 
 @defect("kill-undoes-completions", "RCV-7")

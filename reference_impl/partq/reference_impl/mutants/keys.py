@@ -7,30 +7,26 @@ from collections.abc import Sequence
 from ..clock import HOP, Steps
 from ..errors import Refused
 from ..frontend import FrontEnd
-from ..partition import Partition
 from ..rules import FlowRules, PartitionedRules
 from ..store import Content
-from .registry import defect
+from .misrouting import Misrouting
+from .registry import APART, defect
 
 
-@defect("session-not-a-key", "KEY-1")
-class _SessionNotAKey(FrontEnd):
+@defect("session-not-a-key", "KEY-1", profile="azure-standard", also=APART)
+class _SessionNotAKey(Misrouting):
     """Messages with a session ID are routed by their own ID."""
 
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        if contents[0].session_id is None:
-            return super().home(key, contents, txn)
-        return super().home(f"{key}/{txn or contents[0].id}", contents, txn)
+    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
+        return key if contents[0].session_id is None else txn or contents[0].id
 
 
-@defect("partition-key-not-a-key", "KEY-2")
-class _PartitionKeyNotAKey(FrontEnd):
+@defect("partition-key-not-a-key", "KEY-2", profile="azure-standard", also=APART)
+class _PartitionKeyNotAKey(Misrouting):
     """Messages with nothing but a partition key are routed by their own ID."""
 
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        if contents[0].session_id is not None:
-            return super().home(key, contents, txn)
-        return super().home(f"{key}/{txn or contents[0].id}", contents, txn)
+    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
+        return key if contents[0].session_id is not None else txn or contents[0].id
 
 
 @defect("session-wins", "KEY-3")

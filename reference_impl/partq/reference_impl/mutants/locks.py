@@ -17,21 +17,18 @@ from .registry import defect
 
 @defect("lock-ends-early", "RCV-6")
 class _LockEndsEarly(Partition):
-    """A lock is shown in full and kept for a third of its time."""
-
-    def lock(self, stored: Stored, token: str, until: int) -> None:
-        super().lock(stored, token, until)
-        self._leases.sort()
-        for index, (end, order, leased, name) in enumerate(self._leases):
-            if name == token:
-                self._leases[index] = (end - 20_000_000_000, order, leased, name)
-        self._leases.sort()
+    """A lock is shown in full and kept for a third of its time, unless a transaction uses it."""
 
     def expire(self, now: int) -> None:
-        while self._leases and self._leases[0][0] <= now:
-            _, _, stored, token = self._leases.pop(0)
-            if stored.lock == token:
+        for until, _, stored, token in list(self._leases):
+            early = until - 20_000_000_000 <= now and stored.until == until
+            if early and stored.lock == token and stored.enlisted is None:
                 self.abandon(stored)
+        super().expire(now)
+
+    def has_free(self, now: int) -> bool:
+        self.expire(now)
+        return super().has_free(now)
 
 
 @defect("renewal-forgotten", "RCV-6")
@@ -42,21 +39,22 @@ class _RenewalForgotten(Partition):
         stored.until = until
 
     def expire(self, now: int) -> None:
-        for until, _, stored, token in list(self._leases):
-            if until <= now and stored.lock == token:
+        for until, _, stored, token in self._leases:
+            if until <= now and stored.lock == token and stored.enlisted is None:
                 stored.until = until
         super().expire(now)
 
 
-@defect("locked-and-still-free", "RCV-6")
-class _LockedAndStillFree(Partition):
-    """Now and then a locked message is left among the free ones."""
+@defect("lock-not-kept", "RCV-6")
+class _LockNotKept(FrontEnd):
+    """The first lock on every fourth message is shown, and over at once."""
 
-    def lock(self, stored: Stored, token: str, until: int) -> None:
-        super().lock(stored, token, until)
-        if stored.order % 4 == 3 and stored.tries == 1:
-            self._free.append((stored.order, stored))
-            self._free.sort()
+    def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
+        shown = super().deliver(partition, most, delete)
+        for stored in [self.broker.locked(message.lock) for message in shown if message.lock is not None]:
+            if stored.order % 4 == 3 and stored.tries == 1:
+                partition.abandon(stored)
+        return shown
 
 
 @defect("settles-with-lost-lock", "RCV-8")
@@ -67,9 +65,9 @@ class _SettlesWithLostLock(FrontEnd):
         return
 
 
-@defect("abandons-with-lost-lock", "RCV-8")
-class _AnyLockWillDo(FrontEnd):
-    """A lock that has ended is said to be settled, without effect."""
+@defect("lost-lock-said-to-settle", "RCV-8")
+class _LostLockSaidToSettle(FrontEnd):
+    """A settlement by a lock that has ended is said to be done, without effect."""
 
     def settle(
         self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
@@ -81,7 +79,7 @@ class _AnyLockWillDo(FrontEnd):
                 raise
 
 
-@defect("refused-and-done", "RCV-8")
+@defect("refused-and-done", "RCV-8", profile="azure-flat")
 class _RefusedAndDone(FrontEnd):
     """Completing with a lock that has run out is refused, and deletes the message."""
 
@@ -96,16 +94,17 @@ class _RefusedAndDone(FrontEnd):
 
 
 @defect("abandon-not-counted", "RCV-9")
-class _AbandonNotCounted(Partition):
-    """Abandoning does not raise the delivery count."""
+class _AbandonNotCounted(FrontEnd):
+    """Abandoning, outside of transactions, does not raise the delivery count."""
 
-    def abandon(self, stored: Stored) -> None:
-        self.release(stored)
+    def apply(self, action: str, stored: Stored) -> None:
+        stored.count -= action == "abandon"
+        super().apply(action, stored)
 
 
-@defect("expiry-counted-twice", "RCV-9")
-class _AbandonCountedTwice(Partition):
-    """A failed delivery raises the delivery count by two."""
+@defect("failures-counted-twice", "RCV-9")
+class _FailuresCountedTwice(Partition):
+    """A failed delivery, abandoned or run out, raises the delivery count by two."""
 
     def abandon(self, stored: Stored) -> None:
         stored.count += 1

@@ -92,7 +92,7 @@ class _Locks(_Browsing):
         return [message._replace(lock=self.broker.token()) for message in found]
 
 
-@defect("peek-counts", "PEEK-6", also=("RCV-9",))
+@defect("peek-counts", "PEEK-6")
 class _Counts(FrontEnd):
     """Every peek of a message raises its delivery count, which its later deliveries show."""
 

@@ -11,6 +11,10 @@ from ..broker import Parts
 MUTANTS: Final[dict[str, Mutant]] = {}
 """Every mutant by name, in order of registration."""
 
+APART: Final = ("ROUTE-2",)
+"""``also`` of the mutants by which equal keys come apart: a short history does not tell why, and ROUTE-2 is
+what every client sees of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mutant:

@@ -11,10 +11,11 @@ from ..flowend import FlowEnd
 from ..frontend import FrontEnd
 from ..partition import Partition
 from ..store import Content
-from .registry import defect
+from .misrouting import Misrouting
+from .registry import APART, defect
 
 
-@defect("rehash-on-restart", "ROUTE-1")
+@defect("rehash-on-restart", "ROUTE-1", profile="azure-standard", also=APART)
 class _RehashOnRestart(Faults):
     """The partition map is drawn anew when the broker starts."""
 
@@ -24,7 +25,7 @@ class _RehashOnRestart(Faults):
         self.broker.forget_homes()
 
 
-@defect("rehash-on-recovery", "ROUTE-1")
+@defect("rehash-on-recovery", "ROUTE-1", profile="azure-standard", also=APART)
 class _RehashOnRecovery(Faults):
     """The partition map is drawn anew when a partition comes back."""
 
@@ -35,34 +36,33 @@ class _RehashOnRecovery(Faults):
         return name
 
 
-@defect("solace-rehash-on-restart", "ROUTE-1", profile="solace")
+@defect("solace-rehash-on-restart", "ROUTE-1", profile="solace", also=APART)
 class _SolaceRehashOnRestart(_RehashOnRestart):
     """The partition map is drawn anew when the broker starts."""
 
 
 @defect("route-by-body", "ROUTE-2")
-class _RouteByBody(FrontEnd):
-    """The length of the body has a say in the partition."""
+class _RouteByBody(Misrouting):
+    """The body has a say in the partition."""
 
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        salt = txn or str(len(contents[0].body) % 2)
-        return super().home(f"{key}/{salt}", contents, txn)
+    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
+        return f"{key}/{txn or contents[0].body}"
 
 
 @defect("route-by-front-end", "ROUTE-2")
-class _RouteByFrontEnd(FrontEnd):
+class _RouteByFrontEnd(Misrouting):
     """Every front end has a partition map of its own."""
 
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        return super().home(f"{key}/{self.broker.front_ends.index(self)}", contents, txn)
+    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
+        return f"{key}/{txn or self.broker.front_ends.index(self)}"
 
 
 @defect("solace-route-by-body", "ROUTE-2", profile="solace")
 class _SolaceRouteByBody(FlowEnd):
-    """The length of the body has a say in the partition."""
+    """The body has a say in the partition."""
 
     def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        return super().home(f"{key}/{len(contents[0].body) % 2}", contents, txn)
+        return super().home(f"{key}/{contents[0].body}", contents, txn)
 
 
 @defect("sticky-keyless", "ROUTE-4")
@@ -75,10 +75,13 @@ class _StickyKeyless(FrontEnd):
 
 @defect("accepted-while-down", "ROUTE-5")
 class _AcceptedWhileDown(FrontEnd):
-    """A keyed send does not notice that its partition is down."""
+    """A keyed send does not notice that its partition is down, as long as some other one is up."""
 
     def _give_up(self, timeout: int) -> Steps[None]:
-        yield HOP
+        if any(partition.up for partition in self.partitions):
+            yield HOP
+        else:
+            yield from super()._give_up(timeout)
 
     def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
         key = self.broker.rules.common_key(contents)
@@ -89,13 +92,13 @@ class _AcceptedWhileDown(FrontEnd):
 
 @defect("refused-while-down-and-stored", "ROUTE-5")
 class _RefusedWhileDownAndStored(FrontEnd):
-    """A keyed send to a partition that is down is refused, and done when it is up again."""
+    """A keyed send to a partition that is down, others being up, is refused, and stored all the same."""
 
     def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
         key = self.broker.rules.common_key(contents)
         if key is not None and txn is None and self.broker.alive:
             partition = self.home(key, contents, txn)
-            if not partition.up:
+            if not partition.up and any(other.up for other in self.partitions):
                 self.broker.accept(partition, contents)
                 yield HOP
                 raise Refused("unavailable", "the partition of this key is down")

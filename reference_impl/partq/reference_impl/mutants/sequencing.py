@@ -9,12 +9,12 @@ from .registry import defect
 
 @defect("number-twice", "SEQ-1")
 class _NumberTwice(Store):
-    """Every fourth number is given out twice."""
+    """Every fourth number is given out twice, but for those around the roll-over."""
 
     def next_number(self) -> int:
         number = super().next_number()
-        if self._orders % 4 == 3:
-            self._counter = (self._counter - 1) % (1 << self._bits)
+        if self._orders % 4 == 3 and 4 < self._counter < 1 << (self._bits - 1):
+            self._counter -= 1
         return number
 
 
@@ -27,14 +27,23 @@ class _PartitionBitsDrift(Store):
         return number ^ (1 << 62) if self._orders >= 2 else number
 
 
-@defect("numbers-in-pairs-swapped", "SEQ-3", also=("RCV-3", "PEEK-2"))
-class _NumbersSwapped(Store):
-    """Of each two messages the second gets the smaller number. Its order of delivery and of peeks, which is
-    that of acceptance, then goes against the numbers too."""
+@defect("numbers-go-back", "SEQ-3")
+class _NumbersGoBack(Store):
+    """After a pause of 20 seconds a message gets the number below the lowest one, if there is one."""
 
-    def next_number(self) -> int:
-        number = super().next_number()
-        return number + 1 if self._orders % 2 == 0 else number - 1
+    def __init__(self, bits: int, start: int, name: int) -> None:
+        super().__init__(bits, start + 100 if start < 100 else start, name)
+        self._lowest, self._before = self._counter, 0
+
+    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+        pause, self._before = now - self._before > 20_000_000_000, now
+        if not self._orders or not pause or self._lowest >> (self._bits - 1):
+            return super().append(content, now, partition)
+        self._lowest -= 1
+        highest, self._counter = self._counter, self._lowest
+        stored = super().append(content, now, partition)
+        self._counter = highest
+        return stored
 
 
 @defect("numbers-skipped", "SEQ-4")
@@ -91,9 +100,9 @@ class _EnqueuedInThePast(Store):
         return super().append(content, now - 10_000_000_000, partition)
 
 
-@defect("enqueued-time-frozen-backwards", "SEQ-7")
-class _EnqueuedBackwards(Store):
-    """Later messages bear earlier enqueued times."""
+@defect("enqueued-times-decrease", "SEQ-7")
+class _EnqueuedTimesDecrease(Store):
+    """The enqueued time of each message is a second further behind than that of the one before it."""
 
     def append(self, content: Content, now: int, partition: Partition) -> Stored:
         return super().append(content, now - self._orders * 1_000_000_000, partition)

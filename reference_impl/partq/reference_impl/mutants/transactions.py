@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ..clock import HOP, Steps
 from ..frontend import FrontEnd
-from ..partition import Partition
 from ..rules import PartitionedRules
 from ..store import Content, Stored
 from ..transactions import Transaction
-from .registry import defect
+from .misrouting import Misrouting
+from .registry import APART, defect
 
 
 @defect("keyless-in-transaction", "TXN-1")
@@ -68,12 +68,9 @@ class _CommitLosesTheLast(FrontEnd):
         yield from super().commit(name)
 
 
-@defect("settled-before-commit", "TXN-5")
-class _SettledBeforeCommit(FrontEnd):
-    """A completion in a transaction is done at once, and no rollback undoes it."""
-
-    def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
-        super().check_locks(tokens, found)
+@defect("rollback-completes", "TXN-5")
+class _RollbackCompletes(FrontEnd):
+    """No rollback undoes a completion."""
 
     def rollback(self, name: str) -> Steps[None]:
         txn = self.broker.transactions.get(name)
@@ -107,9 +104,9 @@ class _SettlesAnywhere(PartitionedRules):
         return
 
 
-@defect("transaction-has-its-own-map", "TXN-8")
-class _OwnMap(FrontEnd):
+@defect("transaction-has-its-own-map", "TXN-8", profile="azure-standard", also=APART)
+class _OwnMap(Misrouting):
     """In a transaction a key goes elsewhere than outside."""
 
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        return super().home(key if txn is None else f"in transaction: {key}", contents, txn)
+    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
+        return key if txn is None else f"in transaction: {key}"
