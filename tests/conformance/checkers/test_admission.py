@@ -6,6 +6,12 @@ import pytest
 from told import inspected, violated
 
 HOME = "p1 send h1 key=a\np1 receive 1 -> h1#3.1 lock=h until=25s\n"
+"""Key a lives in partition 3, as far as one message tells."""
+
+KNOWN = (
+    "".join(f"p1 send k{n} key=a\n" for n in range(8))
+    + f"p1 receive 8 -> {', '.join(f'k{n}#3.{n + 1}' for n in range(8))}\n"
+)
 """Key a lives in partition 3."""
 
 RECEIVED = "p1 receive 9 -> "
@@ -112,7 +118,7 @@ GOOD = {
     ),
     "nothing up, everything refused": (
         "env broker_kill\np1 send m1 -> error unavailable\np1 send m2 key=a -> error timeout",
-        {"ROUTE-8": 2},
+        {"ROUTE-8": 2, "ROUTE-5": 1},
     ),
     "the kill may come after the send": (
         "env broker_kill @10-20\np1 send m1 -> ok @5-19\np2 send m2 -> ok @12-30",
@@ -204,11 +210,11 @@ BAD = {
         "ROUTE-6",
     ),
     "a keyed send elsewhere refused": (
-        HOME + "env partition_down 4\np1 send m1 key=a -> error unavailable",
+        KNOWN + "env partition_down 4\np1 send m1 key=a -> error unavailable",
         "ROUTE-7",
     ),
     "a patient keyed send elsewhere given up": (
-        HOME + "env partition_down 4\np1 send m1 key=a -> unknown timeout",
+        KNOWN + "env partition_down 4\np1 send m1 key=a -> unknown timeout",
         "ROUTE-7",
     ),
     "a settlement elsewhere refused": (
@@ -216,13 +222,23 @@ BAD = {
         "ROUTE-7",
     ),
     "keyed and keyless sends refused while one partition is down": (
-        HOME + "env partition_down 4\np1 send m1 key=a -> error unavailable\np1 send m2 -> error unavailable",
+        KNOWN
+        + "env partition_down 4\np1 send m1 key=a -> error unavailable\np1 send m2 -> error unavailable",
         "ROUTE-7",
     ),
     "a send accepted while the broker is dead": ("env broker_kill\np1 send m1", "ROUTE-8"),
+    "a keyless send refused and stored while the broker is dead": (
+        "env broker_kill\np1 send m1 -> error unavailable\nenv broker_start\np1 receive 1 -> m1#3.1",
+        "ROUTE-8",
+    ),
+    "a keyed send accepted while the broker is dead": ("env broker_kill\np1 send m1 key=a", "ROUTE-5"),
     "a keyed send refused and stored while the broker is dead": (
         "env broker_kill\np1 send m1 key=a -> error unavailable\nenv broker_start\np1 receive 1 -> m1#3.1",
-        "ROUTE-8",
+        "ROUTE-5",
+    ),
+    "a mixed batch refused and stored in part": (
+        "p1 send_batch m1 key=a, m2 -> error unavailable\np1 receive 1 -> m2#3.1\nenv drained",
+        "KEY-7",
     ),
 }
 
@@ -246,6 +262,21 @@ def test_all_partitions_down() -> None:
     assert violated(down + "p1 send m1", "azure-premium", partitions=4) == set()
     refused = inspected(down + "p1 send m1 -> error unavailable", "azure-premium", partitions=2)
     assert refused.exercised["ROUTE-8"] == 1
+
+
+def test_a_home_that_little_speaks_for_is_no_ground_for_a_verdict() -> None:
+    inspection = inspected(HOME + "env partition_down 4\np1 send m1 key=a -> error unavailable")
+    assert not inspection.findings
+    assert "ROUTE-7" in inspection.open
+
+
+def test_a_keyless_message_where_nothing_may_have_been_up() -> None:
+    text = (
+        "env partition_down 3\nenv partition_down 8 @100-200\np1 send m1 @150-300\nenv partition_up 3\n"
+        "p1 receive 1 -> m1#3.1"
+    )
+    assert violated(text, "azure-premium", partitions=2) == {"ROUTE-8"}
+    assert violated(text, "azure-premium", partitions=4) == {"ROUTE-6"}
 
 
 def test_the_fault_is_among_the_witnesses() -> None:

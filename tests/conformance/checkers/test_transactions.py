@@ -53,10 +53,6 @@ GOOD = {
         "p1 receive 1 -> m1#3.1\nenv drained",
         {"TXN-5": 1},
     ),
-    "a fault may have lost what was committed (RCV-2)": (
-        SENT + "p1 commit t\nenv broker_kill\nenv broker_start\np1 receive 1 -> m1#3.1\nenv drained",
-        {},
-    ),
     "a send without key, refused": (
         "p1 begin t\np1 send m1 txn=t -> error invalid_operation",
         {"TXN-1": 1},
@@ -210,6 +206,16 @@ BAD = {
         "p1 receive 2 -> m1#3.1, m2#4.1",
         "TXN-2",
     ),
+    "a second key, stored at once": (
+        "p1 begin t\np1 send m1 key=a txn=t\np1 send m2 key=b txn=t\np2 peek 1 -> m2#4.1\np1 rollback t",
+        "TXN-2",
+    ),
+    "a second key of the same partition, visible before the commit": (
+        "p1 send h1 key=a\np1 send h2 key=b\np1 receive 2 -> h1#3.1, h2#3.2\np1 begin t\n"
+        "p1 send m1 key=a txn=t\np1 send m2 key=b txn=t\np2 peek 1 -> m2#3.3\np1 rollback t",
+        "TXN-5",
+    ),
+    "a committed settlement that left its lock": (COMPLETED + "p1 commit t\np1 complete l1", "TXN-5"),
     "a second partition": (
         TWO_KEYS + "p1 begin t\np1 complete l1 txn=t\np1 complete l2 txn=t\np1 commit t",
         "TXN-7",
@@ -251,6 +257,13 @@ def test_all_or_nothing_holds_without_partitions_too() -> None:
     assert violated("p1 begin t\np1 send m1 txn=t\np2 peek 1 -> m1#1\np1 commit t", "azure-flat") == {"TXN-5"}
     held = "p1 send h1\np1 receive 1 -> h1#1 lock=l1\np1 begin t\np1 complete l1 txn=t\np1 rollback t\n"
     assert violated(held + "p1 complete l1 -> error lock_lost", "azure-flat") == {"TXN-5"}
+
+
+def test_a_fault_may_have_lost_what_was_committed() -> None:
+    text = SENT + "p1 commit t\np1 receive 1 -> m1#3.1\nFAULT\nenv drained"
+    assert "TXN-5" not in violated(text.replace("FAULT", "env broker_kill\nenv broker_start"))
+    assert "TXN-5" not in violated(text.replace("FAULT", "env partition_down 3\nenv partition_up 3"))
+    assert violated(text.replace("FAULT", "env partition_down 4\nenv partition_up 4")) == {"TXN-5"}
 
 
 def test_who_owns_what_is_missing() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from math import log2
 from typing import Final
 
 from partq.conformance.facts import SEND_TIMEOUT, Facts
@@ -20,9 +21,14 @@ from .attribution import applies, conflicting, key_count, missing, resurrected
 from .outages import Outages, returned
 from .protocol import Checker, Report
 from .shown import Placed, Shown
+from .splits import BITS
 
 PATIENT: Final = 15 * SECOND
 """ROUTE-6 promises success to sends that wait longer than this, in ns."""
+
+WELL_KNOWN: Final = 14.0
+"""How much has to speak for equal keys being together before a send's refusal is held against its key's
+home, in bits (as in `splits.py`)."""
 
 OWN: Final[Mapping[str, tuple[str, str]]] = {
     "KEY-3": ("Session ID and partition key differ", "rejected as an invalid operation, nothing stored"),
@@ -113,16 +119,27 @@ def _message(message: object) -> str:
 
 
 def homes(facts: Facts) -> dict[str, int]:
-    """The partition of each key whose messages were all seen in one; of none where a kill may have changed
-    that. Use it by ``facts.derive(homes)``."""
-    known: dict[str, int | None] = {}
+    """The partition of each key, learned from its messages that were seen. None at all where a key was seen
+    in two, or where a kill may have changed it. Use it by ``facts.derive(homes)``."""
+    known: dict[str, int] = {}
     if facts.profile.kill_remaps_keys and facts.dead:
         return {}
     for placed in facts.derive(Shown).placed:
         key, partition = placed.sent.key, placed.partition
         if key is not None and partition is not None and known.setdefault(key, partition) != partition:
-            known[key] = None
-    return {key: partition for key, partition in known.items() if partition is not None}
+            return {}
+    return known
+
+
+def _known_well(facts: Facts) -> bool:
+    """Whether equal keys were seen together often enough for their homes to be no chance (ROUTE-2)."""
+    sends = {
+        (placed.sent.key, placed.sent.record.args.get("txn", placed.sent.record.i))
+        for placed in facts.derive(Shown).placed
+        if placed.sent.key is not None
+    }
+    together = len(sends) - len({key for key, _ in sends})
+    return together * min(log2(facts.entity.partitions), BITS) >= WELL_KNOWN
 
 
 class _Faults:
@@ -155,34 +172,36 @@ class _Faults:
         if len(keys) > 1 or any(map(conflicting, messages)):
             return
         key = keys.pop()
-        if self.outages.all_down(record.call, ret):
-            self._nothing_up(record)
-        elif key is not None:
-            self._keyed(record, ret, key)
-        elif not self.facts.entity.duplicate_detection:
+        nothing_up = self.outages.all_down(record.call, ret)
+        if nothing_up and record.outcome == Outcome.ERROR:
+            self.report.count("ROUTE-8")
+        if key is not None:
+            self._keyed(record, ret, key, nothing_up)
+        elif nothing_up and record.outcome == Outcome.OK:
+            self._find("ROUTE-8", record, None, _request(record), "accepted")
+        elif not nothing_up and not self.facts.entity.duplicate_detection:
             self._keyless(record, ret)
 
-    def _nothing_up(self, record: Record) -> None:
-        if record.outcome == Outcome.ERROR:
-            self.report.count("ROUTE-8")
-        elif record.outcome == Outcome.OK:
-            self._find("ROUTE-8", record, None, _request(record), "accepted")
-
-    def _keyed(self, record: Record, ret: int, key: str) -> None:
+    def _keyed(self, record: Record, ret: int, key: str, nothing_up: bool) -> None:
         home = self.homes.get(key)
-        if home is None:
-            return
-        if self.outages.surely_down(home, record.call, ret):
-            detail = f"{_request(record)}; partition {home}, where key {key!r} lives, was down throughout"
-            if record.outcome == Outcome.OK:
-                self._find("ROUTE-5", record, home, detail, "accepted")
-            elif record.outcome == Outcome.ERROR and record.error in MISFITS:
-                self._find("ROUTE-5", record, home, detail, "another error")
-            elif record.outcome == Outcome.ERROR:
-                self.report.count("ROUTE-5")
-        elif self.outages.surely_up(home, record.call, ret):
+        if nothing_up or (home is not None and self.outages.surely_down(home, record.call, ret)):
+            where = "every partition" if nothing_up else f"partition {home}, where key {key!r} lives,"
+            self._to_a_down_one(record, home, f"{_request(record)}; {where} was down throughout")
+        elif home is not None and self.outages.surely_up(home, record.call, ret):
             where = f"partition {home}, where key {key!r} lives, was up throughout"
-            self._isolated(record, ret, f"{_request(record)}; {where}")
+            if record.outcome == Outcome.OK or _known_well(self.facts):
+                self._isolated(record, ret, f"{_request(record)}; {where}")
+            elif _refused(record) and self._undisturbed(record, ret):
+                why = f"{_request(record)}; {where}, if equal keys are together, of which too little was seen"
+                self.report.open.setdefault("ROUTE-7", why)
+
+    def _to_a_down_one(self, record: Record, home: int | None, detail: str) -> None:
+        if record.outcome == Outcome.OK:
+            self._find("ROUTE-5", record, home, detail, "accepted")
+        elif record.outcome == Outcome.ERROR and record.error in MISFITS:
+            self._find("ROUTE-5", record, home, detail, "another error")
+        elif record.outcome == Outcome.ERROR:
+            self.report.count("ROUTE-5")
 
     def _keyless(self, record: Record, ret: int) -> None:
         outages = self.outages
@@ -191,7 +210,10 @@ class _Faults:
                 placed = self.placed.get(message.id)
                 where = None if placed is None else placed.partition
                 if where is not None and outages.surely_down(where, record.call, ret):
-                    self._stored_down(record, where, message.id)
+                    if outages.some_surely_up(record.call, ret):
+                        self._stored_down(record, where, message.id)
+                    else:
+                        self._find("ROUTE-8", record, where, _request(record), "accepted")
                     return
             if _patience(record) > PATIENT and outages.some_surely_down(record.call, ret):
                 self.report.count("ROUTE-6")

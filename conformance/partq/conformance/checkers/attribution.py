@@ -76,7 +76,7 @@ def resurrected(facts: Facts) -> list[tuple[Sent, Seen, str | None]]:
 
 def rejected_by(facts: Facts, sent: Sent) -> str | None:
     """The requirement by which this rejected send had to store nothing; None: no special one (RCV-1)."""
-    rule = _shape_rule(facts, sent) or _fault_rule(facts, sent)
+    rule = _shape_rule(facts, sent) or _batch_rule(facts, sent) or _fault_rule(facts, sent)
     return rule if rule is not None and applies(facts, rule) else None
 
 
@@ -97,6 +97,16 @@ def _shape_rule(facts: Facts, sent: Sent) -> str | None:
     return "KEY-5" if keyless_batch and record.error == "invalid_operation" else None
 
 
+def _batch_rule(facts: Facts, sent: Sent) -> str | None:
+    """KEY-7 for a rejected batch that was stored in part, as far as the drain shows."""
+    record = sent.record
+    if facts.drained is None or record.outcome != Outcome.ERROR:
+        return None
+    messages = record.args["messages"]
+    whole = all(message.id in facts.received or message.id in facts.peeked for message in messages)
+    return None if whole else "KEY-7"
+
+
 def _second_key(txn: Txn, sent: Sent) -> bool:
     """Whether the transaction may have had another key when this message was sent."""
     for earlier in txn.sends:
@@ -114,9 +124,9 @@ def _fault_rule(facts: Facts, sent: Sent) -> str | None:
     if sent.record.error not in UNAVAILABLE:
         return None
     outages, start, end = facts.derive(Outages), sent.record.call, returned(sent.record)
-    if outages.all_down(start, end):
-        return "ROUTE-8"
-    return "ROUTE-5" if sent.key is not None and not outages.quiet(start, end) else None
+    if sent.key is not None:
+        return None if outages.quiet(start, end) else "ROUTE-5"
+    return None if outages.some_surely_up(start, end) else "ROUTE-8"
 
 
 class Missing(NamedTuple):
@@ -200,9 +210,21 @@ def _partly(
         or len(gone) <= unsurely_taken(facts, since)
     ):
         return []
-    if sure and any(fault.op in WIPING and returned(fault) > since for fault in facts.disruptions):
+    if sure and _may_be_wiped(facts, since, siblings):
         return []
     return [Missing(requirement, sends, tuple(gone), tuple(siblings))]
+
+
+def _may_be_wiped(facts: Facts, since: int, siblings: list[str]) -> bool:
+    """Whether a fault may have lost what was accepted from that instant on: of the broker, of a front end, or
+    of a partition, if that may have been theirs."""
+    seen = [one for id in siblings for one in (*facts.received.get(id, ()), *facts.peeked.get(id, ()))]
+    places = {facts.partition_of(one.delivery) for one in seen}
+    return any(
+        returned(fault) > since
+        and not (fault.op == "partition_down" and places and fault.args["partition"] not in places)
+        for fault in facts.disruptions
+    )
 
 
 def unsurely_taken(facts: Facts, since: int) -> int:

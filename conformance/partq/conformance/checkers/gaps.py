@@ -19,12 +19,12 @@ from .shown import Shown
 
 
 class _Gap(NamedTuple):
-    """Numbers missing in a partition. ``at_roll``: of them, those next to the roll-over. The widest hole is
-    between the counters ``after`` and ``before``."""
+    """Numbers missing in a partition. ``at_roll``: whether all of them follow the greatest one, which is
+    there. The widest hole is between the counters ``after`` and ``before``."""
 
     partition: int
     missing: int
-    at_roll: int
+    at_roll: bool
     after: int
     before: int
 
@@ -40,7 +40,8 @@ def judge_gaps(facts: Facts, report: Report, wrong: set[int]) -> None:
     if sum(more for more in excess if more > 0) <= anywhere:
         return
     gap = gaps[excess.index(max(excess))]
-    _report_gap(numbers, report, gap, own.get(gap.partition, 0) + anywhere)
+    at_roll = all(gap.at_roll for gap in gaps if gap.missing)
+    _report_gap(numbers, report, gap, own.get(gap.partition, 0) + anywhere, at_roll)
 
 
 def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
@@ -57,9 +58,9 @@ def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
     if counters[0] == 0 and counters[-1] == mask:
         report.count("SEQ-5")
     if not missing:
-        return _Gap(partition, 0, 0, 0, 0)
+        return _Gap(partition, 0, False, 0, 0)
     zero = -origin & mask
-    at_roll = sum(b - a - 1 for a, b in pairwise(places) if a < zero <= b) if zero else 0
+    at_roll = any(a == zero - 1 and b - a - 1 == missing for a, b in pairwise(places)) if zero else False
     after, before = max(pairwise(places), key=lambda pair: pair[1] - pair[0])
     return _Gap(partition, missing, at_roll, (after + origin) & mask, (before + origin) & mask)
 
@@ -69,7 +70,7 @@ def _adjacent(places: list[int]) -> int:
 
 
 def _explanations(facts: Facts) -> tuple[dict[int, int], int]:
-    """How many numbers may have been used up unseen: by partition where the key's is known, and anywhere."""
+    """How many numbers may have been used up unseen: by partition where that is known, and anywhere."""
     known = facts.derive(homes)
     own: dict[int, int] = {}
     anywhere = 0
@@ -82,12 +83,14 @@ def _explanations(facts: Facts) -> tuple[dict[int, int], int]:
             anywhere += unseen
         elif unseen:
             own[home] = own.get(home, 0) + unseen
+    for placed in facts.derive(Shown).placed:
+        if placed.redelivered and placed.partition is not None:  # renumbered before it was seen: SEQ-6
+            own[placed.partition] = own.get(placed.partition, 0) + (placed.seen.delivery.delivery_count or 1)
     return own, anywhere
 
 
-def _report_gap(numbers: Numbers, report: Report, gap: _Gap, explained: int) -> None:
-    """SEQ-5 if without the numbers next to the roll-over all would be explained, else SEQ-4."""
-    at_roll = gap.at_roll > 0 and gap.missing - gap.at_roll <= explained
+def _report_gap(numbers: Numbers, report: Report, gap: _Gap, explained: int, at_roll: bool) -> None:
+    """SEQ-5 if in all partitions nothing is missing but right after the greatest number, else SEQ-4."""
     rule = "SEQ-5" if at_roll else "SEQ-4"
     title = "The counter does not go on from zero" if at_roll else "A gap in the numbers"
     detail = (

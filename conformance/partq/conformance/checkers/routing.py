@@ -15,6 +15,7 @@ from partq.conformance.facts import Facts, Span
 from partq.model.messages import KeyRule
 from partq.model.operations import Outcome
 
+from .attribution import conflicting
 from .outages import Outages, returned
 from .protocol import Checker, Report
 from .shown import Placed, Shown
@@ -36,6 +37,8 @@ def check(facts: Facts) -> Report:
             continue
         key = placed.sent.key
         if key is not None:
+            if conflicting(placed.sent.message):
+                continue  # KEY-3
             if remaps and (epoch := _epoch(facts.dead, placed)) < 0:
                 continue
             group = groups.get((key, epoch))

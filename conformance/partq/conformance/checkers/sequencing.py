@@ -8,6 +8,7 @@ unless it was delivered as two (RCV-6, RCV-7). Gaps are judged in `gaps.py`.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import Final
 
@@ -55,7 +56,7 @@ class Sequencing:
             self._partition_bits()
         self._stability()
         self._order_and_times()
-        if facts.drained is not None:
+        if facts.drained is not None and "SEQ-3" not in {f.requirement for f in self.report.findings}:
             judge_gaps(facts, self.report, self.wrong)
 
     # SEQ-1, and SEQ-5 where the counter stands still or starts over instead of rolling over.
@@ -80,11 +81,17 @@ class Sequencing:
         numbers, partition = self.numbers, self.numbers.partition(first)
         if partition != numbers.partition(other):
             return "SEQ-2"
-        counters = numbers.counters[partition]
-        if counters[-1] != numbers.mask or counters[0] == 0:
-            return "SEQ-1"
-        clashing = {(one.delivery.seq or 0) & numbers.mask for one, _ in self.shown.clashes}
-        return "SEQ-5" if numbers.mask in clashing or self.facts.entity.seq_start in clashing else "SEQ-1"
+        return "SEQ-5" if self._starts_over(partition) else "SEQ-1"
+
+    def _starts_over(self, partition: int) -> bool:
+        """Whether, instead of rolling over, the counter stood still at its greatest value (three times or
+        more), or began again at its start."""
+        counters, mask = self.numbers.counters[partition], self.numbers.mask
+        if counters[-1] != mask or counters[0] == 0:
+            return False
+        bearers = {(other.delivery.id, other.delivery.seq) for _, other in self.shown.clashes}
+        clashing = Counter((number or 0) & mask for _, number in bearers)
+        return clashing[mask] > 1 or bool(clashing[self.facts.entity.seq_start or 0])
 
     def _find_clash(self, rule: str, first: Seen, other: Seen) -> None:
         numbers, a, b = self.numbers, first.delivery, other.delivery
@@ -134,8 +141,15 @@ class Sequencing:
             f"{partitions[1]} bear numbers with the same top bits, {top}"
         )
         if not any(f.requirement == "SEQ-2" for f in self.report.findings):
+            rule = "SEQ-5" if any(map(self._ran_over, (first, other))) else "SEQ-2"
             records = (first.record, other.record)
-            self.report.find("SEQ-2", "clash", _CLASH_TITLES["SEQ-2"], records, detail, ALLOWED["SEQ-2"])
+            self.report.find(rule, "clash", _CLASH_TITLES[rule], records, detail, ALLOWED[rule])
+
+    def _ran_over(self, seen: Seen) -> bool:
+        """Whether it bears the next partition's name and a counter just above zero, though all began high."""
+        number, start = seen.delivery.seq or 0, self.facts.entity.seq_start or 0
+        next_one = number >> SEQ_PARTITION_SHIFT == self.numbers.partition(seen) + 1
+        return next_one and number & self.numbers.mask < self.numbers.half <= start
 
     def _spill(self, low: int, high: int) -> bool:
         """Whether the higher of two numbers lies just beyond the last number of the lower one's partition."""
@@ -204,6 +218,7 @@ class Sequencing:
 
     def _order_and_times(self) -> None:
         within = 0
+        in_order: list[Line] = []
         for partition, line in self._lines().items():
             for _, placed in line:
                 at = placed.enqueued_at
@@ -215,8 +230,11 @@ class Sequencing:
                 continue
             line.sort(key=_place)
             if self._in_order(partition, line):
-                self._times_in_order(line)
+                in_order.append(line)
         self.report.count("SEQ-7", within)
+        if "SEQ-3" not in {f.requirement for f in self.report.findings}:
+            for line in in_order:
+                self._times_in_order(line)
 
     def _lines(self) -> dict[int, Line]:
         lines: dict[int, tuple[int, Line]] = {}
@@ -288,7 +306,7 @@ class Sequencing:
         before, so_far = None, -1
         for _, placed in line:
             at = placed.enqueued_at
-            if at is None:
+            if at is None or placed.redelivered:
                 continue
             if before is not None and at < so_far:
                 self._back_in_time(before, placed)

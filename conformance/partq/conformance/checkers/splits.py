@@ -1,27 +1,33 @@
-"""Equal keys in two partitions, a *split pair*: whose anomaly is it?
+"""Equal keys in two partitions: whose anomaly is it?
 
-Which rule a split breaks is not written on it, so every explanation is held against all pairs of the
-history. An explanation names the pairs that it would split; it fits if all split pairs are among them. Of
-those that fit, the one with the fewest pairs that it would have split and that are whole is taken; of
-equals, the first:
+Which rule such a split breaks is not written on it. Every explanation says on what the partition depends
+besides the key: it sorts a key's sends into classes, each of which must be in one partition. An
+explanation fits if that is so. One that fits has as much for it as there are sends that it needs to be
+together and that are (its *coincidences*). By default the rule is ROUTE-2, for that is what clients see.
+A more special rule owns the split if its explanation fits, if enough such coincidences speak for it
+(`ENOUGH`, `MARGIN`), and if more than one send was astray (`ASTRAY`):
 
-| requirement | the pairs that it would split |
+| rule | the partition depends on |
 |---|---|
-| ROUTE-5 | sent while the other message's partition was down |
-| TXN-8 | one in a transaction, one not |
-| ROUTE-1 | a fault or a repair of one kind between the two sends |
-| KEY-1 | at least one bears a session ID, and others without are whole |
-| KEY-2 | at least one has no session ID, and others with are whole |
-| KEY-8 | at least one has its key from the JMS property alone, and others without are whole |
-| ROUTE-2 | of two senders, of two kinds of send, of two kinds of key; else all |
+| ROUTE-5 | whether the key's partition, to which it returned, was down |
+| TXN-8 | whether the send was in a transaction |
+| ROUTE-1 | between which kills, faults, repairs or lost connections it was sent |
+| KEY-1 | the single send, if it bears a session ID |
+| KEY-2 | the single send, if it bears no session ID |
+| KEY-8 | the single send, if its key is in the JMS property alone |
+| ROUTE-2 | the sender, the operation, the kind of key, the length of the body; or the single send |
 
-A pair torn apart by a counter that spilled into the partition bits is SEQ-5's (`sequencing.py`).
+The rules that would fit, but have too little for them, are left open. A batch, and what was sent in one
+transaction, counts as one send. What a counter tore apart that spilled into the partition bits is SEQ-5's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import log2
 from typing import Final, NamedTuple
 
 from partq.conformance.facts import SEQ_PARTITION_SHIFT, Facts
@@ -32,107 +38,131 @@ from .outages import Outages, returned
 from .protocol import Report
 from .shown import Placed
 
-SAMPLE: Final = 8
-"""Messages of each key and partition that are compared to find the owner of a split."""
+ENOUGH: Final = 10.0
+"""How much has to speak for a special rule, in bits, unless the explanation says otherwise."""
 
+BITS: Final = 2.0
+"""What one coincidence counts at most. It has one chance in as many as there are partitions; but a partition
+may also depend on some trait, with few values, that clients can't see."""
+
+MARGIN: Final = 2
+"""Coincidences that a special rule needs beyond the explanations under other rules."""
+
+ASTRAY: Final = 2
+"""Sends that are not in the partition where most of their key are, that it needs: a single one can be
+explained by anything that it happens to have."""
+
+SAMPLE: Final = 200
+"""Sends of each key that are looked at."""
 
 Group = tuple[str, int]
 """A key, and after how many restarts of the broker: always 0 where a restart changes nothing."""
 
-
-class _Pair(NamedTuple):
-    """Two messages of one key, the earlier first."""
-
-    key: Group
-    a: Placed
-    b: Placed
-
-    @property
-    def split(self) -> bool:
-        return self.a.partition != self.b.partition
+Class = Callable[[Placed], Hashable]
 
 
 class _Explanation(NamedTuple):
-    """Why equal keys may be apart: which pairs it would split."""
+    """What the partition depends on: ``classes`` sorts the sends of one key. ``enough``: bits that have to
+    speak for it; more where there are many like it, less where what it names is rare."""
 
     requirement: str
     because: str
-    splits: Callable[[_Pair], bool]
-    needs_contrast: bool = False
+    classes: Callable[[Sequence[Placed]], Class]
+    enough: float = ENOUGH
 
 
 def judge_splits(
     facts: Facts, report: Report, split: Sequence[Group], groups: Mapping[Group, Sequence[Placed]]
 ) -> None:
     """Report each of these keys, which are in several partitions, all under the one owner."""
-    apart = [key for key in split if not _spilled(facts, groups[key])]
+    apart = [key for key in split if not _spilled(groups[key])]
     if not apart:
         return
-    together = [key for key, group in groups.items() if len(group) > 1 and key not in set(split)]
-    pairs = [pair for key in (*apart[:SAMPLE], *together[: 4 * SAMPLE]) for pair in _pairs(key, groups[key])]
-    possible = (one for one in _explanations(facts) if applies(facts, one.requirement))
-    owner = _owner(possible, pairs)
-    shown = set()
-    for pair in pairs:
-        if pair.split and pair.key not in shown:
-            shown.add(pair.key)
-            _report_split(report, owner, pair)
+    spilled = set(split) - set(apart)
+    keys = [_sends(group) for key, group in groups.items() if key not in spilled]
+    scored = [
+        (_coincidences(one, keys), one) for one in _explanations(facts) if applies(facts, one.requirement)
+    ]
+    astray = sum(_astray(_sends(groups[key])) for key in apart)
+    owner = _owner(
+        [(score, one) for score, one in scored if score is not None],
+        astray,
+        min(log2(facts.entity.partitions), BITS),
+    )
+    for key in apart:
+        _report_split(report, owner, key, groups[key])
+    for score, one in scored:
+        if score is not None and one.requirement not in (owner.requirement, "ROUTE-2"):
+            why = f"equal keys were in two partitions, as if it depended on {one.because}; shown as ROUTE-2"
+            report.open.setdefault(one.requirement, why)
 
 
-def _pairs(key: Group, group: Sequence[Placed]) -> Iterator[_Pair]:
-    kept: dict[int | None, list[Placed]] = {}
+def _sends(group: Sequence[Placed]) -> list[Placed]:
+    """One message of each send, batch or transaction and partition it is in."""
+    seen = set()
+    sends = []
     for placed in group:
-        members = kept.setdefault(placed.partition, [])
-        if len(members) < SAMPLE:
-            members.append(placed)
-    sample = sorted((placed for members in kept.values() for placed in members), key=_sent_at)
-    for a, b in combinations(sample, 2):
-        yield _Pair(key, a, b)
+        record = placed.sent.record
+        unit = (record.args.get("txn", record.i), placed.partition)
+        if unit not in seen:
+            seen.add(unit)
+            sends.append(placed)
+    return sends[:SAMPLE]
 
 
-def _owner(explanations: Iterable[_Explanation], pairs: Sequence[_Pair]) -> _Explanation:
-    best, fewest = None, 0
-    for explanation in explanations:
-        splits = explanation.splits
-        if not all(splits(pair) for pair in pairs if pair.split):
-            continue
-        whole = [pair for pair in pairs if not pair.split]
-        against = sum(map(splits, whole))
-        if explanation.needs_contrast and against == len(whole):
-            continue
-        if best is None or against < fewest:
-            best, fewest = explanation, against
-    assert best is not None, "the last explanation fits everything"
-    return best
+def _coincidences(one: _Explanation, keys: Sequence[Sequence[Placed]]) -> int | None:
+    """How many sends are where the explanation needs them to be; None where one is not."""
+    together = 0
+    for sends in keys:
+        classify = one.classes(sends)
+        places: dict[Hashable, int | None] = {}
+        for placed in sends:
+            if places.setdefault(classify(placed), placed.partition) != placed.partition:
+                return None
+        together += len(sends) - len(places)
+    return together
+
+
+def _astray(sends: Sequence[Placed]) -> int:
+    """How many sends are not in the partition where most of their key are."""
+    return len(sends) - Counter(placed.partition for placed in sends).most_common(1)[0][1]
+
+
+def _owner(fitting: Sequence[tuple[int, _Explanation]], astray: int, bits: float) -> _Explanation:
+    """The special rule with enough for it, else the ROUTE-2 that explains most."""
+    score, best = max(fitting, key=_score)
+    others = max((score for score, one in fitting if one.requirement != best.requirement), default=0)
+    enough = bits * score >= best.enough and score >= others + MARGIN
+    if enough and astray >= ASTRAY:
+        return best
+    return max((entry for entry in fitting if entry[1].requirement == "ROUTE-2"), key=_score)[1]
+
+
+def _score(entry: tuple[int, _Explanation]) -> int:
+    return entry[0]
 
 
 def _explanations(facts: Facts) -> Iterator[_Explanation]:
+    """Every explanation; the last one fits whatever there is."""
     outages = facts.derive(Outages)
     if not outages.none:
         yield _Explanation(
-            "ROUTE-5", "sent while the key's partition was down", lambda pair: _diverted(outages, pair)
+            "ROUTE-5", "whether its partition was down", lambda sends: _diverted(outages, sends), 12.0
         )
-    yield _Explanation("TXN-8", "one of them in a transaction", lambda pair: _differ(_in_txn, pair))
-    for kind, times in _fault_times(facts).items():
-        because = f"a {kind.replace('_', ' ')} or its repair in between"
-        yield _Explanation("ROUTE-1", because, lambda pair, times=times: _between(times, pair))  # type: ignore[misc]
+    yield _Explanation("TXN-8", "being in a transaction", lambda _: _in_txn, 8.0)
+    for kind, times in _changes(facts).items():
+        enough = ENOUGH if kind == "broker kill" else 12.0
+        yield _Explanation("ROUTE-1", f"the last {kind}", _since(times), enough)
     if facts.profile.key_rule is KeyRule.SERVICE_BUS:
-        yield _Explanation("KEY-1", "the key is a session ID", lambda p: _any(_has_session, p), True)
-        yield _Explanation("KEY-2", "the key is a partition key", lambda p: _any(_no_session, p), True)
+        yield _Explanation("KEY-1", "the single send with a session ID", lambda _: _alone_if(_has_session))
+        yield _Explanation("KEY-2", "the single send without a session ID", lambda _: _alone_if(_no_session))
     else:
-        yield _Explanation("KEY-8", "the key is in the JMS property", lambda p: _any(_jms_only, p), True)
-    yield _Explanation("ROUTE-2", "by different senders", lambda pair: _differ(_sender, pair))
-    yield _Explanation("ROUTE-2", "one of them in a batch", lambda pair: _differ(_operation, pair))
-    yield _Explanation("ROUTE-2", "one by session, one by partition key", lambda p: _differ(_has_session, p))
-    yield _Explanation("ROUTE-2", "alike in all that is visible", lambda pair: True)
-
-
-def _differ(trait: Callable[[Placed], object], pair: _Pair) -> bool:
-    return trait(pair.a) != trait(pair.b)
-
-
-def _any(trait: Callable[[Placed], bool], pair: _Pair) -> bool:
-    return trait(pair.a) or trait(pair.b)
+        yield _Explanation("KEY-8", "the single send with the JMS property", lambda _: _alone_if(_jms_only))
+    yield _Explanation("ROUTE-2", "the sender", lambda _: _sender)
+    yield _Explanation("ROUTE-2", "the operation", lambda _: _operation)
+    yield _Explanation("ROUTE-2", "the kind of key", lambda _: _has_session)
+    yield _Explanation("ROUTE-2", "the length of the body", lambda _: _length)
+    yield _Explanation("ROUTE-2", "the single send", lambda _: id)
 
 
 def _in_txn(placed: Placed) -> bool:
@@ -159,41 +189,56 @@ def _operation(placed: Placed) -> str:
     return placed.sent.record.op
 
 
-def _sent_at(placed: Placed) -> int:
-    return placed.earliest
+def _length(placed: Placed) -> int:
+    return len(placed.sent.message.body)
 
 
-def _diverted(outages: Outages, pair: _Pair) -> bool:
-    """Whether either was sent while the other's partition may have been down."""
-    for here, there in ((pair.a, pair.b), (pair.b, pair.a)):
-        start, end = here.sent.record.call, returned(here.sent.record)
-        if there.partition is not None and not outages.surely_up(there.partition, start, end):
-            return True
-    return False
+def _alone_if(trait: Callable[[Placed], bool]) -> Class:
+    """Sends with the trait depend on nothing but themselves, the others on nothing but the key."""
+    return lambda placed: id(placed) if trait(placed) else None
 
 
-Times = list[tuple[int, int]]
+def _diverted(outages: Outages, sends: Sequence[Placed]) -> Class:
+    """All sends belong where most are; but one while that was surely down, and before another one got there,
+    belongs nowhere."""
+    home = Counter(placed.partition for placed in sends).most_common(1)[0][0]
+    last = max(placed.earliest for placed in sends if placed.partition == home)
+
+    def classify(placed: Placed) -> Hashable:
+        start, end = placed.sent.record.call, returned(placed.sent.record)
+        if home is None or placed.partition == home or end > last:
+            return None
+        return id(placed) if outages.surely_down(home, start, end) else None
+
+    return classify
 
 
-def _fault_times(facts: Facts) -> dict[str, Times]:
-    """Kind of fault -> when something changed: from and to."""
-    times: dict[str, Times] = {}
+def _changes(facts: Facts) -> dict[str, list[tuple[int, int]]]:
+    """What may change where keys go -> from when to when it did, in order of time."""
+    changes: dict[str, list[tuple[int, int]]] = {}
     for record in facts.disruptions:
-        times.setdefault(record.op, []).append((record.call, returned(record)))
-    for span in chain(*facts.down.values()):
-        times["partition_down"].append((span.sure_end, span.end))
-    for span in facts.dead:
-        times["broker_kill"].append((span.sure_end, span.end))
-    return times
+        if record.op != "broker_kill":
+            changes.setdefault(record.op.replace("_", " "), []).append((record.call, returned(record)))
+    if facts.dead:
+        changes["broker kill"] = [(span.start, span.end) for span in facts.dead]
+    if facts.down:
+        repairs = [(span.sure_end, span.end) for span in chain(*facts.down.values())]
+        changes["partition up"] = sorted(repairs)
+    return changes
 
 
-def _between(times: Times, pair: _Pair) -> bool:
-    """Whether some change may lie between the two acceptances."""
-    start, end = pair.a.earliest, pair.b.latest
-    return any(begin <= end and until >= start for begin, until in times)
+def _since(times: Sequence[tuple[int, int]]) -> Callable[[Sequence[Placed]], Class]:
+    """The number of changes before the send; itself where one may overlap it."""
+    starts, ends = [start for start, _ in times], sorted(end for _, end in times)
+
+    def classify(placed: Placed) -> Hashable:
+        before = bisect_left(ends, placed.earliest)
+        return before if before == bisect_right(starts, placed.latest) else id(placed)
+
+    return lambda _: classify
 
 
-def _spilled(facts: Facts, group: Sequence[Placed]) -> bool:
+def _spilled(group: Sequence[Placed]) -> bool:
     """Whether the key only seems to have moved: its numbers ran over into the next partition's bits."""
     top, half = SEQ_PARTITION_SHIFT, 1 << (SEQ_PARTITION_SHIFT - 1)
     names = sorted({placed.partition for placed in group if placed.partition is not None})
@@ -207,14 +252,15 @@ def _spilled(facts: Facts, group: Sequence[Placed]) -> bool:
     )
 
 
-def _report_split(report: Report, owner: _Explanation, pair: _Pair) -> None:
-    a, b = pair.a, pair.b
+def _report_split(report: Report, owner: _Explanation, key: Group, group: Sequence[Placed]) -> None:
+    a = group[0]
+    b = next(placed for placed in group if placed.partition != a.partition)
     report.find(
         owner.requirement,
-        f"split, {owner.because}",
+        f"split by {owner.because}",
         "Equal keys, two partitions",
         (a.sent.record, b.sent.record, a.seen.record, b.seen.record),
-        f"key {pair.key[0]!r}: {a.sent.message.id!r} is in partition {a.partition}, {b.sent.message.id!r} in "
-        f"partition {b.partition}; all such pairs of this history: {owner.because}",
-        f"every message with key {pair.key[0]!r} in partition {a.partition}, or every one in {b.partition}",
+        f"key {key[0]!r}: {a.sent.message.id!r} is in partition {a.partition}, {b.sent.message.id!r} in "
+        f"partition {b.partition}; in this history the partition depends on {owner.because}",
+        f"every message with key {key[0]!r} in partition {a.partition}, or every one in {b.partition}",
     )

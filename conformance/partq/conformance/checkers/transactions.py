@@ -140,10 +140,25 @@ def _visibility(facts: Facts, report: Report, txn: Txn) -> None:
                 if since is None and facts.drained is not None and txn.ends:
                     report.count("TXN-5")
             elif since is None or returned(shown.record) < since:
-                _too_early(report, txn, record, message.id, shown)
+                if not _of_second_key(facts, txn, record):
+                    _too_early(report, txn, record, message.id, shown)
+                elif not any(found.requirement == "TXN-2" for found in report.findings):
+                    detail = f"{message.id!r}, in transaction {txn.name!r} of another key, was stored at once"
+                    _find(report, "TXN-2", "stored at once", (record, shown.record), detail)
                 return
             elif txn.committed_by is not None:
                 report.count("TXN-5")
+
+
+def _of_second_key(facts: Facts, txn: Txn, record: Record) -> bool:
+    """Whether the send brought in a second key, of another partition or of one not known (TXN-2)."""
+    if not applies(facts, "TXN-2"):
+        return False
+    rule, known = facts.profile.key_rule, facts.derive(homes)
+    first = next((send for send in txn.sends if send.outcome == Outcome.OK), record)
+    one = effective_key(first.args["messages"][0], rule)
+    other = effective_key(record.args["messages"][0], rule)
+    return one != other and (one not in known or known[one] != known.get(other or ""))
 
 
 def _keyless_in(facts: Facts, message: Message) -> bool:
@@ -239,7 +254,21 @@ def _settled_again(facts: Facts, seen: Seen, record: Record) -> Record | None:
 
 
 def _after_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen, committed: int) -> bool:
-    """Whether a completion that was committed did not last."""
+    """Whether a settlement that was committed did not last."""
+    other = _settled_again(facts, seen, record)
+    if (
+        other is not None
+        and other.call > committed
+        and other.outcome == Outcome.OK
+        and "txn" not in other.args
+    ):
+        detail = (
+            f"lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, committed by {committed} "
+            f"ns; yet a later {other.op} with it answered ok"
+        )
+        title, witness = "A committed settlement left its lock", (record, *_end(txn), other)
+        report.find("TXN-5", "lock left", title, witness, detail, "error lock_lost")
+        return True
     if record.op not in REMOVALS:
         return False
     report.count("TXN-5", facts.drained is not None)
