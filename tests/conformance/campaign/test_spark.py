@@ -1,0 +1,132 @@
+"""Campaigns on Spark: the same everywhere, whatever dies on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from partq.conformance.campaign import spark
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+ARGS = ("--traces", "80", "--seed", "7", "--profile", "azure-premium", "--format", "json")
+
+
+def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """`partq fuzz` as a user would, in that folder."""
+    command = [str(Path(sys.executable).with_name("partq")), "fuzz", *args]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("master", ["local[1]", "local[2]", "local-cluster[2,1,1024]"])
+def test_the_digest_does_not_depend_on_the_master(tmp_path: Path, master: str) -> None:
+    done = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", master)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["campaign"]["digest"] == expected_digest(tmp_path)
+    assert json.loads((tmp_path / "out" / "campaign.json").read_text())["complete"] is True
+
+
+def expected_digest(tmp_path: Path) -> str:
+    """The same campaign without Spark."""
+    from partq.conformance.campaign import store
+    from partq.conformance.campaign.plan import Plan, even
+    from partq.conformance.campaign.work import run_chunk
+
+    plan = Plan(even("reference", ("azure-premium",), 80), seed=7, length=24)
+    return store.digest([run_chunk(chunk, 7, 24).summary() for chunk in plan.chunks()])
+
+
+MORTAL = dedent(
+    """
+    import os, signal
+    from pathlib import Path
+    from partq.conformance.adapters.reference import Reference
+
+    class Mortal(Reference):
+        def simulate(self, program):
+            mark = Path(__file__).with_name("died-once")
+            if not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().simulate(program)
+    """
+)
+
+
+def test_a_killed_worker_is_tried_again_to_the_same_result(tmp_path: Path) -> None:
+    (tmp_path / "mortal.py").write_text(MORTAL)
+    done = fuzz(tmp_path, "mortal:Mortal", *ARGS, "--out", "out", "--master", "local[2]")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "died-once").exists()
+    again = fuzz(tmp_path, "mortal:Mortal", *ARGS, "--out", "again", "--master", "local[2]")
+    digests = {json.loads(run.stdout)["campaign"]["digest"] for run in (done, again)}
+    assert len(digests) == 1
+
+
+def test_resume_finishes_only_what_is_missing(tmp_path: Path) -> None:
+    first = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", "local[2]")
+    refused = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", "local[2]")
+    assert refused.returncode == 2
+    assert "--resume" in refused.stderr
+    verdicts = next((tmp_path / "out" / "verdicts").iterdir())
+    before = verdicts.stat().st_mtime_ns
+    resumed = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", "local[2]", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert verdicts.stat().st_mtime_ns == before
+    assert json.loads(resumed.stdout)["campaign"]["digest"] == json.loads(first.stdout)["campaign"]["digest"]
+
+
+def test_a_broken_broker_gives_exit_code_1_and_a_counterexample(tmp_path: Path) -> None:
+    done = fuzz(tmp_path, "mutant:long-bodies-cut", *ARGS, "--out", "out", "--master", "local[2]")
+    assert done.returncode == 1, done.stderr
+    result = json.loads(done.stdout)
+    assert result["requirements"]["RCV-1"]["status"] == "violated"
+    assert result["campaign"]["counterexamples"]
+
+
+def fake_java(folder: Path, version: str) -> str:
+    """A PATH whose java says that it is of that version."""
+    java = folder / "java"
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2020-01-01' >&2\n")
+    java.chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("11.0.2", "Java 11, too old"), ("1.8.0_292", "Java 8, too old")]
+)
+def test_an_old_java_is_one_clear_line(tmp_path: Path, version: str, told: str) -> None:
+    path = fake_java(tmp_path, version)
+    done = fuzz(tmp_path, "reference", *ARGS, "--out", "out", PATH=path, JAVA_HOME="")
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2
+
+
+def test_a_missing_java_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    problem = spark.java_problem()
+    assert problem is not None
+    assert "no Java found" in problem
+    assert "install" in problem
+
+
+def test_a_recent_java_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", f"{fake_java(tmp_path, '21.0.1')}{os.pathsep}{os.environ['PATH']}")
+    assert spark.java_problem() is None
