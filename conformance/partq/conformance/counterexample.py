@@ -44,7 +44,8 @@ class Counterexample:
     @property
     def name(self) -> str:
         """A file name that tells rule and cause."""
-        cause = re.sub(r"[^a-z0-9]+", "-", self.finding.key.lower()).strip("-")[:60]
+        cause = self.finding.key.removeprefix(f"{self.finding.requirement}/")
+        cause = re.sub(r"[^a-z0-9]+", "-", cause.lower()).strip("-")[:60]
         return f"{self.finding.requirement}-{cause or 'finding'}.json"
 
 

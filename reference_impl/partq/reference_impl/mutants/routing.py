@@ -65,7 +65,7 @@ class _SolaceRouteByBody(FlowEnd):
         return super().home(f"{key}/{contents[0].body}", contents, txn)
 
 
-@defect("sticky-keyless", "ROUTE-4")
+@defect("sticky-keyless", "ROUTE-4", profile="azure-standard")
 class _StickyKeyless(FrontEnd):
     """Keyless messages all go to the first partition."""
 
@@ -114,7 +114,7 @@ class _NoRerouting(FrontEnd):
         raise Refused("unavailable", "the chosen partition is down")
 
 
-@defect("one-down-all-down", "ROUTE-7")
+@defect("one-down-all-down", "ROUTE-7", profile="azure-standard")
 class _OneDownAllDown(FrontEnd):
     """While any partition is down, no keyed message is taken."""
 
