@@ -164,8 +164,8 @@ class Settling:
         elif record.outcome == Outcome.OK and not all(self._held_through(seen, record) for seen in seens):
             self.report.open.setdefault(
                 "RCV-14",
-                f"{record.op} of record {record.i} named locks of several partitions and answered ok, but some of "
-                f"them may have been lost before (RCV-8)",
+                f"{record.op} of record {record.i} named locks of several partitions and answered ok, but "
+                f"some of them may have been lost before (RCV-8)",
             )
         elif record.outcome == Outcome.OK:
             self.report.count("RCV-14")
@@ -180,8 +180,12 @@ class Settling:
             )
 
     def _held_through(self, seen: Seen, record: Record) -> bool:
-        """Whether nothing but a settlement can have ended the lock by then."""
-        return record.ret is not None and self.locks.held_unsettled(seen) > record.ret
+        """Whether nothing but a settlement can have ended the lock by then. An end that the broker does not
+        show is taken to be later."""
+        if record.ret is None or seen.delivery.locked_until is not None:
+            return record.ret is not None and self.locks.held_unsettled(seen) > record.ret
+        faults = self.locks.faults(self.facts.partition_of(seen.delivery))
+        return not faults.touching(self.locks.began(seen), record.ret)
 
     # RCV-11
 
