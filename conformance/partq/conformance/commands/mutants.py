@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from partq.conformance.verdict import Exit
+from partq.conformance.verdict import Exit, Status, Verdict, plain
+from partq.model.requirements import catalogue
 
-from .common import Format, console, fail
+from .common import Format, console, fail, output, print_json
 from .fuzz import DEFAULT_MASTER, progress_bar
 
 if TYPE_CHECKING:
@@ -69,8 +67,12 @@ def mutants(
         fail(str(error))
     rows = [_row(name, mutant, traces * n, campaign, out) for n, (name, mutant) in enumerate(chosen.items())]
     write_json(out / MATRIX, [asdict(row) for row in rows])
-    _show(rows, format)
-    raise typer.Exit(Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED)
+    code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
+    if format is Format.JSON:
+        print_json({**_document(rows), "exit": code})
+    else:
+        _show(rows)
+    raise typer.Exit(code)
 
 
 def _row(name: str, mutant: Any, first_trace: int, campaign: Campaign, out: Path) -> Row:
@@ -91,12 +93,24 @@ def _row(name: str, mutant: Any, first_trace: int, campaign: Campaign, out: Path
     return Row(name, mutant.breaks, mutant.profile, own[0]["trace"] - first_trace + 1, steps, tuple(wrong))
 
 
-def _show(rows: list[Row], format: Format) -> None:
-    survived = [row.mutant for row in rows if not row.killed]
-    if format is Format.JSON:
-        data: Mapping[str, Any] = {"mutants": [asdict(row) for row in rows], "survived": survived}
-        print(json.dumps(data, indent=1))
-        return
+def _document(rows: list[Row]) -> dict[str, Any]:
+    """``partq.verdicts/1`` of the suite itself: a rule passes if it killed all its mutants."""
+    verdicts: dict[str, Verdict] = {}
+    for requirement in catalogue():
+        mine = [row for row in rows if row.breaks == requirement]
+        survived = ", ".join(row.mutant for row in mine if not row.killed)
+        status = Status.NOT_EXERCISED if not mine else Status.VIOLATED if survived else Status.PASS
+        verdicts[requirement] = Verdict(status, len(mine), reason=survived and f"not killed: {survived}")
+    return {
+        "schema": "partq.verdicts/1",
+        "broker": "mutants",
+        "profiles": {},
+        "requirements": plain(verdicts),
+        "mutants": [{**asdict(row), "killed": row.killed} for row in rows],
+    }
+
+
+def _show(rows: list[Row]) -> None:
     table = Table(title="mutants", title_justify="left")
     for heading in ("mutant", "breaks", "profile", "traces to kill", "operations", "wrongly reported"):
         table.add_column(heading)
@@ -105,5 +119,6 @@ def _show(rows: list[Row], format: Format) -> None:
         table.add_row(
             row.mutant, row.breaks, row.profile, killed, str(row.operations or "-"), ", ".join(row.wrong)
         )
-    Console(highlight=False).print(table)
-    print(f"{len(rows) - len(survived)} of {len(rows)} killed by their own rule, and by no other")
+    output().print(table)
+    killed_all = sum(row.killed for row in rows)
+    print(f"{killed_all} of {len(rows)} killed by their own rule, and by no other")
