@@ -43,11 +43,11 @@ def test_a_chunk_without_its_marker_is_done_again_to_the_same_bytes(tmp_path: Pa
     for chunk in chunks:
         store.write_chunk(tmp_path / "out", run_chunk(chunk, PLAN.seed, PLAN.length))
     assert store.prepare(tmp_path / "out", PLAN, resume=True) == {0, 1}
-    whole = summarise(PLAN, tmp_path / "out", 0.0)
+    whole = summarise(PLAN, tmp_path / "out")
     (tmp_path / "out" / store.PROGRESS / "chunk-000001.json").unlink()
     assert store.prepare(tmp_path / "out", PLAN, resume=True) == {0}
     store.write_chunk(tmp_path / "out", run_chunk(chunks[1], PLAN.seed, PLAN.length))
-    assert summarise(PLAN, tmp_path / "out", 0.0).digest == whole.digest
+    assert summarise(PLAN, tmp_path / "out").digest == whole.digest
 
 
 def test_rows_come_back_as_they_were(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from .spark import Progress, execute, open_session
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """A finished campaign. ``results``: (broker, profile) -> verdict by requirement. ``violations``: the
-    stored rows. ``seconds``: how long the chunks took, session start apart."""
+    stored rows. ``seconds``: how long the chunks of this session took, its start apart, and ``timed`` how
+    many traces they were: not all, if the campaign was resumed."""
 
     plan: Plan
     digest: str
@@ -28,6 +29,12 @@ class Campaign:
     results: Mapping[tuple[str, str], Mapping[str, Verdict]]
     violations: tuple[dict[str, Any], ...]
     seconds: float
+    timed: int
+
+    @property
+    def rate(self) -> float | None:
+        """Traces a second, or None where nothing was left to do."""
+        return self.timed / self.seconds if self.seconds else None
 
 
 def run_campaign(plan: Plan, out: Path, master: str, resume: bool, progress: Progress) -> Campaign:
@@ -45,12 +52,12 @@ def run_campaign(plan: Plan, out: Path, master: str, resume: bool, progress: Pro
         began = time.monotonic()
         execute(session, plan, chunks, out, lambda traces, bad: progress(finished + traces, bad))
         seconds = time.monotonic() - began
-    campaign = summarise(plan, out, seconds)
+    campaign = summarise(plan, out, seconds, plan.traces - finished)
     store.write_json(out / store.SUMMARY, _to_json(campaign, master))
     return campaign
 
 
-def summarise(plan: Plan, out: Path, seconds: float) -> Campaign:
+def summarise(plan: Plan, out: Path, seconds: float = 0.0, timed: int = 0) -> Campaign:
     """The totals of the finished chunks in the folder."""
     parts = store.summaries(out)
     violations = tuple(store.read_rows(out, "violations"))
@@ -63,6 +70,7 @@ def summarise(plan: Plan, out: Path, seconds: float) -> Campaign:
         {lane: _lane_verdicts(lane, parts, violations) for lane in lanes},
         violations,
         seconds,
+        timed,
     )
 
 
@@ -102,6 +110,7 @@ def _to_json(campaign: Campaign, master: str) -> dict[str, Any]:
         "operations": campaign.operations,
         "violations": len(campaign.violations),
         "seconds": round(campaign.seconds, 3),
+        "timed_traces": campaign.timed,
         "results": [
             {"broker": broker, "profile": name, "requirements": plain(result)}
             for (broker, name), result in campaign.results.items()

@@ -94,7 +94,7 @@ def _show(
         print(json.dumps({**document, "campaign": figures}, indent=1, ensure_ascii=False))
         raise typer.Exit(document["exit"])
     show_verdicts(public_name(broker), results)
-    rate = f", {campaign.traces / campaign.seconds:,.0f} traces/s" if campaign.seconds else ""
+    rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
     bad = len(campaign.violations)
     print(f"{campaign.traces} traces, {campaign.operations} operations, {bad} violations{rate}")
     print(f"digest {campaign.digest}")

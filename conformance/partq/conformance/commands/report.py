@@ -90,7 +90,7 @@ def _campaign(folder: Path) -> Material:
             traces=data.get("traces"),
             operations=data.get("operations"),
             violations=data.get("violations"),
-            seconds=data.get("seconds"),
+            seconds=data.get("seconds") if data.get("timed_traces") == data.get("traces") else None,
             seed=plan["seed"],
             length=plan["length"],
             digest=data.get("digest", ""),
