@@ -192,7 +192,7 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
         "operations": 1043381,
         "violations": 214,
         "seconds": 48.2,
-        "timed_traces": 5000,
+        "timed_traces": 20000,
         "results": results,
     }
     write_json(folder / SUMMARY, summary)
