@@ -184,9 +184,12 @@ def _plain(sent: Sent) -> bool:
 
 
 def _of_transaction(facts: Facts, txn: Txn) -> list[Missing]:
-    if txn.committed_from is None:
-        return []
     sends = tuple(record for record in txn.sends if record.outcome == Outcome.OK)
+    keys = {
+        message.session_id or message.partition_key for send in sends for message in send.args["messages"]
+    }
+    if txn.committed_from is None or (len(keys) > 1 and applies(facts, "TXN-2")):
+        return []
     ends = tuple(record for record in txn.ends if record.outcome != Outcome.ERROR)
     sure = txn.committed_by is not None
     found = _partly(facts, "TXN-5", sends, txn.committed_from, sure, alone=sure)

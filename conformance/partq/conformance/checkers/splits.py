@@ -147,7 +147,7 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
     outages = facts.derive(Outages)
     if not outages.none:
         yield _Explanation(
-            "ROUTE-5", "whether its partition was down", lambda sends: _diverted(outages, sends), 12.0
+            "ROUTE-5", "whether its partition was down", lambda sends: _diverted(outages, sends), 16.0
         )
     yield _Explanation("TXN-8", "being in a transaction", lambda _: _in_txn, 8.0)
     for kind, times in _changes(facts).items():

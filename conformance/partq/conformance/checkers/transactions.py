@@ -218,7 +218,12 @@ def _surely_committed(facts: Facts, txn: Txn) -> int | None:
     """The instant by which the transaction surely had taken effect, or None."""
     if txn.committed_by is not None or txn.committed_from is None:
         return txn.committed_by
-    ids = [m.id for record in txn.sends if record.outcome != Outcome.ERROR for m in record.args["messages"]]
+    sends = [
+        record
+        for record in txn.sends
+        if record.outcome != Outcome.ERROR and not _of_second_key(facts, txn, record)
+    ]
+    ids = [message.id for record in sends for message in record.args["messages"]]
     shown = [_first_seen(facts, id) for id in ids if len(facts.by_id[id]) == 1]
     return min((returned(one.record) for one in shown if one is not None), default=None)
 
@@ -233,16 +238,29 @@ def _before_the_end(facts: Facts, report: Report, txn: Txn, record: Record, seen
     )
     for again in facts.received[seen.delivery.id]:
         if returned(record) < again.record.call and returned(again.record) < held:
-            detail = (
-                f"{seen.delivery.id!r}, whose lock {seen.delivery.lock!r} was settled in transaction "
-                f"{txn.name!r}, was delivered again at {again.record.ret} ns, while that lock had to hold"
-            )
-            title = "A settlement took effect before the commit"
-            witness = (seen.record, record, again.record, *_end(txn))
-            allowed = "locked until the commit or rollback"
-            report.find("TXN-5", "settled before commit", title, witness, detail, allowed)
+            _report_early(report, txn, record, seen, again)
             return True
     return False
+
+
+def _report_early(report: Report, txn: Txn, record: Record, seen: Seen, again: Seen) -> None:
+    """A completion that took effect would bring nothing back: then the lock itself did not exclude others.
+    An abandon may have taken effect; if it did so by the rollback, or its lock ended, nobody can tell."""
+    detail = (
+        f"{seen.delivery.id!r}, whose lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, "
+        f"was delivered again at {again.record.ret} ns, while that lock had to hold"
+    )
+    witness = (seen.record, record, again.record, *_end(txn))
+    allowed = "locked until the commit or rollback"
+    if record.op in REMOVALS:
+        title = "A locked message was delivered to somebody else"
+        report.find("RCV-6", "overlap in a transaction", title, witness, detail, allowed)
+    elif txn.end is not None and returned(again.record) > txn.end.call:
+        for rule in ("TXN-5", "RCV-6"):
+            report.open.setdefault(rule, f"{detail}: the rollback did it (TXN-5), or the lock ended (RCV-6)")
+    else:
+        title = "A settlement took effect before the commit"
+        report.find("TXN-5", "settled before commit", title, witness, detail, allowed)
 
 
 def _settled_again(facts: Facts, seen: Seen, record: Record) -> Record | None:
@@ -280,9 +298,20 @@ def _after_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: 
             )
             title = "Delivered again after a committed completion"
             witness = (record, *_end(txn), again.record)
-            report.find("TXN-5", "completion undone", title, witness, detail, "never delivered again")
+            allowed = "never delivered again"
+            if _struck(facts, committed, returned(again.record)):
+                report.find("RCV-7", "committed, then a fault", title, witness, detail, allowed)
+            else:
+                report.find("TXN-5", "completion undone", title, witness, detail, allowed)
             return True
     return False
+
+
+def _struck(facts: Facts, start: int, end: int) -> bool:
+    """Whether a fault that may lose what is stored lies between: a completion undone by it is RCV-7's."""
+    return any(
+        fault.op in WIPING and fault.call <= end and returned(fault) >= start for fault in facts.disruptions
+    )
 
 
 def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen) -> bool:
@@ -336,10 +365,31 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen) ->
     ):
         return False
     detail = f"{id!r}, completed in transaction {txn.name!r} that was not committed, was never seen again"
+    if not _outlived(facts, id):
+        why = f"{detail}: the completion took effect (TXN-5), or it was lost as its lock ended (RCV-2)"
+        report.open.setdefault("TXN-5", why)
+        report.open.setdefault("RCV-2", why)
+        return True
     title = "A completion took effect without a commit"
     allowed = "still there, and delivered again in the drain"
     report.find("TXN-5", "gone", title, (seen.record, record, *_end(txn)), detail, allowed)
     return True
+
+
+def _outlived(facts: Facts, id: str) -> bool:
+    """Whether another message, that nobody tried to complete, came back after as many locks as this one had:
+    then messages are not lost as their locks end."""
+    locks = len(facts.received[id])
+    return any(
+        len(seens) > locks
+        and not any(
+            settlement.op in REMOVALS
+            for seen in seens[:-1]
+            for settlement in facts.settled.get(seen.delivery.lock or "", ())
+        )
+        for other, seens in facts.received.items()
+        if other != id and len(facts.by_id.get(other, ())) == 1
+    )
 
 
 def _removed(facts: Facts, id: str, record: Record) -> bool:
@@ -385,6 +435,7 @@ CHECKER: Final = Checker(
         "of settlements only, whose commit is unknown, is not judged.",
         "That nothing of a transaction got lost is judged after a drain only, and where no fault of a "
         "partition or broker may have lost it (RCV-2).",
+        "Whether all of a transaction took effect is not judged where a second key was accepted.",
         "Whether a transaction goes on after an operation in it was rejected is free.",
         "A lock that surely holds is needed to judge the lock after a rollback: with caching front ends its "
         "end must be shown.",

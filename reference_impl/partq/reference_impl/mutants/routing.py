@@ -43,10 +43,11 @@ class _SolaceRehashOnRestart(_RehashOnRestart):
 
 @defect("route-by-body", "ROUTE-2")
 class _RouteByBody(Misrouting):
-    """The body has a say in the partition."""
+    """The body has a say in the partition; in a transaction, that of its first message."""
 
     def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        return f"{key}/{txn or contents[0].body}"
+        before = [] if txn is None else self.broker.transactions[txn].sends
+        return f"{key}/{(before or contents)[0].body}"
 
 
 @defect("route-by-front-end", "ROUTE-2")
@@ -54,7 +55,7 @@ class _RouteByFrontEnd(Misrouting):
     """Every front end has a partition map of its own."""
 
     def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        return f"{key}/{txn or self.broker.front_ends.index(self)}"
+        return f"{key}/{self.broker.front_ends.index(self)}"
 
 
 @defect("solace-route-by-body", "ROUTE-2", profile="solace")

@@ -24,13 +24,15 @@ class _KeylessInTransaction(PartitionedRules):
 
 @defect("two-keys-in-transaction", "TXN-2")
 class _TwoKeys(FrontEnd):
-    """A send of a second key is accepted, and done outside the transaction, at once."""
+    """A send of a second key, of another partition, is accepted, and done outside the transaction."""
 
     def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
         if key is not None and txn.key is not None and key != txn.key:
-            yield HOP
-            self.broker.accept(self.home(key, contents, None), contents)
-            return
+            home = self.home(key, contents, None)
+            if home is not txn.partition:
+                yield HOP
+                self.broker.accept(home, contents)
+                return
         yield from super()._send_in(txn, key, contents)
 
 
