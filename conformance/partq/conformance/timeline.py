@@ -7,7 +7,7 @@ early or late. Nothing here judges anything.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -15,6 +15,7 @@ from partq.model.operations import Outcome
 
 from .facts import FOREVER, Facts
 from .history import Record
+from .masks import Masks
 
 GRACE: Final = 1_000_000
 """ns that a broker may take for a step that waits for no timer of its own."""
@@ -28,10 +29,11 @@ class Life:
     """One flow, from its bind (or reconnect) to its end.
 
     Bound perhaps from ``bind.call`` and surely from ``sure_start``; perhaps gone from ``may_end`` on and
-    surely from ``sure_end`` on. ``end``: the first record that may have ended it.
+    surely from ``sure_end`` on. ``end``: the first record that may have ended it. ``standby``: whether it
+    surely bound when there were as many flows as partitions (True), surely not (False), or perhaps (None).
     """
 
-    __slots__ = ("bind", "end", "flow", "may_end", "sure_end", "sure_start")
+    __slots__ = ("bind", "end", "flow", "may_end", "standby", "sure_end", "sure_start")
 
     def __init__(self, bind: Record) -> None:
         self.flow: str = bind.args.get("flow", "")
@@ -40,6 +42,7 @@ class Life:
         self.end: Record | None = None
         self.may_end = FOREVER
         self.sure_end = FOREVER
+        self.standby: bool | None = None
 
     def surely_bound(self, time: int) -> bool:
         """Whether it was bound at that time, whatever else is unknown."""
@@ -135,44 +138,6 @@ class Chain(NamedTuple):
         return self.changes[1].call if len(self.changes) > 1 else self.until
 
 
-class Masks:
-    """Sets of partitions over time, as bits."""
-
-    __slots__ = ("masks", "times")
-
-    def __init__(self, spans: Iterable[tuple[int, int, int]]) -> None:
-        """``spans``: (first instant, last instant, bit number); those of one bit may overlap."""
-        edges: list[tuple[int, int, int]] = []
-        for first, last, bit in spans:
-            edges += ((first, bit, 1), (last + 1, bit, -1))
-        edges.sort()
-        self.times: list[int] = []
-        self.masks: list[int] = []
-        depth: dict[int, int] = {}
-        mask = 0
-        for time, bit, step in edges:
-            depth[bit] = depth.get(bit, 0) + step
-            mask = mask | 1 << bit if depth[bit] else mask & ~(1 << bit)
-            if self.times and self.times[-1] == time:
-                self.masks[-1] = mask
-            else:
-                self.times.append(time)
-                self.masks.append(mask)
-
-    def over(self, first: int, last: int) -> int:
-        """What was in the set at some instant from ``first`` to ``last``."""
-        times = self.times
-        k = bisect_right(times, first)
-        mask = self.masks[k - 1] if k else 0
-        while k < len(times) and times[k] <= last:
-            mask |= self.masks[k]
-            k += 1
-        return mask
-
-
-NOTHING: Final = Masks(())
-
-
 class Timeline:
     """The flows of one entity over time.
 
@@ -184,6 +149,7 @@ class Timeline:
     """
 
     __slots__ = (
+        "_partings",
         "bits",
         "changes",
         "held",
@@ -206,6 +172,8 @@ class Timeline:
         self.pairs_of: dict[str, list[Pair]] = {}
         self.horizon = facts.records[-1].call if facts.records else 0
         _Lives(self).read(facts)
+        self._rank(facts.entity.partitions)
+        self._partings = [change for change in self.changes if change.kind != BIND]
         self._read_pairs(facts)
         self.bits = {partition: bit for bit, partition in enumerate(self.pairs)}
         skew = facts.header.skew_ns
@@ -237,17 +205,37 @@ class Timeline:
                 yield Chain(chain, until, settled)
                 chain = []
 
+    def stands_by(self, life: Life, time: int) -> bool:
+        """Whether the flow surely was a mere standby until then: none was lost that it may have replaced."""
+        since = self.first_parting(life)
+        return bool(life.standby) and (since is None or time < since.call)
+
+    def first_parting(self, life: Life) -> Change | None:
+        """The first change since its bind that was no bind."""
+        at = bisect_left(self._partings, life.bind.call, key=_change_call)
+        return self._partings[at] if at < len(self._partings) else None
+
+    def _rank(self, partitions: int) -> None:
+        """Who is a standby. Binds that overlap may have come in any order."""
+        open_lives: list[Life] = []
+        for n, life in enumerate(self.lives):
+            begin, end = life.bind.call, _return(life.bind)
+            open_lives = [other for other in open_lives if other.sure_end >= begin]
+            sure = sum(other.sure_start < begin and other.may_end > end for other in open_lives)
+            perhaps = len(open_lives) + bisect_right(self.lives, end, key=_life_call) - n - 1
+            full = sure >= partitions
+            life.standby = full if full or perhaps < partitions else None
+            open_lives.append(life)
+
     def _read_pairs(self, facts: Facts) -> None:
         kills = [r for r in facts.disruptions if r.op == "broker_kill" and r.outcome != Outcome.ERROR]
-        events = sorted((*kills, *facts.assignments), key=_call) if kills else facts.assignments
-        open_pairs: dict[int, list[Pair]] = {}
-        for event in events:
-            if event.op == "broker_kill":
-                for pairs in open_pairs.values():
-                    for pair in pairs:
-                        pair.cut = pair.cut or event
-            else:
-                self._on_event(open_pairs.setdefault(event.args["partition"], []), event)
+        current: dict[int, list[Pair]] = {}
+        for event in facts.assignments:
+            while kills and event.call > _started(kills[0], facts):
+                _cut(current, kills.pop(0))
+            self._on_event(current.setdefault(event.args["partition"], []), event)
+        for kill in kills:
+            _cut(current, kill)
 
     def _on_event(self, current: list[Pair], event: Record) -> None:
         """``current``: the partition's pairs that have not ended. After a kill its next event ends them."""
@@ -362,6 +350,26 @@ _READERS: Final[Mapping[str, Callable[[_Lives, Record], None]]] = {
     "broker_kill": _Lives.faulted,
     "partition_down": _Lives.faulted,
 }
+
+
+def _started(kill: Record, facts: Facts) -> int:
+    """When the broker may first have been up again after the kill: until then events tell of before it."""
+    spans = (span for span in facts.dead if span.start <= kill.call <= span.end)
+    return next((span.sure_end for span in spans), _return(kill))
+
+
+def _cut(current: Mapping[int, list[Pair]], kill: Record) -> None:
+    for pairs in current.values():
+        for pair in pairs:
+            pair.cut = pair.cut or kill
+
+
+def _life_call(life: Life) -> int:
+    return life.bind.call
+
+
+def _change_call(change: Change) -> int:
+    return change.call
 
 
 def _call(record: Record) -> int:

@@ -123,7 +123,7 @@ THEMES: Final[Mapping[str, Weights]] = {
         "advance": 6,
         "rest": 8,
         "spread": 6,
-        "kill": 0,
+        "restart": 1,
     },
     "handoff": {
         "bind": 14,
@@ -376,6 +376,17 @@ def _spread(draft: _Draft) -> None:
         draft.add(other, "receive", max=20, timeout=SECOND)
 
 
+def _restart(draft: _Draft) -> None:
+    """The broker is killed and started; whoever consumed has to bind anew."""
+    draft.add(ENV, "broker_kill")
+    draft.add(ENV, "broker_start")
+    for client in draft.clients:
+        draft.add(client, "unbind")
+        draft.add(client, "bind")
+    _rest(draft)
+    _spread(draft)
+
+
 def _handoff(draft: _Draft) -> None:
     """A partition changes hands while its old flow has messages unsettled, or just has not."""
     old, new = draft.client(), draft.client()
@@ -444,6 +455,7 @@ PHRASES: Final[Mapping[str, Callable[[_Draft], None]]] = {
     "bind_partition": _bind_partition,
     "rest": _rest,
     "spread": _spread,
+    "restart": _restart,
     "handoff": _handoff,
     "standby": _standby,
     "unbind": _unbind,

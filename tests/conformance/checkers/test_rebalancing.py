@@ -45,6 +45,24 @@ HANDOFF = (
 """One flow with both partitions and an unsettled message; then a second flow, and a handoff since 18 s."""
 
 
+APART = """
+    c9 send x1
+    c1 receive 1 flow=f1 -> nothing
+    c2 receive 1 flow=f2 -> x1 lock=lx
+    """
+"""After this it is known that flows get only what is theirs."""
+
+
+BATCH = (
+    "c1 send_batch "
+    + ", ".join(f"m{n} key=a" for n in range(1, 15))
+    + "\nc1 receive 99 flow=f1 -> "
+    + ", ".join(f"m{n} lock=l{n}" for n in range(1, 15))
+    + "\n"
+)
+"""Enough messages of one key through one flow that chance explains it hardly."""
+
+
 def judged(text: str, **settings: Any) -> Inspection:
     return inspect(history(text, "solace", **{"partitions": 2, **settings}), CHECKERS)
 
@@ -122,7 +140,9 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         + """
         env assignment 1 f1 state=unassigned @21s
         env assignment 1 f2 ready @21s
-        c2 receive 1 flow=f2 -> m1 lock=l2 redelivered=yes @22s-23s
+        c1 send m2
+        c1 receive 1 flow=f1 -> nothing
+        c2 receive 2 flow=f2 -> m1 lock=l2 redelivered=yes, m2 lock=l3
         c2 complete l2
         env drained @40s
         """,
@@ -268,6 +288,21 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         """,
         {},
     ),
+    "what is told while the broker dies may die with it": (
+        "",
+        TWO
+        + """
+        c1 disconnect f1 @13s-13001ms
+        env assignment 0 f1 unbound @13101ms
+        env broker_kill @13100ms-13200ms
+        env broker_start @14s-14001ms
+        c3 bind f3
+        env assignment 0 f3 ready @20s
+        env assignment 1 f3 ready @20s
+        env drained @60s
+        """,
+        {},
+    ),
     "delivered while it was just being paused": (
         "REB-2",
         ONE
@@ -401,7 +436,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         {},
     ),
     "a standby gets a message": (
-        "REB-2",
+        "REB-5",
         THREE + "c1 send m1 @13001ms-13002ms\n c3 receive 1 flow=f3 -> m1 lock=l1",
         {},
     ),
@@ -543,6 +578,9 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         TWO
         + """
         c1 send m1 @12s-12001ms
+        """
+        + APART
+        + """
         c1 receive 1 flow=f1 -> m1 lock=l1
         c1 disconnect f1 @30s-30001ms
         env assignment 0 f1 unbound @30001ms
@@ -613,6 +651,9 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         + """
         env assignment 1 f1 state=unassigned @18001ms
         env assignment 1 f2 ready @18001ms
+        """
+        + APART
+        + """
         c2 receive 1 flow=f2 -> m1 lock=l2 redelivered=yes
         env drained @40s
         """,
@@ -627,6 +668,9 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         c2 bind f2 @12s-12001ms
         env assignment 1 f1 state=unassigned @18s
         env assignment 1 f2 ready @18s
+        """
+        + APART
+        + """
         c2 receive 1 flow=f2 -> m1 lock=l2 redelivered=yes
         env drained @40s
         """,
@@ -645,6 +689,9 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         c1 complete l1 @18100ms-18101ms
         env assignment 1 f1 state=unassigned @21s
         env assignment 1 f2 ready @21s
+        """
+        + APART
+        + """
         env drained @40s
         """,
         {},
@@ -671,6 +718,9 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         + """
         c1 send m1 key=a @12s-12001ms
         c1 send m2 key=a
+        """
+        + APART
+        + """
         c1 receive 1 flow=f1 -> m1 lock=l1
         c2 receive 1 flow=f2 -> m2 lock=l2
         """,
@@ -679,35 +729,35 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a key that moved after a disconnect": (
         "ROUTE-1",
         TWO
+        + APART
+        + BATCH
         + """
-        c1 send_batch m1 key=a, m2 key=a, m3 key=a @12s-12001ms
-        c1 receive 3 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3
         c3 disconnect
-        c1 send_batch m4 key=a, m5 key=a
-        c2 receive 2 flow=f2 -> m4 lock=l4, m5 lock=l5
-        env drained @25s
+        c1 send_batch m21 key=a, m22 key=a
+        c2 receive 2 flow=f2 -> m21 lock=l21, m22 lock=l22
         """,
         {},
     ),
     "the JMS property is no key": (
         "KEY-8",
         TWO
+        + APART
+        + BATCH
         + """
-        c1 send_batch m1 key=a, m2 key=a, m3 key=a @12s-12001ms
-        c1 send_batch m4 prop.JMSXGroupID=b, m5 prop.JMSXGroupID=b
-        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3, m4 lock=l4
-        c2 receive 9 flow=f2 -> m5 lock=l5
+        c1 send_batch m21 prop.JMSXGroupID=b, m22 prop.JMSXGroupID=b
+        c1 receive 9 flow=f1 -> m21 lock=l21
+        c2 receive 9 flow=f2 -> m22 lock=l22
         """,
         {},
     ),
     "another attribute is the key": (
         "KEY-8",
         TWO
+        + APART
+        + BATCH
         + """
-        c1 send_batch m1 key=a, m2 key=a, m3 key=a @12s-12001ms
-        c1 send_batch m4 key=a session=x
-        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3
-        c2 receive 9 flow=f2 -> m4 lock=l4
+        c1 send_batch m21 key=a session=x
+        c2 receive 9 flow=f2 -> m21 lock=l21
         """,
         {},
     ),
@@ -766,22 +816,64 @@ OPEN: dict[str, tuple[set[str], str]] = {
     "routing by key, or by another property": (
         {"KEY-8", "ROUTE-2"},
         TWO
+        + APART
         + """
-        c1 send m3 prop.JMSXGroupID=b @12s-12001ms
-        c1 send m4 prop.JMSXGroupID=b
-        c1 receive 9 flow=f1 -> m3 lock=l3
+        c1 send_batch m1 key=a, m2 key=a, m3 prop.JMSXGroupID=b, m4 prop.JMSXGroupID=b
+        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3
         c2 receive 9 flow=f2 -> m4 lock=l4
         """,
     ),
     "routing by key, or until a fault": (
         {"ROUTE-1", "ROUTE-2"},
         TWO
+        + APART
         + """
-        c1 send m1 key=a @12s-12001ms
+        c1 send m1 key=a
         c3 disconnect
         c1 send m2 key=a
         c1 receive 9 flow=f1 -> m1 lock=l3
         c2 receive 9 flow=f2 -> m2 lock=l4
+        """,
+    ),
+    "routing, or flows that get everything": (
+        {"KEY-8", "REB-2", "ROUTE-1", "ROUTE-2"},
+        TWO
+        + """
+        c1 send_batch m1 key=a, m2 key=a
+        c1 receive 1 flow=f1 -> m1 lock=l1
+        c2 receive 1 flow=f2 -> m2 lock=l2
+        """,
+    ),
+    "a standby, or a flow that has its share to come": (
+        {"REB-2", "REB-5"},
+        THREE
+        + """
+        c4 bind f4
+        c2 disconnect f2 @30s-30001ms
+        env assignment 1 f2 state=unassigned @30001ms
+        env assignment 1 f3 ready @30001ms
+        c1 send m1
+        c4 receive 1 flow=f4 -> m1 lock=l1
+        """,
+    ),
+    "a handoff that does not wait, or a flow that gets what is not its own": (
+        {"REB-2", "REB-14"},
+        HANDOFF
+        + """
+        env assignment 1 f1 state=unassigned @18001ms
+        env assignment 1 f2 ready @18001ms
+        c2 receive 1 flow=f2 -> m1 lock=l2 redelivered=yes
+        """,
+    ),
+    "a lost flow's partition, or another's": (
+        {"REB-2", "REB-7"},
+        TWO
+        + """
+        c1 disconnect f1 @30s-30001ms
+        env assignment 0 f1 unbound @30001ms
+        c3 bind f3
+        c2 send m1
+        c3 receive 1 flow=f3 -> m1 lock=l1
         """,
     ),
 }

@@ -5,13 +5,13 @@ The table is in `flows.py`. Nothing here chooses what is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import accumulate
 from operator import and_
 from typing import Final, NamedTuple
 
-from partq.conformance.facts import FOREVER
+from partq.conformance.facts import FOREVER, Seen
 from partq.conformance.history import Record
 from partq.conformance.timeline import Timeline
 
@@ -39,7 +39,7 @@ def excuse(paths: Paths, group: Sequence[Path]) -> Excuse | None:
     if not either:
         return None
     kept = [mask & ~paths.served(record) for mask, record in zip(waiting, records, strict=True)]
-    return Excuse("REB-7", either, _surely_kept(held, kept, paths.timeline.everything))
+    return Excuse("REB-7", either, paths.exclusive and _surely_kept(held, kept, paths.timeline.everything))
 
 
 def _surely_kept(held: Sequence[int], kept: Sequence[int], everything: int) -> bool:
@@ -52,22 +52,66 @@ def _surely_kept(held: Sequence[int], kept: Sequence[int], everything: int) -> b
 
 
 def judge_astray(paths: Paths, report: Report) -> bool:
-    """REB-2, REB-13 and REB-7 by single messages. Whether any came through a wrong flow.
-
-    One message that only REB-2 explains is enough to take them all for that.
-    """
+    """REB-2, REB-5, REB-7 and REB-13 by single messages. Whether any came through a wrong flow."""
     astray = [(path, excuse(paths, [path])) for path in paths.by_id.values() if not path.ready]
-    wrong = any(found is None for _, found in astray)
-    kept = any(found is not None and found.requirement == "REB-7" and found.sure for _, found in astray)
-    for path, found in astray:
-        if wrong or found is None:
+    bare = [path for path, found in astray if found is None]
+    standby = [_to_standby(paths, path) for path in bare]
+    if False in standby:
+        for path, _ in astray:
             _misdelivered(paths, path, report)
-        elif found.sure or kept:
+        return True
+    if True in standby:
+        for path in bare:
+            _to_a_standby(paths, path, report)
+    elif bare:
+        _leave_open(report, {"REB-2", "REB-5"})
+    sure = {found.requirement for _, found in astray if found is not None and found.sure}
+    for path, found in astray:
+        if found is not None and found.requirement in sure:
             _excused(paths, path, found, report)
-        else:
-            reason = "messages came through flows without a partition: of a lost flow's, or of another's"
-            report.open.update(dict.fromkeys(("REB-2", "REB-7"), reason))
+        elif found is not None:
+            _leave_open(report, {"REB-2", found.requirement})
     return bool(astray)
+
+
+def _leave_open(report: Report, rules: Iterable[str]) -> None:
+    reason = (
+        "messages came through flows without a partition that was ready; why, may be told in several ways"
+    )
+    report.open.update(dict.fromkeys(sorted(rules), reason))
+
+
+def _wrong(paths: Paths, path: Path) -> Seen:
+    """The delivery that no partition of those before explains."""
+    mask = -1
+    for seen in path.seen:
+        mask &= paths.ready(seen.record)
+        if not mask:
+            return seen
+    return path.seen[-1]
+
+
+def _to_standby(paths: Paths, path: Path) -> bool | None:
+    """Whether the flow that should not have got it surely was a standby (True), or surely not (False)."""
+    record = _wrong(paths, path).record
+    lives = paths.timeline.lives_of.get(record.args.get("flow", ""), ())
+    if any(paths.timeline.stands_by(life, _return(record)) for life in lives):
+        return True
+    return None if any(life.standby is not False for life in lives) else False
+
+
+def _to_a_standby(paths: Paths, path: Path, report: Report) -> None:
+    record = _wrong(paths, path).record
+    flow = record.args.get("flow", "")
+    report.find(
+        "REB-5",
+        "standby gets load",
+        "A standby got a message",
+        (*(life.bind for life in paths.timeline.lives_of[flow][-1:]), record),
+        f"{path.sent.message.id!r} came through flow {flow}, which bound when there were as many flows as "
+        "partitions; none was lost since",
+        "nothing for a standby, until an active flow goes",
+    )
 
 
 def _excused(paths: Paths, path: Path, found: Excuse, report: Report) -> None:
@@ -107,7 +151,7 @@ def _event(
     timeline: Timeline, partition: int, flow: str | None, state: str, receive: Record
 ) -> Iterator[Record]:
     """The last event before the end of the receive by which the partition got into that state."""
-    end = FOREVER if receive.ret is None else receive.ret
+    end = _return(receive)
     events = [
         event
         for pair in timeline.pairs[partition]
@@ -118,11 +162,7 @@ def _event(
 
 
 def _misdelivered(paths: Paths, path: Path, report: Report) -> None:
-    mask, seen = -1, path.first
-    for seen in path.seen:
-        mask &= paths.ready(seen.record)
-        if not mask:
-            break
+    seen = _wrong(paths, path)
     flow = seen.record.args.get("flow")
     before = [other.record for other in path.seen if other.record.call < seen.record.call]
     if paths.ready(seen.record):
@@ -143,3 +183,7 @@ def _misdelivered(paths: Paths, path: Path, report: Report) -> None:
         f"{path.sent.message.id!r} came through flow {flow}, {why}",
         "only the flow that has the message's partition gets it",
     )
+
+
+def _return(record: Record) -> int:
+    return FOREVER if record.ret is None else record.ret

@@ -141,7 +141,7 @@ class _Handoffs:
         self.report = report
         self.limit = facts.entity.max_handoff
         self.skew = facts.header.skew_ns
-        self.astray = not all(path.ready for path in facts.derive(Paths).by_id.values())
+        self.paths = facts.derive(Paths)
         self.calls = [change.call for change in timeline.changes]
         self.held: dict[tuple[str, int], _Unsettled] = {}
         self.locked: dict[str, _Unsettled] = {}
@@ -209,7 +209,8 @@ class _Handoffs:
         if open_one is None or open_one[0] < old.begin.call or open_one[1] <= start.call:
             return
         self.report.count("REB-14")
-        if open_one[1] > ready.call + self.skew and ready.call + self.skew < start.call + self.limit:
+        early = open_one[1] > ready.call + self.skew and ready.call + self.skew < start.call + self.limit
+        if early and self._sure():
             self._early(old, new, start, ready, open_one[2])
 
     def _not_late(self, pair: Pair, event: Record, end: Record | None) -> None:
@@ -220,13 +221,20 @@ class _Handoffs:
         if until - event.call > self.limit + slack:
             self._late(pair, event, end, until - event.call, "the handoff time is over")
             return
-        if self.astray:
-            return  # what went to another flow may have had to be settled, too
         last = self.locked[pair.flow].before(until) if pair.flow in self.locked else None
         settled = event.call if last is None else max(event.call, last[1])
         self.report.count("REB-14", int(settled < FOREVER and end is not None))
-        if until - settled > self.limit // 2 + slack:
+        if until - settled > self.limit // 2 + slack and self._sure():
             self._late(pair, event, end, until - settled, "all that flow had received was settled")
+
+    def _sure(self) -> bool:
+        """Whether flows surely get only what is theirs. Otherwise what is unsettled may be elsewhere, and it
+        is noted that either is broken."""
+        sure = self.paths.sound and self.paths.exclusive
+        if not sure:
+            reason = "a handoff was too early or too late, or messages came through wrong flows"
+            self.report.open.update(dict.fromkeys(("REB-2", "REB-14"), reason))
+        return sure
 
     def _early(self, old: Pair, new: Pair, start: Record, ready: Record, seen: Seen) -> None:
         self.report.find(

@@ -10,12 +10,17 @@ followed. Nothing here judges.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from functools import reduce
+from operator import and_
 from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Sent
 from partq.conformance.history import Record
-from partq.conformance.timeline import NOTHING, Masks, Timeline
+from partq.conformance.masks import NOTHING, Masks
+from partq.conformance.timeline import Timeline
+from partq.model.operations import Outcome
 
 ANYWHERE: Final = -1
 """The set of all partitions, for a message of which nothing is known."""
@@ -43,9 +48,11 @@ class Paths:
     many deliveries came when their flow had not every partition · ``pauses``: the receives through a flow
     of which a partition was paused."""
 
-    __slots__ = ("by_id", "by_key", "pauses", "telling", "timeline")
+    __slots__ = ("_exclusive", "by_id", "by_key", "facts", "pauses", "telling", "timeline")
 
     def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._exclusive: bool | None = None
         self.timeline = facts.derive(Timeline)
         self.by_id: dict[str, Path] = {}
         self.by_key: dict[str, list[Path]] = {}
@@ -98,10 +105,51 @@ class Paths:
             path.ready &= mask
             path.seen.append(Seen(delivery, record))
 
+    @property
+    def sound(self) -> bool:
+        """Whether every message, and every key, can have been in one partition. If not, then no message is
+        surely where it seems to have been."""
+        groups = [*self.by_key.values(), *([path] for path in self.by_id.values() if path.sent.key is None)]
+        return all(reduce(and_, (path.ready for path in group)) for group in groups)
+
     def located(self) -> Iterator[tuple[int, Seen]]:
-        """The deliveries of messages whose partition is known, with its bit number. None where some message
-        was in no partition that its flows had: then no other is where it seems to be."""
-        if all(path.ready for path in self.by_id.values()):
+        """The deliveries of messages whose partition is known, with its bit number; none if not `sound`."""
+        if self.sound:
             for path in self.by_id.values():
                 if path.ready.bit_count() == 1:
                     yield from ((path.ready.bit_length() - 1, seen) for seen in path.seen)
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether there is evidence that flows get only what is theirs: `_left_to_another`, found once."""
+        if self._exclusive is None:
+            self._exclusive = self._left_to_another()
+        return self._exclusive
+
+    def _left_to_another(self) -> bool:
+        """Whether some flow surely left to another what it could have had: it got nothing while the other's
+        message was there, and no assignment changed until that came."""
+        modest: dict[str, list[Record]] = {}
+        for record in self.facts.receives:
+            if not record.messages and record.outcome == Outcome.OK and self.ready(record):
+                modest.setdefault(record.args.get("flow", ""), []).append(record)
+        events = self.facts.assignments
+        for path in self.by_id.values():
+            sent, taken = path.sent.record, path.first.record
+            if sent.ret is None or sent.outcome != Outcome.OK:
+                continue
+            for flow, records in modest.items():
+                at = bisect_right(records, sent.ret, key=_call)
+                if at == len(records) or flow == taken.args.get("flow"):
+                    continue
+                asked = records[at]
+                quiet = bisect_right(events, asked.call, key=_call) == bisect_right(
+                    events, taken.call, key=_call
+                )
+                if asked.ret is not None and asked.ret < taken.call and quiet:
+                    return True
+        return False
+
+
+def _call(record: Record) -> int:
+    return record.call

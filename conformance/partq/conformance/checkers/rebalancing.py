@@ -48,8 +48,7 @@ def check(facts: Facts) -> Report:
 
 
 class _Judge:
-    """Goes through the chains in order. ``open``: the flows that may be bound still; ``rank``: whether a
-    flow surely bound as a standby (True), surely not (False), or perhaps (None)."""
+    """Goes through the chains in order. ``open``: the flows that may be bound still."""
 
     def __init__(self, facts: Facts, report: Report) -> None:
         self.report = report
@@ -61,83 +60,65 @@ class _Judge:
         self.skew = facts.header.skew_ns
         self.prompt = max(GRACE, self.delay // 2) + self.skew
         self.open: list[Life] = []
-        self.rank: dict[Life, bool | None] = {}
         self.told: set[Pair | Life] = set()
-        self.partings = [change for change in self.timeline.changes if change.kind != BIND]
+        self.given_early = False
 
     def judge(self, chain: Chain) -> None:
         first = chain.changes[0]
         self.open = [life for life in self.open if life.sure_end >= first.call]
         binds = [c for c in chain.changes if c.life is not None and c.record is c.life.bind]
         self.open += [bind.life for bind in binds if bind.life is not None]
-        for bind in binds:
-            self._rank(bind)
         self._standbys_stand_by(binds)
-        if not self.timeline.paused.over(first.call, first.call):
-            found = len(self.report.findings)
-            if first.kind == BIND and first.life is not None and chain.watch > first.ret:
-                self._bound(chain, first, first.life)
-            for n, change in enumerate(chain.changes):
-                if change.kind == LOSS and change.life is not None and found == len(self.report.findings):
-                    self._lost(chain, n, change, change.life)
+        if any(_useful(change) for change in chain.changes):
+            self.given_early = False  # all is dealt out anew
+        calm = not self.timeline.paused.over(first.call, first.call)
+        if calm and first.kind == BIND and first.life is not None and chain.watch > first.ret:
+            self._bound(chain, first, first.life)
+        found = len(self.report.findings)
+        for n, change in enumerate(chain.changes):
+            if change.kind == LOSS and change.life is not None and found == len(self.report.findings):
+                self._lost(chain, n, change, change.life, at_rest=calm and n == 0)
         # What went wrong before would show at rest too, as something else.
         if chain.settled and not self.report.findings and all(c.kind != OTHER for c in chain.changes):
             self._at_rest(chain)
 
-    def _rank(self, bind: Change) -> None:
-        """Binds that overlap may have come in any order."""
-        sure = perhaps = 0
-        for other in self.open:
-            if other is not bind.life and other.bind.call <= bind.ret and other.sure_end >= bind.call:
-                perhaps += 1
-                sure += other.sure_start < bind.call and other.may_end > bind.ret
-        if bind.life is not None:
-            full = sure >= self.partitions
-            self.rank[bind.life] = full if full or perhaps < self.partitions else None
-
     # The first change of a chain.
 
     def _bound(self, chain: Chain, bind: Change, life: Life) -> None:
-        standby = self.rank[life]
-        if standby:
+        if life.standby:
             moved = self._first_event(bind.call, chain.watch)
             if moved is not None:
                 self.say.surplus_moved(bind, moved)
-        elif standby is False:
-            others = (change.call for change in chain.changes if change.kind != BIND)
+        elif life.standby is False:
+            others = (change.call for change in chain.changes if not _useful(change))
             early = bind.call + self.delay - self.skew
             moved = self._first_event(bind.call, min(early, next(others, chain.until)))
             if moved is not None:
                 self.report.count("REB-4")
                 self.say.moved_early(bind, moved)
 
-    def _lost(self, chain: Chain, n: int, loss: Change, life: Life) -> None:
+    def _lost(self, chain: Chain, n: int, loss: Change, life: Life, at_rest: bool) -> None:
         watch = chain.changes[n + 1].call if n + 1 < len(chain.changes) else chain.until
         pairs = [pair for pair in self._had(life, loss.call) if pair.state_at(loss.call) == "ready"]
         idle = self._idle(loss, life)
         if not pairs or watch <= loss.ret:
             return
-        if idle and all(self._stands_by(other, loss, settled=n == 0) for other in idle):
-            self._take_over(loss, watch, pairs, {other.flow for other in idle})
-        elif not idle and self.delay and n == 0:
-            self._reserve(loss, watch, pairs)
+        if idle and all(self._stands_by(other, loss, at_rest) for other in idle):
+            if not self.report.findings:
+                self._take_over(loss, watch, pairs, {other.flow for other in idle})
+        else:
+            self._reserve(loss, watch, pairs, judged=at_rest and not idle and self.delay > 0)
 
-    def _stands_by(self, life: Life, loss: Change, settled: bool) -> bool:
+    def _stands_by(self, life: Life, loss: Change, at_rest: bool) -> bool:
         """Whether it surely is a standby. Unless all is at rest, an earlier loss may have made it one that
         waits for its share."""
-        return (
-            bool(self.rank[life]) and life.surely_bound(loss.ret) and (settled or self._since(life) is loss)
-        )
-
-    def _since(self, standby: Life) -> Change | None:
-        """The first change after its bind by which it may have become more than a standby."""
-        at = bisect_left(self.partings, standby.bind.call, key=_change_call)
-        return self.partings[at] if at < len(self.partings) else None
+        fresh = at_rest or self.timeline.first_parting(life) is loss
+        return bool(life.standby) and life.surely_bound(loss.ret) and fresh
 
     def _standbys_stand_by(self, binds: list[Change]) -> None:
         for bind in binds:
-            if bind.life is not None and self.rank[bind.life]:
-                parting = self._since(bind.life)
+            if bind.life is not None and bind.life.standby:
+                parting = self.timeline.first_parting(bind.life)
                 until = self.timeline.horizon if parting is None else parting.call
                 given = next(iter(self.timeline.pairs_of.get(bind.life.flow, ())), None)
                 if given is not None and given.begin.call + self.skew < until:
@@ -174,18 +155,26 @@ class _Judge:
         at = bisect_left(pairs, since - self.skew, key=_begin)
         return (other for other in pairs[at:] if other.flow != pair.flow)
 
-    def _reserve(self, loss: Change, watch: int, pairs: list[Pair]) -> None:
+    def _reserve(self, loss: Change, watch: int, pairs: list[Pair], judged: bool) -> None:
+        """Only from rest it is sure that no earlier delay may have ended; else it is noted that shares may be
+        what an early gift made them."""
         early = loss.call + self.delay - self.skew
-        self.report.count("REB-7", int(watch >= early))
+        gone = self._leaving(pairs, loss.call, min(early, watch))
+        self.report.count("REB-7", int(judged and watch >= early))
+        if gone is not None and judged:
+            self.say.gone_early(loss, *gone)
+        self.given_early |= gone is not None
+
+    def _leaving(self, pairs: list[Pair], after: int, before: int) -> tuple[Pair, Record] | None:
         mine = {pair.partition: pair for pair in pairs}
-        at = bisect_right(self.events, loss.call, key=_call)
-        while at < len(self.events) and self.events[at].call < min(early, watch):
+        at = bisect_right(self.events, after, key=_call)
+        while at < len(self.events) and self.events[at].call < before:
             event = self.events[at]
             pair = mine.get(event.args["partition"])
             if pair is not None and _leaves(pair, event):
-                self.say.gone_early(loss, pair, event)
-                return
+                return pair, event
             at += 1
+        return None
 
     # The end of a chain.
 
@@ -200,7 +189,7 @@ class _Judge:
         if not self._all_given(chain, shares):
             return
         self.report.count("REB-11", losses)
-        if not _came_back(chain):
+        if not _came_back(chain) and not self.given_early:
             self._shared_out(chain, bound, shares)
 
     def _left(self, loss: Change) -> list[Pair]:
@@ -235,14 +224,26 @@ class _Judge:
         elif state is None and here:
             self.say.left_over(chain, f"partition {partition} has had no flow since", last.end or last.begin)
         elif not here and state in (None, "unbound"):
-            self.say.not_inherited(chain, last)
+            if state == "unbound" or self._had_heirs(last):
+                self.say.not_inherited(chain, last)
+            else:
+                self.say.left_over(
+                    chain, f"partition {partition} has had no flow since", last.end or last.begin
+                )
+
+    def _had_heirs(self, pair: Pair) -> bool:
+        """Whether some flow was bound when the delay for the pair's lost flow ended."""
+        lost = max((life.sure_end for life in self.timeline.lives_of.get(pair.flow, ())), default=0)
+        return any(life.surely_bound(lost + self.delay) for life in self.timeline.lives)
 
     def _shared_out(self, chain: Chain, bound: list[Life], shares: dict[str, int]) -> None:
-        useful = [life for life in bound if self.rank[life] is False]
+        useful = [life for life in bound if life.standby is False]
         new = {change.life for change in chain.changes if change.kind == BIND}
         self.report.count("REB-4", sum(life in new for life in useful))
         lost = any(change.kind == LOSS for change in chain.changes)
-        told_apart = len(bound) <= self.partitions or not (lost or None in map(self.rank.get, bound))
+        told_apart = len(bound) <= self.partitions or not (
+            lost or any(life.standby is None for life in bound)
+        )
         empty = [x for x in useful if not shares[x.flow] and x not in self.told] if told_apart else []
         unnamed = self.partitions - len(self.timeline.pairs)
         if empty:
@@ -268,6 +269,11 @@ def _came_back(chain: Chain) -> bool:
     return LOSS in kinds and BIND in kinds[kinds.index(LOSS) :]
 
 
+def _useful(change: Change) -> bool:
+    """Whether it surely is a bind that leads to a rebalance."""
+    return change.kind == BIND and change.life is not None and change.life.standby is False
+
+
 def _leaves(pair: Pair, event: Record) -> bool:
     """Whether the event takes the partition from its flow; a state that is not true does not."""
     return event.args["state"] == "unassigned" or event.args.get("flow") not in (None, pair.flow)
@@ -275,10 +281,6 @@ def _leaves(pair: Pair, event: Record) -> bool:
 
 def _call(record: Record) -> int:
     return record.call
-
-
-def _change_call(change: Change) -> int:
-    return change.call
 
 
 def _begin(pair: Pair) -> int:
