@@ -224,7 +224,7 @@ SPECIAL = {
     ),
     "while its own partition was down": (
         told(
-            sends("key=a", *"33333"),
+            sends("key=a", *"333333"),
             "env partition_down 3\n",
             sends("key=a", *"57"),
             "env partition_up 3\n",

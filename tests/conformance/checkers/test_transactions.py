@@ -23,6 +23,14 @@ SENT = "p1 begin t\np1 send m1 key=a txn=t\np1 send m2 key=a txn=t\n"
 COMPLETED = ONE + "p1 begin t\np1 complete l1 txn=t\n"
 """A completion in an open transaction."""
 
+OUTLIVED = """
+    p3 send o1 key=z
+    p3 receive 1 -> o1#5.1 lock=o until=25s
+    p3 abandon o
+    p3 receive 1 delete -> o1#5.1 count=1
+    """
+"""A message that came back after a lock, and is gone."""
+
 GOOD = {
     "sends, committed": (
         SENT + "p1 commit t\np1 receive 2 -> m1#3.1, m2#3.2\nenv drained",
@@ -160,10 +168,10 @@ BAD = {
         "TXN-5",
     ),
     "a completion that took effect before the commit": (
-        COMPLETED + "p1 rollback t\nenv drained",
+        OUTLIVED + COMPLETED + "p1 rollback t\nenv drained",
         "TXN-5",
     ),
-    "a completion never committed that took effect": (COMPLETED + "env drained", "TXN-5"),
+    "a completion never committed that took effect": (OUTLIVED + COMPLETED + "env drained", "TXN-5"),
     "the lock lost with the rollback": (
         COMPLETED + "p1 rollback t\np1 complete l1 -> error lock_lost",
         "TXN-5",
@@ -174,10 +182,6 @@ BAD = {
     ),
     "an abandon that took effect before the commit": (
         ONE + "p1 begin t\np1 abandon l1 txn=t\np2 receive 1 -> h1#3.1 lock=l3 until=25s\np1 commit t",
-        "TXN-5",
-    ),
-    "an abandon that took effect and was rolled back": (
-        ONE + "p1 begin t\np1 abandon l1 txn=t\np1 rollback t\np2 receive 1 -> h1#3.1 lock=l3 until=25s",
         "TXN-5",
     ),
     "a committed completion undone": (
@@ -242,6 +246,35 @@ def test_bad(name: str) -> None:
         assert finding.allowed
         assert finding.key.startswith(f"{rule}/")
         assert 1 <= len(finding.witness) <= 5
+
+
+LEFT_OPEN = {
+    "gone after a rollback: the completion took effect, or messages are lost as locks end": (
+        COMPLETED + "p1 rollback t\nenv drained",
+        {"TXN-5", "RCV-2"},
+    ),
+    "delivered again after a rollback: that did the abandon, or the lock ended": (
+        ONE + "p1 begin t\np1 abandon l1 txn=t\np1 rollback t\np2 receive 1 -> h1#3.1 lock=l3 until=25s",
+        {"TXN-5", "RCV-6"},
+    ),
+    "back after a commit and a kill: the commit did not do it, or the kill undid it": (
+        COMPLETED + "p1 commit t\nenv broker_kill\nenv broker_start\np2 receive 1 -> h1#3.1 lock=l3",
+        {"TXN-5", "RCV-7"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OPEN)
+def test_what_may_be_somebody_elses_is_open(name: str) -> None:
+    text, rules = LEFT_OPEN[name]
+    inspection = inspected(text)
+    assert not inspection.findings
+    assert rules <= set(inspection.open)
+
+
+def test_a_message_locked_for_a_transaction_and_delivered_to_another() -> None:
+    text = COMPLETED + "p2 receive 1 -> h1#3.1 lock=l3 until=25s\np1 commit t"
+    assert violated(text) == {"RCV-6"}
 
 
 def test_without_partitions_keys_and_partitions_are_free() -> None:

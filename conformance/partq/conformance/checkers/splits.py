@@ -15,7 +15,7 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 | KEY-1 | the single send, if it bears a session ID |
 | KEY-2 | the single send, if it bears no session ID |
 | KEY-8 | the single send, if its key is in the JMS property alone |
-| ROUTE-2 | the sender, the operation, the kind of key, the length of the body; or the single send |
+| ROUTE-2 | sender, connection, operation, kind of key, length of the body; or the single send |
 
 The rules that would fit, but have too little for them, are left open. A batch, and what was sent in one
 transaction, counts as one send. What a counter tore apart that spilled into the partition bits is SEQ-5's.
@@ -45,7 +45,7 @@ BITS: Final = 2.0
 """What one coincidence counts at most. It has one chance in as many as there are partitions; but a partition
 may also depend on some trait, with few values, that clients can't see."""
 
-MARGIN: Final = 2
+MARGIN: Final = 3
 """Coincidences that a special rule needs beyond the explanations under other rules."""
 
 ASTRAY: Final = 2
@@ -159,6 +159,7 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
     else:
         yield _Explanation("KEY-8", "the single send with the JMS property", lambda _: _alone_if(_jms_only))
     yield _Explanation("ROUTE-2", "the sender", lambda _: _sender)
+    yield _Explanation("ROUTE-2", "the connection", _connection(facts))
     yield _Explanation("ROUTE-2", "the operation", lambda _: _operation)
     yield _Explanation("ROUTE-2", "the kind of key", lambda _: _has_session)
     yield _Explanation("ROUTE-2", "the length of the body", lambda _: _length)
@@ -191,6 +192,18 @@ def _operation(placed: Placed) -> str:
 
 def _length(placed: Placed) -> int:
     return len(placed.sent.message.body)
+
+
+def _connection(facts: Facts) -> Callable[[Sequence[Placed]], Class]:
+    """The sender, and how many connections and front ends were lost before; itself where one may have been."""
+    lost = [record for record in facts.disruptions if record.op != "partition_down"]
+    since = _since([(record.call, returned(record)) for record in lost])
+
+    def classes(sends: Sequence[Placed]) -> Class:
+        epoch = since(sends)
+        return lambda placed: (_sender(placed), epoch(placed))
+
+    return classes
 
 
 def _alone_if(trait: Callable[[Placed], bool]) -> Class:
