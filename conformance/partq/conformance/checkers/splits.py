@@ -195,8 +195,8 @@ def _length(placed: Placed) -> int:
 
 
 def _connection(facts: Facts) -> Callable[[Sequence[Placed]], Class]:
-    """The sender, and how many connections and front ends were lost before; itself where one may have been."""
-    lost = [record for record in facts.disruptions if record.op != "partition_down"]
+    """The sender, and how many connections and front ends had been lost; itself where that is not sure."""
+    lost = [record for record in facts.disruptions if record.op not in ("partition_down", "broker_kill")]
     since = _since([(record.call, returned(record)) for record in lost])
 
     def classes(sends: Sequence[Placed]) -> Class:
