@@ -281,7 +281,7 @@ def _deadline(state: State, taken: Taken, slack: int, until: int | None) -> tupl
         return until, until
     cfg = state.cfg
     if cfg.untimed:
-        return state.now, FOREVER
+        return state.now if cfg.profile.locks_expire else FOREVER, FOREVER
     high = state.now + slack + cfg.lock_duration if taken.held is None else taken.held
     if not cfg.hindsight:
         return high - slack, high

@@ -298,7 +298,8 @@ def _told(state: State, action: Action, fold: int) -> Steps:
     if news:
         if news[0][2] == action.state and action.flow in (None, news[0][1]):
             others = tuple(e for e in flows.unseen if e[0] != p)
-            yield OK, state._replace(flows=flows._replace(unseen=tuple(sorted((*others, *news[1:]), key=_partition))))
+            unseen = tuple(sorted((*others, *news[1:]), key=_partition))
+            yield OK, state._replace(flows=flows._replace(unseen=unseen))
         return
     if fold:
         for move in moves(state):

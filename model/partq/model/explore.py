@@ -1,0 +1,263 @@
+"""The reachable state graph of a scope: counted, drawn, and walked through by test programs.
+
+`Graph` is the whole graph in memory, found breadth first with the machine's own `steps`; `packed.count`
+counts the same one quickly. A *tour* is a list of actions from the empty entity; all tours together pass
+every transition. Run it: ``python -m partq.model.explore --profile azure-premium --messages a b a``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import networkx as nx
+
+from . import packed
+from .actions import Action, Answer
+from .machine import steps
+from .profiles import PROFILES, profile
+from .scope import OPERATIONS, USUAL, Node, Scope
+from .state import STATUS_NAMES, Entry
+
+
+class TooLarge(RuntimeError):
+    """The graph has more states than were allowed."""
+
+
+class Edge(NamedTuple):
+    """One transition. Nodes are numbers, 0 the empty entity."""
+
+    source: int
+    action: Action
+    answer: Answer
+    target: int
+
+
+class Graph(NamedTuple):
+    """All states that a scope reaches, in the order found, and all transitions, by their source."""
+
+    nodes: list[Node]
+    edges: list[list[Edge]]
+
+    @property
+    def transitions(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.edges))
+
+
+def reach(scope: Scope, limit: int = 200_000) -> Graph:
+    """The graph of a scope. Raises `TooLarge` for more than ``limit`` states."""
+    numbers, nodes, edges = {scope.start: 0}, [scope.start], []
+    for source, node in enumerate(nodes):
+        found: dict[tuple[Action, Answer, int], None] = {}
+        for action, answer, after in successors(scope, node):
+            target = numbers.setdefault(after, len(nodes))
+            if target == len(nodes):
+                nodes.append(after)
+            found[action, answer, target] = None
+        edges.append([Edge(source, *rest) for rest in found])
+        if len(nodes) > limit:
+            raise TooLarge(f"more than {limit:,} states")
+    return Graph(nodes, edges)
+
+
+def successors(scope: Scope, node: Node) -> Iterator[tuple[Action, Answer, Node]]:
+    """Every transition out of a node that stays in the scope."""
+    every = range(scope.partitions)
+    for action in scope.actions(node):
+        for answer, after in steps(node.state, action):
+            if scope.within(after, every):
+                yield action, answer, Node(after, scope.sent_after(action, answer, node.sent))
+
+
+def to_networkx(graph: Graph) -> nx.MultiDiGraph[int]:
+    """The graph for networkx: node attributes ``state``, ``sent``; edge attributes ``action``, ``answer``."""
+    found: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+    for number, node in enumerate(graph.nodes):
+        found.add_node(number, state=node.state, sent=node.sent)
+    for edges in graph.edges:
+        for edge in edges:
+            found.add_edge(edge.source, edge.target, action=edge.action, answer=edge.answer)
+    return found
+
+
+# Test programs
+
+
+def tours(graph: Graph, longest: int = 200) -> list[list[Edge]]:
+    """Paths from the empty entity that together pass every transition, so also every state, at least once.
+
+    Greedy: go on with a transition not yet passed, else go the shortest way to the nearest one; start anew
+    where there is none, or after ``longest`` transitions. Deterministic.
+    """
+    left = [dict.fromkeys(range(len(edges))) for edges in graph.edges]
+    open_edges, found = graph.transitions, []
+    while open_edges:
+        tour: list[Edge] = []
+        here = 0
+        while len(tour) < longest:
+            way = _nearest(graph, left, here)
+            if way is None:
+                break
+            for edge, position in way:
+                if position in left[edge.source]:
+                    del left[edge.source][position]
+                    open_edges -= 1
+                tour.append(edge)
+            here = tour[-1].target
+        found.append(tour)
+    return found
+
+
+def _nearest(graph: Graph, left: list[dict[int, None]], here: int) -> list[tuple[Edge, int]] | None:
+    """The shortest way on that ends with a transition not yet passed, as (transition, its position)."""
+    came: dict[int, tuple[Edge, int] | None] = {here: None}
+    waiting = deque([here])
+    while waiting:
+        node = waiting.popleft()
+        if left[node]:
+            position = next(iter(left[node]))
+            return [*_way(came, node), (graph.edges[node][position], position)]
+        for position, edge in enumerate(graph.edges[node]):
+            if edge.target not in came:
+                came[edge.target] = (edge, position)
+                waiting.append(edge.target)
+    return None
+
+
+def _way(came: dict[int, tuple[Edge, int] | None], node: int) -> list[tuple[Edge, int]]:
+    way = []
+    step = came[node]
+    while step is not None:
+        way.append(step)
+        step = came[step[0].source]
+    return way[::-1]
+
+
+# Drawing
+
+
+def draw(graph: Graph) -> str:
+    """The graph in Graphviz' DOT language; transitions between the same two states share an arrow."""
+    lines = ["digraph states {", "  rankdir=LR;", "  node [shape=box, fontname=monospace];"]
+    for number, node in enumerate(graph.nodes):
+        lines.append(f"  n{number} [label={_quoted(describe(node))}];")
+    for edges in graph.edges:
+        arrows: dict[int, dict[str, None]] = {}
+        for edge in edges:
+            arrows.setdefault(edge.target, {})[label(edge.action, edge.answer)] = None
+        for target, labels in arrows.items():
+            lines.append(f"  n{edges[0].source} -> n{target} [label={_quoted(chr(10).join(labels))}];")
+    return "\n".join([*lines, "}", ""])
+
+
+def describe(node: Node) -> str:
+    """A state in a few short lines: of each partition what is stored, and what else is special."""
+    state = node.state
+    lines = []
+    for p, part in enumerate(state.parts):
+        down = " down" if state.down >> p & 1 else ""
+        lines.append(f"{p}{down}: {' '.join(map(_stored, part.log))}")
+    lines += [f"{key}@{p}" for key, p in state.keys]
+    lines += [f"{txn.name}: {len(txn.sends)} sent, {len(txn.settles)} settled" for txn in state.txns]
+    if state.flows is not None:
+        pairs = (pair and " ".join(pair) for pair in state.flows.owner)
+        lines.append("; ".join(pair or "-" for pair in pairs))
+    return "\n".join([*(["dead"] if state.dead else []), *lines])
+
+
+def _stored(entry: Entry) -> str:
+    holder = entry.lock and entry.lock.holder
+    return f"{entry.id}:{STATUS_NAMES[entry.status]}{f'({holder})' if holder else ''}{'+' * entry.tries}"
+
+
+def label(action: Action, answer: Answer) -> str:
+    """A transition in a few words."""
+    words = [action.op, action.flow or "", *(m.id for m in action.messages), *action.locks, action.txn or ""]
+    if action.partition is not None:
+        words.append(str(action.partition))
+    shown = [d.id for d in answer.messages]
+    ended = "error" if answer.errors else " ".join(shown)
+    return " ".join(word for word in words if word) + (f" → {ended}" if ended else "")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+# The command
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Explore a scope and print states, transitions and the rate; 0, or 2 for bad usage."""
+    given = _parser().parse_args(arguments)
+    family = profile(given.profile)
+    count = next((n for n in (2, *family.partitions) if n in family.partitions), 2)
+    usual = [name for name in USUAL if name != "peek" or family.peek]
+    try:
+        scope = Scope(
+            profile=given.profile,
+            partitions=given.partitions or count,
+            messages=tuple(given.messages),
+            clients=given.clients,
+            max=given.max,
+            max_tries=given.max_tries,
+            operations=tuple(usual if given.operations is None else given.operations),
+            symmetric=given.symmetric,
+            freedoms=tuple(given.freedoms),
+        )
+        return _count(scope, given) if given.dot is None and not given.tours else _walk(scope, given)
+    except (ValueError, TooLarge, packed.TooLarge) as error:
+        print(f"explore: {error}", file=sys.stderr)
+        return 2
+
+
+def _count(scope: Scope, given: argparse.Namespace) -> int:
+    begun = time.perf_counter()
+    found = packed.count(scope, limit=given.limit)
+    took = time.perf_counter() - begun
+    print(f"{found.states:,} states, {found.transitions:,} transitions, depth {found.depth}", end="")
+    print(f"; {took:.1f} s, {found.states / took:,.0f} states/s")
+    return 0
+
+
+def _walk(scope: Scope, given: argparse.Namespace) -> int:
+    graph = reach(scope, given.limit)
+    print(f"{len(graph.nodes):,} states, {graph.transitions:,} transitions")
+    if given.tours:
+        walked = tours(graph)
+        print(f"{len(walked):,} tours of {sum(map(len, walked)):,} transitions pass all of them")
+    if given.dot is not None:
+        with open(given.dot, "w", encoding="utf-8") as file:
+            file.write(draw(graph))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    default: Any = Scope()
+    parser = argparse.ArgumentParser("python -m partq.model.explore", description=main.__doc__)
+    modelled = [name for name, family in PROFILES.items() if family.column]
+    parser.add_argument("--profile", choices=modelled, default=default.profile)
+    parser.add_argument("--partitions", type=int, help="2 where the profile allows it")
+    parser.add_argument("--messages", nargs="*", default=default.messages, help="the key of each; - for none")
+    parser.add_argument("--clients", type=int, default=default.clients)
+    parser.add_argument("--max", type=int, default=default.max, help="of one receive or peek")
+    parser.add_argument("--max-tries", type=int, default=default.max_tries, help="bound of delivery counts")
+    parser.add_argument(
+        "--operations", nargs="*", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS)
+    )
+    parser.add_argument("--freedoms", nargs="*", choices=("lag", "early"), default=())
+    parser.add_argument("--symmetric", action="store_true", help="partitions are interchangeable")
+    parser.add_argument("--limit", type=int, default=5_000_000, help="states at most")
+    parser.add_argument("--dot", metavar="FILE", help="draw the graph, for Graphviz")
+    parser.add_argument("--tours", action="store_true", help="derive test programs")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
