@@ -26,10 +26,10 @@ COMPLETED = ONE + "p1 begin t\np1 complete l1 txn=t\n"
 OUTLIVED = """
     p3 send o1 key=z
     p3 receive 1 -> o1#5.1 lock=o until=25s
-    p3 abandon o
+    env advance 40s
     p3 receive 1 delete -> o1#5.1 count=1
     """
-"""A message that came back after a lock, and is gone."""
+"""A message that came back when its lock had run out."""
 
 GOOD = {
     "sends, committed": (
@@ -168,10 +168,13 @@ BAD = {
         "TXN-5",
     ),
     "a completion that took effect before the commit": (
-        OUTLIVED + COMPLETED + "p1 rollback t\nenv drained",
+        OUTLIVED + COMPLETED.replace("25s", "65s") + "p1 rollback t\nenv drained",
         "TXN-5",
     ),
-    "a completion never committed that took effect": (OUTLIVED + COMPLETED + "env drained", "TXN-5"),
+    "a completion never committed that took effect": (
+        OUTLIVED + COMPLETED.replace("25s", "65s") + "env drained",
+        "TXN-5",
+    ),
     "the lock lost with the rollback": (
         COMPLETED + "p1 rollback t\np1 complete l1 -> error lock_lost",
         "TXN-5",
