@@ -26,23 +26,33 @@ histories are what this is for.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
-from partq.model.messages import SOLACE_KEY, Delivery, InvalidMessage, KeyRule, Message
+from partq.model.messages import Delivery, InvalidMessage
 from partq.model.operations import ENV, ERRORS, OPS, Kind, Outcome
-from partq.model.profiles import SECOND, Profile
+from partq.model.profiles import Profile
 from partq.model.profiles import profile as profile_named
 
 from .history import Header, History, Record
+from .notation_words import (
+    NotationError,
+    delivery,
+    items,
+    label,
+    message,
+    near,
+    number,
+    split,
+    time,
+    whole_number,
+    words_of,
+)
+from .notation_words import text as unquoted
 
-
-class NotationError(ValueError):
-    """A line can't be read. The text gives its number, what is wrong, and the line."""
+__all__ = ["NotationError", "history"]
 
 
 def history(
@@ -62,23 +72,17 @@ def history(
     """
     family = profile_named(profile)
     reader = _Reader(family, entity)
-    for number, line in enumerate(text.splitlines(), 1):
+    for at, line in enumerate(text.splitlines(), 1):
         try:
             reader.read(line)
         except (NotationError, InvalidMessage) as error:
-            raise NotationError(f"line {number}: {error}: {line.strip()}") from None
+            raise NotationError(f"line {at}: {error}: {line.strip()}") from None
     settled = replace(family.default_entity, **settings)
     header = Header(profile, {entity: settled}, clock, skew, lacks)
     return History(header, reader.records())
 
 
-_UNITS: Final = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": SECOND, "min": 60 * SECOND}
-_TOKEN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^\s",])+|[,"]')
 _WHEN: Final = re.compile(r"@(\w+)(-(\w*))?")
-_TIME: Final = re.compile(r"(\d+)([a-z]*)")
-_NUMBER: Final = re.compile(r"(?:(\d+)\.)?(?:(\d+)|max(?:-(\d+))?)")
-_NAME: Final = re.compile(r"[^=#@>\"]+")
-_RESERVED: Final = frozenset({"ok", "error", "unknown", "nothing", "...", "->"})
 _INSTANT: Final = frozenset({"assignment", "drained"})
 
 _POSITIONAL: Final[Mapping[str, tuple[str, ...]]] = {
@@ -133,11 +137,11 @@ class _Reader:
         self.done: list[tuple[_Call, int | None, _Answer]] = []
 
     def read(self, line: str) -> None:
-        words = _words(line)
+        words = words_of(line)
         if not words:
             return
         call, ret = self._when(words)
-        before, answer = _split(words)
+        before, answer = split(words)
         proc, rest = before[0], before[1:]
         if not rest:
             self._return(proc, answer, call)
@@ -168,14 +172,14 @@ class _Reader:
         op, words = words[0], words[1:]
         spec = OPS.get(op)
         if spec is None:
-            raise NotationError(f"unknown operation {op!r}{_near(op, OPS)}")
+            raise NotationError(f"unknown operation {op!r}{near(op, OPS)}")
         if spec.env != (proc == ENV):
             raise NotationError(f"{op} is {'an event of' if spec.env else 'not for'} {ENV!r}")
         left_open = bool(words) and words[-1] == "..."
         if left_open and (answer is not None or ret is not None):
             raise NotationError("a call left open (...) has no outcome and no return yet")
         args = _arguments(op, words[:-1] if left_open else words, self.family)
-        begun = self._begin(proc, op, args, None if call is None else _time(call))
+        begun = self._begin(proc, op, args, None if call is None else time(call))
         if left_open:
             self.open[proc] = begun
         else:
@@ -193,7 +197,7 @@ class _Reader:
         if ret == "":
             return None
         if ret is not None:
-            end = _time(ret)
+            end = time(ret)
         elif begun.op == "advance":
             end = begun.call + int(begun.args["by"])
         else:
@@ -239,53 +243,15 @@ def _answer(op: str, words: list[str] | None, ret: int | None, family: Profile) 
         return _Answer(Outcome.OK)
     if not OPS[op].answers:
         raise NotationError(f"{op} answers ok, error or unknown, no messages")
-    return _Answer(Outcome.OK, None, tuple(_delivery(item, family) for item in _items(words)))
+    return _Answer(Outcome.OK, None, tuple(delivery(item, family) for item in items(words)))
 
 
 def _failed(head: str, rest: list[str]) -> _Answer:
     if len(rest) > 1 or (head == "error" and not rest):
         raise NotationError(f"{head} takes one error kind")
     if rest and rest[0] not in ERRORS:
-        raise NotationError(f"unknown error {rest[0]!r}{_near(rest[0], ERRORS)}")
+        raise NotationError(f"unknown error {rest[0]!r}{near(rest[0], ERRORS)}")
     return _Answer(Outcome(head), rest[0] if rest else None)
-
-
-def _words(line: str) -> list[str]:
-    words = [word for word in _TOKEN.findall(line) if word != ","]
-    if "#" in words:
-        words = words[: words.index("#")]
-    if '"' in words:
-        raise NotationError("a quotation mark is missing")
-    return words
-
-
-def _split(words: list[str]) -> tuple[list[str], list[str] | None]:
-    """The words before and behind the arrow; None where there is none."""
-    if words.count("->") > 1 or words[0] == "->":
-        raise NotationError("a line is: client operation arguments -> outcome @call-return")
-    if "->" not in words:
-        return words, None
-    at = words.index("->")
-    return words[:at], words[at + 1 :]
-
-
-def _items(words: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each nameless word with the attributes behind it."""
-    name, attributes = None, dict[str, str]()
-    for word in words:
-        if "=" in word.split('"')[0]:
-            key, value = word.split("=", 1)
-            if name is None:
-                raise NotationError(f"{key} belongs to no message")
-            if key in attributes:
-                raise NotationError(f"{key} is given twice for {name}")
-            attributes[key] = _text(value)
-            continue
-        if name is not None:
-            yield name, attributes
-        name, attributes = word, {}
-    if name is not None:
-        yield name, attributes
 
 
 def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
@@ -298,7 +264,7 @@ def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
         key, equals, value = word.partition("=") if "=" in word.split('"')[0] else (word, "", "")
         name = _ALIASES.get(key, key)
         if equals and name in spec.args and spec.args[name].kind is not Kind.MESSAGES:
-            _put(args, name, _value(name, spec.args[name].kind, [_text(value)], family))
+            _put(args, name, _value(name, spec.args[name].kind, [unquoted(value)], family))
         else:
             bare.append(word)
     _place(op, bare, args, family)
@@ -312,7 +278,7 @@ def _place(op: str, bare: list[str], args: dict[str, Any], family: Profile) -> N
     """Give the nameless words to the arguments that need no name."""
     spec = OPS[op].args
     if "messages" in spec:
-        args["messages"] = tuple(_message(item, family) for item in _items(bare))
+        args["messages"] = tuple(message(item, family) for item in items(bare))
         if not args["messages"]:
             raise NotationError(f"{op} needs a message")
         return
@@ -335,122 +301,12 @@ def _put(args: dict[str, Any], name: str, value: Any) -> None:
 
 def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
     if kind is Kind.INT:
-        return _time(words[0]) if name in _TIMES else _int(words[0])
+        return time(words[0]) if name in _TIMES else whole_number(words[0])
     if kind is Kind.SEQ:
-        return _seq(words[0], family)
+        return number(words[0], family)
     if kind is Kind.SEQS:
-        return tuple(_seq(word, family) for word in words)
+        return tuple(number(word, family) for word in words)
     if kind is Kind.OBJECT:
         raise NotationError(f"{name} can't be written in this notation")
-    texts = [_label(word) for word in words]
+    texts = [label(word) for word in words]
     return tuple(texts) if kind is Kind.TEXTS else texts[0]
-
-
-def _message(item: tuple[str, dict[str, str]], family: Profile) -> Message:
-    name, given = item
-    return Message(_label(name), **_fields(name, given, _SENT, family))
-
-
-def _delivery(item: tuple[str, dict[str, str]], family: Profile) -> Delivery:
-    name, given = item
-    name, mark, number = name.partition("#")
-    fields = _fields(name, given, _SHOWN, family)
-    if mark:
-        fields["seq"] = _seq(number, family)
-    return Delivery(_label(name), **fields)
-
-
-def _fields(name: str, given: dict[str, str], known: _Attributes, family: Profile) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    properties = [(key[5:], value) for key, value in given.items() if key.startswith("prop.")]
-    for key, value in given.items():
-        if key == "key" and family.key_rule is KeyRule.USER_PROPERTY:
-            properties.append((SOLACE_KEY, value))
-        elif key in known:
-            field, read = known[key]
-            fields[field] = read(value)
-        elif not key.startswith("prop."):
-            raise NotationError(f"{name}: unknown attribute {key!r}{_near(key, known)}")
-    if properties:
-        fields["properties"] = tuple(properties)
-    return fields
-
-
-def _text(word: str) -> str:
-    if not word.startswith('"'):
-        return word
-    try:
-        return str(json.loads(word))
-    except ValueError:
-        raise NotationError(f"not quoted as in JSON: {word}") from None
-
-
-def _label(word: str) -> str:
-    if word in _RESERVED or not _NAME.fullmatch(word):
-        raise NotationError(f"not a name: {word!r}")
-    return word
-
-
-def _int(word: str) -> int:
-    if not word.isascii() or not word.isdigit():
-        raise NotationError(f"not a whole number: {word!r}")
-    return int(word)
-
-
-def _time(word: str) -> int:
-    match = _TIME.fullmatch(word)
-    if match is None or match[2] not in _UNITS:
-        raise NotationError(f"not a time: {word!r}; known units: {', '.join(filter(None, _UNITS))}")
-    return int(match[1]) * _UNITS[match[2]]
-
-
-def _flag(word: str) -> bool:
-    if word not in ("yes", "no"):
-        raise NotationError(f"not yes or no: {word!r}")
-    return word == "yes"
-
-
-def _seq(word: str, family: Profile) -> int:
-    match = _NUMBER.fullmatch(word)
-    if match is None:
-        raise NotationError(f"not a number: {word!r}; write partition.counter, a number, or max")
-    greatest = (1 << family.counter_bits) - 1
-    counter = int(match[2]) if match[2] else greatest - int(match[3] or 0)
-    if match[1] is None:
-        return counter
-    if not family.partitioned:
-        raise NotationError(f"{word}: a non-partitioned entity has plain numbers")
-    if counter > greatest or int(match[1]) > 0xFFFF:
-        raise NotationError(f"{word}: a partition has 16 bits, a counter {family.counter_bits}")
-    return (int(match[1]) << family.counter_bits) + counter
-
-
-def _near(word: str, known: Mapping[str, object]) -> str:
-    near = get_close_matches(word, known, n=1)
-    return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
-
-
-_Attributes = Mapping[str, tuple[str, Callable[[str], Any]]]
-
-_SENT: Final[_Attributes] = {
-    "key": ("partition_key", str),
-    "session": ("session_id", str),
-    "body": ("body", str),
-    "at": ("scheduled_at", _time),
-    "ttl": ("ttl", _time),
-}
-"""The attributes of a message that is sent, beside ``prop.NAME``."""
-
-_SHOWN: Final[_Attributes] = {
-    "key": ("partition_key", str),
-    "session": ("session_id", str),
-    "body": ("body", str),
-    "partition": ("partition", _int),
-    "enqueued": ("enqueued_at", _time),
-    "count": ("delivery_count", _int),
-    "lock": ("lock", str),
-    "until": ("locked_until", _time),
-    "state": ("state", str),
-    "redelivered": ("redelivered", _flag),
-}
-"""The attributes of a message that is shown, beside ``prop.NAME``."""
