@@ -55,8 +55,12 @@ class FrontEnd:
             if key is not None:
                 yield from self._give_up(timeout)
             partition = yield from self._reroute(contents, timeout)
-        broker.accept(partition, contents)
+        self.accept(partition, key, contents)
         yield HOP
+
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
+        """Store them in the partition found for them."""
+        self.broker.accept(partition, contents)
 
     def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
         """Where messages of that key live: it alone decides."""

@@ -7,12 +7,13 @@ its sends and settlements did before, instead, or only in part is TXN-5.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Txn
 from partq.conformance.history import Record
 from partq.model.messages import Message, effective_key
-from partq.model.operations import Outcome
+from partq.model.operations import UNAVAILABLE, Outcome
 
 from .admission import homes
 from .attribution import WIPING, applies, conflicting, missing, resurrected, unsurely_taken
@@ -298,17 +299,18 @@ def _after_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: 
             )
             title = "Delivered again after a committed completion"
             witness = (record, *_end(txn), again.record)
-            allowed = "never delivered again"
             if _struck(facts, committed, returned(again.record)):
-                report.find("RCV-7", "committed, then a fault", title, witness, detail, allowed)
+                why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
+                report.open.setdefault("TXN-5", why)
+                report.open.setdefault("RCV-7", why)
             else:
-                report.find("TXN-5", "completion undone", title, witness, detail, allowed)
+                report.find("TXN-5", "completion undone", title, witness, detail, "never delivered again")
             return True
     return False
 
 
 def _struck(facts: Facts, start: int, end: int) -> bool:
-    """Whether a fault that may lose what is stored lies between: a completion undone by it is RCV-7's."""
+    """Whether a fault that may undo what was stored lies between."""
     return any(
         fault.op in WIPING and fault.call <= end and returned(fault) >= start for fault in facts.disruptions
     )
@@ -324,6 +326,7 @@ def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen
         again is not None
         and again.error in _DENIALS
         and len(again.args["locks"]) == 1
+        and not _maybe_open(txn)
         and returned(again) < facts.derive(Locks).held_unsettled(seen)
     ):
         detail = (
@@ -335,6 +338,11 @@ def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen
         report.find("TXN-5", "lock lost", title, witness, detail, "ok: the same lock still settles")
         return True
     return _gone(facts, report, txn, record, seen)
+
+
+def _maybe_open(txn: Txn) -> bool:
+    """Whether its commit was refused as by a busy broker: then it may be committed again."""
+    return txn.end is not None and txn.end.op == "commit" and txn.end.error in UNAVAILABLE
 
 
 def _first_try(facts: Facts, seen: Seen, ended: int | None) -> Record | None:
@@ -377,18 +385,24 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen) ->
 
 
 def _outlived(facts: Facts, id: str) -> bool:
-    """Whether another message, that nobody tried to complete, came back after as many locks as this one had:
-    then messages are not lost as their locks end."""
-    locks = len(facts.received[id])
+    """Whether another message came back after as many locks as this one had, all of which ran out: then
+    messages are not lost as their locks end. (What a refused settlement may have done is RCV-8.)"""
+    seens = facts.received[id]
+    locks = [seen.delivery.lock or "" for seen in seens]
+    if any(other.outcome == Outcome.ERROR for lock in locks for other in facts.settled.get(lock, ())):
+        return False
     return any(
-        len(seens) > locks
-        and not any(
-            settlement.op in REMOVALS
-            for seen in seens[:-1]
-            for settlement in facts.settled.get(seen.delivery.lock or "", ())
-        )
-        for other, seens in facts.received.items()
-        if other != id and len(facts.by_id.get(other, ())) == 1
+        other != id and len(facts.by_id.get(other, ())) == 1 and _ran_out(facts, found) >= len(locks)
+        for other, found in facts.received.items()
+    )
+
+
+def _ran_out(facts: Facts, seens: list[Seen]) -> int:
+    """After how many locks that nobody settled, and no fault ended, the message was delivered again."""
+    return sum(
+        (seen.delivery.lock or "") not in facts.settled
+        and not _struck(facts, seen.record.call, returned(again.record))
+        for seen, again in pairwise(seens)
     )
 
 

@@ -69,7 +69,7 @@ class _LostOnSecondAbandon(Partition):
             super().abandon(stored)
 
 
-@defect("lost-on-expiry", "RCV-2")
+@defect("lost-on-expiry", "RCV-2", profile="azure-flat")
 class _LostOnExpiry(Partition):
     """A message whose lock runs out is gone."""
 

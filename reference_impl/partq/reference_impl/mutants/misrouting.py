@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..clock import HOP, Steps
 from ..frontend import FrontEnd
 from ..partition import Partition
 from ..store import Content
 
 
 class Misrouting(FrontEnd):
-    """While everything is up, messages are routed by what `mistaken` says instead of by their key. What a
-    fault of the wrong partition would do to them is thus no part of the defect."""
+    """Messages are stored where what `mistaken` says belongs, instead of their key, if that partition is up;
+    they are refused where both are down. What faults do to misrouted messages is no part of the defect."""
 
     def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
         """What is taken for the key."""
         return key
 
     def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        if all(partition.up for partition in self.partitions):
-            key = self.mistaken(key, contents, txn)
-        return super().home(key, contents, txn)
+        home = super().home(key, contents, txn)
+        wrong = super().home(self.mistaken(key, contents, txn), contents, txn)
+        return wrong if wrong.up else home
+
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
+        if key is not None:
+            partition = self.home(key, contents, None)
+        super().accept(partition, key, contents)
+
+    def _give_up(self, timeout: int) -> Steps[None]:
+        yield HOP
+
+    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
+        key = self.broker.rules.common_key(contents)
+        if key is None:
+            return (yield from super()._reroute(contents, timeout))
+        home = self.home(key, contents, None)
+        if not home.up:
+            yield from super()._give_up(timeout)
+        return home

@@ -41,7 +41,7 @@ class _SolaceRehashOnRestart(_RehashOnRestart):
     """The partition map is drawn anew when the broker starts."""
 
 
-@defect("route-by-body", "ROUTE-2")
+@defect("route-by-body", "ROUTE-2", profile="azure-standard")
 class _RouteByBody(Misrouting):
     """The body has a say in the partition; in a transaction, that of its first message."""
 
@@ -50,7 +50,7 @@ class _RouteByBody(Misrouting):
         return f"{key}/{(before or contents)[0].body}"
 
 
-@defect("route-by-front-end", "ROUTE-2")
+@defect("route-by-front-end", "ROUTE-2", profile="azure-standard")
 class _RouteByFrontEnd(Misrouting):
     """Every front end has a partition map of its own."""
 
