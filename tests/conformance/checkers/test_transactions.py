@@ -222,7 +222,6 @@ BAD = {
         "p1 send m1 key=a txn=t\np1 send m2 key=b txn=t\np2 peek 1 -> m2#3.3\np1 rollback t",
         "TXN-5",
     ),
-    "a committed settlement that left its lock": (COMPLETED + "p1 commit t\np1 complete l1", "TXN-5"),
     "a second partition": (
         TWO_KEYS + "p1 begin t\np1 complete l1 txn=t\np1 complete l2 txn=t\np1 commit t",
         "TXN-7",
@@ -259,6 +258,10 @@ LEFT_OPEN = {
     "delivered again after a rollback: that did the abandon, or the lock ended": (
         ONE + "p1 begin t\np1 abandon l1 txn=t\np1 rollback t\np2 receive 1 -> h1#3.1 lock=l3 until=25s",
         {"TXN-5", "RCV-6"},
+    ),
+    "a lock that settles after the commit: that did not do it, or lost locks settle": (
+        COMPLETED + "p1 commit t\np1 complete l1",
+        {"TXN-5", "RCV-8"},
     ),
     "back after a commit and a kill: the commit did not do it, or the kill undid it": (
         COMPLETED + "p1 commit t\nenv broker_kill\nenv broker_start\np2 receive 1 -> h1#3.1 lock=l3",

@@ -285,8 +285,9 @@ def _after_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: 
             f"lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, committed by {committed} "
             f"ns; yet a later {other.op} with it answered ok"
         )
-        title, witness = "A committed settlement left its lock", (record, *_end(txn), other)
-        report.find("TXN-5", "lock left", title, witness, detail, "error lock_lost")
+        why = f"{detail}: the commit did not settle it (TXN-5), or lost locks settle (RCV-8)"
+        report.open.setdefault("TXN-5", why)
+        report.open.setdefault("RCV-8", why)
         return True
     if record.op not in REMOVALS:
         return False
