@@ -131,17 +131,15 @@ def homes(facts: Facts) -> dict[str, int]:
     return known
 
 
-def _known_well(facts: Facts, key: str, proc: str) -> bool:
-    """Whether equal keys were seen together often enough for their homes to be no chance (ROUTE-2), and this
-    client's messages of this key among them."""
-    sends = {
-        (placed.sent.key, placed.sent.record.args.get("txn", placed.sent.record.i)): placed.sent.record.proc
-        for placed in facts.derive(Shown).placed
-        if placed.sent.key is not None
-    }
+def _known_well(facts: Facts) -> frozenset[tuple[str | None, str]]:
+    """The keys, each with a sender, whose homes are known well: that sender's messages of the key were seen,
+    and equal keys were together too often for chance (ROUTE-2). Use it by ``facts.derive(_known_well)``."""
+    keyed = [placed.sent for placed in facts.derive(Shown).placed if placed.sent.key is not None]
+    sends = {(sent.key, sent.record.args.get("txn", sent.record.i)) for sent in keyed}
     together = len(sends) - len({key for key, _ in sends})
-    enough = together * min(log2(facts.entity.partitions), BITS) >= WELL_KNOWN
-    return enough and any(sent_key == key and sender == proc for (sent_key, _), sender in sends.items())
+    if together * min(log2(facts.entity.partitions), BITS) < WELL_KNOWN:
+        return frozenset()
+    return frozenset((sent.key, sent.record.proc) for sent in keyed)
 
 
 class _Faults:
@@ -191,7 +189,7 @@ class _Faults:
             self._to_a_down_one(record, home, f"{_request(record)}; {where} was down throughout")
         elif home is not None and self.outages.surely_up(home, record.call, ret):
             where = f"partition {home}, where key {key!r} lives, was up throughout"
-            if record.outcome == Outcome.OK or _known_well(self.facts, key, record.proc):
+            if record.outcome == Outcome.OK or (key, record.proc) in self.facts.derive(_known_well):
                 self._isolated(record, ret, f"{_request(record)}; {where}")
             elif _refused(record) and self._undisturbed(record, ret):
                 why = f"{_request(record)}; {where}, if equal keys are together, of which too little was seen"
