@@ -179,7 +179,9 @@ def _enlist_locks(state: State, txn: Txn, action: Action, places: list[Place]) -
     for (p, index), token in zip(places, action.locks, strict=True):
         entry = state.parts[p].log[index]
         lock = lock_at(state, (p, index))
-        settles.append((action.op, p, entry.number, token))
+        settled = (action.op, p, entry.number, token)
+        if settled not in settles:
+            settles.append(settled)
         state = put(state, p, index, entry._replace(lock=lock._replace(txn=txn.name)))
     return with_txn(state, txn.name, txn._replace(locks_in=places[0][0], settles=tuple(settles)))
 
