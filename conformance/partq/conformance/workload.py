@@ -8,7 +8,7 @@ nothing of what a broker should answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -123,7 +123,7 @@ THEMES: Final[Mapping[str, Weights]] = {
         "advance": 6,
         "rest": 8,
         "spread": 6,
-        "restart": 1,
+        "restart": 2,
     },
     "handoff": {
         "bind": 14,
@@ -367,10 +367,13 @@ def _rest(draft: _Draft) -> None:
 
 
 def _spread(draft: _Draft) -> None:
-    """Messages of one key, then everybody receives: its partition shows."""
+    """Messages of one key, then everybody receives: its partition shows. A batch bears its key in one way."""
     key = draft.key()
-    batch = tuple(draft.message(key) for _ in range(2 + draft.source.below(3)))
-    draft.add(draft.client(), "send_batch", messages=batch)
+    first = draft.message(key)
+    batch = [first]
+    for _ in range(1 + draft.source.below(3)):
+        batch.append(replace(first, id=draft.message(None).id))
+    draft.add(draft.client(), "send_batch", messages=tuple(batch))
     draft.add(draft.client(), "send", messages=(draft.message(key),))
     for other in draft.clients:
         draft.add(other, "receive", max=20, timeout=SECOND)

@@ -33,7 +33,7 @@ def excuse(paths: Paths, group: Sequence[Path]) -> Excuse | None:
     records = [seen.record for path in group for seen in path.seen]
     held = [paths.held(record) for record in records]
     if everywhere := reduce(and_, held):
-        return Excuse("REB-13", everywhere, True)
+        return Excuse("REB-13", everywhere, paths.exclusive)
     waiting = [paths.waiting(record) for record in records]
     either = reduce(and_, (mine | kept for mine, kept in zip(held, waiting, strict=True)))
     if not either:

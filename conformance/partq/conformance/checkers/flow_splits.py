@@ -35,7 +35,7 @@ SAMPLE: Final = 16
 GROUPS: Final = 24
 """Keys that are compared."""
 
-ENOUGH: Final = 12.0
+ENOUGH: Final = 10.0
 """Bits of evidence that a rule needs against each other that fits."""
 
 
@@ -61,40 +61,52 @@ class Explanation(NamedTuple):
 
 def pairs_of(group: Sequence[Path], everything: int) -> list[Pair]:
     """The pairs of the key's messages that tell something, of a sample if they are many."""
+    return _all_pairs(_sample(group, everything))
+
+
+def _sample(group: Sequence[Path], everything: int) -> list[Path]:
+    """Some messages of each set of partitions, in order of their sends."""
     kept: dict[int, list[Path]] = {}
     for path in group:
         same = kept.setdefault(path.ready, [])
         if len(same) < SAMPLE and path.ready != everything:
             same.append(path)
-    sample = sorted((path for same in kept.values() for path in same), key=_sent_at)
+    return sorted((path for same in kept.values() for path in same), key=_sent_at)
+
+
+def _all_pairs(sample: Sequence[Path]) -> list[Pair]:
     return [Pair(a, b) for a, b in combinations(sample, 2)]
 
 
 def owners(facts: Facts, groups: Sequence[Sequence[Path]], everything: int) -> list[Explanation]:
     """The one explanation that the history bears out, or one for each rule that may be broken."""
-    pairs = [pairs_of(group, everything) for group in groups[:GROUPS]]
-    torn = [pair for some in pairs for pair in some if pair.apart]
-    whole = [[pair for pair in some if not pair.apart] for some in pairs]
+    samples = [_sample(group, everything) for group in groups[:GROUPS]]
+    torn = [pair for sample in samples for pair in _all_pairs(sample) if pair.apart]
     fitting = [explanation for explanation in _explanations(facts) if all(map(explanation.tears, torn))]
     for explanation in fitting:
         rivals = [other for other in fitting if other.requirement != explanation.requirement]
-        if all(_evidence(whole, explanation, rival, everything) >= ENOUGH for rival in rivals):
+        if all(_evidence(samples, explanation, rival, everything) >= ENOUGH for rival in rivals):
             return [explanation]
     return list({explanation.requirement: explanation for explanation in fitting}.values())
 
 
 def _evidence(
-    whole: Sequence[Sequence[Pair]], mine: Explanation, rival: Explanation, everything: int
+    samples: Sequence[Sequence[Path]], mine: Explanation, rival: Explanation, everything: int
 ) -> float:
-    """The bits for one explanation against another."""
+    """The bits for one explanation against another: each message is linked to one before it that it should
+    not be torn from, and counts if the rival would have torn them, and they are whole. What was sent at
+    once, and what was torn once, is no evidence of its own."""
     bits = 0.0
-    for pairs in whole:
-        together: dict[int, float] = {}
-        for pair in pairs:
-            if rival.tears(pair) and not mine.tears(pair):
-                for path in pair:
-                    together[id(path)] = log2(everything.bit_count() / path.ready.bit_count())
-        bits += sum(together.values()) - max(together.values(), default=0.0)
+    for sample in samples:
+        tails: list[Path] = []
+        for path in sample:
+            before = next((tail for tail in reversed(tails) if not mine.tears(Pair(tail, path))), None)
+            if before is not None:
+                tails.remove(before)
+                new = before.sent.record is not path.sent.record
+                if new and rival.tears(Pair(before, path)) and before.ready & path.ready:
+                    bits += log2(everything.bit_count() / path.ready.bit_count())
+            tails.append(path)
     return bits
 
 

@@ -82,7 +82,11 @@ class Paths:
         return self._over(self.timeline.served, record)
 
     def ready(self, record: Record) -> int:
-        """The partitions that may have delivered to the receiving flow during the receive."""
+        """The partitions that may have delivered to the receiving flow during the receive. Near the history's
+        end the event that tells of one may be missing."""
+        skew = self.facts.header.skew_ns
+        if skew and (record.ret is None or record.ret > self.timeline.horizon - skew):
+            return self.timeline.everything or ANYWHERE
         return self._over(self.timeline.ready.get(record.args.get("flow", ""), NOTHING), record)
 
     def _over(self, masks: Masks, record: Record) -> int:
@@ -133,20 +137,36 @@ class Paths:
         for record in self.facts.receives:
             if not record.messages and record.outcome == Outcome.OK and self.ready(record):
                 modest.setdefault(record.args.get("flow", ""), []).append(record)
+        return any(
+            self._passed_by(modest, since, taken)
+            for path in self.by_id.values()
+            for since, taken in self._free_spells(path)
+        )
+
+    def _free_spells(self, path: Path) -> Iterator[tuple[int, Record]]:
+        """Since when the message was there for anybody, and which receive took it: after its send, and when
+        its partition came to another flow."""
+        sent, before = path.sent.record, path.first
+        if sent.ret is not None and sent.outcome == Outcome.OK:
+            yield max(sent.ret, self._last_move(before.record)), before.record
+        for seen in path.seen[1:]:
+            settled = self.facts.settled.get(before.delivery.lock or "")
+            if not settled and seen.record.args.get("flow") != before.record.args.get("flow"):
+                yield self._last_move(seen.record), seen.record
+            before = seen
+
+    def _last_move(self, receive: Record) -> int:
+        """The last assignment event before the receive returned."""
         events = self.facts.assignments
-        for path in self.by_id.values():
-            sent, taken = path.sent.record, path.first.record
-            if sent.ret is None or sent.outcome != Outcome.OK:
-                continue
-            for flow, records in modest.items():
-                at = bisect_right(records, sent.ret, key=_call)
-                if at == len(records) or flow == taken.args.get("flow"):
-                    continue
-                asked = records[at]
-                quiet = bisect_right(events, asked.call, key=_call) == bisect_right(
-                    events, taken.call, key=_call
-                )
-                if asked.ret is not None and asked.ret < taken.call and quiet:
+        at = bisect_right(events, FOREVER if receive.ret is None else receive.ret, key=_call)
+        return events[at - 1].call if at else 0
+
+    def _passed_by(self, modest: dict[str, list[Record]], since: int, taken: Record) -> bool:
+        for flow, records in modest.items():
+            at = bisect_right(records, since, key=_call)
+            if at < len(records) and flow != taken.args.get("flow"):
+                ret = records[at].ret
+                if ret is not None and ret < taken.call:
                     return True
         return False
 
