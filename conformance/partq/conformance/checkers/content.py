@@ -39,23 +39,26 @@ def check_content(facts: Facts, report: Report) -> None:
 
 def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unshown: _Unshown) -> None:
     message, _, record = sent
-    called = record.call
-    plain = not message.properties and message.session_id is None and message.partition_key is None
-    body = message.body
+    called, body = record.call, message.body
+    fields = _fields(message)
     if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
         _rejected(facts, report, sent, seens[0])
     for seen in seens:
         delivery, shown = seen
         if shown.ret is not None and shown.ret < called:
             _phantom(report, seen, "was shown before its send was called", sent)
-        if plain and not (delivery.session_id or delivery.partition_key or delivery.properties):
-            if delivery.body != body:
-                _altered(report, "body", seen, sent)
+        if delivery.body == body and _fields(delivery) == fields:
+            if fields not in unshown.whole:
+                unshown.note(message, seen, sent)
             continue
         changed = _difference(message, delivery)
         if changed is not None:
             _altered(report, changed, seen, sent)
         unshown.note(message, seen, sent)
+
+
+def _fields(shown: Message | Delivery) -> tuple[str | None, str | None, tuple[tuple[str, str], ...]]:
+    return shown.session_id, shown.partition_key, shown.properties
 
 
 def _rejected(facts: Facts, report: Report, sent: Sent, seen: Seen) -> None:
@@ -99,14 +102,21 @@ def _difference(message: Message, delivery: Delivery) -> str | None:
 
 
 class _Unshown:
-    """Fields that were sent and not shown: dropped, if the broker shows that field of other messages."""
+    """Fields that were sent and not shown: dropped, if the broker shows that field of other messages.
+
+    ``whole``: what was shown as it was sent, and needs no second look.
+    """
 
     def __init__(self) -> None:
         self.shown: set[str] = set()
+        self.whole: set[object] = set()
         self.missing: list[tuple[str, Seen, Sent]] = []
 
     def note(self, message: Message, seen: Seen, sent: Sent) -> None:
+        """Take in which fields of a message were shown."""
         delivery = seen.delivery
+        if _fields(delivery) == _fields(message):
+            self.whole.add(_fields(message))
         for field, given, got in (
             ("session ID", message.session_id, delivery.session_id),
             ("partition key", message.partition_key, delivery.partition_key),
@@ -118,6 +128,7 @@ class _Unshown:
                 self.missing.append((field, seen, sent))
 
     def report(self, report: Report) -> None:
+        """Now that all messages are known."""
         for field, seen, sent in self.missing:
             if field in self.shown:
                 _altered(report, field, seen, sent)

@@ -86,7 +86,7 @@ def _fell_short(facts: Facts, short: list[Record]) -> int:
         if sends and len(sends) == 1 and "txn" not in sends[0].record.args:
             sent = sends[0].record
             if sent.outcome == Outcome.OK and sent.ret is not None:
-                waiting.append((sent.ret, min(seen.record.call for seen in seens)))
+                waiting.append((sent.ret, seens[0].record.call))
     waiting.sort()
     accepted = [at for at, _ in waiting]
     latest = list(accumulate((first for _, first in waiting), max))

@@ -204,13 +204,16 @@ class Skipping:
     def _count_locked(self) -> int:
         """How often a peek showed a message that surely was locked."""
         count = 0
-        received = self.facts.received
+        received, held_until = self.facts.received, self.locks.held_until
         for id, peeks in self.facts.peeked.items():
-            first = received[id][0].record.ret if id in received else None
-            if first is None:
+            seens = received.get(id)
+            if seens is None or seens[0].record.ret is None or seens[0].record.ret >= peeks[-1].record.call:
                 continue
+            locked = [(s.record.ret or 0, held_until(s)) for s in seens if s.delivery.lock is not None]
             for seen in peeks:
-                peek = seen.record
-                if first < peek.call and peek.ret is not None:
-                    count += self.visibility.surely_locked(id, peek.call, peek.ret)
+                call, ret = seen.record.call, seen.record.ret or 0
+                if len(locked) == 1:
+                    count += locked[0][0] < call and ret < locked[0][1]
+                else:
+                    count += any(taken < call and ret < until for taken, until in locked)
         return count
