@@ -9,7 +9,7 @@ history that they reject and the judge accepts is a false alarm, and there is no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -29,39 +29,44 @@ JUDGE_BUDGET: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What may stand at one place of a history: lines of the notation; an empty one for nothing.
+    """What may stand at one place of a history: alternatives, each one or more lines of the notation with
+    ``;`` between them, an empty one for nothing. Assignment events in it follow at once what is before them;
+    ``env advance`` only lets time pass.
 
     ``after``: ns that pass before it. ``overlaps``: whether it is also tried overlapping what stands before.
     """
 
-    lines: tuple[str, ...]
+    alternatives: tuple[str, ...]
     after: int = 0
     overlaps: bool = False
 
 
+Records = tuple[Record, ...]
+
+
 @dataclass(frozen=True)
 class Scope:
-    """All histories of these slots. ``about``: what it is to show, in a sentence."""
+    """All histories of these slots. ``about``: what it is to show, in a sentence. ``late``: by how many ns
+    the broker's timers may be late."""
 
     name: str
     profile: str
     about: str
     slots: tuple[Slot, ...]
     settings: tuple[tuple[str, Any], ...] = ()
+    late: int = 0
 
     @cached_property
     def header(self) -> Header:
         """The header of every history of the scope."""
-        return notation.history("", self.profile, **dict(self.settings)).header
+        return self._read("").header
 
     @cached_property
-    def _records(self) -> list[list[Record | None]]:
-        return [[self._record(line) for line in slot.lines] for slot in self.slots]
+    def _choices(self) -> list[list[Records]]:
+        return [[self._read(text).records for text in slot.alternatives] for slot in self.slots]
 
-    def _record(self, line: str) -> Record | None:
-        if not line:
-            return None
-        return notation.history(line, self.profile, **dict(self.settings)).records[0]
+    def _read(self, text: str) -> History:
+        return notation.history(text.replace(";", "\n"), self.profile, **dict(self.settings))
 
     def histories(self, part: int = 0, of: int = 1) -> Iterator[History]:
         """Every history; or each ``of``-th from the ``part``-th on, to share the work."""
@@ -70,32 +75,38 @@ class Scope:
             dict(zip(overlapping, bits, strict=True))
             for bits in product((False, True), repeat=len(overlapping))
         ]
-        for number, (choice, pattern) in enumerate(product(product(*self._records), patterns)):
+        for number, (choice, pattern) in enumerate(product(product(*self._choices), patterns)):
             if number % of == part:
                 history = self._assembled(choice, pattern)
                 if history is not None:
                     yield history
 
-    def _assembled(self, choice: Sequence[Record | None], pattern: dict[int, bool]) -> History | None:
+    def _assembled(self, choice: Sequence[Records], pattern: Mapping[int, bool]) -> History | None:
         """The history of one choice, or None where the overlap asked for makes no difference."""
         now, records = 0, list[Record]()
-        for n, (slot, record) in enumerate(zip(self.slots, choice, strict=True)):
+        for n, (slot, chosen) in enumerate(zip(self.slots, choice, strict=True)):
             now += slot.after + STEP
-            if record is None:
-                if pattern.get(n):
-                    return None
-                continue
             if pattern.get(n):
-                if not records or slot.after or not _may_overlap(records[-1], record):
+                if not (records and chosen) or slot.after or not _may_overlap(records[-1], chosen[0]):
                     return None
                 records[-1] = records[-1]._replace(ret=now + STEP // 4)
-            ret = None if record.ret is None else now + STEP // 2
-            records.append(record._replace(i=len(records), call=now, ret=ret))
+            for record in chosen:
+                if record.op == "advance":
+                    now += record.args["by"]
+                    continue
+                instant = record.op == "assignment"
+                if instant and record is not chosen[0]:
+                    now = (records[-1].ret or now) + 1
+                ret = None if record.ret is None else now if instant else now + STEP // 2
+                records.append(record._replace(i=len(records), call=now, ret=ret))
+                now += STEP
         return History(self.header, tuple(records))
 
 
 def _may_overlap(before: Record, after: Record) -> bool:
-    return before.proc != after.proc and before.ret is not None and not (before.is_env and after.is_env)
+    if before.ret is None or "assignment" in (before.op, after.op):
+        return False
+    return before.proc != after.proc and not (before.is_env and after.is_env)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,18 +143,23 @@ def compare(
     histories: Iterator[History],
     checkers: Sequence[Checker] = ALL,
     blind_spots: Sequence[BlindSpot] = (),
+    late: int = 0,
 ) -> Comparison:
-    """Hold the checkers against the judge on every one of the histories."""
+    """Hold the checkers against the judge on every one of the histories. ``late``: see `Scope`."""
     result = Comparison()
     for history in histories:
-        _compare(result, history, checkers, blind_spots)
+        status = judge(history, JUDGE_BUDGET, late).status
+        _compare(result, history, status, checkers, blind_spots)
     return result
 
 
 def _compare(
-    result: Comparison, history: History, checkers: Sequence[Checker], blind_spots: Sequence[BlindSpot]
+    result: Comparison,
+    history: History,
+    status: Judged,
+    checkers: Sequence[Checker],
+    blind_spots: Sequence[BlindSpot],
 ) -> None:
-    status = judge(history, JUDGE_BUDGET).status
     if status is Judged.UNKNOWN:
         result.undecided += 1
         return

@@ -18,8 +18,9 @@ from typing import Final, NamedTuple
 from partq.model.actions import Action, Answer, Observed, action_of
 from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery, Message
-from partq.model.operations import Outcome
+from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import profile
+from partq.model.routing import failed
 from partq.model.state import COUNTER_BITS, FOREVER, InvalidScope, State, initial, position
 
 from .history import History, Record
@@ -97,6 +98,7 @@ def _judge_entity(history: History, name: str, records: list[Record], budget: in
     if strange is not None:
         return Judgement(Judged.REJECTED, stuck=(strange.i,), reason="it shows a message that nobody sent so")
     entity = header.entities.get(name) or family.default_entity
+    spread = header.skew_ns + (len(records) if header.clock == "virtual" else 0)
     try:
         start = initial(
             header.profile,
@@ -106,12 +108,13 @@ def _judge_entity(history: History, name: str, records: list[Record], budget: in
             timed=any(d.enqueued_at is not None for r in records for d in r.messages),
             observed=any(r.op == "assignment" for r in records),
             skew=header.skew_ns,
-            late=late + header.skew_ns + (len(records) if header.clock == "virtual" else 0),
+            late=late + spread,
+            telling=spread,
         )
     except InvalidScope as error:
         status = Judged.UNKNOWN if family.column is None else Judged.REJECTED
         return Judgement(status, reason=str(error))
-    return _Search(_tasks(records), budget).run(start)
+    return _Search(_tasks(records, header.skew_ns), budget).run(start)
 
 
 def _as_sent(shown: Delivery, sent: dict[str, Message]) -> bool:
@@ -142,7 +145,7 @@ def _names(records: Sequence[Record], partitioned: bool) -> tuple[int, ...]:
     return tuple(names)
 
 
-def _tasks(records: Sequence[Record]) -> tuple[_Task, ...]:
+def _tasks(records: Sequence[Record], skew: int) -> tuple[_Task, ...]:
     """The operations to be placed. Stretches of time are in the calls already."""
     appearances: dict[str, Delivery] = {}
     for record in records:
@@ -150,21 +153,44 @@ def _tasks(records: Sequence[Record]) -> tuple[_Task, ...]:
             known = appearances.get(shown.id)
             if known is None or known.seq is None:
                 appearances[shown.id] = shown
-    return tuple(_task(record, appearances) for record in records if record.op != "advance")
+    faults = _faults(records)
+    tasks = (_task(record, appearances, faults) for record in records if record.op != "advance")
+    return tuple(_loosened(task, skew) if task.action.op == "assignment" else task for task in tasks)
 
 
-def _task(record: Record, appearances: dict[str, Delivery]) -> _Task:
+def _loosened(task: _Task, skew: int) -> _Task:
+    """An event whose times the broker wrote."""
+    return task._replace(call=task.call - skew, ret=task.ret + skew)
+
+
+def _faults(records: Sequence[Record]) -> list[tuple[int, int]]:
+    """From when to when partitions may have been down."""
+    spans: dict[int, tuple[int, int]] = {}
+    done: list[tuple[int, int]] = []
+    for record in records:
+        partition = record.args.get("partition", 0)
+        if record.op == "partition_down":
+            spans.setdefault(partition, (record.call, FOREVER))
+        elif record.op == "partition_up" and partition in spans:
+            done.append((spans.pop(partition)[0], FOREVER if record.ret is None else record.ret))
+    return done + list(spans.values())
+
+
+def _task(record: Record, appearances: dict[str, Delivery], faults: Sequence[tuple[int, int]]) -> _Task:
     messages = record.messages
     if "messages" in record.args:
         hints = (appearances.get(message.id) for message in record.args["messages"])
         messages = tuple(hint for hint in hints if hint is not None)
     unknown = record.outcome == Outcome.UNKNOWN
     status = Outcome.OK.value if unknown else str(record.outcome)
+    ret = FOREVER if record.ret is None else record.ret
+    refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE
+    calm = refused and not any(start <= ret and record.call <= end for start, end in faults)
     return _Task(
         record.i,
         record.call,
-        FOREVER if record.ret is None else record.ret,
-        action_of(record.op, record.proc, record.args),
+        ret,
+        action_of(record.op, record.proc, record.args)._replace(calm=calm),
         Observed(status, None if unknown else record.error, messages),
         unknown,
     )
@@ -224,8 +250,8 @@ class _Search:
                 action = task.action._replace(slack=horizon - at)
                 for after in _explained(moved, action, task):
                     yield task.i, (done | 1 << n, after)
-            if task.maybe and task.ret != FOREVER:
-                yield None, (done | 1 << n, state)
+            if task.maybe and (task.ret != FOREVER or task.action.messages):
+                yield None, (done | 1 << n, failed(state, len(task.action.messages)))
         for after in _timers(state, horizon):
             yield None, (done, after)
 

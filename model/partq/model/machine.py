@@ -49,7 +49,8 @@ from typing import Final
 
 from . import delivery, faults, peeking, rebalancing, routing, settling, transactions
 from .actions import GONE, NOWHERE, OK, REFUSED, Action, Answer, Observed, agrees, failure
-from .state import InvalidScope, State, client, initial, with_client
+from .operations import UNAVAILABLE
+from .state import InvalidScope, State, client, initial, transaction, with_client, with_txn
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
 
@@ -102,8 +103,21 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
                 yield failure(GONE), _gone(state, action)
             state = with_client(state, known._replace(shaky=False))
         yield from mechanism(state, action, seen)
+        if action.calm:
+            yield from _busy(state, action)
 
     return run
+
+
+def _busy(state: State, action: Action) -> Steps:
+    """Refused for now: nothing happened. A transaction may be lost by it, or go on."""
+    after = _gone(state, action)
+    yield failure(UNAVAILABLE), after
+    txn = transaction(after, action.txn)
+    if txn is not None:
+        tainted = with_txn(after, txn.name, txn._replace(tainted=True))
+        yield failure(UNAVAILABLE), tainted
+        yield failure(UNAVAILABLE), transactions.rolled_back(tainted, txn)
 
 
 def _gone(state: State, action: Action) -> State:

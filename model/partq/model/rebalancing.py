@@ -94,13 +94,13 @@ def _left(state: State, name: str, slack: int) -> Iterator[State]:
     if len(standby) < len(flows.standby):
         yield left
     elif standby:
-        yield from _taken_over(left, left.flows, name)
+        yield from _taken_over(left, left.flows, name, slack)
     else:
         yield from _unbound(left, left.flows, name, slack)
 
 
 @clause("REB-6")
-def _taken_over(state: State, flows: Flows, name: str) -> Iterator[State]:
+def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
     """A standby has all the partitions at once; which one is free."""
     for heir in flows.standby:
         after = flows._replace(
@@ -109,7 +109,7 @@ def _taken_over(state: State, flows: Flows, name: str) -> Iterator[State]:
             handoff=tuple(h and (heir[0] if h[0] == name else h[0], *h[1:]) for h in flows.handoff),
         )
         changes = {p: (heir[0], "ready") for p, pair in enumerate(flows.owner) if pair == (name, "ready")}
-        yield _changed(state, after, changes)
+        yield _changed(state, after, changes, slack)
 
 
 @clause("REB-7", "REB-9", "REB-13")
@@ -122,7 +122,7 @@ def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[Stat
     if not changes:
         timers = list(dict.fromkeys([flows.timer, *timers]))
     for timer in timers:
-        yield _changed(state, flows._replace(timer=timer), changes)
+        yield _changed(state, flows._replace(timer=timer), changes, slack)
 
 
 @clause("REB-3", "REB-14")
@@ -264,10 +264,10 @@ def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 @clause("REB-1", "REB-13")
-def _changed(state: State, flows: Flows, changes: Mapping[int, Owner]) -> State:
+def _changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int = 0) -> State:
     """The state with other pairs of partition and flow; of each change there will be an event."""
     owner, unseen = list(flows.owner), list(flows.unseen)
-    latest = state.now + state.cfg.late
+    latest = state.now + slack + state.cfg.telling
     for p, pair in sorted(changes.items()):
         before = owner[p]
         if before == pair:
@@ -322,6 +322,8 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
     flows, name = state.flows, action.flow
     if flows is None or name is None or (name, action.proc) not in flows.active + flows.standby:
         yield failure(REFUSED | LOST), state
+        if seen is not None and not seen.messages:
+            yield OK, state
         return
     if seen is not None and any(shown.partition is not None for shown in seen.messages):
         return

@@ -147,7 +147,7 @@ class Config:
 
     For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
     ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
-    history.
+    history; they tell of a change at most ``telling`` ns after it.
     """
 
     profile: Profile
@@ -162,6 +162,7 @@ class Config:
     timed: bool = False
     late: int = 0
     observed: bool = False
+    telling: int = 0
     skew: int = 0
 
     @property

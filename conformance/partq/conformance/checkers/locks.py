@@ -82,7 +82,7 @@ class Locks:
         self._faults: dict[int | None, Spans] = {}
         self._upsets: dict[int | None, Spans] = {}
         self._clients: dict[str, Spans] | None = None
-        self._handoffs: Spans | None = None
+        self._handoffs: dict[str | None, Spans] | None = None
 
     def faults(self, partition: int | None) -> Spans:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
@@ -114,7 +114,8 @@ class Locks:
 
     def _sent(self, seen: Seen) -> int:
         """When the message was sent at the earliest; no lock on it can be older."""
-        return min((sent.record.call for sent in self.facts.by_id.get(seen.delivery.id, ())), default=0)
+        sends = self.facts.by_id.get(seen.delivery.id)
+        return 0 if sends is None else sends[0].record.call
 
     def _until(self, seen: Seen) -> int | None:
         """The end that the delivery shows; None also where it is later than can be (RCV-13)."""
@@ -218,7 +219,14 @@ class Locks:
             return FOREVER
         if self._handoffs is None:
             self._handoffs = _handoffs(self.facts)
-        return self._handoffs.first(record.call)
+        return min(
+            (
+                self._handoffs[flow].first(record.call)
+                for flow in (record.args.get("flow"), None)
+                if flow in self._handoffs
+            ),
+            default=FOREVER,
+        )
 
 
 def _departures(facts: Facts) -> dict[str, Spans]:
@@ -233,14 +241,27 @@ def _departures(facts: Facts) -> dict[str, Spans]:
     return {client: Spans(found) for client, found in spans.items()}
 
 
-def _handoffs(facts: Facts) -> Spans:
-    """When a partition was being taken from a flow. Where assignments are not shown: when any flow's coming
-    or going may have moved partitions, handoff included."""
-    if facts.assignments:
-        return Spans(_span(record) for record in facts.assignments if record.args["state"] != "ready")
-    lag = facts.entity.rebalance_delay + facts.entity.max_handoff + facts.header.skew_ns
-    moves = (_span(record) for record in facts.flows)
-    return Spans((start, min(FOREVER, end + lag)) for start, end in moves)
+def _handoffs(facts: Facts) -> dict[str | None, Spans]:
+    """By flow: when a partition was taken from it; under None from any. Where assignments are not shown: when
+    any flow's coming or going may have moved partitions, handoff included."""
+    if not facts.assignments:
+        lag = facts.entity.rebalance_delay + facts.entity.max_handoff + facts.header.skew_ns
+        moves = (_span(record) for record in facts.flows)
+        return {None: Spans((start, min(FOREVER, end + lag)) for start, end in moves)}
+    skew = facts.header.skew_ns
+    owners: dict[int, str | None] = {}
+    spans: dict[str | None, list[tuple[int, int]]] = {}
+    for record in facts.assignments:
+        partition, flow, state = record.args["partition"], record.args.get("flow"), record.args["state"]
+        owner = owners.get(partition, flow)
+        if state in ("unassigned", "unbound") or owner != flow:
+            start, end = _span(record)
+            spans.setdefault(owner, []).append((start - skew, end + skew))
+        if state == "unassigned":
+            owners.pop(partition, None)
+        else:
+            owners[partition] = flow
+    return {flow: Spans(found) for flow, found in spans.items()}
 
 
 def _span(record: Record) -> tuple[int, int]:

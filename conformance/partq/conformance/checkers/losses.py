@@ -73,8 +73,14 @@ class Losses:
                 return False
         elif record.outcome == Outcome.ERROR or self._of_open_txn(record):
             return False
-        partition = self.facts.partition_of(shown[0].delivery) if shown else None
+        partition = self.facts.partition_of(shown[0].delivery) if shown else self._home(sent)
         return self.locks.faults(partition).first(self.drained) >= self.drained
+
+    def _home(self, sent: Sent) -> int | None:
+        """The partition that its key was shown to live in."""
+        if sent.key is None or not self.facts.down or self.facts.profile.kill_remaps_keys:
+            return None
+        return self.facts.derive(_homes).get(sent.key)
 
     def _of_open_txn(self, record: Record) -> bool:
         """Whether it was sent in a transaction that was not surely committed: what happens to it is TXN-5."""
@@ -86,7 +92,11 @@ class Losses:
         last_call = max((seen.record.call for seen in seens), default=0)
         for seen in seens:
             lock = seen.delivery.lock
-            settlements = [s for s in self.facts.settled.get(lock or "", ()) if s.op in _TAKING]
+            settlements = [
+                s
+                for s in self.facts.settled.get(lock or "", ())
+                if s.op in _TAKING and self._in_time(seen, s)
+            ]
             if any(settlement.outcome == Outcome.OK for settlement in settlements):
                 return True
             if seen.record.ret is not None and seen.record.ret < last_call:
@@ -96,6 +106,10 @@ class Losses:
             if self.facts.profile.locks_expire and self.locks.ended(seen) >= self.drained:
                 return True
         return False
+
+    def _in_time(self, seen: Seen, settlement: Record) -> bool:
+        """Whether it may have taken effect: one of unknown outcome by a lock that was surely lost did not."""
+        return settlement.outcome == Outcome.OK or settlement.call <= self.locks.expired(seen)
 
     def _last_seen(self, sent: Sent, seens: list[Seen] | None) -> int:
         """The latest instant at which the message surely was there."""
@@ -224,3 +238,17 @@ class Losses:
 
 def _last(loss: Loss) -> int:
     return loss.last
+
+
+def _homes(facts: Facts) -> dict[str, int | None]:
+    """Where each key lives, as shown; None where that differs (ROUTE-1)."""
+    homes: dict[str, int | None] = {}
+    for shown in (facts.received, facts.peeked):
+        for id, seens in shown.items():
+            sends = facts.by_id.get(id, ())
+            if len(sends) == 1 and sends[0].key is not None:
+                for seen in seens:
+                    partition = facts.partition_of(seen.delivery)
+                    if homes.setdefault(sends[0].key, partition) != partition:
+                        homes[sends[0].key] = None
+    return homes

@@ -39,7 +39,8 @@ class Order:
         self.report = report
         # Somebody may hold a message whom no delivery shows.
         self.shadows = facts.profile.caching_front_ends or any(
-            record.outcome == Outcome.UNKNOWN for record in facts.receives
+            record.outcome == Outcome.UNKNOWN and record.args.get("mode") != "receive_and_delete"
+            for record in facts.receives
         )
         bits = facts.profile.counter_bits
         self.half, self.mask = 1 << (bits - 1), (1 << bits) - 1
@@ -84,6 +85,29 @@ class Order:
         for key, group in keyed.items():
             if len(group) > 1:
                 self._by_send(key, group)
+        if flat and None in numbered and self.facts.drained is None:
+            self._over_undelivered(numbered[None])
+
+    def _over_undelivered(self, group: list[First]) -> None:
+        """Whether one was delivered though an older one was there, and is never delivered at all."""
+        if self.shadows or any(record.outcome == Outcome.UNKNOWN for record in self.facts.receives):
+            return
+        received, by_id = self.facts.received, self.facts.by_id
+        waiting = (
+            sent
+            for sent in self.facts.sends
+            if sent.message.id not in received and len(by_id[sent.message.id]) == 1 and _plainly_sent(sent)
+        )
+        older = min(waiting, key=_returned, default=None)
+        newer = (
+            None if older is None else next((f for f in group if f.sent.record.call > _returned(older)), None)
+        )
+        if older is not None and newer is not None:
+            self.report.open.setdefault(
+                "RCV-3",
+                f"message {newer.sent.message.id!r} was delivered, {older.message.id!r}, sent before, never: "
+                "out of order (RCV-3), or lost (RCV-2)",
+            )
 
     def _by_number(self, partition: int | None, group: list[First]) -> None:
         """RCV-3 in one partition: a sweep from the lowest number up."""
@@ -188,6 +212,14 @@ def _surely_first(seens: list[Seen]) -> bool:
     """Whether the first delivery was over before any other began."""
     ret = seens[0].record.ret
     return ret is not None and ret < seens[1].record.call
+
+
+def _plainly_sent(sent: Sent) -> bool:
+    return sent.record.outcome == Outcome.OK and "txn" not in sent.record.args
+
+
+def _returned(sent: Sent) -> int:
+    return FOREVER if sent.record.ret is None else sent.record.ret
 
 
 def _accepted(first: First) -> int:

@@ -67,6 +67,11 @@ def _states(facts: Facts, timeline: Timeline, report: Report) -> None:
     lag = max(GRACE, facts.entity.rebalance_delay // 2) + skew
     for flow, pairs in timeline.pairs_of.items():
         lives = timeline.lives_of.get(flow, [])
+        if not lives:
+            report.open.setdefault(
+                "REB-13",
+                f"partition {pairs[0].partition} was at flow {flow}, of which the history shows no bind",
+            )
         for pair in pairs if lives else ():
             for state, event, end in pair.segments():
                 if state == "unbound":
@@ -221,7 +226,8 @@ class _Handoffs:
         if until - event.call > self.limit + slack:
             self._late(pair, event, end, until - event.call, "the handoff time is over")
             return
-        last = self.locked[pair.flow].before(until) if pair.flow in self.locked else None
+        paused = min(until, event.call + self.skew + 1)  # what came later is of another partition
+        last = self.locked[pair.flow].before(paused) if pair.flow in self.locked else None
         settled = event.call if last is None else max(event.call, last[1])
         self.report.count("REB-14", int(settled < FOREVER and end is not None))
         if until - settled > self.limit // 2 + slack and self._sure():

@@ -18,7 +18,7 @@ from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Sent
 from partq.conformance.history import Record
-from partq.conformance.masks import NOTHING, Masks
+from partq.conformance.masks import Masks
 from partq.conformance.timeline import Timeline
 from partq.model.operations import Outcome
 
@@ -71,15 +71,15 @@ class Paths:
 
     def held(self, record: Record) -> int:
         """The partitions that the receiving flow may have had during the receive, ready or paused."""
-        return self._over(self.timeline.held.get(record.args.get("flow", ""), NOTHING), record)
+        return self._over(self.timeline.partitions(record.args.get("flow", ""), "ready", "paused"), record)
 
     def waiting(self, record: Record) -> int:
         """The partitions that may have been kept for a lost flow during the receive."""
-        return self._over(self.timeline.unbound, record)
+        return self._over(self.timeline.partitions(None, "unbound"), record)
 
     def served(self, record: Record) -> int:
         """The partitions that may have been ready for any flow during the receive."""
-        return self._over(self.timeline.served, record)
+        return self._over(self.timeline.partitions(None, "ready"), record)
 
     def ready(self, record: Record) -> int:
         """The partitions that may have delivered to the receiving flow during the receive. Near the history's
@@ -87,7 +87,7 @@ class Paths:
         skew = self.facts.header.skew_ns
         if skew and (record.ret is None or record.ret > self.timeline.horizon - skew):
             return self.timeline.everything or ANYWHERE
-        return self._over(self.timeline.ready.get(record.args.get("flow", ""), NOTHING), record)
+        return self._over(self.timeline.partitions(record.args.get("flow", ""), "ready"), record)
 
     def _over(self, masks: Masks, record: Record) -> int:
         return masks.over(record.call, FOREVER if record.ret is None else record.ret)

@@ -8,6 +8,7 @@ history shows that RCV-7 or one of its neighbours is violated, but not which, th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import pairwise
 
 from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
@@ -42,7 +43,7 @@ class Redelivery:
                 continue
             if len(seens) > 1:  # twice in one answer is RCV-12
                 seens = list({seen.record.i: seen for seen in seens}.values())
-            if not self._finished(seens) and not self._overlap(seens):
+            if not self._finished(seens) and not self._overlap(seens) and not self._gone_or_held(seens):
                 self._count(seens, sends[0].record.call)
         self._exercised()
 
@@ -154,6 +155,38 @@ class Redelivery:
         )
         return True
 
+    def _gone_or_held(self, seens: list[Seen]) -> bool:
+        """Whether one delivery follows another whose lock can have ended only by removing the message: it had
+        gone (RCV-7) or was still locked (RCV-6)."""
+        by_return = sorted((s for s in seens if s.record.ret is not None), key=_returned)
+        for one, two in pairwise(by_return):
+            if self._bars(one, two) and self._in_turn(one, two):
+                self.report.open.update(
+                    dict.fromkeys(
+                        ("RCV-6", "RCV-7"),
+                        f"message {two.delivery.id!r} came again, still locked (RCV-6) or gone (RCV-7)",
+                    )
+                )
+                return True
+        return False
+
+    def _in_turn(self, one: Seen, two: Seen) -> bool:
+        """Whether the first of two deliveries surely came first, or the other bars it as well."""
+        return _returned(one) < two.record.call or self._bars(two, one)
+
+    def _bars(self, one: Seen, two: Seen) -> bool:
+        """Whether the second cannot have been delivered after the first: no lock of the first can have ended
+        by then but by removing the message."""
+        if self.kills:
+            return False
+        if one.delivery.lock is None:
+            return _deletes(one.record)
+        return self.locks.held_unsettled(one) > _returned(two) and all(
+            settlement.op in REMOVALS
+            for settlement in self.facts.settled.get(one.delivery.lock, ())
+            if settlement.outcome != Outcome.ERROR and settlement.call <= _returned(two)
+        )
+
     # RCV-9
 
     def _count(self, seens: list[Seen], sent_at: int) -> None:
@@ -165,6 +198,10 @@ class Redelivery:
             hidden = self._hidden(seen, free_from, since)
             if before is not None and _returned(before) >= record.call:
                 # Two at a time: which was first is not known.
+                if count is not None and count == before.delivery.delivery_count:
+                    if self._must_raise(before, record) and self._must_raise(seen, before.record):
+                        self._leave_low_open(seen)
+                        return
                 low, high = min(low, low if count is None else count), max(high, count or 0) + hidden + 1
             else:
                 sure = before is not None and self._surely_raised(before, record)
@@ -173,6 +210,9 @@ class Redelivery:
                     self.report.count("RCV-9", int(sure))
                     if not low <= count <= high:
                         self._judge_count(seen, before, low, high)
+                        return
+                    if count == low and not sure and before is not None and self._must_raise(before, record):
+                        self._leave_low_open(seen)
                         return
                     low = high = count
             free_from, since, before = self.locks.held_until(seen), record.call, seen
@@ -186,8 +226,11 @@ class Redelivery:
         if faults and faults.touching(self.locks.began(seen), again.ret or FOREVER):
             return False
         settlements = [s for s in self.facts.settled.get(delivery.lock, ()) if s.outcome != Outcome.ERROR]
+        if not settlements or all(s.op == "abandon" and "txn" not in s.args for s in settlements):
+            if self.locks.expired(seen) < called:
+                return True
         if not settlements:
-            return self.locks.expired(seen) < called
+            return False
         first = settlements[0]
         if (
             first.op != "abandon"
@@ -197,6 +240,25 @@ class Redelivery:
         ):
             return False
         return first.ret is not None and first.ret < called and self.locks.held_until(seen) == first.call
+
+    def _must_raise(self, seen: Seen, again: Record) -> bool:
+        """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
+        lock = seen.delivery.lock
+        if lock is None or not self.facts.profile.locks_expire:
+            return False
+        faults = self.locks.faults(self.facts.partition_of(seen.delivery))
+        return not faults.touching(self.locks.began(seen), again.ret or FOREVER) and all(
+            (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args
+            for s in self.facts.settled.get(lock, ())
+            if s.outcome != Outcome.ERROR
+        )
+
+    def _leave_low_open(self, seen: Seen) -> None:
+        self.report.open.setdefault(
+            "RCV-9",
+            f"the delivery count of message {seen.delivery.id!r} did not rise: the last lock was not counted "
+            f"(RCV-9), or had not ended (RCV-6), or had removed the message (RCV-7)",
+        )
 
     def _hidden(self, seen: Seen, start: int, since: int) -> int:
         """How many locks that no client saw may have ended before that delivery, the message being free from

@@ -27,6 +27,7 @@ class Settling:
         self.report = report
         self.slack = facts.entity.lock_duration + facts.header.skew_ns
         self.expire = facts.profile.locks_expire
+        self._tells: bool | None = None
 
     def check(self) -> None:
         """RCV-6, 8, 11, 12 and 14 on every settlement and renewal."""
@@ -36,7 +37,9 @@ class Settling:
             if record.outcome == Outcome.OK:
                 for name in names:
                     seen = known.get(name)
-                    if seen is not None and self._may_be_stale(name, seen, record):
+                    if seen is None:
+                        self._never_given(name, record)
+                    elif self._may_be_stale(name, seen, record):
                         self._accepted(seen, record)
             elif record.outcome == Outcome.ERROR:
                 self._refused([known.get(name) for name in names], names, record)
@@ -77,6 +80,21 @@ class Settling:
             f"which answered ok.",
             f"error {LOST}, and nothing changed",
         )
+
+    def _never_given(self, name: str, record: Record) -> None:
+        """A settlement answered ok by a lock that no delivery bears."""
+        if self._tells is None:
+            self._tells = all(map(_tells_locks, self.facts.receives))
+        if self._tells and self._took_effect(record):
+            self.report.count("RCV-8")
+            self.report.find(
+                "RCV-8",
+                f"{record.op} of nothing",
+                f"A lock that was never given was accepted by {record.op}",
+                (record,),
+                f"No delivery bears the lock {name!r}, and {record.op} by {record.proc} answered ok.",
+                f"error {LOST}, and nothing changed",
+            )
 
     def _took_effect(self, record: Record) -> bool:
         txn = self.facts.txns[record.args["txn"]] if "txn" in record.args else None
@@ -204,3 +222,10 @@ class Settling:
                     elif seen.record.call > latest:
                         latest = seen.record.call
         self.report.count("RCV-11", free)
+
+
+def _tells_locks(receive: Record) -> bool:
+    """Whether the receive shows every lock that it gave."""
+    if receive.args.get("mode") == "receive_and_delete":
+        return True
+    return receive.outcome != Outcome.UNKNOWN and all(d.lock is not None for d in receive.messages)

@@ -1,0 +1,189 @@
+"""What the checkers need not see though the judge does: each blind spot with its reason.
+
+A blind spot is narrow: it covers a history only where what it names is really there. There are none for false
+alarms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from partq.model.operations import Outcome
+
+from .adequacy import BlindSpot
+from .checkers.outages import Outages
+from .facts import Facts, Seen, facts_of
+from .history import History, Record
+
+
+def _shown_from_down(history: History) -> bool:
+    """Whether an answer shows a message of a partition that surely was down all the while."""
+    for facts in facts_of(history):
+        outages = facts.derive(Outages)
+        for record in (*facts.receives, *facts.peeks):
+            for shown in record.messages:
+                partition = facts.partition_of(shown)
+                if partition is not None and record.ret is not None:
+                    if outages.surely_down(partition, record.call, record.ret):
+                        return True
+    return False
+
+
+def _never_shown(facts: Facts) -> Iterator[str]:
+    """The messages that were surely accepted, and no answer shows."""
+    for sent in facts.sends:
+        id = sent.message.id
+        if sent.record.outcome == Outcome.OK and id not in facts.received and id not in facts.peeked:
+            yield id
+
+
+def _passed_unseen(history: History) -> bool:
+    """Whether a peek was answered, or a drain ended with a partition down, and a message never shown."""
+    for facts in facts_of(history):
+        unreached = facts.drained is not None and not facts.derive(Outages).quiet(
+            facts.drained, facts.drained
+        )
+        peeked = any(record.outcome == Outcome.OK for record in facts.peeks)
+        if (unreached or peeked) and any(_never_shown(facts)):
+            return True
+    return False
+
+
+def _unsure_sends(facts: Facts) -> list[Record]:
+    return [s.record for s in facts.sends if s.record.outcome == Outcome.UNKNOWN]
+
+
+def _unsure_send_shown(history: History) -> bool:
+    """Whether a send of unknown outcome turns out to have happened, and something was peeked."""
+    for facts in facts_of(history):
+        for record in _unsure_sends(facts):
+            ids = [message.id for message in record.args["messages"]]
+            if facts.peeks and any(id in facts.received or id in facts.peeked for id in ids):
+                return True
+    return False
+
+
+def _unsure_deletion(history: History) -> bool:
+    """Whether a receive that deletes has an unknown outcome, and a message is missing."""
+    return any(
+        record.outcome == Outcome.UNKNOWN and record.args.get("mode") == "receive_and_delete"
+        for facts in facts_of(history)
+        for record in facts.receives
+    )
+
+
+def _unsure_end(history: History) -> bool:
+    """Whether a transaction that ended either way had settled something, or something of it shows."""
+    for facts in facts_of(history):
+        for txn in facts.txns.values():
+            unsure = any(end.outcome == Outcome.UNKNOWN for end in txn.ends)
+            sent = (message.id for record in txn.sends for message in record.args["messages"])
+            if unsure and (txn.settlements or any(id in facts.received or id in facts.peeked for id in sent)):
+                return True
+    return False
+
+
+def _across_commit(history: History) -> bool:
+    """Whether an answer that overlaps a commit shows what the transaction completed."""
+    for facts in facts_of(history):
+        for txn in facts.txns.values():
+            completed = {
+                facts.locks[lock].delivery.id
+                for settlement in txn.settlements
+                for lock in settlement.args["locks"]
+                if lock in facts.locks
+            }
+            for end in txn.ends:
+                for record in (*facts.receives, *facts.peeks):
+                    if end.op == "commit" and _overlap(end, record):
+                        if any(shown.id in completed for shown in record.messages):
+                            return True
+    return False
+
+
+def _overlap(one: Record, two: Record) -> bool:
+    return one.call <= (two.ret or two.call) and two.call <= (one.ret or one.call)
+
+
+def _settled_without_rule(history: History) -> bool:
+    """Whether a flow settled with a lock that was not given to it, or that it had lost."""
+    for facts in facts_of(history):
+        for record in facts.settlements if facts.profile.flows else ():
+            if record.outcome == Outcome.OK:
+                held = [facts.locks.get(lock) for lock in record.args["locks"]]
+                if any(
+                    seen is None or seen.record.proc != record.proc or _moved(facts, seen, record)
+                    for seen in held
+                ):
+                    return True
+    return False
+
+
+def _moved(facts: Facts, seen: Seen, until: Record) -> bool:
+    """Whether a partition was taken from the flow between the delivery and that record."""
+    flow = seen.record.args.get("flow")
+    taken = (r for r in facts.assignments if r.args.get("flow") == flow and r.args["state"] != "ready")
+    parted = (r for r in facts.disruptions if r.args.get("proc") == seen.record.proc)
+    return any(
+        seen.record.call <= event.call <= (until.ret or until.call)
+        for event in (*taken, *facts.flows, *parted)
+    )
+
+
+def _again_after_handoff(history: History) -> bool:
+    """Whether a message was delivered twice through flows, a partition being taken in between from the first
+    one."""
+    for facts in facts_of(history):
+        for seens in facts.received.values() if facts.profile.flows else ():
+            if any(_moved(facts, one, two.record) for one, two in pairwise(seens)):
+                return True
+    return False
+
+
+BLIND_SPOTS: Final[tuple[BlindSpot, ...]] = (
+    BlindSpot(
+        "a partition answers while it is down",
+        "no row of the catalogue is about it: that a fault takes hold is the promise of who injects it",
+        _shown_from_down,
+    ),
+    BlindSpot(
+        "an accepted message is never shown",
+        "its number, and mostly its partition, are not inferred from others: a peek that skips it is not "
+        "told from one that cannot reach it, nor where in a drain it was out of reach",
+        _passed_unseen,
+    ),
+    BlindSpot(
+        "a send of unknown outcome happened after all",
+        "a live broker may take it in after the client gave up, so when it was there is not inferred",
+        _unsure_send_shown,
+    ),
+    BlindSpot(
+        "what a deletion of unknown outcome took",
+        "it explains as many missing messages as it asked for, whatever their order",
+        _unsure_deletion,
+    ),
+    BlindSpot(
+        "a transaction that ended, nobody knows how",
+        "whether it was committed is not inferred from what else is seen",
+        _unsure_end,
+    ),
+    BlindSpot(
+        "an answer across a commit",
+        "it may be from before the commit, which removed the message; that it also shows what the commit "
+        "brought is not held against it",
+        _across_commit,
+    ),
+    BlindSpot(
+        "flows settle with locks that they do not have",
+        "RCV-8 is not a rule of families with flows",
+        _settled_without_rule,
+    ),
+    BlindSpot(
+        "delivered again through flows, after a handoff",
+        "whether the message was in the partition that changed hands is not inferred: it was locked (RCV-6), "
+        "gone (RCV-7), handed over too early (REB-14) or delivered through a wrong flow (REB-2)",
+        _again_after_handoff,
+    ),
+)
