@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Final
 
 
 class Masks:
@@ -43,6 +42,3 @@ class Masks:
             mask |= self.masks[k]
             k += 1
         return mask
-
-
-NOTHING: Final = Masks(())

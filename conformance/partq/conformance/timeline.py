@@ -8,7 +8,8 @@ early or late. Nothing here judges anything.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Final, NamedTuple
 
 from partq.model.operations import Outcome
@@ -107,11 +108,14 @@ class Pair:
             state = name
         return state
 
-    def segments(self) -> Iterable[tuple[str, Record, Record | None]]:
+    def segments(self) -> list[tuple[str, Record, Record | None]]:
         """Each state with the event that began it and the one that ended it."""
-        ends: list[Record | None] = [event for _, event in self.states[1:]]
+        states = self.states
+        if len(states) == 1:
+            return [(*states[0], self.end)]
+        ends: list[Record | None] = [event for _, event in states[1:]]
         ends.append(self.end)
-        return ((state, event, end) for (state, event), end in zip(self.states, ends, strict=True))
+        return [(state, event, end) for (state, event), end in zip(states, ends, strict=True)]
 
 
 class Change(NamedTuple):
@@ -143,28 +147,25 @@ class Timeline:
 
     ``lives`` in order of their binds, also by flow in ``lives_of`` · ``changes``: what may set off a
     rebalance · ``pairs``: partition -> its pairs in order, also by flow in ``pairs_of`` · ``bits``: partition
-    -> bit number in masks · ``ready``, ``held``: flow -> the partitions it may have had, delivering, or at
-    all · ``served``, ``paused``, ``unbound``: the partitions that may have been ready, paused or unbound for
-    anybody · ``horizon``: the last instant that the history watches.
+    -> bit number in masks · ``horizon``: the last instant that the history watches.
     """
 
     __slots__ = (
+        "_masks",
         "_partings",
+        "_skew",
         "bits",
         "changes",
-        "held",
         "horizon",
         "lives",
         "lives_of",
         "pairs",
         "pairs_of",
-        "paused",
-        "ready",
-        "served",
-        "unbound",
     )
 
     def __init__(self, facts: Facts) -> None:
+        self._skew = facts.header.skew_ns
+        self._masks: dict[tuple[str | None, tuple[str, ...]], Masks] = {}
         self.lives: list[Life] = []
         self.lives_of: dict[str, list[Life]] = {}
         self.changes: list[Change] = []
@@ -176,13 +177,6 @@ class Timeline:
         self._partings = [change for change in self.changes if change.kind != BIND]
         self._read_pairs(facts)
         self.bits = {partition: bit for bit, partition in enumerate(self.pairs)}
-        skew = facts.header.skew_ns
-        self.ready = self._masks(("ready",), skew)
-        self.held = self._masks(("ready", "paused"), skew)
-        every = [pair for pairs in self.pairs.values() for pair in pairs]
-        self.served = Masks(self._spans(every, ("ready",), skew))
-        self.paused = Masks(self._spans(every, ("paused",), skew))
-        self.unbound = Masks(self._spans(every, ("unbound",), skew))
 
     @property
     def everything(self) -> int:
@@ -193,17 +187,17 @@ class Timeline:
         """The changes, cut wherever delay and handoffs surely were over. So each chain begins at rest."""
         entity, changes = facts.entity, self.changes
         rest = entity.rebalance_delay + entity.max_handoff + GRACE + facts.header.skew_ns
-        chain: list[Change] = []
+        some: list[Change] = []
         reach = 0
         for n, change in enumerate(changes):
-            chain.append(change)
+            some.append(change)
             reach = max(reach, change.ret)
             until = changes[n + 1].call if n + 1 < len(changes) else self.horizon
             # A handoff that was under way at the last change may go before the next one.
-            settled = until > reach + rest + (entity.max_handoff if len(chain) > 1 else 0)
+            settled = until > reach + rest + (entity.max_handoff if len(some) > 1 else 0)
             if settled or n + 1 == len(changes):
-                yield Chain(chain, until, settled)
-                chain = []
+                yield Chain(some, until, settled)
+                some = []
 
     def stands_by(self, life: Life, time: int) -> bool:
         """Whether the flow surely was a mere standby until then: none was lost that it may have replaced."""
@@ -262,11 +256,17 @@ class Timeline:
             self.pairs[partition].append(pair)
             self.pairs_of.setdefault(flow, []).append(pair)
 
-    def _masks(self, states: tuple[str, ...], skew: int) -> dict[str, Masks]:
-        return {flow: Masks(self._spans(pairs, states, skew)) for flow, pairs in self.pairs_of.items()}
+    def partitions(self, flow: str | None, *states: str) -> Masks:
+        """The partitions that may have been in one of these states, at that flow or (None) at any."""
+        known = self._masks.get((flow, states))
+        if known is None:
+            known = self._masks[flow, states] = Masks(self._spans(flow, states))
+        return known
 
-    def _spans(self, pairs: list[Pair], states: tuple[str, ...], skew: int) -> Iterable[tuple[int, int, int]]:
-        for pair in pairs:
+    def _spans(self, flow: str | None, states: tuple[str, ...]) -> Iterator[tuple[int, int, int]]:
+        skew = self._skew
+        every = chain.from_iterable(self.pairs.values()) if flow is None else self.pairs_of.get(flow, ())
+        for pair in every:
             bit = self.bits[pair.partition]
             for state, event, end in pair.segments():
                 if state in states:

@@ -900,3 +900,23 @@ def test_keys_are_not_blamed_for_deliveries_through_wrong_flows() -> None:
     )
     assert set(inspection.findings) == {"REB-2"}
     assert set(inspection.open) == {"KEY-8", "ROUTE-1", "ROUTE-2"}
+
+
+SHOWN = """
+    c1 send m1 key=a
+    c1 send m2 key=b
+    c1 receive 1 -> m2 lock=l2 partition=0
+    c1 receive 1 -> m1 lock=l1 partition={}{}
+    """
+
+
+@pytest.mark.parametrize(
+    ("partition", "more", "found"), [(0, "", {"REB-3"}), (1, "", set()), (0, " redelivered=yes", set())]
+)
+def test_order_where_partitions_are_shown(partition: int, more: str, found: set[str]) -> None:
+    inspection = inspect(history(SHOWN.format(partition, more), "rabbitmq"), CHECKERS)
+    assert set(inspection.findings) == found
+
+
+def test_other_families_have_no_flows() -> None:
+    assert not inspect(history(SHOWN.format(0, ""), "azure-premium"), CHECKERS).exercised

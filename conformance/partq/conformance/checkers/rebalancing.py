@@ -71,7 +71,7 @@ class _Judge:
         self._standbys_stand_by(binds)
         if any(_useful(change) for change in chain.changes):
             self.given_early = False  # all is dealt out anew
-        calm = not self.timeline.paused.over(first.call, first.call)
+        calm = not self.timeline.partitions(None, "paused").over(first.call, first.call)
         if calm and first.kind == BIND and first.life is not None and chain.watch > first.ret:
             self._bound(chain, first, first.life)
         found = len(self.report.findings)
