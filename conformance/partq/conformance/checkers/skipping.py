@@ -210,10 +210,11 @@ class Skipping:
             if seens is None or seens[0].record.ret is None or seens[0].record.ret >= peeks[-1].record.call:
                 continue
             locked = [(s.record.ret or 0, held_until(s)) for s in seens if s.delivery.lock is not None]
+            locked.sort()
+            at, until = 0, -1
             for seen in peeks:
-                call, ret = seen.record.call, seen.record.ret or 0
-                if len(locked) == 1:
-                    count += locked[0][0] < call and ret < locked[0][1]
-                else:
-                    count += any(taken < call and ret < until for taken, until in locked)
+                while at < len(locked) and locked[at][0] < seen.record.call:
+                    until = max(until, locked[at][1])
+                    at += 1
+                count += (seen.record.ret or 0) < until
         return count

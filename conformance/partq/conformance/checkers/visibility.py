@@ -6,6 +6,9 @@ with an unknown outcome. Nothing here judges.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import chain, islice
+
 from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
@@ -57,7 +60,10 @@ class Visibility:
     def count_rests(self, id: str, call: int, ret: int, own: Record | None) -> bool:
         """Whether no lock can have raised the message's count from ``call`` to ``ret``, that of the receive
         ``own`` apart. A lock that expired may do so at any later time: a broker may notice late."""
-        for seen in self.facts.received.get(id, ()):
+        received = self.facts.received.get(id, [])
+        at = bisect_right(received, ret, key=_called)
+        early = bisect_right(received, ret + self.lasting, key=_called)
+        for seen in chain(map(received.__getitem__, range(at - 1, -1, -1)), islice(received, at, early)):
             if seen.record is not own and self.locks.began(seen) <= ret and not self._settled(seen, call):
                 return False
         possible = self.shadows.begun(ret)
@@ -83,3 +89,7 @@ class Visibility:
         partition = self.facts.partition_of(first.delivery)
         quiet = not self.locks.upsets(partition).touching(call, first.record.ret or FOREVER)
         return quiet and self.locks.began(first) > ret
+
+
+def _called(seen: Seen) -> int:
+    return seen.record.call
