@@ -20,7 +20,7 @@ SIZES = (1_000, 10_000, 100_000)
 
 
 def figures() -> list[Figure]:
-    """Checked operations a second on typical campaign traces, generation included, and where the time goes."""
+    """Checked operations a second on typical campaign traces, generation included."""
     rounds = [_round(n * PROGRAMS) for n in range(ROUNDS)]
     rate = median(operations / sum(times) for operations, *times in rounds)
     ratio = median(checking / simulating for _, _, simulating, checking in rounds)
