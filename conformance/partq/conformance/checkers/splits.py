@@ -11,11 +11,11 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 |---|---|
 | ROUTE-5 | whether the key's partition, to which it returned, was down |
 | TXN-8 | whether the send was in a transaction |
-| ROUTE-1 | between which kills, faults, repairs or lost connections it was sent |
+| ROUTE-1 | between which kills of the broker, faults of partitions, or repairs it was sent |
 | KEY-1 | the single send, if it bears a session ID |
 | KEY-2 | the single send, if it bears no session ID |
 | KEY-8 | the single send, if its key is in the JMS property alone |
-| ROUTE-2 | sender, connection, operation, kind of key, length of the body; or the single send |
+| ROUTE-2 | sender, connection, its losses, operation, kind of key, length of the body; the single send |
 
 The rules that would fit, but have too little for them, are left open. A batch, and what was sent in one
 transaction, counts as one send. What a counter tore apart that spilled into the partition bits is SEQ-5's.
@@ -151,8 +151,11 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
         )
     yield _Explanation("TXN-8", "being in a transaction", lambda _: _in_txn, 8.0)
     for kind, times in _changes(facts).items():
-        enough = ENOUGH if kind == "broker kill" else 12.0
-        yield _Explanation("ROUTE-1", f"the last {kind}", _since(times), enough)
+        if kind in ("broker kill", "partition down", "partition up"):
+            enough = ENOUGH if kind == "broker kill" else 12.0
+            yield _Explanation("ROUTE-1", f"the last {kind}", _since(times), enough)
+        else:
+            yield _Explanation("ROUTE-2", f"the last {kind}", _since(times))
     if facts.profile.key_rule is KeyRule.SERVICE_BUS:
         yield _Explanation("KEY-1", "the single send with a session ID", lambda _: _alone_if(_has_session))
         yield _Explanation("KEY-2", "the single send without a session ID", lambda _: _alone_if(_no_session))

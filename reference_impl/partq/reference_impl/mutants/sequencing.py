@@ -27,9 +27,10 @@ class _PartitionBitsDrift(Store):
         return number ^ (1 << 62) if self._orders >= 2 else number
 
 
-@defect("numbers-go-back", "SEQ-3")
+@defect("numbers-go-back", "SEQ-3", also=("SEQ-7",))
 class _NumbersGoBack(Store):
-    """After a pause of 20 seconds a message gets the number below the lowest one, if there is one."""
+    """After a pause of 20 seconds a message gets the number below the lowest one, if there is one. Where the
+    two sends overlap, it shows only by their enqueued times, which then decrease along the numbers."""
 
     def __init__(self, bits: int, start: int, name: int) -> None:
         super().__init__(bits, start + 100 if start < 100 else start, name)
