@@ -66,11 +66,12 @@ def lock_at(state: State, place: Place) -> Lock:
 
 @clause("RCV-8", "RCV-14", "ROUTE-7")
 def may_settle(state: State, places: list[Place | None]) -> bool:
-    """Whether these locks can be settled in one request: all held, in one partition that is up."""
+    """Whether these locks can be settled in one request: all held, in one partition, and that is up."""
     if None in places:
         return False
     parts = {place[0] for place in places if place is not None}
-    return len(parts) == 1 and all(is_up(state, p) for p in parts)
+    together = len(parts) == 1 or state.flows is not None  # RCV-14 is not a rule of families with flows
+    return together and all(is_up(state, p) for p in parts)
 
 
 @clause("RCV-8", "RCV-14")
@@ -82,7 +83,7 @@ def refused(state: State, action: Action, places: list[Place | None], seen: Obse
     kinds: frozenset[str] = frozenset()
     if len(known) < len(places) or any(lock_at(state, place).txn for place in known):
         kinds |= LOST
-    if len({p for p, _ in known}) > 1 and state.cfg.profile.partitioned:
+    if len({p for p, _ in known}) > 1 and state.flows is None:
         kinds |= INVALID | LOST
     if any(not is_up(state, p) for p, _ in known) or (state.down and len(known) < len(places)):
         kinds |= UNAVAILABLE
