@@ -152,8 +152,7 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
     yield _Explanation("TXN-8", "being in a transaction", lambda _: _in_txn, 8.0)
     for kind, times in _changes(facts).items():
         if kind in ("broker kill", "partition down", "partition up"):
-            enough = ENOUGH if kind == "broker kill" else 12.0
-            yield _Explanation("ROUTE-1", f"the last {kind}", _since(times), enough)
+            yield _Explanation("ROUTE-1", f"the last {kind}", _since(times), 12.0)
         else:
             yield _Explanation("ROUTE-2", f"the last {kind}", _since(times))
     if facts.profile.key_rule is KeyRule.SERVICE_BUS:
