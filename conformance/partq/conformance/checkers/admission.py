@@ -26,7 +26,7 @@ from .splits import BITS
 PATIENT: Final = 15 * SECOND
 """ROUTE-6 promises success to sends that wait longer than this, in ns."""
 
-WELL_KNOWN: Final = 14.0
+WELL_KNOWN: Final = 12.0
 """How much has to speak for equal keys being together before a send's refusal is held against its key's
 home, in bits (as in `splits.py`)."""
 
