@@ -127,7 +127,7 @@ def test_a_flow_receives_in_the_order_of_its_partitions() -> None:
 
 def test_without_a_flow_nothing_is_received() -> None:
     for action in (receive("never"), Action("receive", "c", max=1), Action("receive", "other", flow="f")):
-        assert answers(loaded(), action) == [REFUSED]
+        assert answers(loaded(), action) == [REFUSED, "ok"]
     assert answers(loaded(), unbind("never")) == [REFUSED]
 
 
@@ -203,6 +203,13 @@ def test_only_the_flow_that_got_a_lock_settles_it() -> None:
     lock = token(state, "x1")
     assert answers(state, complete("g", lock)) == ["error invalid_operation|lock_lost|not_found"]
     assert answers(after(state, advance(100 * D)), complete("f", lock)) == ["ok"]
+
+
+def test_one_request_settles_in_several_partitions() -> None:
+    state = took(loaded(), "f", "x1", "y1")
+    both = Action("complete", "c-f", locks=(token(state, "x1"), token(state, "y1")))
+    assert answers(state, both) == ["ok"]
+    assert stored(after(state, both)) == [["x2"], []]
 
 
 def test_an_abandoned_message_may_be_at_any_place() -> None:

@@ -271,3 +271,13 @@ def test_what_the_machine_has_no_state_for(
 ) -> None:
     with pytest.raises(InvalidScope):
         initial(profile, entity, names)
+
+
+# Busy brokers
+
+
+def test_a_busy_broker_may_refuse_what_no_fault_touches() -> None:
+    state = after(prem(), send("x", key="k", only=0))
+    assert answers(state, send("y", key="k")) == ["ok"]
+    assert answers(state, send("y", key="k", calm=True)) == [UNAVAILABLE, "ok"]
+    assert {s for a, s in steps(state, send("y", key="k", calm=True)) if a.errors} == {state}

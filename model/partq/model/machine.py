@@ -37,6 +37,7 @@ without trying the others. The contract:
   been. `advance` yields nothing where a timer is due before: make that move first.
 - An outcome ``unknown``: try it as not happened, and as ``steps(state, action)``'s ok answers (for a receive:
   any of them; for a send: with hints, ``explain`` with status ok).
+- A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`.
 - ``locked_until`` of `Answer` messages is the latest end, ``lock`` the model's token.
 
 Which rules a function implements: `clauses.of`. Mechanisms are one file each; this file only dispatches.

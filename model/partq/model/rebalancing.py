@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from . import delivery
-from .actions import INVALID, LOST, OK, REFUSED, Action, Answer, Observed, failure
+from .actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
 from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, with_part
 
@@ -321,9 +321,10 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
     """A flow receives from the partitions that are ready for it, and is not told which they are."""
     flows, name = state.flows, action.flow
     if flows is None or name is None or (name, action.proc) not in flows.active + flows.standby:
-        yield failure(REFUSED | LOST), state
-        if seen is not None and not seen.messages:
-            yield OK, state
+        if action.only in (None, NOWHERE):
+            yield failure(REFUSED | LOST), state
+        if action.only in (None, NOWHERE) and (seen is None or not seen.messages):
+            yield OK, state  # a receive may always come back empty
         return
     if seen is not None and any(shown.partition is not None for shown in seen.messages):
         return
