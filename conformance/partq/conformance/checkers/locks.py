@@ -39,6 +39,11 @@ class Spans:
         at = bisect_left(self._reach, since)
         return self._starts[at] if at < len(self._starts) else FOREVER
 
+    def reach(self, by: int) -> int:
+        """The latest end of those that have begun by then; -1 if none has."""
+        begun = bisect_right(self._starts, by)
+        return self._reach[begun - 1] if begun else -1
+
     def spans(self) -> Iterable[tuple[int, int]]:
         """Them all."""
         return self._spans
@@ -53,7 +58,10 @@ class Spans:
 
     def touching(self, start: int, end: int) -> int:
         """How many overlap ``start`` to ``end``, both included."""
-        return max(0, self.begun(end) - self.over(start))
+        return max(0, self.begun(end) - self.over(start)) if self._starts else 0
+
+
+_NEVER: Final = Spans(())
 
 
 class Locks:
@@ -86,9 +94,11 @@ class Locks:
 
     def faults(self, partition: int | None) -> Spans:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
+        down = self.facts.down
+        if not down and not self.facts.dead:
+            return _NEVER
         known = self._faults.get(partition)
         if known is None:
-            down = self.facts.down
             spans = chain.from_iterable(down.values()) if partition is None else down.get(partition, ())
             both = chain(spans, self.facts.dead)
             known = self._faults[partition] = Spans((span.start, span.end) for span in both)
@@ -99,8 +109,8 @@ class Locks:
         known = self._upsets.get(partition)
         if known is None:
             lost = [_span(record) for record in self.facts.disruptions if record.op in _DEPARTURES]
-            both = chain(self.faults(partition).spans(), lost)
-            known = self._upsets[partition] = Spans(both)
+            faults = self.faults(partition)
+            known = self._upsets[partition] = Spans([*faults.spans(), *lost]) if lost else faults
         return known
 
     def began(self, seen: Seen) -> int:

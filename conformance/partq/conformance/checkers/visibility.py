@@ -32,16 +32,22 @@ class Visibility:
             for record in facts.receives
             if caching or record.outcome == Outcome.UNKNOWN
         )
+        self._held: dict[str, Spans] = {}
 
     def surely_locked(self, id: str, call: int, ret: int) -> bool:
         """Whether a client held a lock on it from ``call`` to ``ret``."""
-        for seen in self.facts.received.get(id, ()):
-            taken = seen.record.ret
-            if taken is None or taken >= call:
-                continue
-            if seen.delivery.lock is not None and self.locks.held_until(seen) > ret:
-                return True
-        return False
+        held = self._held.get(id)
+        if held is None:
+            held = self._held[id] = self._spans_held(id)
+        return held.reach(call - 1) > ret
+
+    def _spans_held(self, id: str) -> Spans:
+        """When it surely was locked."""
+        return Spans(
+            (seen.record.ret, self.locks.held_until(seen))
+            for seen in self.facts.received.get(id, ())
+            if seen.record.ret is not None and seen.delivery.lock is not None
+        )
 
     def surely_free(self, id: str, call: int, ret: int) -> bool:
         """Whether nobody can have held a lock on it at any instant from ``call`` to ``ret``."""
