@@ -250,6 +250,31 @@ def test_recorded_histories_are_judged(partq: Partq, tmp_path: Path, name: str) 
     assert "p3 peek 5 -> m1#3.1 key=a, m2#4.1 key=a" in ran.out
 
 
+OVERTAKEN = "p1 send m1\np1 send m2\np2 receive 1 delete -> m2#2"
+
+
+def test_the_exact_judge_explains(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "h", history(OVERTAKEN, "azure-flat"))
+    assert partq("check", "h").code == 3  # out of order, or lost: the checkers leave it open
+    ran = partq("check", "h", "--exact")
+    assert ran.code == 1
+    assert "Exact judge, h: rejected: no order of the operations is allowed" in ran.flat
+    assert "then none of: 2 p2 receive" in ran.flat
+    assert "allowed instead of 2: ok: m1" in ran.flat
+
+
+def test_the_exact_judge_as_data(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "h", history(GOOD, "azure-premium"))
+    long = "\n".join(f"p1 send m{n}" for n in range(61))
+    write_history(tmp_path / "long", history(long, "azure-flat"))
+    ran = partq("check", "h", "long", "--exact", "--format", "json")
+    assert ran.json["exact"]["h"]["judgement"] == "accepted"
+    assert ran.json["exact"]["h"]["explained"] == [0, 1, 2]
+    assert ran.json["exact"]["long"]["judgement"] == "unknown"
+    assert "61 operations" in ran.json["exact"]["long"]["reason"]
+    Draft202012Validator(schemas.load("verdicts")).validate(ran.json)
+
+
 def test_several_histories_are_one_verdict(partq: Partq, tmp_path: Path) -> None:
     write_history(tmp_path / "good", history(GOOD, "azure-premium"))
     write_history(tmp_path / "bad", history(BAD, "azure-standard"))

@@ -56,12 +56,35 @@ def _unsure_sends(facts: Facts) -> list[Record]:
 
 
 def _unsure_send_shown(history: History) -> bool:
-    """Whether a send of unknown outcome turns out to have happened, and something was peeked."""
+    """Whether a send of unknown outcome turns out to have happened, and when matters: to a peek, or because
+    partitions went down."""
     for facts in facts_of(history):
         for record in _unsure_sends(facts):
             ids = [message.id for message in record.args["messages"]]
-            if facts.peeks and any(id in facts.received or id in facts.peeked for id in ids):
+            shown = any(id in facts.received or id in facts.peeked for id in ids)
+            if shown and (facts.peeks or facts.down):
                 return True
+    return False
+
+
+def _empty_peek_between(history: History) -> bool:
+    """Whether a peek shows nothing, while one message goes and another comes."""
+    for facts in facts_of(history):
+        gone = [r for r in facts.receives if r.args.get("mode") == "receive_and_delete"]
+        for peek in facts.peeks:
+            if peek.outcome == Outcome.OK and not peek.messages:
+                changes = (*gone, *facts.settlements)
+                if any(_overlap(peek, r) for r in changes) and any(_overlap(peek, r) for r in facts.requests):
+                    return True
+    return False
+
+
+def _uncommitted_after_fault(history: History) -> bool:
+    """Whether a message completed in a transaction that a fault hit, and not committed, is missing."""
+    for facts in facts_of(history):
+        for txn in facts.txns.values():
+            if txn.settlements and txn.committed_from is None and facts.disruptions:
+                return facts.drained is not None
     return False
 
 
@@ -133,11 +156,15 @@ def _moved(facts: Facts, seen: Seen, until: Record) -> bool:
 
 
 def _again_after_handoff(history: History) -> bool:
-    """Whether a message was delivered twice through flows, a partition being taken in between from the first
-    one."""
+    """Whether a message came again, or its lock was refused, after its flow lost a partition."""
     for facts in facts_of(history):
         for seens in facts.received.values() if facts.profile.flows else ():
             if any(_moved(facts, one, two.record) for one, two in pairwise(seens)):
+                return True
+        for lock, settlements in facts.settled.items() if facts.profile.flows else ():
+            seen = facts.locks.get(lock)
+            refused = (record for record in settlements if record.outcome == Outcome.ERROR)
+            if seen is not None and any(_moved(facts, seen, record) for record in refused):
                 return True
     return False
 
@@ -181,9 +208,19 @@ BLIND_SPOTS: Final[tuple[BlindSpot, ...]] = (
         _settled_without_rule,
     ),
     BlindSpot(
-        "delivered again through flows, after a handoff",
+        "delivered again through flows, or refused, after a handoff",
         "whether the message was in the partition that changed hands is not inferred: it was locked (RCV-6), "
         "gone (RCV-7), handed over too early (REB-14) or delivered through a wrong flow (REB-2)",
         _again_after_handoff,
+    ),
+    BlindSpot(
+        "an empty peek while one message goes and another comes",
+        "messages are judged one by one: at each instant another of them may have been the only one",
+        _empty_peek_between,
+    ),
+    BlindSpot(
+        "completed in a transaction that a fault hit",
+        "a fault may have ended lock and transaction in any order, so what is missing later has no one rule",
+        _uncommitted_after_fault,
     ),
 )

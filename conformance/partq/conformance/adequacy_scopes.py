@@ -42,6 +42,7 @@ ROUTING: Final = Scope(
             overlaps=True,
         ),
         Slot(("", "env partition_up 1", "env partition_up 2"), overlaps=True),
+        Slot(("", "p2 send m3 key=a", "p2 send m3 key=a -> error unavailable")),
         Slot(
             _after(
                 "p1 receive 5 delete",
@@ -72,7 +73,7 @@ _SETTLED: Final = tuple(
 DELIVERY: Final = Scope(
     "delivery",
     "azure-flat",
-    "two messages, two receivers, a lock that is settled in either way, redelivery",
+    "two messages, two receivers, a lock that is settled or renewed, once or twice, redelivery",
     (
         Slot(("p1 send m1", "p1 send m1 -> unknown timeout")),
         Slot(("p1 send m2",)),
@@ -87,7 +88,7 @@ DELIVERY: Final = Scope(
             ),
             overlaps=True,
         ),
-        Slot(("", *_SETTLED), overlaps=True),
+        Slot(("", "p1 renew_lock l1", *_SETTLED), overlaps=True),
         Slot(
             _after(
                 "p2 receive 2 delete",
@@ -95,13 +96,11 @@ DELIVERY: Final = Scope(
                 "m1#1 count=0",
                 "m1#1 count=1",
                 "m2#2 count=0",
-                "m2#2 count=1",
                 "m1#1 count=1, m2#2 count=0",
-                "m1#1 count=1, m2#2 count=1",
             ),
             overlaps=True,
         ),
-        _DRAINED,
+        Slot(("", "p1 complete l1", "p1 complete l1 -> error lock_lost")),
     ),
 )
 
@@ -187,7 +186,7 @@ PEEK: Final = Scope(
         Slot(
             tuple(
                 f"p2 peek 2{start} -> {answer}"
-                for start in ("", " from=1.2")
+                for start in ("", " from=1.2", " from=2.1")
                 for answer in ("nothing", "m1#1.1", "m2#1.2", "m3#2.1", "m2#1.2, m3#2.1")
             ),
             overlaps=True,
@@ -253,7 +252,8 @@ TRANSACTIONS: Final = Scope(
                 "m2#1.3",
                 "m0#1.1",
                 "m0#1.1, m1#1.2",
-            ),
+            )
+            + _after("p2 peek 5", "m0#1.1", "m0#1.1, m1#1.2"),
             overlaps=True,
         ),
         Slot(("", "p1 complete l0", "p1 complete l0 -> error lock_lost"), overlaps=True),
@@ -298,7 +298,6 @@ ISOLATION: Final = Scope(
             ),
             overlaps=True,
         ),
-        _DRAINED,
     ),
     _TWO,
 )
@@ -306,40 +305,53 @@ ISOLATION: Final = Scope(
 _LATE: Final = 1_000
 _AT_REST: Final = Slot(("p3 send m9 key=b",), after=20 * SECOND)
 
-_BOUND_FIRST: Final = (
-    "p1 send m1 key=a; p1 bind f1",
-    "p1 send m1 key=a; p1 bind f1 partition=1 -> error invalid_operation; p1 bind f1",
-    "p1 send m1 key=a; p1 bind f1 partition=1",
-)
+_SENT: Final = "p1 send m1 key=a; p1 send m2 key=b"
 
 ASSIGNMENT: Final = Scope(
     "assignment",
     "solace",
     "one consumer or two, bound before the first rebalance: who is assigned what, and delivered what",
     (
-        Slot(_BOUND_FIRST),
+        Slot(
+            (
+                f"{_SENT}; p1 bind f1",
+                f"{_SENT}; p1 bind f1 partition=1 -> error invalid_operation; p1 bind f1",
+                f"{_SENT}; p1 bind f1 partition=1",
+            )
+        ),
         Slot(("", "p2 bind f2"), overlaps=True),
         Slot(("", "p1 receive 5 flow=f1 -> nothing", "p1 receive 5 flow=f1 -> m1 lock=l1")),
         Slot(
             (
                 "env assignment 1 f1 ready; env assignment 2 f1 ready",
                 "env assignment 1 f1 ready; env assignment 2 f2 ready",
-                "env assignment 2 f1 ready; env assignment 1 f2 ready",
                 "env assignment 1 f1 ready",
             ),
             after=5 * SECOND,
         ),
         Slot(
+            _after(
+                "p1 receive 5 flow=f1",
+                "nothing",
+                "m1 lock=l2",
+                "m1 lock=l2, m2 lock=l3",
+                "m2#1.1 lock=l3",
+            ),
+        ),
+        Slot(
             (
-                "p1 receive 5 flow=f1 -> nothing",
-                "p1 receive 5 flow=f1 -> m1 lock=l2",
-                "p2 receive 5 flow=f2 -> m1 lock=l2",
-                "p1 receive 5 flow=f1 -> m1#1.1 lock=l2",
+                "",
+                *_after(
+                    "p2 receive 5 flow=f2",
+                    "nothing",
+                    "m1 lock=l4",
+                    "m2 lock=l5",
+                    "m1 lock=l4, m2 lock=l5",
+                ),
             ),
             overlaps=True,
         ),
-        Slot(("", "p2 receive 5 flow=f2 -> m1 lock=l3", "p2 receive 5 flow=f2 -> nothing"), overlaps=True),
-        Slot(("", "p1 complete l2", "p2 complete l3")),
+        Slot(("", "p1 receive 5 flow=f1 -> m2 lock=l6"), overlaps=True),
         _AT_REST,
     ),
     _TWO,
@@ -373,9 +385,9 @@ MOVE: Final = Scope(
             (
                 "",
                 "p1 receive 5 flow=f1 -> m1 lock=l2",
+                "p1 receive 5 flow=f1 -> nothing",
                 "p2 receive 5 flow=f2 -> m1 lock=l2",
-                "p1 complete l1",
-                "p1 complete l1 -> unknown timeout",
+                "p2 receive 5 flow=f2 -> m1 lock=l2; p2 complete l2",
             ),
             overlaps=True,
         ),
@@ -383,12 +395,12 @@ MOVE: Final = Scope(
             (
                 "",
                 "p2 receive 5 flow=f2 -> m1 lock=l3",
+                "p2 receive 5 flow=f2 -> nothing",
                 "p1 receive 5 flow=f1 -> nothing",
                 "p1 receive 5 flow=f1 -> m1 lock=l3",
             ),
             overlaps=True,
         ),
-        Slot(("", "p2 unbind f2; env assignment 1 f2 unbound", "p1 complete l2")),
         _AT_REST,
     ),
     _TWO,
@@ -457,10 +469,15 @@ LOSS: Final = Scope(
         Slot(("", "p2 receive 5 flow=f2 -> m1 lock=l2", "p2 receive 5 flow=f2 -> nothing"), overlaps=True),
         Slot((_MOVED, ""), after=5 * SECOND - 2 * STEP),
         Slot(
-            ("", "p2 receive 5 flow=f2 -> m1 lock=l3", "p2 complete l2", "p2 complete l2 -> unknown timeout"),
+            ("", "p2 receive 5 flow=f2 -> m1 lock=l3", "p2 receive 5 flow=f2 -> m1 lock=l3; p2 complete l3"),
         ),
         Slot(
-            ("", "p2 receive 5 flow=f2 -> m1 lock=l4", "p1 complete l1 -> error lock_lost"),
+            (
+                "",
+                "p2 receive 5 flow=f2 -> m1 lock=l4",
+                "p2 receive 5 flow=f2 -> nothing",
+                "p1 complete l1 -> error lock_lost",
+            ),
             overlaps=True,
         ),
         _AT_REST,
@@ -502,8 +519,8 @@ STANDBY: Final = Scope(
             ),
             overlaps=True,
         ),
-        Slot(("", "p3 complete l2", "p3 complete l2 -> unknown timeout")),
-        Slot(("", "p3 receive 5 flow=f3 -> m1 lock=l3"), after=5 * SECOND),
+        Slot(("", "p2 receive 5 flow=f2 -> nothing", "p3 complete l2 -> unknown timeout")),
+        Slot(("", "p3 receive 5 flow=f3 -> m1 lock=l3", "p3 receive 5 flow=f3 -> nothing"), after=5 * SECOND),
         _AT_REST,
     ),
     _TWO,

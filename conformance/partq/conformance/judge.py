@@ -227,11 +227,10 @@ class _Search:
                 continue
             self.seen.add(node)
             path.append(placed)
-            order = tuple(i for i in path if i is not None)
             if self._done(node):
-                return Judgement(Judged.ACCEPTED, order, visited=len(self.seen))
-            if len(order) > len(self.best):
-                self.best, self.best_node = order, node
+                return Judgement(Judged.ACCEPTED, _placed(path), visited=len(self.seen))
+            if len(path) > len(self.best) and len(_placed(path)) > len(self.best):
+                self.best, self.best_node = _placed(path), node
             if len(self.seen) >= self.budget:
                 return self._gave_up()
             stack.append((node, self._next(node)))
@@ -282,6 +281,11 @@ class _Search:
             len(self.seen),
             "no order of the operations is allowed",
         )
+
+
+def _placed(path: Sequence[int | None]) -> tuple[int, ...]:
+    """The operations on the path, without what the broker did by itself."""
+    return tuple(i for i in path if i is not None)
 
 
 def _explained(state: State, action: Action, task: _Task) -> Iterator[State]:

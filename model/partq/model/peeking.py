@@ -17,6 +17,7 @@ from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .sequencing import bound, counter_of, home, is_older, shown_seq, timed
 from .state import (
+    BACK,
     COUNTER_BITS,
     FRESH,
     LAGGING,
@@ -220,9 +221,10 @@ def _bound(
 
 @clause("PEEK-6", "PEEK-7")
 def _looks(state: State, entry: Entry, seen: Delivery, action: Action) -> Iterator[Entry]:
-    """The message as it must be to look like this: as it was, or as one of the broker's own moves left it."""
+    """The message as it must be to look like this: as it was, or as one of the broker's own moves left it.
+    That a lock ran out may be counted only when the message is delivered again."""
     count, reach = seen.delivery_count, state.now + action.slack
-    if count is None or count == entry.tries:
+    if count is None or count == entry.tries or (entry.status == BACK and count == entry.tries - 1):
         yield entry._replace(status=FRESH) if entry.status == LAGGING else entry
         return
     for way in takings(state, entry, reach, True):

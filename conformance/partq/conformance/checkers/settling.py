@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from partq.conformance.facts import Facts, Seen
+from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
-from .locks import Locks
+from .locks import REMOVALS, Locks
 from .protocol import Report
 
 LOST = "lock_lost"
@@ -59,6 +59,8 @@ class Settling:
         """A cheap look before the exact one: most locks are settled once and in time."""
         if len(self.facts.settled[name]) > 1 or name in self.facts.renewals:
             return True
+        if len(self.facts.received[seen.delivery.id]) > 1:
+            return True
         until = seen.delivery.locked_until
         if until is None:
             return self.expire and record.call > (seen.record.ret or 0) + self.slack
@@ -67,7 +69,10 @@ class Settling:
     def _accepted(self, seen: Seen, record: Record) -> None:
         """A settlement or renewal that answered ok: was the lock surely lost?"""
         lost = self.locks.ended(seen, but=record, in_transactions=False)
-        if lost >= record.call or not self._took_effect(record):
+        if not self._took_effect(record):
+            return
+        if lost >= record.call:
+            self._delivered_since(seen, record)
             return
         self.report.count("RCV-8")
         others = [s for s in self.facts.settled.get(seen.delivery.lock or "", ()) if s.call < record.call]
@@ -80,6 +85,20 @@ class Settling:
             f"which answered ok.",
             f"error {LOST}, and nothing changed",
         )
+
+    def _delivered_since(self, seen: Seen, record: Record) -> None:
+        """Somebody else got the message since: its lock had ended, or did not exclude others."""
+        taken = FOREVER if seen.record.ret is None else seen.record.ret
+        for again in self.facts.received[seen.delivery.id]:
+            over = (again.record.ret or FOREVER) < record.call
+            across = record.op in REMOVALS and again.record.call <= (record.ret or FOREVER)
+            if taken < again.record.call and (over or across):
+                why = (
+                    f"message {seen.delivery.id!r} went to {again.record.proc}, then {record.op} by the old "
+                    f"lock answered ok: that held still (RCV-6), or was lost (RCV-8)"
+                )
+                self.report.open.setdefault("RCV-6", why)
+                self.report.open.setdefault("RCV-8", why)
 
     def _never_given(self, name: str, record: Record) -> None:
         """A settlement answered ok by a lock that no delivery bears."""

@@ -176,10 +176,11 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen) ->
     if record.op not in REMOVALS:
         return False
     shown = [*facts.received[id], *facts.peeked.get(id, ())]
-    if any(one.record.call > returned(record) for one in shown):
+    last = record if txn.end is None else txn.end
+    if any(one.record.call > returned(last) for one in shown):
         report.count("TXN-5")
         return False
-    if facts.drained is None or any(returned(one.record) > record.call for one in shown):
+    if facts.drained is None or any(returned(one.record) > last.call for one in shown):
         return False
     if _removed(facts, id, record):
         return False

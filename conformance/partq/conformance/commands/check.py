@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .common import PROFILE_NAMES, Format, fail, known_profile, print_json, show_verdicts, verdicts_document
+from partq.conformance.verdict import Exit
+
+from .common import (
+    PROFILE_NAMES,
+    Format,
+    fail,
+    known_profile,
+    print_json,
+    printable,
+    show_verdicts,
+    verdicts_document,
+)
+
+LARGEST: Final = 60
+"""Operations; more are not searched by the exact judge."""
 
 if TYPE_CHECKING:
     from partq.conformance.history import History
@@ -24,6 +38,10 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
     every_row: Annotated[
         bool, typer.Option("--all", help="Show rows too that do not apply or have no checker.")
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Also search for an order that the model allows: for small histories."),
     ] = False,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
@@ -46,11 +64,54 @@ def check(
 
     subject = next(iter(read)) if len(read) == 1 else f"{len(read)} histories"
     document = verdicts_document(subject, results, strict)
+    if exact:
+        document["exact"] = {file: _judged(history) for file, history in read.items()}
+        if any(found["judgement"] == "rejected" for found in document["exact"].values()):
+            document["exit"] = Exit.VIOLATED
     if format is Format.JSON:
         print_json(document)
     else:
         show_verdicts(subject, results, every_row, evidence)
+        for file, found in document.get("exact", {}).items():
+            _show_judged(file, found, read[file])
     raise typer.Exit(document["exit"])
+
+
+def _judged(history: History) -> dict[str, Any]:
+    """What the exact judge says of the history, as plain data. Operations are named by their ``i``."""
+    from partq.conformance.judge import judge
+
+    if len(history.records) > LARGEST:
+        reason = f"{len(history.records)} operations; at most {LARGEST} are searched"
+        return {"judgement": "unknown", "explained": [], "stuck": [], "allowed": [], "reason": reason}
+    found = judge(history)
+    return {
+        "judgement": found.status.value,
+        "explained": list(found.explained),
+        "stuck": list(found.stuck),
+        "allowed": list(found.allowed),
+        "reason": found.reason,
+    }
+
+
+def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
+    from partq.conformance.terse import line
+
+    why = f": {found['reason']}" if found["reason"] else ""
+    print(f"\nExact judge, {printable(file)}: {found['judgement']}{printable(why)}")
+    family, records = known_profile(history.header.profile), {record.i: record for record in history.records}
+    if found["judgement"] == "accepted":
+        return
+    for title, numbers in (
+        ("explained, in this order", found["explained"]),
+        ("then none of", found["stuck"]),
+    ):
+        if numbers:
+            print(f"  {title}:")
+        for i in numbers:
+            print(f"  {i:>4}  {printable(line(records[i], family))}")
+    for answer in found["allowed"]:
+        print(f"  allowed instead of {found['stuck'][0]}: {printable(answer)}")
 
 
 def _read(files: Sequence[Path], profile: str | None) -> dict[str, History]:

@@ -21,7 +21,7 @@ from rich.text import Text
 from partq.conformance.history import History
 from partq.conformance.terse import witness
 from partq.conformance.verdict import Exit, Finding, Status, Verdict, Verdicts, exit_code, plain
-from partq.model.profiles import PROFILES, UnknownProfile, profile
+from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
 from partq.model.requirements import catalogue
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     return claimed or tuple(PROFILES)
 
 
-def known_profile(name: str) -> None:
-    """End with one line unless there is a profile of that name."""
+def known_profile(name: str) -> Profile:
+    """The profile of that name; ends with one line unless there is one."""
     try:
-        profile(name)
+        return profile(name)
     except UnknownProfile as error:
         fail(str(error))
 
