@@ -22,6 +22,7 @@ from .commands.mutants import mutants
 from .commands.replay import replay
 from .commands.report import report
 from .commands.run import run
+from .commands.search import search
 from .verdict import Exit
 
 INTERRUPTED: Final = 130
@@ -44,7 +45,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (run, check, fuzz, mutants, replay, report, explain):
+for _command in (run, check, fuzz, search, mutants, replay, report, explain):
     app.command()(_command)
 
 

@@ -29,6 +29,7 @@ from .judge import Judged, judge
 from .program import Program, Step
 from .runner import run
 from .script import Script
+from .workload import generate
 
 CLIENTS = ("c1", "c2")
 KEYS = ("a", "b", "c")
@@ -41,6 +42,30 @@ COUNTS = st.sampled_from((1, 2, 10))
 
 class NotConformant(AssertionError):
     """A program showed a violation. The text has it, what was found, and how to run it again."""
+
+    def __init__(self, program: Program, trouble: list[str]) -> None:
+        super().__init__(_told(program, trouble))
+        self.program = program
+        self.trouble = trouble
+
+
+class _Drawn:
+    """Choices from Hypothesis, for the generator."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self._draw = draw
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 to n-1; smaller is simpler."""
+        return self._draw(st.integers(0, n - 1))
+
+
+@st.composite
+def generated(
+    draw: st.DrawFn, profile_name: str, length: int = 12, lacks: frozenset[str] = frozenset()
+) -> Program:
+    """Programs of the campaigns' own generator, faults and all, for `hypothesis.given`."""
+    return generate(profile_name, draw(FEW), length=length, source=_Drawn(draw), lacks=lacks)
 
 
 class BrokerMachine(RuleBasedStateMachine):
@@ -192,7 +217,7 @@ class BrokerMachine(RuleBasedStateMachine):
         program = Program(self.profile_name, tuple(self.steps), self.entity, sequential=True)
         trouble = verdict(self.broker, program, self.exact)
         if trouble:
-            raise NotConformant(_told(program, trouble))
+            raise NotConformant(program, trouble)
 
 
 def verdict(broker: Broker, program: Program, exact: bool = True) -> list[str]:
