@@ -86,10 +86,13 @@ class Redelivery:
             sure = [s for s in later if s.record.call > (end.ret or 0) or _deletes(s.record)]
             possible = [s for s in later if self.locks.held_until(s) > (end.ret or 0)]
         else:
-            if self.locks.ended(first, but=end) < end.call:
+            named = [seen for name in end.args["locks"] if (seen := self.facts.locks.get(name)) is not None]
+            if any(self.locks.ended(seen, but=end) < end.call for seen in named):
                 return False  # a lost lock that settled: RCV-8
             ret = FOREVER if end.ret is None else end.ret
-            held = self.locks.held_until(first) == end.call and self.locks.held_unsettled(first) > ret
+            held = self.locks.held_until(first) == end.call and all(
+                self.locks.held_unsettled(seen) > ret for seen in named
+            )
             sure = [s for s in later if held and s.record.call > ret]
             possible = later
         if sure:
@@ -144,6 +147,13 @@ class Redelivery:
         return False
 
     def _report_overlap(self, holder: Seen, seen: Seen) -> bool:
+        if holder.record.args.get("flow") != seen.record.args.get("flow"):
+            self.report.open.setdefault(
+                "RCV-6",
+                f"message {seen.delivery.id!r} was delivered to two flows at a time: its lock did not "
+                f"exclude others (RCV-6), or one of them had not its partition (REB-2)",
+            )
+            return True
         self.report.find(
             "RCV-6",
             "overlap",
