@@ -264,6 +264,16 @@ def test_all_partitions_down() -> None:
     assert refused.exercised["ROUTE-8"] == 1
 
 
+def test_a_batch_of_unknown_outcome_in_part_after_a_kill_is_open() -> None:
+    text = (
+        "p1 send_batch m1 key=a, m2 key=a -> unknown connection_lost\nenv broker_kill\nenv broker_start\n"
+        "p1 receive 9 -> m1#3.1\nenv drained"
+    )
+    inspection = inspected(text)
+    assert not inspection.findings
+    assert {"KEY-7", "RCV-2"} <= set(inspection.open)
+
+
 def test_a_home_that_little_speaks_for_is_no_ground_for_a_verdict() -> None:
     inspection = inspected(HOME + "env partition_down 4\np1 send m1 key=a -> error unavailable")
     assert not inspection.findings

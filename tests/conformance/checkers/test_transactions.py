@@ -251,6 +251,16 @@ def test_bad(name: str) -> None:
 
 
 LEFT_OPEN = {
+    "in part, of unknown outcome, and a kill: the commit did not do all, or the kill lost some": (
+        SENT + "p1 commit t -> unknown connection_lost\nenv broker_kill\nenv broker_start\n"
+        "p2 receive 9 -> m1#3.1\nenv drained",
+        {"TXN-5", "RCV-2"},
+    ),
+    "completed, of unknown outcome, seen by its sends, and a kill before": (
+        COMPLETED + "p1 send m1 key=a txn=t\np1 commit t -> unknown connection_lost\nenv broker_kill\n"
+        "env broker_start\np2 peek 1 -> m1#3.2\np2 receive 1 -> h1#3.1 lock=l3",
+        {"TXN-5", "RCV-7"},
+    ),
     "gone after a rollback: the completion took effect, or messages are lost as locks end": (
         COMPLETED + "p1 rollback t\nenv drained",
         {"TXN-5", "RCV-2"},

@@ -68,7 +68,11 @@ def check(facts: Facts) -> Report:
                 f"final drain: {', '.join(loss.ids)}"
             )
             allowed = "all of the batch stored, or nothing"
-            report.find("KEY-7", "in part", "A batch was stored in part", loss.records, detail, allowed)
+            if loss.doubtful:
+                report.open.setdefault("KEY-7", f"{detail}; but a fault may have lost them (RCV-2)")
+                report.open.setdefault("RCV-2", f"{detail}; but they may never have been stored (KEY-7)")
+            else:
+                report.find("KEY-7", "in part", "A batch was stored in part", loss.records, detail, allowed)
     if not facts.derive(Outages).none:
         _Faults(facts, report).judge()
     return report

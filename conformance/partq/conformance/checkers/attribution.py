@@ -133,13 +133,15 @@ class Missing(NamedTuple):
     """Messages that should have been seen by the time of the drain, and were not.
 
     ``records``: the sends (and the commit) that stored all or none · ``ids``: never seen · ``siblings``:
-    seen, of the same batch or transaction.
+    seen, of the same batch or transaction · ``doubtful``: a fault may have lost them as well (RCV-2), though
+    nobody was told that they are stored.
     """
 
     requirement: str
     records: tuple[Record, ...]
     ids: tuple[str, ...]
     siblings: tuple[str, ...]
+    doubtful: bool
 
 
 def missing(facts: Facts) -> list[Missing]:
@@ -213,9 +215,10 @@ def _partly(
         or len(gone) <= unsurely_taken(facts, since)
     ):
         return []
-    if sure and _may_be_wiped(facts, since, siblings):
+    wiped = _may_be_wiped(facts, since, siblings)
+    if sure and wiped:
         return []
-    return [Missing(requirement, sends, tuple(gone), tuple(siblings))]
+    return [Missing(requirement, sends, tuple(gone), tuple(siblings), wiped)]
 
 
 def _may_be_wiped(facts: Facts, since: int, siblings: list[str]) -> bool:

@@ -44,7 +44,11 @@ def check(facts: Facts) -> Report:
             also = f"; of the same transaction {', '.join(loss.siblings)} were" if loss.siblings else ""
             detail = f"{', '.join(loss.ids)} were committed and never seen, also not in the drain{also}"
             title = "A transaction took effect in part" if loss.siblings else "A committed send never visible"
-            report.find("TXN-5", "in part", title, loss.records, detail, "all of it visible, or none")
+            if loss.doubtful:
+                report.open.setdefault("TXN-5", f"{detail}, but a fault may have lost them (RCV-2)")
+                report.open.setdefault("RCV-2", f"{detail}, but the commit may not have stored all (TXN-5)")
+            else:
+                report.find("TXN-5", "in part", title, loss.records, detail, "all of it visible, or none")
     return report
 
 

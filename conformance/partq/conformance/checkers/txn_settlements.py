@@ -114,7 +114,7 @@ def _after_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: 
             )
             title = "Delivered again after a committed completion"
             witness = (record, *ending(txn), again.record)
-            if _struck(facts, committed, returned(again.record)):
+            if _struck(facts, txn.committed_from or 0, returned(again.record)):
                 why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
                 report.open.setdefault("TXN-5", why)
                 report.open.setdefault("RCV-7", why)

@@ -52,8 +52,8 @@ class _RouteByBody(Misrouting):
 
 @defect("route-by-front-end", "ROUTE-2", profile="azure-standard", also=("ROUTE-1",))
 class _RouteByFrontEnd(Misrouting):
-    """Every front end has a partition map of its own. (While a partition is down they agree, as if it were the
-    fault that moves keys.)"""
+    """Every front end has a partition map of its own. (While a partition is down they agree, as if the fault
+    moved keys.)"""
 
     def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
         return f"{key}/{self.broker.front_ends.index(self)}"
