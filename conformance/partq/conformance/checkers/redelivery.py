@@ -147,11 +147,11 @@ class Redelivery:
         return False
 
     def _report_overlap(self, holder: Seen, seen: Seen) -> bool:
-        if holder.record.args.get("flow") != seen.record.args.get("flow"):
+        if self.facts.profile.flows and self._shared_out(holder.record, seen.record):
             self.report.open.setdefault(
                 "RCV-6",
-                f"message {seen.delivery.id!r} was delivered to two flows at a time: its lock did not "
-                f"exclude others (RCV-6), or one of them had not its partition (REB-2)",
+                f"message {seen.delivery.id!r} was delivered twice at a time: its lock did not exclude "
+                f"others (RCV-6), or went to a flow that had not its partition (REB-2)",
             )
             return True
         self.report.find(
@@ -164,6 +164,15 @@ class Redelivery:
             "any message that is not locked, or none",
         )
         return True
+
+    def _shared_out(self, holder: Record, again: Record) -> bool:
+        """Whether another flow had, or lost, partitions: the lock may have been given on one of those."""
+        flow, returned = holder.args.get("flow"), again.ret or FOREVER
+        return flow != again.args.get("flow") or any(
+            event.args.get("flow") != flow and event.args["state"] != "ready" and event.call <= returned
+            for event in self.facts.assignments
+            if event.call >= holder.call
+        )
 
     def _gone_or_held(self, seens: list[Seen]) -> bool:
         """Whether one delivery follows another whose lock can have ended only by removing the message: it had
