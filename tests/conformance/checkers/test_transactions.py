@@ -191,6 +191,10 @@ BAD = {
         COMPLETED + "p1 commit t\nenv advance 60s\np2 receive 1 -> h1#3.1 lock=l3",
         "TXN-5",
     ),
+    "a committed completion undone, as a peek shows": (
+        COMPLETED + "p1 commit t\np2 peek 1 -> h1#3.1",
+        "TXN-5",
+    ),
     "a completion undone whose commit shows by its sends": (
         COMPLETED + "p1 send m1 key=a txn=t\np1 commit t -> unknown timeout\np2 peek 1 -> m1#3.2\n"
         "env advance 60s\np2 receive 1 -> h1#3.1 lock=l3",

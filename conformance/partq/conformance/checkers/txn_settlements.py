@@ -106,22 +106,29 @@ def _after_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: 
     if record.op not in REMOVALS:
         return False
     report.count("TXN-5", facts.drained is not None)
-    for again in facts.received[seen.delivery.id]:
+    id = seen.delivery.id
+    for again in (*facts.received[id], *facts.peeked.get(id, ())):
         if again.record.call > committed:
-            detail = (
-                f"{seen.delivery.id!r} was completed in transaction {txn.name!r}, committed by {committed} "
-                f"ns, and delivered again by a receive called at {again.record.call} ns"
-            )
-            title = "Delivered again after a committed completion"
-            witness = (record, *ending(txn), again.record)
-            if _struck(facts, txn.committed_from or 0, returned(again.record)):
-                why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
-                report.open.setdefault("TXN-5", why)
-                report.open.setdefault("RCV-7", why)
-            else:
-                report.find("TXN-5", "completion undone", title, witness, detail, "never delivered again")
+            _report_undone(facts, report, txn, record, again)
             return True
     return False
+
+
+def _report_undone(facts: Facts, report: Report, txn: Txn, record: Record, again: Seen) -> None:
+    """A completion that was surely committed, and whose message is shown again."""
+    how = "delivered again by a receive" if again.record.op == "receive" else "shown by a peek"
+    detail = (
+        f"{again.delivery.id!r} was completed in transaction {txn.name!r}, which was committed, and {how} "
+        f"called at {again.record.call} ns"
+    )
+    if _struck(facts, txn.committed_from or 0, returned(again.record)):
+        why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
+        report.open.setdefault("TXN-5", why)
+        report.open.setdefault("RCV-7", why)
+        return
+    title = "A message is still there after a committed completion"
+    witness = (record, *ending(txn), again.record)
+    report.find("TXN-5", "completion undone", title, witness, detail, "neither delivered nor shown again")
 
 
 def _struck(facts: Facts, start: int, end: int) -> bool:
