@@ -90,6 +90,7 @@ THEMES: Final[Mapping[str, Weights]] = {
         "outage": 1,
         "front_end": 2,
         "cut_off": 4,
+        "late": 5,
     },
     "peek": {"send": 26, "receive": 8, "complete": 5, "abandon": 2, "peek": 26, "walk": 10, "advance": 2},
     "transactions": {
@@ -123,6 +124,7 @@ THEMES: Final[Mapping[str, Weights]] = {
         "advance": 6,
         "rest": 8,
         "spread": 6,
+        "take": 3,
         "restart": 2,
     },
     "handoff": {
@@ -137,12 +139,14 @@ THEMES: Final[Mapping[str, Weights]] = {
         "handoff": 10,
         "standby": 4,
         "bind_partition": 2,
+        "take": 2,
     },
+    "flow-keys": {"bind": 6, "rest": 6, "spread": 30, "complete": 8, "restart": 3},
 }
 """What programs are about. A program has one theme, chosen among those of its profile."""
 
 AZURE_THEMES: Final = ("mixed", "mixed", "routing", "keys", "locks", "peek", "transactions", "rollover")
-FLOW_THEMES: Final = ("flows", "flows", "handoff")
+FLOW_THEMES: Final = ("flows", "flows", "handoff", "flow-keys")
 
 
 @dataclass(slots=True)
@@ -273,6 +277,15 @@ def _keep(draft: _Draft) -> None:
     _receive(draft)
 
 
+def _late(draft: _Draft) -> None:
+    """A settlement comes when its lock has run out."""
+    client = draft.client()
+    _send(draft)
+    draft.add(client, "receive", max=1 + draft.source.below(2), timeout=SECOND)
+    draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    draft.add(client, "complete" if draft.chance(2) else "abandon", pick=[0])
+
+
 def _peek(draft: _Draft) -> None:
     start = ("cursor", "cursor", "start", draft.source.below(50))[draft.source.below(4)]
     draft.add(draft.client(), "peek", max=(1, 3, 10, 100)[draft.source.below(4)], **{"from": start})
@@ -300,6 +313,9 @@ def _transaction(draft: _Draft) -> None:
 
 def _settle_transaction(draft: _Draft) -> None:
     client = draft.client()
+    for _ in range(2 * draft.source.below(2)):
+        draft.add(draft.client(), "send", messages=(draft.message(None),))
+        draft.add(client, "receive", max=1, timeout=SECOND)
     draft.add(client, "receive", max=1 + draft.source.below(4), timeout=SECOND)
     draft.add(client, "begin")
     for _ in range(1 + draft.source.below(2)):
@@ -371,7 +387,7 @@ def _spread(draft: _Draft) -> None:
     key = draft.key()
     first = draft.message(key)
     batch = [first]
-    for _ in range(1 + draft.source.below(3)):
+    for _ in range(1 + draft.source.below(7)):
         batch.append(replace(first, id=draft.message(None).id))
     draft.add(draft.client(), "send_batch", messages=tuple(batch))
     draft.add(draft.client(), "send", messages=(draft.message(key),))
@@ -438,6 +454,7 @@ PHRASES: Final[Mapping[str, Callable[[_Draft], None]]] = {
     "burst": _burst,
     "keep": _keep,
     "cut_off": _cut_off,
+    "late": _late,
     "receive": _receive,
     "take": _take,
     "complete": _settle("complete"),

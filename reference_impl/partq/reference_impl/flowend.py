@@ -1,7 +1,8 @@
 """The front end of a queue with flows: consumers bind, and get what is in the partitions they were given.
 
-Who has which partition is decided in `flows.py`. Sending is every front end's. There is no browsing, there
-are no transactions, and locks last until they are settled or their flow loses the partition.
+Who has which partition is decided in `flows.py`. A message goes where its own key belongs, alone or in a
+batch. There is no browsing, there are no transactions, and locks last until they are settled or their flow
+loses the partition.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .errors import Refused
 from .flows import READY, Flow, Seat
 from .frontend import FrontEnd
 from .network import Connection
-from .store import Stored
+from .store import Content, Stored
 
 if TYPE_CHECKING:
     from .broker import Broker
@@ -38,6 +39,19 @@ class FlowEnd(FrontEnd):
     def forget(self) -> None:
         super().forget()
         self.assignments.reset()
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        """Store all messages or none, each where its own key belongs."""
+        yield HOP
+        self.broker.check_alive()
+        if txn is not None:
+            raise Refused("unsupported", "no transactions on a queue with flows")
+        yield HOP
+        for content in contents:
+            key = self.broker.rules.key_of(content)
+            partition = self.next_partition() if key is None else self.home(key, (content,), txn)
+            self.accept(partition, key, (content,))
+        yield HOP
 
     def bind(self, connection: Connection, name: str, partition: int | None) -> Steps[None]:
         """Become a consumer. A consumer has no say in its partitions."""

@@ -13,17 +13,21 @@ from .registry import defect
 
 @defect("any-flow-gets-all", "REB-2", profile="solace")
 class _AnyFlowGetsAll(FlowEnd):
-    """A flow with nothing to do is given messages of other flows' partitions."""
+    """A flow with nothing to do, that receives and deletes, is given messages of other flows' partitions."""
 
     def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
         shown = super().collect(flow, most, delete)
-        if shown or not self.seats_of(flow):
+        if shown or not delete or not self.served(flow):
             return shown
         others = [seat for seat in self.assignments.seats if seat.flow is not flow and self.delivers(seat)]
         for seat in others[:1]:
             for stored in seat.partition.heads(most):
                 shown.append(self.broker.show_to_flow(stored, self.hand_out(seat, stored, delete)))
         return shown
+
+    def served(self, flow: Flow) -> bool:
+        """Whether that flow is given what is not its own."""
+        return bool(self.seats_of(flow))
 
 
 @defect("solace-newest-first", "REB-3", profile="solace")
@@ -39,12 +43,11 @@ class _SolaceNewestFirst(Partition):
 
 
 @defect("standby-gets-load", "REB-5", profile="solace")
-class _StandbyGetsLoad(FlowEnd):
-    """A standby is served from the partitions of the first active flow."""
+class _StandbyGetsLoad(_AnyFlowGetsAll):
+    """A standby that receives and deletes is given messages of an active flow's partition."""
 
-    def seats_of(self, flow: Flow) -> list[Seat]:
-        seats = super().seats_of(flow)
-        return seats if seats or not flow.standby else self.assignments.seats[:1]
+    def served(self, flow: Flow) -> bool:
+        return flow.standby
 
 
 @defect("paused-still-delivers", "REB-13", profile="solace")
@@ -76,9 +79,9 @@ class _PartitionShown(FlowEnd):
         return [m._replace(partition=homes[m.id]) for m in super().collect(flow, most, delete)]
 
 
-@defect("acked-comes-back-with-lost-flow", "RCV-7", profile="solace")
-class _AckedComesBack(FlowEnd):
-    """What a flow acknowledged last comes back when a partition is settled empty."""
+@defect("deleted-comes-back", "RCV-7", profile="solace")
+class _DeletedComesBack(FlowEnd):
+    """Every third message of a partition comes back once after it was received and deleted."""
 
     def hand_out(self, seat: Seat, stored: Stored, delete: bool) -> str | None:
         token = super().hand_out(seat, stored, delete)

@@ -19,10 +19,17 @@ class _OldOwnerStays(Assignments):
 
 @defect("bind-starts-nothing", "REB-4", profile="solace")
 class _BindStartsNothing(Assignments):
-    """Only the first consumer that binds starts a rebalance."""
+    """Of those that bind only the first consumer starts a rebalance."""
+
+    _unmoved = False
+
+    def bind(self, name: str, proc: str) -> None:
+        self._unmoved = bool(self.flows)
+        super().bind(name, proc)
+        self._unmoved = False
 
     def start_delay(self) -> None:
-        if len(self.flows) <= 1:
+        if not self._unmoved:
             super().start_delay()
 
 
