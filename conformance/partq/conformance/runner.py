@@ -295,6 +295,8 @@ class _Run:
         return struck
 
     def _on_event(self, op: str, args: object) -> None:
+        if self.stop.is_set():
+            return
         try:
             known = event_args(op, args)
         except Lie as lie:

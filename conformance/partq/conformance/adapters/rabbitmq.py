@@ -7,7 +7,8 @@ may share a server; only the fault ``broker_kill`` needs a server that nobody el
 
 ``rabbitmq://user:password@host:5672/vhost?partitions=4&type=quorum&prefetch=1`` — ``type`` is ``classic`` or
 ``quorum``; ``partitions`` overrides what programs ask for; ``prefetch`` is how many messages of a partition a
-client holds unsettled. ``PARTQ_RABBITMQ_CTL`` names a program that kills and starts the server (such as
+client holds unsettled; ``cancel=always`` cancels consumers even where that crashes the server's queue (see
+`CANCEL_IS_SAFE_SINCE`). ``PARTQ_RABBITMQ_CTL`` names a program that kills and starts the server (such as
 ``tools/rabbitmq``: ``CTL kill``, ``CTL start``, ``CTL url``); it is never taken from a URL, which a stored
 file may hold.
 """
@@ -28,19 +29,31 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from partq.model.profiles import Entity
 
 from .protocol import Broker, Client, Indefinite, Rejected, Unreachable
-from .rabbitmq_client import HASH_HEADER, WAYS, RabbitMQClient
+from .rabbitmq_client import HASH_HEADER, WAYS, RabbitMQClient, State
 from .registry import UnknownBroker
 
 log = logging.getLogger(__name__)
 
 CTL: Final = "PARTQ_RABBITMQ_CTL"
 PORT: Final = 5672
-TYPES: Final = ("classic", "quorum")
+WORDS: Final[Mapping[str, tuple[str, ...]]] = {"type": ("classic", "quorum"), "cancel": ("safe", "always")}
+COUNTS: Final[Mapping[str, int]] = {"partitions": 1024, "prefetch": 65_535}
+"""The options of a URL: words to choose from, and numbers with their greatest value."""
+
 LEFT_BEHIND: Final = 3_600_000
 """ms after which the server removes a queue that nobody uses, should a run not be able to."""
 
 MANY: Final = 1_000_000
 """Deliveries after which a quorum queue gives a message up. Without a limit it requeues at its tail."""
+
+CANCEL_IS_SAFE_SINCE: Final[Mapping[tuple[int, int], int]] = {(3, 9): 27, (3, 10): 13, (3, 11): 5}
+"""Series -> the release since when a classic queue with single active consumer survives that its consumer is
+cancelled. Before, the next one gets nothing, and the next publish crashes the queue's process, which gives
+out again what others hold (rabbitmq-server issue 5460; release notes of these)."""
+
+SETTLED: Final = 5.0
+"""Seconds that a quorum queue must be old when its server is killed. RabbitMQ writes down with a delay (3 s at
+3.10.8) that it exists; killed before, it comes back without a leader and without its confirmed messages."""
 
 CTL_LIMIT: Final = 150.0
 EMPTY_LIMIT: Final = 10.0
@@ -59,6 +72,7 @@ class Address:
     partitions: int | None = None
     type: str = "classic"
     prefetch: int = 1
+    cancel: str = "safe"
 
     @property
     def place(self) -> str:
@@ -84,15 +98,13 @@ def address(url: str) -> Address:
 
 
 def _option(name: str, text: str) -> tuple[str, Any]:
-    if name == "type" and text in TYPES:
+    if text in WORDS.get(name, ()):
         return name, text
-    if name in _COUNTS and text.isdecimal() and 1 <= int(text) <= _COUNTS[name]:
+    if name in COUNTS and text.isdecimal() and 1 <= int(text) <= COUNTS[name]:
         return name, int(text)
-    known = f"type ({' or '.join(TYPES)}), " + ", ".join(f"{n} (1 to {most})" for n, most in _COUNTS.items())
-    raise UnknownBroker(f"rabbitmq URL: {name}={text} is not an option; known: {known}")
-
-
-_COUNTS: Final[Mapping[str, int]] = {"partitions": 1024, "prefetch": 65_535}
+    known = [f"{option} ({' or '.join(words)})" for option, words in WORDS.items()]
+    known += [f"{option} (1 to {most})" for option, most in COUNTS.items()]
+    raise UnknownBroker(f"rabbitmq URL: {name}={text} is not an option; known: {', '.join(known)}")
 
 
 class RabbitMQ(Broker):
@@ -108,8 +120,9 @@ class RabbitMQ(Broker):
         self.exchange = ""
         self.queues: tuple[str, ...] = ()
         self.clients: list[RabbitMQClient] = []
+        self.cancels = True
         self.deaths = 0
-        self.killed = False
+        self.state = State.UP
 
     def open(self, entity: Entity) -> Entity | None:
         """Declare exchange and queues. Raises `Unreachable` where the server does not answer or refuses."""
@@ -118,6 +131,7 @@ class RabbitMQ(Broker):
         errors = self.pika.exceptions
         try:
             with self.connection() as connection:
+                self.cancels = self.address.cancel == "always" or self._cancel_is_safe(connection)
                 self._declare(connection.channel(), partitions)
         except (errors.ProbableAuthenticationError, errors.ProbableAccessDeniedError) as error:
             where = f"{self.address.place}, virtual host {self.address.vhost!r}"
@@ -129,7 +143,19 @@ class RabbitMQ(Broker):
         except (errors.AMQPError, OSError) as error:
             hint = "start it ('tools/rabbitmq start' prints a URL), or correct host and port"
             raise Unreachable(f"no RabbitMQ server answers at {self.address.place}: {hint}") from error
+        if self.address.type == "quorum" and os.environ.get(CTL):
+            time.sleep(SETTLED)
         return replace(entity, partitions=partitions)
+
+    def _cancel_is_safe(self, connection: Any) -> bool:
+        """Whether consumers may be cancelled without harm, by the server's version where it says one."""
+        impl = getattr(connection, "_impl", None)
+        said = (getattr(impl, "server_properties", None) or {}).get("version", "")
+        version = [int(part) for part in str(said).split(".")[:3] if part.isdecimal()]
+        if self.address.type != "classic" or len(version) < 3:
+            return True
+        series = (version[0], version[1])
+        return series > max(CANCEL_IS_SAFE_SINCE) or version[2] >= CANCEL_IS_SAFE_SINCE.get(series, 10**9)
 
     def _declare(self, channel: Any, partitions: int) -> None:
         self.exchange = f"partq.{uuid.uuid4().hex}"
@@ -220,12 +246,13 @@ class RabbitMQ(Broker):
         if theirs != self.address.port:
             raise Rejected("unsupported", f"{CTL} has the server at port {theirs}, not {self.address.port}")
         self.deaths += 1
-        self.killed = True
+        self.state = State.DEAD
         self._ctl("kill")
 
     def _start(self) -> None:
-        self.killed = False
+        self.state = State.STARTING
         self._ctl("start")
+        self.state = State.UP
 
     def _ctl(self, action: str) -> str:
         command = [os.environ[CTL], action]
@@ -248,7 +275,7 @@ class RabbitMQ(Broker):
         for client in self.clients:
             client.hang_up()
         try:
-            if self.killed:
+            if self.state is not State.UP:
                 self._start()
             if not self.exchange:
                 return

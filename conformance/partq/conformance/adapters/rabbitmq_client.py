@@ -12,7 +12,8 @@ once that is answered, the server has dealt with it.
 *Disconnecting* so that the order is kept: RabbitMQ advises to close the channel rather than to cancel the
 consumer, because a cancelled one's prefetched messages come back one by one, behind what the next consumer
 got meanwhile. So ``consumer`` cancels where nothing can be on its way (the application holds all that the
-prefetch limit allows, and can go on to settle it) and closes the channel elsewhere.
+prefetch limit allows, and can go on to settle it) and closes the channel elsewhere; and everywhere with
+classic queues of servers that do not survive a cancel.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partq.model.messages import Delivery, KeyRule, Message, effective_key
@@ -43,6 +45,14 @@ HEADERS: Final = ("id", "session_id", "partition_key")
 LONGEST_RECONNECT: Final = 60.0
 RETRY: Final = 0.1
 """Seconds: how long an operation tries to connect at most, whatever its timeout, and how often."""
+
+
+class State(StrEnum):
+    """Of the server, as far as the faults that were injected tell."""
+
+    UP = "up"
+    DEAD = "dead"
+    STARTING = "starting"
 
 
 class _Consumer:
@@ -76,6 +86,7 @@ class RabbitMQClient(Client):
         self.broker = broker
         self.proc = proc
         self.rank = rank
+        self._tell = broker.on_event  # of this run; the broker may serve another when a late answer comes
         self._busy = threading.Lock()
         self._errors: tuple[type[BaseException], ...] = (broker.pika.exceptions.AMQPError, OSError)
         self._connection: Any = None
@@ -86,6 +97,7 @@ class RabbitMQClient(Client):
         self._consumers: dict[int, _Consumer] = {}
         self._inbox: deque[_Held] = deque()
         self._locks: dict[str, _Held] = {}
+        self._dead: list[_Consumer] = []
 
     # The protocol's operations.
 
@@ -186,15 +198,18 @@ class RabbitMQClient(Client):
         self._notice()
         broker = self.broker
         while self._connection is None:
+            problem = f"the server at {broker.address.place} is {broker.state}"
             deaths = broker.deaths
-            try:
-                self._connection = broker.connection()
-                self._deaths = deaths
-            except self._errors as error:
-                left = deadline - time.monotonic()
-                if broker.killed or left <= 0:
-                    raise Rejected("unavailable", f"no server at {broker.address.place}: {error!r}") from None
-                time.sleep(min(left, RETRY))
+            if broker.state is State.UP:
+                try:
+                    self._connection, self._deaths = broker.connection(), deaths
+                    return
+                except self._errors as error:
+                    problem = f"no server at {broker.address.place}: {error!r}"
+            left = deadline - time.monotonic()
+            if broker.state is State.DEAD or left <= 0:
+                raise Rejected("unavailable", problem)
+            time.sleep(min(left, RETRY))
 
     def _notice(self) -> None:
         if self._connection is not None and not self._connection.is_open:
@@ -204,11 +219,12 @@ class RabbitMQClient(Client):
         """The connection has ended without our doing; the history must know, for the locks ended with it."""
         self._hang_up()
         if self._deaths == self.broker.deaths:
-            self.broker.on_event("connection_lost", {"proc": self.proc, "how": how})
+            self._tell("connection_lost", {"proc": self.proc, "how": how})
 
     def _hang_up(self) -> None:
         with contextlib.suppress(*self._errors):
             if self._connection is not None and self._connection.is_open:
+                self._close_channels()
                 self._connection.close()
         self._forget()
 
@@ -218,6 +234,7 @@ class RabbitMQClient(Client):
         self._consumers.clear()
         self._inbox.clear()
         self._locks.clear()
+        self._dead.clear()
 
     # Consuming.
 
@@ -255,16 +272,26 @@ class RabbitMQClient(Client):
             self._inbox.append(_Held(consumer, tag, method.delivery_tag, delivery))
 
         consumer.channel.basic_consume(queue, pushed, consumer_tag=tag)
+        consumer.channel.add_on_cancel_callback(lambda frame: self._dead.append(consumer))
 
     def _taken(self, most: int, deadline: float) -> list[_Held]:
         """Up to so many from the inbox, waiting for the first and for what comes along with it."""
         while not self._inbox and (left := deadline - time.monotonic()) > 0:
             self._connection.process_data_events(left)
         self._connection.process_data_events(0)
+        self._bury()
         taken = [self._inbox.popleft() for _ in range(min(most, len(self._inbox)))]
         for held in taken:
             held.consumer.hidden -= 1
         return taken
+
+    def _bury(self) -> None:
+        """Consumers that the server cancelled: their queue has failed, and what it had given out is void."""
+        for consumer in self._dead:
+            if self._consumers.get(consumer.index) is consumer:
+                self._close(consumer)
+                self._tell("connection_lost", {"proc": self.proc, "how": "consumer cancelled by the server"})
+        self._dead.clear()
 
     # Settling.
 
@@ -302,7 +329,7 @@ class RabbitMQClient(Client):
     def _close(self, consumer: _Consumer) -> None:
         """Close its channel: all of it that is not settled goes back at once, in order."""
         if consumer.channel.is_open:
-            consumer.channel.close()
+            _close_only(consumer.channel)
         del self._consumers[consumer.index]
         self._inbox = deque(held for held in self._inbox if held.consumer is not consumer)
         self._locks = {name: held for name, held in self._locks.items() if held.consumer is not consumer}
@@ -312,7 +339,7 @@ class RabbitMQClient(Client):
         for consumer in list(self._consumers.values()):
             if consumer.tag is None:
                 continue
-            if consumer.credit or consumer.hidden:
+            if consumer.credit or consumer.hidden or not self.broker.cancels:
                 self._close(consumer)
             else:
                 consumer.channel.basic_cancel(consumer.tag)
@@ -322,8 +349,10 @@ class RabbitMQClient(Client):
         """End the socket by a reset, without a word of AMQP."""
         try:
             stream = self._connection._impl
-            stream._transport._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            cut = stream._transport._sock
+            cut.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             stream._terminate_stream(self.broker.pika.exceptions.StreamLostError("cut"))
+            cut.close()
         except AttributeError as error:
             raise Rejected("unsupported", f"this pika hides its socket: {error}") from None
         with contextlib.suppress(*self._errors):
@@ -337,6 +366,13 @@ _DISCONNECT: Final[Mapping[str, Callable[[RabbitMQClient], None]]] = {
     "consumer": RabbitMQClient._cancel_consumers,
     "socket": RabbitMQClient._cut,
 }
+
+
+def _close_only(channel: Any) -> None:
+    """Close a channel and no more: pika on its own cancels each consumer first (see the module's header)."""
+    channel._cancel_all_consumers = lambda: None
+    channel._impl.basic_cancel = lambda consumer_tag: None
+    channel.close()
 
 
 def _ack(channel: Any, number: int) -> None:
