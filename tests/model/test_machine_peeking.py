@@ -135,6 +135,17 @@ def test_the_count_changes_only_if_a_lock_may_have_ended() -> None:
     assert explains(raised, receive(), seen("a1", delivery_count=1))
 
 
+def test_the_end_of_a_lock_may_be_counted_at_the_next_delivery() -> None:
+    state = after(took(four(flat(owing=1)), "a1"), advance(D))
+    for first, second in ((0, 1), (1, 0)):
+        [shown] = explains(state, peek(), seen("a1", delivery_count=first))
+        assert explains(shown, peek(proc="other"), seen("a1", delivery_count=first))
+        assert not explains(shown, peek(proc="other"), seen("a1", delivery_count=second))
+        assert explains(shown, receive(), seen("a1", delivery_count=1))
+        assert not explains(shown, receive(), seen("a1", delivery_count=0))
+    assert len({s for _, s in steps(state, peek())}) == 2
+
+
 def test_a_fault_may_reset_the_cursor() -> None:
     state = after(four(flat()), peek(2), answer="ok a1 a2")
     state = after(state, Action("frontend_lost", victim="c"))

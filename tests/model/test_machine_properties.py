@@ -16,7 +16,7 @@ from partq.model.operations import Outcome
 from partq.model.profiles import Entity
 from partq.model.requirements import catalogue
 from partq.model.scope import Scope
-from partq.model.state import LAGGING, RESERVED, entries, rebased
+from partq.model.state import LAGGING, RESERVED, Entry, entries, rebased
 
 Step = tuple[State, Action, Answer, State]
 
@@ -106,11 +106,16 @@ def test_every_step_keeps_the_rules(found) -> None:  # type: ignore[no-untyped-d
         if answer.status == Outcome.ERROR:
             unchanged(before, action, after)
         if action.op == "peek":
-            assert after.parts == before.parts
+            assert settled_counts(after) == settled_counts(before)
         shown(before, action, answer)
         owned(after)
         hash(after)
     assert count > 20
+
+
+def settled_counts(state: State) -> list[list[Entry]]:
+    """What is stored, but for whether the last lock's end is counted already, which a peek may settle."""
+    return [[entry._replace(owed=0) for entry in part.log] for part in state.parts]
 
 
 def numbered(state: State) -> None:

@@ -21,6 +21,7 @@ from .sequencing import bound, home, shown_seq, timed
 from .state import (
     BACK,
     CACHED,
+    COUNTED,
     FOREVER,
     FRESH,
     LAGGING,
@@ -273,7 +274,7 @@ def _after(
     token = f"{p}.{entry.number}.{turn}" if seen is None or seen.lock is None else seen.lock
     low, high = _deadline(state, taken, action.slack, None if seen is None else seen.locked_until)
     lock = Lock(token, action.flow or action.proc, low, high)
-    return entry._replace(status=LOCKED, tries=taken.tries, turn=turn, lock=lock, upsets=0)
+    return entry._replace(status=LOCKED, tries=taken.tries, turn=turn, lock=lock, upsets=0, owed=COUNTED)
 
 
 def _deadline(state: State, taken: Taken, slack: int, until: int | None) -> tuple[int, int]:

@@ -251,7 +251,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--operations", nargs="*", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS)
     )
-    parser.add_argument("--freedoms", nargs="*", choices=("lag", "early"), default=())
+    parser.add_argument("--freedoms", nargs="*", choices=("lag", "early", "owing"), default=())
     parser.add_argument("--symmetric", action="store_true", help="partitions are interchangeable")
     parser.add_argument("--limit", type=int, default=5_000_000, help="states at most")
     parser.add_argument("--dot", metavar="FILE", help="draw the graph, for Graphviz")

@@ -17,10 +17,12 @@ from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .sequencing import bound, counter_of, home, is_older, shown_seq, timed
 from .state import (
-    BACK,
+    COUNTED,
     COUNTER_BITS,
     FRESH,
     LAGGING,
+    OPEN,
+    OWED,
     RESERVED,
     Entry,
     Part,
@@ -125,14 +127,29 @@ def _answers(state: State, action: Action, parts: list[int], shown: tuple[Delive
     part = state.parts[p]
     visible = [i for i in eligible(state, p, action) if part.log[i].status != LAGGING]
     for size in range(1, min(len(visible), _cap(state, action) - len(shown)) + 1):
-        deliveries = tuple(_shown(state, p, part, part.log[i]) for i in visible[:size])
-        after = _moved(state, action, p, part.log[visible[size - 1]].number)
-        yield from _answers(after, action, rest, shown + deliveries)
+        for looks in product(*(_faces(part.log[i]) for i in visible[:size])):
+            log = list(part.log)
+            for index, entry in zip(visible, looks, strict=False):
+                log[index] = entry
+            after = _moved(state, action, p, looks[-1].number)
+            if tuple(log) != part.log:
+                after = with_part(after, p, part._replace(log=tuple(log)))
+            deliveries = tuple(_shown(state, p, part, entry) for entry in looks)
+            yield from _answers(after, action, rest, shown + deliveries)
+
+
+@clause("PEEK-6")
+def _faces(entry: Entry) -> tuple[Entry, ...]:
+    """The message as a peek may find it: whether its last lock's end is counted is decided by the first."""
+    if entry.owed != OPEN:
+        return (entry,)
+    return entry._replace(owed=COUNTED), entry._replace(owed=OWED)
 
 
 def _shown(state: State, p: int, part: Part, entry: Entry) -> Delivery:
     seq = shown_seq(state.cfg, p, part, entry.number)
-    return Delivery(entry.id, seq=seq, partition=state.cfg.names[p], delivery_count=entry.tries)
+    count = entry.tries - (entry.owed == OWED)
+    return Delivery(entry.id, seq=seq, partition=state.cfg.names[p], delivery_count=count)
 
 
 @clause("PEEK-5")
@@ -221,13 +238,16 @@ def _bound(
 
 @clause("PEEK-6", "PEEK-7")
 def _looks(state: State, entry: Entry, seen: Delivery, action: Action) -> Iterator[Entry]:
-    """The message as it must be to look like this: as it was, or as one of the broker's own moves left it.
-    That a lock ran out may be counted only when the message is delivered again."""
-    count, reach = seen.delivery_count, state.now + action.slack
-    if count is None or count == entry.tries or (entry.status == BACK and count == entry.tries - 1):
-        yield entry._replace(status=FRESH) if entry.status == LAGGING else entry
+    """The message as it must be to look like this: as it was, or as one of the broker's own moves left it."""
+    count, now = seen.delivery_count, entry
+    if entry.status == LAGGING:
+        now = entry._replace(status=FRESH)
+    if count is None:
+        yield now
         return
-    for way in takings(state, entry, reach, True):
-        if way.tries == count and not way.first:
-            left = max(0, entry.upsets - (count - entry.tries))
-            yield returned(state, entry, count, way.since)._replace(upsets=left)
+    yield from (face for face in _faces(now) if face.tries - (face.owed == OWED) == count)
+    for way in takings(state, entry, state.now + action.slack, True):
+        if not way.first and way.tries > entry.tries:
+            left = max(0, entry.upsets - (way.tries - entry.tries))
+            raised = returned(state, entry, way.tries, way.since)._replace(upsets=left)
+            yield from (face for face in _faces(raised) if face.tries - (face.owed == OWED) == count)

@@ -102,7 +102,9 @@ class Scope:
     @cached_property
     def start(self) -> Node:
         """The empty entity."""
-        options = dict.fromkeys(("hindsight", "gaps", "lag", "early"), 0) | dict.fromkeys(self.freedoms, 1)
+        options = dict.fromkeys(("hindsight", "gaps", "lag", "early", "owing"), 0) | dict.fromkeys(
+            self.freedoms, 1
+        )
         options |= {"untimed": 1, "symmetric": self.symmetric}
         state = initial(self.profile, Entity(partitions=self.partitions), None, 0, **options)
         return Node(state, 0)

@@ -36,6 +36,13 @@ LOCKED: Final = 4
 BACK: Final = 5
 """It was locked, the lock ended, and where it is delivered again is free (RCV-3)."""
 
+COUNTED: Final = 0
+"""Peeks show the delivery count as it is."""
+OPEN: Final = 1
+"""The last lock's end may or may not be counted yet; the first peek that shows the message decides."""
+OWED: Final = 2
+"""It is counted when the message is delivered again: peeks show one less."""
+
 STATUS_NAMES: Final = ("reserved", "lagging", "fresh", "cached", "locked", "back")
 
 
@@ -67,7 +74,7 @@ class Entry(NamedTuple):
     ``tries``: its delivery count. ``since``: when it was last stored or given back, kept where hidden locks
     are modelled (`Config.hindsight`), as are ``upsets``, the faults since that may have ended such a lock.
     ``turn``: 0 if no client ever had a lock on it, else 1 and 2 by turns. ``at``: its enqueued time lies
-    between, where times are compared (`Config.timed`)."""
+    between, where times are compared (`Config.timed`). ``owed``: `COUNTED`, `OPEN` or `OWED`."""
 
     number: int
     id: str
@@ -78,6 +85,7 @@ class Entry(NamedTuple):
     lock: Lock | None = None
     at: tuple[int, int] | None = None
     upsets: int = 0
+    owed: int = COUNTED
 
 
 class Part(NamedTuple):
@@ -141,7 +149,8 @@ class Config:
     Freedoms, on unless a state space has to stay small: ``hindsight``: hidden locks of caching front ends
     (RCV-5, RCV-13) may have begun any time since a message was free (always off without front ends or
     clock). ``gaps``: failed sends may have used up numbers (SEQ-4). ``lag``: commits may become visible late
-    (TXN-5). ``early``: transactional messages may be numbered before the commit.
+    (TXN-5). ``early``: transactional messages may be numbered before the commit. ``owing``: the end of a
+    lock may be counted only when its message is delivered again.
 
     ``untimed``: no clock; locks, delays and handoffs end at any moment, by moves of the broker.
 
@@ -158,6 +167,7 @@ class Config:
     gaps: bool = True
     lag: bool = True
     early: bool = True
+    owing: bool = True
     untimed: bool = False
     timed: bool = False
     late: int = 0
@@ -200,6 +210,7 @@ def _config(
     family, switches = profile(profile_name), dict(options)
     hindsight = family.caching_front_ends and not switches.get("untimed", False)
     switches["hindsight"] = hindsight and bool(switches.get("hindsight", True))
+    switches["owing"] = family.peek and bool(switches.get("owing", True))
     return Config(family, entity, names, **switches)  # type: ignore[arg-type]  # 0 and 1 for switches
 
 
@@ -353,7 +364,8 @@ def returned(state: State, entry: Entry, tries: int, since: int) -> Entry:
     own (REB-3)."""
     when = since if state.cfg.hindsight else 0
     status = FRESH if state.cfg.profile.flows else BACK
-    return entry._replace(status=status, tries=tries, since=when, lock=None, upsets=0)
+    owed = OPEN if tries > entry.tries and state.cfg.owing else COUNTED
+    return entry._replace(status=status, tries=tries, since=when, lock=None, upsets=0, owed=owed)
 
 
 def choices(state: State) -> list[int]:
