@@ -6,6 +6,7 @@ What a rejected settlement did all the same is seen when the message is missed: 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from partq.conformance.facts import FOREVER, Facts, Seen
@@ -89,16 +90,19 @@ class Settling:
     def _delivered_since(self, seen: Seen, record: Record) -> None:
         """Somebody else got the message since: its lock had ended, or did not exclude others."""
         taken = FOREVER if seen.record.ret is None else seen.record.ret
-        for again in self.facts.received[seen.delivery.id]:
-            over = (again.record.ret or FOREVER) < record.call
-            across = record.op in REMOVALS and again.record.call <= (record.ret or FOREVER)
-            if taken < again.record.call and (over or across):
+        received = self.facts.received[seen.delivery.id]
+        for at in range(bisect_right(received, taken, key=_called), len(received)):
+            again = received[at]
+            if again.record.call > (record.ret or FOREVER):
+                return
+            if record.op in REMOVALS or (again.record.ret or FOREVER) < record.call:
                 why = (
                     f"message {seen.delivery.id!r} went to {again.record.proc}, then {record.op} by the old "
                     f"lock answered ok: that held still (RCV-6), or was lost (RCV-8)"
                 )
                 self.report.open.setdefault("RCV-6", why)
                 self.report.open.setdefault("RCV-8", why)
+                return
 
     def _never_given(self, name: str, record: Record) -> None:
         """A settlement answered ok by a lock that no delivery bears."""
@@ -241,6 +245,10 @@ class Settling:
                     elif seen.record.call > latest:
                         latest = seen.record.call
         self.report.count("RCV-11", free)
+
+
+def _called(seen: Seen) -> int:
+    return seen.record.call
 
 
 def _tells_locks(receive: Record) -> bool:

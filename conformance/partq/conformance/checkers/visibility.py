@@ -7,7 +7,7 @@ with an unknown outcome. Nothing here judges.
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import chain, islice
+from itertools import chain
 
 from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
@@ -69,7 +69,9 @@ class Visibility:
         received = self.facts.received.get(id, [])
         at = bisect_right(received, ret, key=_called)
         early = bisect_right(received, ret + self.lasting, key=_called)
-        for seen in chain(map(received.__getitem__, range(at - 1, -1, -1)), islice(received, at, early)):
+        for seen in chain(
+            map(received.__getitem__, range(at - 1, -1, -1)), map(received.__getitem__, range(at, early))
+        ):
             if seen.record is not own and self.locks.began(seen) <= ret and not self._settled(seen, call):
                 return False
         possible = self.shadows.begun(ret)
