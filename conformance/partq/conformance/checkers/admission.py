@@ -135,15 +135,19 @@ def homes(facts: Facts) -> dict[str, int]:
     return known
 
 
-def _known_well(facts: Facts) -> frozenset[tuple[str | None, str]]:
-    """The keys, each with a sender, whose homes are known well: that sender's messages of the key were seen,
-    and equal keys were together too often for chance (ROUTE-2). Use it by ``facts.derive(_known_well)``."""
+def _known_well(facts: Facts) -> dict[tuple[str | None, str], int]:
+    """The keys, each with a sender, whose homes are known well, and when that sender last sent a message of
+    the key that was seen. None if equal keys were not together too often for chance (ROUTE-2). Use it by
+    ``facts.derive(_known_well)``."""
     keyed = [placed.sent for placed in facts.derive(Shown).placed if placed.sent.key is not None]
     sends = {(sent.key, sent.record.args.get("txn", sent.record.i)) for sent in keyed}
     together = len(sends) - len({key for key, _ in sends})
     if together * min(log2(facts.entity.partitions), BITS) < WELL_KNOWN:
-        return frozenset()
-    return frozenset((sent.key, sent.record.proc) for sent in keyed)
+        return {}
+    last: dict[tuple[str | None, str], int] = {}
+    for key, record in ((sent.key, sent.record) for sent in keyed):
+        last[key, record.proc] = max(record.call, last.get((key, record.proc), 0))
+    return last
 
 
 class _Faults:
@@ -193,7 +197,9 @@ class _Faults:
             self._to_a_down_one(record, home, f"{_request(record)}; {where} was down throughout")
         elif home is not None and self.outages.surely_up(home, record.call, ret):
             where = f"partition {home}, where key {key!r} lives, was up throughout"
-            if record.outcome == Outcome.OK or (key, record.proc) in self.facts.derive(_known_well):
+            since = self.outages.last_repair(record.call)
+            known = self.facts.derive(_known_well).get((key, record.proc), -1)
+            if record.outcome == Outcome.OK or known > since:
                 self._isolated(record, ret, f"{_request(record)}; {where}")
             elif _refused(record) and self._undisturbed(record, ret):
                 why = f"{_request(record)}; {where}, if equal keys are together, of which too little was seen"

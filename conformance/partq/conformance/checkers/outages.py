@@ -6,7 +6,7 @@ up. Nothing here judges.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from partq.conformance.facts import FOREVER, Facts, Span
 from partq.conformance.history import Record
@@ -18,7 +18,7 @@ class Outages:
     ``none``: the history has no partition fault and no broker kill; then every answer is known.
     """
 
-    __slots__ = ("_all", "_dead", "_latest", "_of", "_partitions", "_starts", "none")
+    __slots__ = ("_all", "_dead", "_ends", "_latest", "_of", "_partitions", "_starts", "none")
 
     def __init__(self, facts: Facts) -> None:
         self.none = not facts.down and not facts.dead
@@ -27,6 +27,7 @@ class Outages:
         self._of = {partition: _Spans(spans) for partition, spans in facts.down.items()}
         self._all = sorted(span for spans in (*facts.down.values(), facts.dead) for span in spans)
         self._starts = [span.start for span in self._all]
+        self._ends = sorted(span.end for span in self._all)
         self._latest: list[int] = []
         latest = -1
         for span in self._all:
@@ -37,6 +38,11 @@ class Outages:
         """Whether everything surely was up throughout."""
         before = bisect_right(self._starts, end)
         return before == 0 or self._latest[before - 1] < start
+
+    def last_repair(self, before: int) -> int:
+        """When the last repair before that instant was over; -1 if there was none."""
+        at = bisect_left(self._ends, before)
+        return self._ends[at - 1] if at else -1
 
     def surely_up(self, partition: int, start: int, end: int) -> bool:
         """Whether the partition and the broker surely were up throughout."""
