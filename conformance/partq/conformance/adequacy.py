@@ -41,6 +41,11 @@ class Slot:
     overlaps: bool = False
 
 
+def answers(prefix: str, *given: str) -> tuple[str, ...]:
+    """Alternatives: one operation with each of these answers."""
+    return tuple(f"{prefix} -> {answer}" for answer in given)
+
+
 Records = tuple[Record, ...]
 
 

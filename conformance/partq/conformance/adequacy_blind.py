@@ -79,6 +79,20 @@ def _empty_peek_between(history: History) -> bool:
     return False
 
 
+def _key_without_home(history: History) -> bool:
+    """Whether partitions went down, and of one key sends were accepted and refused, and none is shown."""
+    for facts in facts_of(history):
+        outcomes: dict[str, set[str]] = {}
+        for sent in facts.sends if facts.down else ():
+            if sent.key is not None:
+                id = sent.message.id
+                shown = id in facts.received or id in facts.peeked
+                outcomes.setdefault(sent.key, set()).add("shown" if shown else str(sent.record.outcome))
+        if any({"ok", "error"} <= found and "shown" not in found for found in outcomes.values()):
+            return True
+    return False
+
+
 def _uncommitted_after_fault(history: History) -> bool:
     """Whether a message completed in a transaction that a fault hit, and not committed, is missing."""
     for facts in facts_of(history):
@@ -123,6 +137,19 @@ def _across_commit(history: History) -> bool:
                     if end.op == "commit" and _overlap(end, record):
                         if any(shown.id in completed for shown in record.messages):
                             return True
+    return False
+
+
+def _peeked_though_gone(history: History) -> bool:
+    """Whether a peek shows a message after the commit of a transaction that completed it."""
+    for facts in facts_of(history):
+        for txn in facts.txns.values():
+            for lock in (lock for record in txn.settlements for lock in record.args["locks"]):
+                seen = facts.locks.get(lock)
+                if seen is not None and txn.committed_by is not None:
+                    peeks = facts.peeked.get(seen.delivery.id, ())
+                    if any(peek.record.call > txn.committed_by for peek in peeks):
+                        return True
     return False
 
 
@@ -222,5 +249,16 @@ BLIND_SPOTS: Final[tuple[BlindSpot, ...]] = (
         "completed in a transaction that a fault hit",
         "a fault may have ended lock and transaction in any order, so what is missing later has no one rule",
         _uncommitted_after_fault,
+    ),
+    BlindSpot(
+        "a key whose partition is never shown",
+        "where it lives is learned from what is shown: that it was accepted and refused while the same "
+        "partition was down is not held against it",
+        _key_without_home,
+    ),
+    BlindSpot(
+        "a peek after the commit that removed the message",
+        "RCV-7 is about deliveries, and visibility after a commit may lag (TXN-5)",
+        _peeked_though_gone,
     ),
 )

@@ -10,15 +10,11 @@ from typing import Final
 
 from partq.model.profiles import SECOND
 
-from .adequacy import STEP, Scope, Slot
+from .adequacy import Scope, Slot, answers
+from .adequacy_flows import FLOW_SCOPES
 
 _DRAINED: Final = Slot(("", "env drained"), after=40 * SECOND)
 _TWO: Final = (("partitions", 2),)
-
-
-def _after(prefix: str, *answers: str) -> tuple[str, ...]:
-    """One operation with each of these answers."""
-    return tuple(f"{prefix} -> {answer}" for answer in answers)
 
 
 ROUTING: Final = Scope(
@@ -44,7 +40,7 @@ ROUTING: Final = Scope(
         Slot(("", "env partition_up 1", "env partition_up 2"), overlaps=True),
         Slot(("", "p2 send m3 key=a", "p2 send m3 key=a -> error unavailable")),
         Slot(
-            _after(
+            answers(
                 "p1 receive 5 delete",
                 "nothing",
                 "m1#1.1",
@@ -77,9 +73,9 @@ DELIVERY: Final = Scope(
     (
         Slot(("p1 send m1", "p1 send m1 -> unknown timeout")),
         Slot(("p1 send m2",)),
-        Slot(_after("p1 receive 1", "m1#1 lock=l1 count=0", "m2#2 lock=l1 count=0")),
+        Slot(answers("p1 receive 1", "m1#1 lock=l1 count=0", "m2#2 lock=l1 count=0")),
         Slot(
-            _after(
+            answers(
                 "p2 receive 2",
                 "nothing",
                 "m1#1 lock=l2 count=0",
@@ -90,7 +86,7 @@ DELIVERY: Final = Scope(
         ),
         Slot(("", "p1 renew_lock l1", *_SETTLED), overlaps=True),
         Slot(
-            _after(
+            answers(
                 "p2 receive 2 delete",
                 "nothing",
                 "m1#1 count=0",
@@ -112,15 +108,15 @@ DELETION: Final = Scope(
         Slot(("p1 send m1", "p1 send m1 -> unknown timeout")),
         Slot(("p1 send m2", "p1 send m2 -> error unavailable")),
         Slot(
-            (*_after("p1 receive 1 delete", "nothing", "m1#1", "m2#2", "unknown timeout"),),
+            (*answers("p1 receive 1 delete", "nothing", "m1#1", "m2#2", "unknown timeout"),),
             overlaps=False,
         ),
         Slot(
-            _after("p2 receive 2 delete", "nothing", "m1#1", "m2#2", "m1#1, m2#2", "unknown timeout"),
+            answers("p2 receive 2 delete", "nothing", "m1#1", "m2#2", "m1#1, m2#2", "unknown timeout"),
             overlaps=True,
         ),
         Slot(("", "p1 complete l9", "p1 complete l9 -> error lock_lost"), overlaps=True),
-        Slot(_after("p2 receive 2 delete", "nothing", "m1#1", "m2#2", "m1#1, m2#2"), overlaps=True),
+        Slot(answers("p2 receive 2 delete", "nothing", "m1#1", "m2#2", "m1#1, m2#2"), overlaps=True),
         _DRAINED,
     ),
 )
@@ -132,10 +128,10 @@ EXPIRY: Final = Scope(
     (
         Slot(("p1 send m1 key=a",)),
         Slot(("p1 send m2 key=a",)),
-        Slot(_after("p1 receive 1", "m1#1.1 lock=l1 count=0", "m2#1.2 lock=l1 count=0")),
+        Slot(answers("p1 receive 1", "m1#1.1 lock=l1 count=0", "m2#1.2 lock=l1 count=0")),
         Slot(("", "p1 renew_lock l1", "p1 renew_lock l1 -> error lock_lost"), after=20 * SECOND),
         Slot(
-            _after(
+            answers(
                 "p2 receive 2",
                 "nothing",
                 "m1#1.1 lock=l2 count=0",
@@ -147,7 +143,7 @@ EXPIRY: Final = Scope(
         ),
         Slot(("", *_SETTLED), after=2 * SECOND),
         Slot(
-            _after(
+            answers(
                 "p2 receive 2 delete",
                 "nothing",
                 "m1#1.1 count=0",
@@ -179,7 +175,7 @@ PEEK: Final = Scope(
         Slot(("p1 send m2 key=a", "p1 send m2 key=a -> unknown timeout")),
         Slot(("p1 send m3 key=b",)),
         Slot(
-            _after("p2 peek 2", "nothing", "m1#1.1", "m2#1.2", "m3#2.1", "m1#1.1, m2#1.2", "m1#1.1, m3#2.1"),
+            answers("p2 peek 2", "nothing", "m1#1.1", "m2#1.2", "m3#2.1", "m1#1.1, m2#1.2", "m1#1.1, m3#2.1"),
             overlaps=True,
         ),
         Slot(_REMOVED, overlaps=True),
@@ -211,7 +207,7 @@ FLAT_PEEK: Final = Scope(
         Slot(("p1 send m2", "p1 send m2 -> unknown timeout")),
         Slot(("p1 send m3",)),
         Slot(
-            _after("p2 peek 2", "nothing", "m1#1", "m2#2", "m1#1, m2#2", "m1#1, m3#3", "m1#1, m3#2"),
+            answers("p2 peek 2", "nothing", "m1#1", "m2#2", "m1#1, m2#2", "m1#1, m3#3", "m1#1, m3#2"),
             overlaps=True,
         ),
         Slot(tuple(text.replace("#1.1", "#1") for text in _REMOVED), overlaps=True),
@@ -244,7 +240,7 @@ TRANSACTIONS: Final = Scope(
         Slot(("", "env partition_down 1; env partition_up 1", "env frontend_lost p1")),
         _ENDED,
         Slot(
-            _after(
+            answers(
                 "p2 receive 5 delete",
                 "nothing",
                 "m1#1.2",
@@ -253,7 +249,7 @@ TRANSACTIONS: Final = Scope(
                 "m0#1.1",
                 "m0#1.1, m1#1.2",
             )
-            + _after("p2 peek 5", "m0#1.1", "m0#1.1, m1#1.2"),
+            + answers("p2 peek 5", "m0#1.1", "m0#1.1, m1#1.2"),
             overlaps=True,
         ),
         Slot(("", "p1 complete l0", "p1 complete l0 -> error lock_lost"), overlaps=True),
@@ -302,231 +298,6 @@ ISOLATION: Final = Scope(
     _TWO,
 )
 
-_LATE: Final = 1_000
-_AT_REST: Final = Slot(("p3 send m9 key=b",), after=20 * SECOND)
-
-_SENT: Final = "p1 send m1 key=a; p1 send m2 key=b"
-
-ASSIGNMENT: Final = Scope(
-    "assignment",
-    "solace",
-    "one consumer or two, bound before the first rebalance: who is assigned what, and delivered what",
-    (
-        Slot(
-            (
-                f"{_SENT}; p1 bind f1",
-                f"{_SENT}; p1 bind f1 partition=1 -> error invalid_operation; p1 bind f1",
-                f"{_SENT}; p1 bind f1 partition=1",
-            )
-        ),
-        Slot(("", "p2 bind f2"), overlaps=True),
-        Slot(("", "p1 receive 5 flow=f1 -> nothing", "p1 receive 5 flow=f1 -> m1 lock=l1")),
-        Slot(
-            (
-                "env assignment 1 f1 ready; env assignment 2 f1 ready",
-                "env assignment 1 f1 ready; env assignment 2 f2 ready",
-                "env assignment 1 f1 ready",
-            ),
-            after=5 * SECOND,
-        ),
-        Slot(
-            _after(
-                "p1 receive 5 flow=f1",
-                "nothing",
-                "m1 lock=l2",
-                "m1 lock=l2, m2 lock=l3",
-                "m2#1.1 lock=l3",
-            ),
-        ),
-        Slot(
-            (
-                "",
-                *_after(
-                    "p2 receive 5 flow=f2",
-                    "nothing",
-                    "m1 lock=l4",
-                    "m2 lock=l5",
-                    "m1 lock=l4, m2 lock=l5",
-                ),
-            ),
-            overlaps=True,
-        ),
-        Slot(("", "p1 receive 5 flow=f1 -> m2 lock=l6"), overlaps=True),
-        _AT_REST,
-    ),
-    _TWO,
-    late=_LATE,
-)
-
-_ALL_AT_ONE: Final = Slot(("env assignment 1 f1 ready; env assignment 2 f1 ready",), after=5 * SECOND)
-_SECOND: Final = Slot(("p2 bind f2",), after=10 * SECOND)
-_MOVED: Final = "env assignment 1 f1 unassigned; env assignment 1 f2 ready"
-_OTHER_MOVED: Final = "env assignment 2 f1 unassigned; env assignment 2 f2 ready"
-
-MOVE: Final = Scope(
-    "move",
-    "solace",
-    "a second consumer comes and has a partition, with a message in it perhaps",
-    (
-        Slot(("p1 send m1 key=a; p1 bind f1",)),
-        _ALL_AT_ONE,
-        _SECOND,
-        Slot(
-            (
-                "",
-                "p1 receive 5 flow=f1 -> m1 lock=l1",
-                "p1 receive 5 flow=f1 -> m1 lock=l1; p1 complete l1",
-                "p2 receive 5 flow=f2 -> m1 lock=l1",
-            ),
-            overlaps=True,
-        ),
-        Slot((_MOVED, _OTHER_MOVED, f"{_MOVED}; {_OTHER_MOVED}", ""), after=5 * SECOND - 3 * STEP),
-        Slot(
-            (
-                "",
-                "p1 receive 5 flow=f1 -> m1 lock=l2",
-                "p1 receive 5 flow=f1 -> nothing",
-                "p2 receive 5 flow=f2 -> m1 lock=l2",
-                "p2 receive 5 flow=f2 -> m1 lock=l2; p2 complete l2",
-            ),
-            overlaps=True,
-        ),
-        Slot(
-            (
-                "",
-                "p2 receive 5 flow=f2 -> m1 lock=l3",
-                "p2 receive 5 flow=f2 -> nothing",
-                "p1 receive 5 flow=f1 -> nothing",
-                "p1 receive 5 flow=f1 -> m1 lock=l3",
-            ),
-            overlaps=True,
-        ),
-        _AT_REST,
-    ),
-    _TWO,
-    late=_LATE,
-)
-
-HANDOFF: Final = Scope(
-    "handoff",
-    "solace",
-    "a partition with an unsettled message is handed over from one consumer to another",
-    (
-        Slot(("p1 send m1 key=a; p1 bind f1",)),
-        _ALL_AT_ONE,
-        _SECOND,
-        Slot(("p1 receive 5 flow=f1 -> m1 lock=l1", "")),
-        Slot(("env assignment 1 f1 paused", "env assignment 2 f1 paused"), after=5 * SECOND - 2 * STEP),
-        Slot(
-            (
-                "",
-                "p1 complete l1",
-                "p1 complete l1 -> unknown timeout",
-                "p1 receive 5 flow=f1 -> m1 lock=l4",
-            ),
-        ),
-        Slot((_MOVED, _OTHER_MOVED, f"env advance 3s; {_MOVED}", "env advance 3s")),
-        Slot(
-            (
-                "",
-                "p2 receive 5 flow=f2 -> m1 lock=l2",
-                "p2 receive 5 flow=f2 -> nothing",
-                "p1 complete l1",
-                "p1 complete l1 -> error lock_lost",
-            ),
-        ),
-        Slot(
-            ("", "p2 receive 5 flow=f2 -> m1 lock=l3", "p2 complete l2", "p1 receive 5 flow=f1 -> nothing"),
-            overlaps=True,
-        ),
-        _AT_REST,
-    ),
-    _TWO,
-    late=_LATE,
-)
-
-_TWO_AT_WORK: Final = "env assignment 1 f1 ready; env assignment 2 f2 ready"
-
-
-def _leaves(*events: str) -> tuple[str, ...]:
-    """Every way in which the first consumer may go, with each of these events at once."""
-    ways = ("p1 unbind f1", "p1 disconnect f1", "env connection_lost p1")
-    return tuple(f"{way}; {event}" if event else way for way in ways for event in events)
-
-
-LOSS: Final = Scope(
-    "loss",
-    "solace",
-    "one of two consumers goes, with a message perhaps; what becomes of its partition",
-    (
-        Slot(("p1 send m1 key=a; p1 bind f1; p2 bind f2",)),
-        Slot((_TWO_AT_WORK,), after=5 * SECOND),
-        Slot(
-            ("", "p1 receive 5 flow=f1 -> m1 lock=l1", "p2 receive 5 flow=f2 -> m1 lock=l1"),
-            after=10 * SECOND,
-        ),
-        Slot(_leaves("env assignment 1 f1 unbound", _MOVED, "")),
-        Slot(("", "p2 receive 5 flow=f2 -> m1 lock=l2", "p2 receive 5 flow=f2 -> nothing"), overlaps=True),
-        Slot((_MOVED, ""), after=5 * SECOND - 2 * STEP),
-        Slot(
-            ("", "p2 receive 5 flow=f2 -> m1 lock=l3", "p2 receive 5 flow=f2 -> m1 lock=l3; p2 complete l3"),
-        ),
-        Slot(
-            (
-                "",
-                "p2 receive 5 flow=f2 -> m1 lock=l4",
-                "p2 receive 5 flow=f2 -> nothing",
-                "p1 complete l1 -> error lock_lost",
-            ),
-            overlaps=True,
-        ),
-        _AT_REST,
-    ),
-    _TWO,
-    late=_LATE,
-)
-
-STANDBY: Final = Scope(
-    "standby",
-    "solace",
-    "one of two consumers goes while a third stands by",
-    (
-        Slot(("p1 send m1 key=a; p1 bind f1; p2 bind f2",)),
-        Slot((_TWO_AT_WORK,), after=5 * SECOND),
-        Slot(
-            (
-                "p3 bind f3",
-                "p3 bind f3; p1 receive 5 flow=f1 -> m1 lock=l1",
-                "p3 bind f3; p3 receive 5 flow=f3 -> m1 lock=l1",
-            ),
-            after=10 * SECOND,
-        ),
-        Slot(
-            _leaves(
-                "env assignment 1 f1 unassigned; env assignment 1 f3 ready",
-                "env assignment 1 f1 unbound",
-                _MOVED,
-                "",
-            ),
-            after=10 * SECOND,
-        ),
-        Slot(
-            (
-                "",
-                "p3 receive 5 flow=f3 -> m1 lock=l2",
-                "p3 receive 5 flow=f3 -> nothing",
-                "p2 receive 5 flow=f2 -> m1 lock=l2",
-            ),
-            overlaps=True,
-        ),
-        Slot(("", "p2 receive 5 flow=f2 -> nothing", "p3 complete l2 -> unknown timeout")),
-        Slot(("", "p3 receive 5 flow=f3 -> m1 lock=l3", "p3 receive 5 flow=f3 -> nothing"), after=5 * SECOND),
-        _AT_REST,
-    ),
-    _TWO,
-    late=_LATE,
-)
-
 SCOPES: Final = (
     ROUTING,
     DELIVERY,
@@ -536,9 +307,5 @@ SCOPES: Final = (
     FLAT_PEEK,
     TRANSACTIONS,
     ISOLATION,
-    ASSIGNMENT,
-    MOVE,
-    HANDOFF,
-    LOSS,
-    STANDBY,
+    *FLOW_SCOPES,
 )

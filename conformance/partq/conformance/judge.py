@@ -21,7 +21,16 @@ from partq.model.messages import Delivery, Message
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import profile
 from partq.model.routing import failed
-from partq.model.state import COUNTER_BITS, FOREVER, InvalidScope, State, initial, position
+from partq.model.state import (
+    BACK,
+    COUNTER_BITS,
+    FOREVER,
+    InvalidScope,
+    State,
+    entries,
+    initial,
+    position,
+)
 
 from .history import History, Record
 
@@ -296,11 +305,25 @@ def _explained(state: State, action: Action, task: _Task) -> Iterator[State]:
                 yield after
         return
     found = False
-    for after in explain(state, action, task.observed):
+    for after in explain(state, action, _counted(state, task)):
         found = True
         yield after
     if not found and action.op in _AGAIN and _AGAIN[action.op](state, action.partition):
         yield state
+
+
+def _counted(state: State, task: _Task) -> Observed:
+    """What was observed; of a peek with the counts that the messages have by now. A broker may count a lock
+    that ended only when it delivers the message again."""
+    seen = task.observed
+    if task.action.op != "peek" or not any(shown.delivery_count is not None for shown in seen.messages):
+        return seen
+    lag = {entry.id: entry.tries for _, entry in entries(state) if entry.status == BACK}
+    shown = (
+        d._replace(delivery_count=lag[d.id]) if d.id in lag and d.delivery_count == lag[d.id] - 1 else d
+        for d in seen.messages
+    )
+    return seen._replace(messages=tuple(shown))
 
 
 def _is_down(state: State, partition: int | None) -> bool:
