@@ -135,19 +135,20 @@ def homes(facts: Facts) -> dict[str, int]:
     return known
 
 
-def _known_well(facts: Facts) -> dict[tuple[str | None, str], int]:
-    """The keys, each with a sender, whose homes are known well, and when that sender last sent a message of
-    the key that was seen. None if equal keys were not together too often for chance (ROUTE-2). Use it by
+def _known_well(facts: Facts) -> dict[tuple[str | None, str], list[int]]:
+    """The keys, each with a sender, whose homes are known well, and when that sender sent messages of the key
+    that were seen, in order. None if equal keys were not together too often for chance (ROUTE-2). Use it by
     ``facts.derive(_known_well)``."""
     keyed = [placed.sent for placed in facts.derive(Shown).placed if placed.sent.key is not None]
     sends = {(sent.key, sent.record.args.get("txn", sent.record.i)) for sent in keyed}
     together = len(sends) - len({key for key, _ in sends})
-    if together * min(log2(facts.entity.partitions), BITS) < WELL_KNOWN:
-        return {}
-    last: dict[tuple[str | None, str], int] = {}
-    for key, record in ((sent.key, sent.record) for sent in keyed):
-        last[key, record.proc] = max(record.call, last.get((key, record.proc), 0))
-    return last
+    times: dict[tuple[str | None, str], list[int]] = {}
+    if together * min(log2(facts.entity.partitions), BITS) >= WELL_KNOWN:
+        for key, record in ((sent.key, sent.record) for sent in keyed):
+            times.setdefault((key, record.proc), []).append(record.call)
+    for found in times.values():
+        found.sort()
+    return times
 
 
 class _Faults:
@@ -197,13 +198,18 @@ class _Faults:
             self._to_a_down_one(record, home, f"{_request(record)}; {where} was down throughout")
         elif home is not None and self.outages.surely_up(home, record.call, ret):
             where = f"partition {home}, where key {key!r} lives, was up throughout"
-            since = self.outages.last_repair(record.call)
-            known = self.facts.derive(_known_well).get((key, record.proc), -1)
-            if record.outcome == Outcome.OK or known > since:
+            if record.outcome == Outcome.OK or self._known(key, record):
                 self._isolated(record, ret, f"{_request(record)}; {where}")
             elif _refused(record) and self._undisturbed(record, ret):
                 why = f"{_request(record)}; {where}, if equal keys are together, of which too little was seen"
                 self.report.open.setdefault("ROUTE-7", why)
+
+    def _known(self, key: str, record: Record) -> bool:
+        """Whether the key's home is known well, also from messages sent between the same two repairs."""
+        times = self.facts.derive(_known_well).get((key, record.proc), [])
+        since, until = self.outages.between_repairs(record.call)
+        after = bisect_right(times, since)
+        return after < len(times) and times[after] < until
 
     def _to_a_down_one(self, record: Record, home: int | None, detail: str) -> None:
         if record.outcome == Outcome.OK:

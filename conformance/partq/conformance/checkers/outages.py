@@ -18,7 +18,7 @@ class Outages:
     ``none``: the history has no partition fault and no broker kill; then every answer is known.
     """
 
-    __slots__ = ("_all", "_dead", "_ends", "_latest", "_of", "_partitions", "_starts", "none")
+    __slots__ = ("_all", "_dead", "_ends", "_latest", "_of", "_partitions", "_repairs", "_starts", "none")
 
     def __init__(self, facts: Facts) -> None:
         self.none = not facts.down and not facts.dead
@@ -28,6 +28,7 @@ class Outages:
         self._all = sorted(span for spans in (*facts.down.values(), facts.dead) for span in spans)
         self._starts = [span.start for span in self._all]
         self._ends = sorted(span.end for span in self._all)
+        self._repairs = sorted(span.sure_end for span in self._all)
         self._latest: list[int] = []
         latest = -1
         for span in self._all:
@@ -39,10 +40,12 @@ class Outages:
         before = bisect_right(self._starts, end)
         return before == 0 or self._latest[before - 1] < start
 
-    def last_repair(self, before: int) -> int:
-        """When the last repair before that instant was over; -1 if there was none."""
-        at = bisect_left(self._ends, before)
-        return self._ends[at - 1] if at else -1
+    def between_repairs(self, time: int) -> tuple[int, int]:
+        """From when to when nothing was brought back: the end of the last repair before that instant (-1:
+        there was none) and the beginning of the next."""
+        last, following = bisect_left(self._ends, time), bisect_left(self._repairs, time)
+        until = self._repairs[following] if following < len(self._repairs) else FOREVER
+        return self._ends[last - 1] if last else -1, until
 
     def surely_up(self, partition: int, start: int, end: int) -> bool:
         """Whether the partition and the broker surely were up throughout."""
