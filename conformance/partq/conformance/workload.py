@@ -135,10 +135,22 @@ THEMES: Final[Mapping[str, Weights]] = {
         "take": 2,
     },
     "flow-keys": {"bind": 6, "rest": 6, "spread": 30, "complete": 8, "restart": 3},
+    "connections": {
+        "send": 44,
+        "receive": 30,
+        "take": 3,
+        "complete": 18,
+        "abandon": 6,
+        "stale": 2,
+        "disconnect": 10,
+        "kill": 2,
+        "advance": 1,
+    },
 }
 """What programs are about. A program has one theme, chosen among those of its profile."""
 
 AZURE_THEMES: Final = ("mixed", "mixed", "routing", "keys", "locks", "peek", "transactions", "rollover")
+CONNECTION_THEMES: Final = ("connections",)
 FLOW_THEMES: Final = ("flows", "flows", "handoff", "flow-keys")
 
 PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {**phrases.PHRASES, **FLOW_PHRASES}
@@ -176,7 +188,7 @@ def generate(
 
 
 def _theme(family: Profile, source: Source) -> str:
-    names = FLOW_THEMES if family.flows else AZURE_THEMES
+    names = FLOW_THEMES if family.flows else AZURE_THEMES if family.locks_expire else CONNECTION_THEMES
     return names[source.below(len(names))]
 
 

@@ -8,8 +8,8 @@ may share a server; only the fault ``broker_kill`` needs a server that nobody el
 ``rabbitmq://user:password@host:5672/vhost?partitions=4&type=quorum&prefetch=1`` — ``type`` is ``classic`` or
 ``quorum``; ``partitions`` overrides what programs ask for; ``prefetch`` is how many messages of a partition a
 client holds unsettled; ``cancel=always`` cancels consumers even where that crashes the server's queue (see
-`CANCEL_IS_SAFE_SINCE`). ``PARTQ_RABBITMQ_CTL`` names a program that kills and starts the server (such as
-``tools/rabbitmq``: ``CTL kill``, ``CTL start``, ``CTL url``); it is never taken from a URL, which a stored
+`CANCEL_IS_SAFE_SINCE`). ``PARTQ_RABBITMQ_CONTROL`` names a program that kills and starts the server (such as
+``tools/rabbitmq``: called with ``kill``, ``start`` or ``url``); it is never taken from a URL, which a stored
 file may hold.
 """
 
@@ -34,7 +34,7 @@ from .registry import UnknownBroker
 
 log = logging.getLogger(__name__)
 
-CTL: Final = "PARTQ_RABBITMQ_CTL"
+CONTROL: Final = "PARTQ_RABBITMQ_CONTROL"
 PORT: Final = 5672
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {"type": ("classic", "quorum"), "cancel": ("safe", "always")}
 COUNTS: Final[Mapping[str, int]] = {"partitions": 1024, "prefetch": 65_535}
@@ -51,11 +51,11 @@ CANCEL_IS_SAFE_SINCE: Final[Mapping[tuple[int, int], int]] = {(3, 9): 27, (3, 10
 cancelled. Before, the next one gets nothing, and the next publish crashes the queue's process, which gives
 out again what others hold (rabbitmq-server issue 5460; release notes of these)."""
 
-SETTLED: Final = 5.0
-"""Seconds that a quorum queue must be old when its server is killed. RabbitMQ writes down with a delay (3 s at
-3.10.8) that it exists; killed before, it comes back without a leader and without its confirmed messages."""
+SETTLED: Final = 4.0
+"""Seconds that a quorum queue must be old when its server is killed. RabbitMQ writes down that it exists with
+a delay (3 s at 3.10.8); killed before, it comes back without a leader and without its confirmed messages."""
 
-CTL_LIMIT: Final = 150.0
+CONTROL_LIMIT: Final = 150.0
 EMPTY_LIMIT: Final = 10.0
 """Seconds: for the helper program; until the last consumers must have left an empty queue."""
 
@@ -143,7 +143,7 @@ class RabbitMQ(Broker):
         except (errors.AMQPError, OSError) as error:
             hint = "start it ('tools/rabbitmq start' prints a URL), or correct host and port"
             raise Unreachable(f"no RabbitMQ server answers at {self.address.place}: {hint}") from error
-        if self.address.type == "quorum" and os.environ.get(CTL):
+        if self.address.type == "quorum" and os.environ.get(CONTROL):
             time.sleep(SETTLED)
         return replace(entity, partitions=partitions)
 
@@ -229,12 +229,12 @@ class RabbitMQ(Broker):
     def lacks(self) -> frozenset[str]:
         """Partitions cannot be stopped one by one, and the server only by a helper program."""
         missing = super().lacks() | {"partition_down", "partition_up", "frontend_lost"}
-        return missing if os.environ.get(CTL) else missing | {"broker_kill", "broker_start"}
+        return missing if os.environ.get(CONTROL) else missing | {"broker_kill", "broker_start"}
 
     def inject(self, fault: str, args: dict[str, Any]) -> dict[str, Any]:
         """``broker_kill`` (SIGKILL) and ``broker_start``, by the helper program."""
         if fault in self.lacks():
-            raise Rejected("unsupported", f"{fault} (set {CTL})")
+            raise Rejected("unsupported", f"{fault} (set {CONTROL})")
         if fault == "broker_kill":
             self._kill()
         else:
@@ -242,26 +242,26 @@ class RabbitMQ(Broker):
         return {}
 
     def _kill(self) -> None:
-        theirs = address(self._ctl("url")).port
+        theirs = address(self._control("url")).port
         if theirs != self.address.port:
-            raise Rejected("unsupported", f"{CTL} has the server at port {theirs}, not {self.address.port}")
+            raise Rejected("unsupported", f"{CONTROL} has the server at port {theirs}, not {self.address.port}")
         self.deaths += 1
         self.state = State.DEAD
-        self._ctl("kill")
+        self._control("kill")
 
     def _start(self) -> None:
         self.state = State.STARTING
-        self._ctl("start")
+        self._control("start")
         self.state = State.UP
 
-    def _ctl(self, action: str) -> str:
-        command = [os.environ[CTL], action]
+    def _control(self, action: str) -> str:
+        command = [os.environ[CONTROL], action]
         try:
             done = subprocess.run(
                 command,
                 capture_output=True,
                 text=True,
-                timeout=CTL_LIMIT,
+                timeout=CONTROL_LIMIT,
                 check=True,
                 stdin=subprocess.DEVNULL,
             )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from . import delivery, peeking, rebalancing, routing, sequencing, transactions
+from . import connections, delivery, peeking, rebalancing, routing, sequencing, transactions
 from .case import Case, UnknownCase, chosen
 
 __all__ = ["ALL_CASES", "Case", "UnknownCase", "chosen"]
@@ -32,5 +32,6 @@ ALL_CASES: Final = _by_name(
     peeking.CASES,
     transactions.CASES,
     rebalancing.CASES,
+    connections.CASES,
 )
 """Every case by its name."""
