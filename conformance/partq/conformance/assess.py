@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from time import monotonic
 from types import FrameType
 
 from partq.model.profiles import profile
@@ -20,6 +22,10 @@ from .verdict import Finding, Status, Verdict
 
 CHECKER_LIMIT = 60.0
 """Seconds one checker may take on one history before its verdict is `unknown`."""
+
+
+SOON = 1e-6
+"""Seconds until a timer ends that should have ended while it was put off."""
 
 
 class CheckerTimeout(Exception):
@@ -47,14 +53,15 @@ class Inspection:
 def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = CHECKER_LIMIT) -> Inspection:
     """Run every checker on every entity of the history. Rows that do not apply are left out."""
     inspection = Inspection()
-    with _alarm(limit) as arm:
+    with _alarm(limit) as arm, _no_collection():
         for facts in facts_of(history):
             for checker in checkers:
                 inspection.add(_guarded(checker, facts, arm))
-    for requirement in not_applicable(history.header.profile, history.header.lacks, tuple(checkers)):
-        inspection.exercised.pop(requirement, None)
-        inspection.findings.pop(requirement, None)
-        inspection.open.pop(requirement, None)
+            facts.forget()
+    exempt = not_applicable(history.header.profile, history.header.lacks, tuple(checkers)).keys()
+    for said in (inspection.exercised, inspection.findings, inspection.open):
+        for requirement in said.keys() & exempt:
+            del said[requirement]
     return inspection
 
 
@@ -124,9 +131,27 @@ def _guarded(checker: Checker, facts: Facts, arm: Callable[[], None]) -> Report:
 
 
 @contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without garbage collection: one comes with every so many objects made, goes through all of a long
+    history, and finds nothing, for what a checker leaves is not in cycles."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
 def _alarm(seconds: float) -> Iterator[Callable[[], None]]:
     """Gives a function that (re)starts a timer, which raises `CheckerTimeout` when it ends. Without effect
-    off the main thread, where no timer can interrupt."""
+    off the main thread, where no timer can interrupt.
+
+    A process has one such timer. Somebody else's (pytest-timeout's) is put off meanwhile, and set again for
+    the same instant.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
@@ -134,13 +159,16 @@ def _alarm(seconds: float) -> Iterator[Callable[[], None]]:
     def expired(signum: int, frame: FrameType | None) -> None:
         raise CheckerTimeout(f"no verdict within {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, expired)
+    (left, every), began = signal.setitimer(signal.ITIMER_REAL, 0), monotonic()
+    handler = signal.signal(signal.SIGALRM, expired)
     try:
         yield lambda: _start_timer(seconds)
     finally:
         _start_timer(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
+        if left:
+            _start_timer(max(left - (monotonic() - began), SOON), every)
 
 
-def _start_timer(seconds: float) -> None:
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+def _start_timer(seconds: float, every: float = 0.0) -> None:
+    signal.setitimer(signal.ITIMER_REAL, seconds, every)

@@ -162,6 +162,10 @@ class Facts:
         known: T = derived[make]
         return known
 
+    def forget(self) -> None:
+        """Drop what was derived. It refers back to these facts; only a collection would free either."""
+        self._derived.clear()
+
     def partition_of(self, delivery: Delivery) -> int | None:
         """The partition the broker showed: by name, else in the number's top 16 bits, else None."""
         if delivery.partition is not None:

@@ -1,0 +1,86 @@
+"""`inspect`: a checker that crashes or takes too long leaves its rows open; what it borrows it gives back."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from partq.conformance.assess import inspect
+from partq.conformance.checkers import Checker, Report
+from partq.conformance.facts import Facts
+from partq.conformance.history import Header, History, Record
+
+HISTORY = History(Header("azure-flat"), (Record(0, "a", "receive", "queue", 1, 2, {"max": 1}),))
+QUIET = Checker("quiet", ("RCV-1",), lambda facts: Report())
+
+
+@pytest.fixture
+def timer() -> Iterator[Callable[[float], list[int]]]:
+    """Sets a timer of the process, as a test runner does; gives the list that it adds to when it ends."""
+    handler = signal.getsignal(signal.SIGALRM)
+    before = signal.setitimer(signal.ITIMER_REAL, 0)
+    ended: list[int] = []
+
+    def start(seconds: float) -> list[int]:
+        signal.signal(signal.SIGALRM, lambda signum, frame: ended.append(signum))
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        return ended
+
+    yield start
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, *before)
+
+
+def endless(facts: Facts) -> Report:
+    while True:
+        pass
+
+
+def crash(facts: Facts) -> Report:
+    raise ZeroDivisionError("of the checker")
+
+
+@pytest.mark.parametrize(
+    ("check", "reason"),
+    [(endless, "CheckerTimeout: no verdict within 0.01 s"), (crash, "ZeroDivisionError: of the checker")],
+)
+def test_checker_without_a_verdict(check: Callable[[Facts], Report], reason: str) -> None:
+    inspection = inspect(HISTORY, (Checker("odd", ("RCV-1",), check), QUIET), limit=0.01)
+    assert inspection.open == {"RCV-1": f"checker odd: {reason}"}
+
+
+def test_timer_of_others_goes_on(timer: Callable[[float], list[int]]) -> None:
+    ended = timer(1000)
+    inspect(HISTORY, (QUIET,))
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    assert 900 < left <= 1000
+    assert not ended
+
+
+def test_timer_of_others_that_was_due_ends_at_once(timer: Callable[[float], list[int]]) -> None:
+    ended = timer(0.005)
+    inspect(HISTORY, (Checker("endless", ("RCV-1",), endless),), limit=0.02)
+    while signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0):
+        pass
+    assert ended
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_collection_is_as_before(enabled: bool) -> None:
+    during: list[bool] = []
+
+    def look(facts: Facts) -> Report:
+        during.append(gc.isenabled())
+        return Report()
+
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        inspect(HISTORY, (Checker("looks", ("RCV-1",), look),))
+        assert gc.isenabled() is enabled
+        assert during == [False]
+    finally:
+        (gc.enable if before else gc.disable)()
