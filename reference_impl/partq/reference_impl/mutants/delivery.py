@@ -58,7 +58,7 @@ class _PropertiesLost(Store):
         return super().append(content, now, partition)
 
 
-@defect("lost-on-second-abandon", "RCV-2")
+@defect("lost-on-second-abandon", "RCV-2", profile="azure-flat")
 class _LostOnSecondAbandon(Partition):
     """A message that is abandoned a second time is gone."""
 
