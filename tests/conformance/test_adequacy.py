@@ -1,0 +1,134 @@
+"""Checkers against the judge, over all histories of every scope; and that no bad checker gets through."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import pytest
+
+from partq.conformance import adequacy, notation
+from partq.conformance.adequacy import Comparison, Scope, Slot, compare
+from partq.conformance.adequacy_blind import BLIND_SPOTS
+from partq.conformance.adequacy_scopes import DELIVERY, SCOPES
+from partq.conformance.checkers import ALL, Checker, Report
+from partq.conformance.facts import Facts
+from partq.conformance.history import History
+
+
+class Counts(NamedTuple):
+    """What a scope comes to. ``open``: rejected by the judge, left open by the checkers. ``blind``: in a
+    blind spot. A change here is to be explained."""
+
+    compared: int
+    rejected: int
+    open: int
+    blind: int
+
+
+COUNTS: Final = {
+    "routing": Counts(28800, 20494, 2124, 1880),
+    "delivery": Counts(13920, 12928, 1292, 0),
+    "deletion": Counts(11520, 10020, 30, 80),
+    "expiry": Counts(4680, 4364, 426, 0),
+    "peek": Counts(14040, 10836, 1719, 543),
+    "flat peek": Counts(9360, 8294, 730, 802),
+    "transactions": Counts(12800, 9721, 1557, 361),
+    "isolation": Counts(8160, 7244, 88, 28),
+    "assignment": Counts(5616, 5292, 124, 0),
+    "move": Counts(888, 784, 40, 24),
+    "handoff": Counts(1688, 1508, 36, 249),
+    "loss": Counts(1548, 1377, 168, 0),
+    "standby": Counts(1539, 1377, 15, 0),
+}
+
+
+def compared(scope: Scope, part: int = 0, of: int = 1) -> Comparison:
+    return compare(scope.histories(part, of), ALL, BLIND_SPOTS, scope.late)
+
+
+def told(histories: list[History]) -> str:
+    """The first of them, for a failure to be read."""
+    return "\n".join(str(record) for history in histories[:1] for record in history.records)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope.name)
+def test_checkers_reject_what_the_judge_rejects(scope: Scope) -> None:
+    found = compared(scope)
+    assert not found.false_alarms, told(found.false_alarms)
+    assert not found.missed, told(found.missed)
+    assert found.undecided == 0
+    counts = Counts(found.compared, found.rejected, found.left_open, found.blind.total())
+    assert counts == COUNTS[scope.name]
+
+
+def test_the_scopes_are_large_and_not_one_sided() -> None:
+    assert COUNTS.keys() == {scope.name for scope in SCOPES}
+    assert sum(counts.compared for counts in COUNTS.values()) >= 100_000
+    for counts in COUNTS.values():
+        assert counts.compared - counts.rejected >= counts.compared // 30, "nearly all is wrong"
+        assert counts.open + counts.blind <= counts.rejected // 4, "the checkers see too little"
+
+
+def without(name: str) -> tuple[Checker, ...]:
+    return tuple(checker for checker in ALL if checker.name != name)
+
+
+def test_a_checker_made_blind_is_caught() -> None:
+    found = compare(DELIVERY.histories(0, 20), without("delivery"), BLIND_SPOTS)
+    assert found.missed and not found.agreed
+
+
+def test_a_checker_made_too_strict_is_caught() -> None:
+    """RCV-5 is a freedom: one that takes an empty answer for a loss is wrong."""
+
+    def no_empty_answer(facts: Facts) -> Report:
+        report = Report()
+        for record in facts.receives:
+            if not record.messages and record.outcome == "ok":
+                report.find("RCV-5", "empty", "An empty answer", (record,), "it is empty", "messages")
+        return report
+
+    strict = Checker("strict", ("RCV-5",), no_empty_answer)
+    found = compare(expiry().histories(0, 20), (*ALL, strict), BLIND_SPOTS)
+    assert found.false_alarms and not found.agreed
+
+
+def expiry() -> Scope:
+    return next(scope for scope in SCOPES if scope.name == "expiry")
+
+
+@pytest.mark.parametrize("spot", BLIND_SPOTS, ids=lambda spot: spot.name)
+def test_blind_spots_have_a_reason_and_are_narrow(spot: adequacy.BlindSpot) -> None:
+    assert len(spot.reason) > 20
+    plain = notation.history("p1 send m1\np2 receive 1 -> m1#1 lock=l1 count=0\np2 complete l1", "azure-flat")
+    assert not spot.covers(plain)
+
+
+def test_a_scope_is_every_choice_under_every_overlap() -> None:
+    scope = Scope(
+        "small",
+        "azure-flat",
+        "",
+        (
+            Slot(("p1 send m1", "p1 send m1 -> unknown timeout")),
+            Slot(("", "p2 receive 1 -> nothing"), after=7, overlaps=False),
+            Slot(("p2 receive 1 delete -> m1#1",), overlaps=True),
+        ),
+    )
+    found = list(scope.histories())
+    # With the middle slot empty the last may overlap the first; else p2 would overlap itself.
+    assert [len(history.records) for history in found] == [2, 2, 3, 2, 2, 3]
+    assert [_overlaps(history) for history in found] == [False, True, False, False, True, False]
+    assert [history.records[-1].call for history in found][:3] == [407, 407, 507]
+
+
+def _overlaps(history: History) -> bool:
+    before, last = history.records[-2:]
+    return before.ret is not None and before.ret > last.call
+
+
+def test_shares_make_up_the_scope() -> None:
+    whole = [history.records for history in expiry().histories()]
+    shares = [history.records for part in range(4) for history in expiry().histories(part, 4)]
+    assert sorted(map(str, whole)) == sorted(map(str, shares))
