@@ -225,6 +225,17 @@ def test_a_kill_keeps_the_flows_or_ends_them_all() -> None:
     assert all(stored(s) == [["x1", "x2"], ["y1"]] for s in killed)
 
 
+def test_what_a_kill_gives_back_keeps_its_place() -> None:
+    state = took(loaded(), "f", "x1")
+    [kept] = [s for _, s in steps(state, Action("broker_kill")) if owners(s) == ["f ready", "f ready"]]
+    alive = after(kept, Action("broker_start"))
+    [release] = [move for move in internal(alive) if move.op == "release"]
+    back = after(alive, release)
+    assert "ok x1 x2" in answers(back, receive("f", 2))
+    assert "ok x2" not in answers(back, receive("f", 2))
+    assert not explains(back, receive("f"), seen("x2"))
+
+
 # Assignment events
 
 

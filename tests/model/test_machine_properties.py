@@ -16,7 +16,7 @@ from partq.model.operations import Outcome
 from partq.model.profiles import Entity
 from partq.model.requirements import catalogue
 from partq.model.scope import Scope
-from partq.model.state import LAGGING, RESERVED, Entry, entries, rebased
+from partq.model.state import LAGGING, RESERVED, Entry, entries
 
 Step = tuple[State, Action, Answer, State]
 
@@ -190,20 +190,6 @@ def owned(state: State) -> None:
     names = [name for name, _ in (*state.flows.active, *state.flows.standby)]
     assert len(names) == len(set(names))
     assert not state.flows.standby or len(state.flows.active) >= len(state.parts)
-
-
-def test_states_that_differ_only_by_the_date_are_equal_when_rebased() -> None:
-    first, later = (
-        next(s for _, s in steps(state, send("x", key="k", only=0)))
-        for state in (
-            initial("azure-premium"),
-            next(s for _, s in steps(initial("azure-premium"), advance(7))),
-        )
-    )
-    assert first != later
-    assert rebased(first) == rebased(later) == rebased(rebased(later))
-    locked = [next(s for a, s in steps(state, receive()) if a.messages) for state in (first, later)]
-    assert rebased(locked[0]) == rebased(locked[1])
 
 
 # The clauses

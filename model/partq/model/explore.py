@@ -94,47 +94,41 @@ def tours(graph: Graph, longest: int = 200) -> list[list[Edge]]:
     Greedy: go on with a transition not yet passed, else go the shortest way to the nearest one; start anew
     where there is none, or after ``longest`` transitions. Deterministic.
     """
-    left = [dict.fromkeys(range(len(edges))) for edges in graph.edges]
-    open_edges, found = graph.transitions, []
-    while open_edges:
+    left = [deque(edges) for edges in graph.edges]
+    found = []
+    while any(left):
         tour: list[Edge] = []
-        here = 0
-        while len(tour) < longest:
-            way = _nearest(graph, left, here)
-            if way is None:
-                break
-            for edge, position in way:
-                if position in left[edge.source]:
-                    del left[edge.source][position]
-                    open_edges -= 1
-                tour.append(edge)
-            here = tour[-1].target
+        way = _nearest(graph, left, 0)
+        while way and len(tour) < longest:
+            left[way[-1].source].popleft()
+            tour += way
+            way = _nearest(graph, left, way[-1].target)
         found.append(tour)
     return found
 
 
-def _nearest(graph: Graph, left: list[dict[int, None]], here: int) -> list[tuple[Edge, int]] | None:
-    """The shortest way on that ends with a transition not yet passed, as (transition, its position)."""
-    came: dict[int, tuple[Edge, int] | None] = {here: None}
+def _nearest(graph: Graph, left: list[deque[Edge]], here: int) -> list[Edge]:
+    """The shortest way on that ends with a transition not yet passed, the next one of its source; empty where
+    none can be reached."""
+    came: dict[int, Edge | None] = {here: None}
     waiting = deque([here])
     while waiting:
         node = waiting.popleft()
         if left[node]:
-            position = next(iter(left[node]))
-            return [*_way(came, node), (graph.edges[node][position], position)]
-        for position, edge in enumerate(graph.edges[node]):
+            return [*_way(came, node), left[node][0]]
+        for edge in graph.edges[node]:
             if edge.target not in came:
-                came[edge.target] = (edge, position)
+                came[edge.target] = edge
                 waiting.append(edge.target)
-    return None
+    return []
 
 
-def _way(came: dict[int, tuple[Edge, int] | None], node: int) -> list[tuple[Edge, int]]:
+def _way(came: dict[int, Edge | None], node: int) -> list[Edge]:
     way = []
     step = came[node]
     while step is not None:
         way.append(step)
-        step = came[step[0].source]
+        step = came[step.source]
     return way[::-1]
 
 
@@ -218,11 +212,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _count(scope: Scope, given: argparse.Namespace) -> int:
-    begun = time.perf_counter()
+    begun, worked = time.perf_counter(), time.process_time()
     found = packed.count(scope, limit=given.limit)
-    took = time.perf_counter() - begun
+    took, cpu = time.perf_counter() - begun, time.process_time() - worked
     print(f"{found.states:,} states, {found.transitions:,} transitions, depth {found.depth}", end="")
-    print(f"; {took:.1f} s, {found.states / took:,.0f} states/s")
+    print(f"; {took:.1f} s ({cpu:.1f} s of it CPU), {found.states / took:,.0f} states/s")
     return 0
 
 

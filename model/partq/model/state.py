@@ -376,34 +376,3 @@ def choices(state: State) -> list[int]:
     used = state.used
     fresh = next((p for p in every if not used >> p & 1), None)
     return [p for p in every if used >> p & 1 or p == fresh]
-
-
-def rebased(state: State) -> State:
-    """The same situation with the clock at 0, so that states that differ only by the date are equal.
-
-    Not for timed configurations (`Config.timed`), whose enqueued times are dates.
-    """
-    by = state.now
-    if by == 0:
-        return state
-    idle = by if state.cfg.hindsight else 0
-    parts = tuple(
-        part._replace(log=tuple(_entry_rebased(entry, by, idle) for entry in part.log))
-        for part in state.parts
-    )
-    flows = state.flows and _flows_rebased(state.flows, by)
-    return state._replace(now=0, parts=parts, flows=flows)
-
-
-def _entry_rebased(entry: Entry, by: int, idle: int) -> Entry:
-    lock = entry.lock
-    if lock is not None and lock.hi < FOREVER:
-        lock = lock._replace(lo=lock.lo - by, hi=lock.hi - by)
-    return entry._replace(since=entry.since - idle, lock=lock)
-
-
-def _flows_rebased(flows: Flows, by: int) -> Flows:
-    timer = flows.timer and Deadline(flows.timer.lo - by, flows.timer.hi - by)
-    handoff = tuple(h and (h[0], h[1] - by, h[2] - by) for h in flows.handoff)
-    unseen = tuple((p, f, s, t - by) for p, f, s, t in flows.unseen)
-    return flows._replace(timer=timer, handoff=handoff, unseen=unseen)
