@@ -20,7 +20,7 @@ Any sequence of `steps` and `internal` moves is a behaviour that the catalogue a
 ``explain(state, action, observed)``: the states after those steps that agree with what a history shows of the
 operation (`Observed`), and after just those of the broker's own moves on messages, cursors and transactions
 that the observation needs, made at the last moment. So a search over the orders of a history needs no
-`internal` moves but ``rebalance`` and ``handoff`` (`timers`), and a receive of 10 out of 20 messages is found
+`internal` moves but ``rebalance`` and ``handoff``, and a receive of 10 out of 20 messages is found
 without trying the others. The contract:
 
 - Messages are compared by ID; bodies, and IDs sent twice, are the caller's.
