@@ -236,6 +236,8 @@ class Facts:
         self.assignments.append(record)
 
     def _on_disruption(self, record: Record) -> None:
+        if record.outcome == Outcome.ERROR:
+            return  # a fault that the broker could not be made to have
         self.disruptions.append(record)
         if record.op == "partition_down":
             _open(self.down.setdefault(record.args["partition"], []), record)
@@ -243,6 +245,8 @@ class Facts:
             _open(self.dead, record)
 
     def _on_repair(self, record: Record) -> None:
+        if record.outcome == Outcome.ERROR:
+            return
         if record.op == "partition_up":
             _close(self.down.get(record.args["partition"], []), record)
         else:
@@ -265,14 +269,15 @@ def facts_of(history: History) -> list[Facts]:
 
 def _open(spans: list[Span], fault: Record) -> None:
     if not spans or spans[-1].end != FOREVER:
-        sure = FOREVER if fault.ret is None else fault.ret
+        sure = FOREVER if fault.ret is None or fault.outcome != Outcome.OK else fault.ret
         spans.append(Span(fault.call, sure, FOREVER, FOREVER))
 
 
 def _close(spans: list[Span], repair: Record) -> None:
     if spans and spans[-1].end == FOREVER:
         spans[-1] = spans[-1]._replace(
-            sure_end=repair.call, end=FOREVER if repair.ret is None else repair.ret
+            sure_end=repair.call,
+            end=FOREVER if repair.ret is None or repair.outcome != Outcome.OK else repair.ret,
         )
 
 
