@@ -25,6 +25,9 @@ from .verdict import Finding
 
 SCHEMA: Final = "partq.counterexample/1"
 
+SHORT: Final = 10
+"""Steps of a program that a reader takes in at a glance."""
+
 
 class InvalidCounterexample(ValueError):
     """A file is not a counterexample. The text names file and field."""
@@ -64,13 +67,19 @@ def make(
     trace: int | None = None,
     budget: int = BUDGET,
 ) -> Counterexample | None:
-    """The finding's smallest program, run once more. None if it does not show again (a live race)."""
+    """The finding's smallest program, run once more. None if it does not show again (a live race).
+
+    Where a program longer than `SHORT` is left, it is shrunk on by the rule alone: the same defect may show
+    in fewer steps by another cause."""
     rule, key = finding.requirement, finding.key
     if shows(broker, program, rule, key) is None:
         return None
     small = shrink(program, lambda candidate: shows(broker, candidate, rule, key) is not None, budget)
+    if len(small.steps) > SHORT:
+        small = shrink(small, lambda candidate: shows(broker, candidate, rule) is not None, budget)
     history = run(broker, small)
-    again = next((f for f in inspect(history).findings.get(rule, ()) if f.key == key), None)
+    found = inspect(history).findings.get(rule, ())
+    again = next((f for f in found if f.key == key), next(iter(found), None))
     if again is None:
         return None
     return Counterexample(public_name(broker_name), small, again, history, trace, len(program.steps))

@@ -87,12 +87,21 @@ def _disconnect(draft: Draft) -> None:
     draft.add(draft.client(), "disconnect")
 
 
+def _newcomer(draft: Draft) -> None:
+    """A client binds, and at once receives and deletes."""
+    client = draft.client()
+    send(draft)
+    draft.add(client, "bind")
+    draft.add(client, "receive", max=2, mode="receive_and_delete", timeout=SECOND)
+
+
 FLOW_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "bind": _bind,
     "bind_partition": _bind_partition,
     "rest": _rest,
     "spread": _spread,
     "restart": _restart,
+    "newcomer": _newcomer,
     "handoff": _handoff,
     "standby": _standby,
     "unbind": _unbind,

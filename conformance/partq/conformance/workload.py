@@ -118,6 +118,7 @@ THEMES: Final[Mapping[str, Weights]] = {
         "rest": 8,
         "spread": 6,
         "take": 3,
+        "newcomer": 4,
         "restart": 2,
     },
     "handoff": {
@@ -133,6 +134,7 @@ THEMES: Final[Mapping[str, Weights]] = {
         "standby": 4,
         "bind_partition": 2,
         "take": 2,
+        "newcomer": 4,
     },
     "flow-keys": {"bind": 6, "rest": 6, "spread": 30, "complete": 8, "restart": 3},
     "connections": {

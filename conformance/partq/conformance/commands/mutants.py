@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MATRIX: Final = "mutants.json"
 
+TRIED: Final = 5
+"""Traces that killed a mutant and are shrunk, until one of them has got short."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -86,7 +89,13 @@ def _row(name: str, mutant: Any, first_trace: int, campaign: Campaign, out: Path
     if not own:
         return Row(name, mutant.breaks, mutant.profile, None, None, tuple(wrong))
     console.print(f"shrinking {name}", markup=False)
-    example = shrunk(own[0], f"mutant:{name}", BUDGET)
+    example = None
+    for row in own[:TRIED]:
+        other = shrunk(row, f"mutant:{name}", BUDGET)
+        if example is None or (other and len(other.program.steps) < len(example.program.steps)):
+            example = other
+        if example is not None and len(example.program.steps) <= counterexample.SHORT:
+            break
     if example is not None:
         counterexample.write(out / FOLDER / name, example)
     steps = None if example is None else len(example.program.steps)

@@ -11,9 +11,9 @@ from ..store import Stored
 from .registry import defect
 
 
-@defect("any-flow-gets-all", "REB-2", profile="solace")
-class _AnyFlowGetsAll(FlowEnd):
-    """A flow with nothing to do, that receives and deletes, is given messages of other flows' partitions."""
+@defect("newcomer-gets-load", "REB-2", profile="solace")
+class _NewcomerGetsLoad(FlowEnd):
+    """A flow that has no partition yet, and receives and deletes, is given messages of another's."""
 
     def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
         shown = super().collect(flow, most, delete)
@@ -27,7 +27,7 @@ class _AnyFlowGetsAll(FlowEnd):
 
     def served(self, flow: Flow) -> bool:
         """Whether that flow is given what is not its own."""
-        return bool(self.seats_of(flow))
+        return not flow.standby and not self.seats_of(flow)
 
 
 @defect("solace-newest-first", "REB-3", profile="solace")
@@ -43,7 +43,7 @@ class _SolaceNewestFirst(Partition):
 
 
 @defect("standby-gets-load", "REB-5", profile="solace")
-class _StandbyGetsLoad(_AnyFlowGetsAll):
+class _StandbyGetsLoad(_NewcomerGetsLoad):
     """A standby that receives and deletes is given messages of an active flow's partition."""
 
     def served(self, flow: Flow) -> bool:

@@ -62,7 +62,8 @@ class _SettlesWithLostLock(FrontEnd):
     """Nobody looks whether a lock's time is over."""
 
     def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
-        return
+        if any(stored.enlisted is not None for stored in found):
+            raise Refused("invalid_operation", "a transaction is settling this message")
 
 
 @defect("lost-lock-said-to-settle", "RCV-8")

@@ -36,11 +36,6 @@ class _RehashOnRecovery(Faults):
         return name
 
 
-@defect("solace-rehash-on-restart", "ROUTE-1", profile="solace", also=APART)
-class _SolaceRehashOnRestart(_RehashOnRestart):
-    """The partition map is drawn anew when the broker starts."""
-
-
 @defect("route-by-body", "ROUTE-2", profile="azure-standard")
 class _RouteByBody(Misrouting):
     """The body has a say in the partition; in a transaction, that of its first message."""
