@@ -53,8 +53,8 @@ APART = """
 """After this it is known that flows get only what is theirs."""
 
 
-MANY = "".join(f"c1 send m{n} key=a\n" for n in range(1, 13)) + (
-    "c1 receive 99 flow=f1 -> " + ", ".join(f"m{n} lock=l{n}" for n in range(1, 13)) + "\n"
+MANY = "".join(f"c1 send m{n} key=a\n" for n in range(1, 21)) + (
+    "c1 receive 99 flow=f1 -> " + ", ".join(f"m{n} lock=l{n}" for n in range(1, 21)) + "\n"
 )
 """Enough messages of one key through one flow that chance hardly explains it."""
 
@@ -730,9 +730,26 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         + MANY
         + """
         c3 disconnect
-        c1 send m21 key=a
-        c1 send m22 key=a
-        c2 receive 2 flow=f2 -> m21 lock=l21, m22 lock=l22
+        c1 send m31 key=a
+        c1 send m32 key=a
+        c2 receive 2 flow=f2 -> m31 lock=l31, m32 lock=l32
+        """,
+        {},
+    ),
+    "a key that moved when the broker was killed": (
+        "ROUTE-1",
+        "".join(f"c1 send m{n} key=a\n" for n in range(1, 9))
+        + """
+        env broker_kill
+        env broker_start
+        c1 send m31 key=a
+        """
+        + TWO.replace("@1-2", "@1s-1001ms").replace("@3-4", "@1002ms-1003ms").replace("6s", "7s")
+        + APART
+        + """
+        c1 receive 9 flow=f1 -> m1 lock=l1, m2 lock=l2, m3 lock=l3, m4 lock=l4
+        c1 receive 9 flow=f1 -> m5 lock=l5, m6 lock=l6, m7 lock=l7, m8 lock=l8
+        c2 receive 9 flow=f2 -> m31 lock=l31
         """,
         {},
     ),
@@ -742,10 +759,10 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         + APART
         + MANY
         + """
-        c1 send m21 prop.JMSXGroupID=b
-        c1 send m22 prop.JMSXGroupID=b
-        c1 receive 9 flow=f1 -> m21 lock=l21
-        c2 receive 9 flow=f2 -> m22 lock=l22
+        c1 send m31 prop.JMSXGroupID=b
+        c1 send m32 prop.JMSXGroupID=b
+        c1 receive 9 flow=f1 -> m31 lock=l31
+        c2 receive 9 flow=f2 -> m32 lock=l32
         """,
         {},
     ),
@@ -755,8 +772,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         + APART
         + MANY
         + """
-        c1 send m21 key=a session=x
-        c2 receive 9 flow=f2 -> m21 lock=l21
+        c1 send m31 key=a session=x
+        c2 receive 9 flow=f2 -> m31 lock=l31
         """,
         {},
     ),

@@ -33,22 +33,22 @@ def excuse(paths: Paths, group: Sequence[Path]) -> Excuse | None:
     records = [seen.record for path in group for seen in path.seen]
     held = [paths.held(record) for record in records]
     if everywhere := reduce(and_, held):
-        return Excuse("REB-13", everywhere, paths.exclusive)
+        return Excuse("REB-13", everywhere, _surely_in(held, held, paths.timeline.everything))
     waiting = [paths.waiting(record) for record in records]
     either = reduce(and_, (mine | kept for mine, kept in zip(held, waiting, strict=True)))
     if not either:
         return None
     kept = [mask & ~paths.served(record) for mask, record in zip(waiting, records, strict=True)]
-    return Excuse("REB-7", either, paths.exclusive and _surely_kept(held, kept, paths.timeline.everything))
+    return Excuse("REB-7", either, paths.exclusive and _surely_in(kept, held, paths.timeline.everything))
 
 
-def _surely_kept(held: Sequence[int], kept: Sequence[int], everything: int) -> bool:
-    """Whether, by all its other deliveries, a message was surely in a partition kept for a lost flow when it
-    was delivered; and not perhaps in one that another flow had."""
+def _surely_in(wanted: Sequence[int], held: Sequence[int], everything: int) -> bool:
+    """Whether at some delivery all partitions that the message may have been in, by its other deliveries, are
+    among those wanted."""
     before = accumulate(held, and_, initial=everything)
     after = list(accumulate(reversed(held), and_, initial=everything))[-2::-1]
     others = [a & b for a, b in zip(before, after, strict=False)]
-    return any(other and not other & ~mask for other, mask in zip(others, kept, strict=True))
+    return any(other and not other & ~mask for other, mask in zip(others, wanted, strict=True))
 
 
 def judge_astray(paths: Paths, report: Report) -> bool:

@@ -6,20 +6,21 @@ are among those that it would *tear*:
 =======  ==========================================================================================
 ROUTE-1  an assignment, a lost flow or a fault of one kind lies between the two sends
 KEY-8    one of the two has its key by another way than QUEUE_PARTITION_KEY, or other keys beside it
-ROUTE-2  of two senders; one of them in a batch; else all
+REB-2    one of the two was received and deleted: then it may have come through a wrong flow
+ROUTE-2  of two senders; of two bodies; one of them in a batch; else all
 =======  ==========================================================================================
 
 By chance many may fit. One is taken for the right one only if, against every other that fits and is another
 rule's, the history has evidence: pairs which that one would have torn and this one not, and which are
 whole. Evidence is weighed in bits: that a message comes from a set of partitions in which its partners were
-is worth the more, the smaller the set. Where it weighs less than `ENOUGH`, all rules that fit are open.
+is worth the more, the smaller the set. Where it is not enough, all rules that fit are open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from math import log2
+from math import inf, log2
 from typing import Final, NamedTuple
 
 from partq.conformance.facts import FOREVER, Facts
@@ -29,14 +30,18 @@ from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 from .locks import Spans
 from .paths import Path
 
-SAMPLE: Final = 16
+SAMPLE: Final = 24
 """Messages of each key and set of partitions that are compared."""
 
 GROUPS: Final = 24
 """Keys that are compared."""
 
-ENOUGH: Final = 10.0
-"""Bits of evidence that a rule needs against each other that fits."""
+LIKELY: Final = 6.0
+USUAL: Final = 8.0
+UNLIKELY: Final = 16.0
+NEVER: Final = inf
+"""Bits of evidence that an explanation needs against each that fits of another rule, by how easily it fits by
+chance: a kill of the broker is rare, assignments and senders are everywhere."""
 
 
 class Pair(NamedTuple):
@@ -57,6 +62,7 @@ class Explanation(NamedTuple):
     requirement: str
     because: str
     tears: Callable[[Pair], bool]
+    needs: float = USUAL
 
 
 def pairs_of(group: Sequence[Path], everything: int) -> list[Pair]:
@@ -85,7 +91,7 @@ def owners(facts: Facts, groups: Sequence[Sequence[Path]], everything: int) -> l
     fitting = [explanation for explanation in _explanations(facts) if all(map(explanation.tears, torn))]
     for explanation in fitting:
         rivals = [other for other in fitting if other.requirement != explanation.requirement]
-        if all(_evidence(samples, explanation, rival, everything) >= ENOUGH for rival in rivals):
+        if all(_evidence(samples, explanation, rival, everything) >= explanation.needs for rival in rivals):
             return [explanation]
     return list({explanation.requirement: explanation for explanation in fitting}.values())
 
@@ -94,8 +100,8 @@ def _evidence(
     samples: Sequence[Sequence[Path]], mine: Explanation, rival: Explanation, everything: int
 ) -> float:
     """The bits for one explanation against another: each message is linked to one before it that it should
-    not be torn from, and counts if the rival would have torn them, and they are whole. What was sent at
-    once, and what was torn once, is no evidence of its own."""
+    not be torn from, and counts if the rival would have torn them, and they are whole. So what is torn once
+    counts once."""
     bits = 0.0
     for sample in samples:
         tails: list[Path] = []
@@ -103,8 +109,7 @@ def _evidence(
             before = next((tail for tail in reversed(tails) if not mine.tears(Pair(tail, path))), None)
             if before is not None:
                 tails.remove(before)
-                new = before.sent.record is not path.sent.record
-                if new and rival.tears(Pair(before, path)) and before.ready & path.ready:
+                if rival.tears(Pair(before, path)) and before.ready & path.ready:
                     bits += log2(everything.bit_count() / path.ready.bit_count())
             tails.append(path)
     return bits
@@ -112,24 +117,45 @@ def _evidence(
 
 def _explanations(facts: Facts) -> Iterator[Explanation]:
     for kind, spans in _disturbances(facts).items():
-        because = f"{kind} between the sends"
-        yield Explanation("ROUTE-1", because, lambda pair, spans=spans: _between(spans, pair))  # type: ignore[misc]
-    for because, trait in _WAYS.items():
-        yield Explanation("KEY-8", because, lambda pair, trait=trait: _either(trait, pair))  # type: ignore[misc]
-    yield Explanation("ROUTE-2", "of two senders", lambda pair: _differ(lambda r: r.proc, pair))
-    yield Explanation("ROUTE-2", "one of them in a batch", lambda pair: _differ(lambda r: r.op, pair))
-    yield Explanation("ROUTE-2", "alike in all that is visible", lambda pair: True)
+        needs = LIKELY if kind == "broker_kill" else UNLIKELY
+        because = f"{kind.replace('_', ' ')} between the sends"
+        yield Explanation("ROUTE-1", because, lambda pair, spans=spans: _between(spans, pair), needs)  # type: ignore[misc]
+    yield Explanation("KEY-8", "the key is in the JMS property alone", _jms_alone)
+    yield Explanation("KEY-8", "other keys beside QUEUE_PARTITION_KEY", _beside)
+    yield Explanation(
+        "KEY-8", "not QUEUE_PARTITION_KEY alone", lambda pair: _jms_alone(pair) or _beside(pair)
+    )
+    yield Explanation("REB-2", "one of them received and deleted", _deleted, NEVER)
+    yield Explanation("ROUTE-2", "of two senders", lambda pair: _differ(lambda r: r.proc, pair), UNLIKELY)
+    yield Explanation(
+        "ROUTE-2", "one of them in a batch", lambda pair: _differ(lambda r: r.op, pair), UNLIKELY
+    )
+    yield Explanation("ROUTE-2", "of two bodies", _two_bodies, UNLIKELY)
+    yield Explanation("ROUTE-2", "alike in all that is visible", lambda pair: True, UNLIKELY)
 
 
-_WAYS: Final[dict[str, Callable[[Message], bool]]] = {
-    "the key is in the JMS property alone": lambda m: m.property(SOLACE_KEY) is None,
-    "another key beside QUEUE_PARTITION_KEY": lambda m: bool(
-        m.session_id or m.partition_key or (m.property(SOLACE_KEY) and m.property(JMS_KEY))
-    ),
-    "the key is not in QUEUE_PARTITION_KEY alone": lambda m: bool(
-        m.session_id or m.partition_key or m.property(JMS_KEY)
-    ),
-}
+def _two_bodies(pair: Pair) -> bool:
+    return pair.a.sent.message.body != pair.b.sent.message.body
+
+
+def _deleted(pair: Pair) -> bool:
+    """Whether one of them came only once, and for good, so that its flow may have been a wrong one."""
+    return any(path.first.record.args.get("mode") == "receive_and_delete" for path in pair)
+
+
+def _jms_alone(pair: Pair) -> bool:
+    """Whether one of them would be without a key if the JMS property were none."""
+    return any(path.sent.message.property(SOLACE_KEY) is None for path in pair)
+
+
+def _beside(pair: Pair) -> bool:
+    """Whether they would differ if another key went before QUEUE_PARTITION_KEY."""
+    return _other_keys(pair.a.sent.message) != _other_keys(pair.b.sent.message)
+
+
+def _other_keys(message: Message) -> tuple[str | None, ...]:
+    jms = message.property(JMS_KEY) if message.property(SOLACE_KEY) else None
+    return message.session_id, message.partition_key, jms
 
 
 def _disturbances(facts: Facts) -> dict[str, Spans]:
@@ -140,16 +166,12 @@ def _disturbances(facts: Facts) -> dict[str, Spans]:
         times.setdefault(record.op, []).append((record.call, _return(record)))
     for span in facts.dead:
         times.setdefault("broker_kill", []).append((span.sure_end, span.end))
-    return {kind.replace("_", " "): Spans(spans) for kind, spans in times.items()}
+    return {kind: Spans(spans) for kind, spans in times.items()}
 
 
 def _between(spans: Spans, pair: Pair) -> bool:
     a, b = pair.a.sent.record, pair.b.sent.record
     return spans.touching(a.call, min(_return(b), _return(pair.b.first.record))) > 0
-
-
-def _either(trait: Callable[[Message], bool], pair: Pair) -> bool:
-    return trait(pair.a.sent.message) or trait(pair.b.sent.message)
 
 
 def _differ(trait: Callable[[Record], str], pair: Pair) -> bool:
