@@ -8,9 +8,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from time import monotonic
 from types import FrameType
+from typing import Final
 
 from partq.model.profiles import profile
 from partq.model.requirements import catalogue
@@ -120,7 +121,7 @@ def not_applicable(
     return exempt
 
 
-def _guarded(checker: Checker, facts: Facts, arm: Callable[[], None]) -> Report:
+def _guarded(checker: Checker, facts: Facts, arm: Callable[[], object]) -> Report:
     """The checker's report; its crash or timeout is a report too, which leaves all its rows open."""
     try:
         arm()
@@ -144,8 +145,12 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
+_start_timer: Final = partial(signal.setitimer, signal.ITIMER_REAL)
+"""Seconds to the end, and from then on to every further one."""
+
+
 @contextmanager
-def _alarm(seconds: float) -> Iterator[Callable[[], None]]:
+def _alarm(seconds: float) -> Iterator[Callable[[], object]]:
     """Gives a function that (re)starts a timer, which raises `CheckerTimeout` when it ends. Without effect
     off the main thread, where no timer can interrupt.
 
@@ -159,16 +164,12 @@ def _alarm(seconds: float) -> Iterator[Callable[[], None]]:
     def expired(signum: int, frame: FrameType | None) -> None:
         raise CheckerTimeout(f"no verdict within {seconds:g} s")
 
-    (left, every), began = signal.setitimer(signal.ITIMER_REAL, 0), monotonic()
+    (left, every), began = _start_timer(0), monotonic()
     handler = signal.signal(signal.SIGALRM, expired)
     try:
-        yield lambda: _start_timer(seconds)
+        yield partial(_start_timer, seconds)
     finally:
         _start_timer(0)
         signal.signal(signal.SIGALRM, handler)
         if left:
             _start_timer(max(left - (monotonic() - began), SOON), every)
-
-
-def _start_timer(seconds: float, every: float = 0.0) -> None:
-    signal.setitimer(signal.ITIMER_REAL, seconds, every)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from partq.model.messages import Delivery, Message, effective_key
@@ -259,12 +260,16 @@ class Facts:
 def facts_of(history: History) -> list[Facts]:
     """The facts of each entity of the history, in order of first appearance. Environment events that name
     no entity of their own (``entity`` empty) belong to every one."""
-    names = dict.fromkeys(chain(history.header.entities, (r.entity for r in history.records if r.entity)))
+    names = dict.fromkeys(chain(history.header.entities, map(_entity, history.records)))
+    names.pop("", None)
     if len(names) <= 1:
         return [Facts(history.header, next(iter(names), ""), history.records)]
     return [
         Facts(history.header, name, (r for r in history.records if r.entity in (name, ""))) for name in names
     ]
+
+
+_entity: Final = attrgetter("entity")
 
 
 def _open(spans: list[Span], fault: Record) -> None:

@@ -24,9 +24,10 @@ _UNCHANGED: Final = "the message with the body and properties that it was sent w
 def check_content(facts: Facts, report: Report) -> None:
     """RCV-1 on every message received or peeked."""
     unshown = _Unshown()
+    shown = 0
     for appearances in (facts.received, facts.peeked):
         for id, seens in appearances.items():
-            report.count(_RULE, len(seens))
+            shown += len(seens)
             sends = facts.by_id.get(id)
             if sends is None:
                 _phantom(report, seens[0], "was never sent")
@@ -34,6 +35,7 @@ def check_content(facts: Facts, report: Report) -> None:
                 _check_any(facts, report, sends, seens)
             else:
                 _check_one(facts, report, sends[0], seens, unshown)
+    report.count(_RULE, shown)
     unshown.report(report)
 
 
@@ -43,15 +45,15 @@ def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unsh
     fields = _fields(message)
     if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
         _rejected(facts, report, sent, seens[0])
+    known = fields in unshown.whole
     for seen in seens:
         delivery, shown = seen
         if shown.ret is not None and shown.ret < called:
             _phantom(report, seen, "was shown before its send was called", sent)
-        if delivery.body == body and _fields(delivery) == fields:
-            if fields not in unshown.whole:
-                unshown.note(message, seen, sent)
+        unchanged = delivery.body == body and _fields(delivery) == fields
+        if unchanged and known:
             continue
-        changed = _difference(message, delivery)
+        changed = None if unchanged else _difference(message, delivery)
         if changed is not None:
             _altered(report, changed, seen, sent)
         unshown.note(message, seen, sent)

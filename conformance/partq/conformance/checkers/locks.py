@@ -6,13 +6,15 @@ Only intervals are computed here; nothing is judged. Every answer errs on the si
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate, chain
-from typing import Final
+from typing import Final, TypeVar
 
 from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
+
+T = TypeVar("T")
 
 REMOVALS: Final = frozenset({"complete", "dead_letter"})
 """The settlements after which a message is gone from its queue."""
@@ -74,7 +76,10 @@ class Locks:
         "_duration",
         "_expire",
         "_faults",
+        "_faulty",
         "_handoffs",
+        "_renewals",
+        "_settled",
         "_skew",
         "_upsets",
         "facts",
@@ -87,6 +92,9 @@ class Locks:
         self._expire = profile.locks_expire
         self._duration = facts.entity.lock_duration
         self._skew = facts.header.skew_ns
+        self._settled = facts.settled
+        self._renewals = facts.renewals
+        self._faulty = bool(facts.down or facts.dead)
         self._faults: dict[int | None, Spans] = {}
         self._upsets: dict[int | None, Spans] = {}
         self._clients: dict[str, Spans] | None = None
@@ -94,11 +102,11 @@ class Locks:
 
     def faults(self, partition: int | None) -> Spans:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
-        down = self.facts.down
-        if not down and not self.facts.dead:
+        if not self._faulty:
             return _NEVER
         known = self._faults.get(partition)
         if known is None:
+            down = self.facts.down
             spans = chain.from_iterable(down.values()) if partition is None else down.get(partition, ())
             both = chain(spans, self.facts.dead)
             known = self._faults[partition] = Spans((span.start, span.end) for span in both)
@@ -138,7 +146,7 @@ class Locks:
         """The lock surely holds from the return of its receive until just before this instant, if that is
         later at all."""
         end = self.held_unsettled(seen)
-        for settlement in self.facts.settled.get(seen.delivery.lock or "", ()):
+        for settlement in self._settled.get(seen.delivery.lock or "", ()):
             if settlement.outcome != Outcome.ERROR:
                 return min(end, settlement.call)
         return end
@@ -146,12 +154,10 @@ class Locks:
     def held_unsettled(self, seen: Seen) -> int:
         """`held_until` as if no settlement had been tried: what a rolled-back one leaves (TXN-5)."""
         delivery, record = seen
-        end = self._expires(seen)
-        faults = self.faults(self.facts.partition_of(delivery))
-        if faults:
-            end = min(end, faults.first(self.began(seen)))
-        if not self._expire:
-            end = min(end, self._left(record), self._moved(record))
+        end = self._expires(seen) if self._expire else min(self._left(record), self._moved(record))
+        if self._faulty:
+            faults = self.faults(self.facts.partition_of(delivery))
+            return min(end, faults.first(self.began(seen)))
         return end
 
     def ended(self, seen: Seen, but: Record | None = None, in_transactions: bool = True) -> int:
@@ -159,7 +165,7 @@ class Locks:
         renewal that is not counted."""
         lock = seen.delivery.lock or ""
         end = self._expired(seen, but)
-        for settlement in self.facts.settled.get(lock, ()):
+        for settlement in self._settled.get(lock, ()):
             if settlement is but or settlement.outcome != Outcome.OK:
                 continue
             if in_transactions or "txn" not in settlement.args:
@@ -180,9 +186,7 @@ class Locks:
         return FOREVER if settlement.ret is None else settlement.ret
 
     def _expires(self, seen: Seen) -> int:
-        """The earliest instant of expiry."""
-        if not self._expire:
-            return FOREVER
+        """The earliest instant of expiry, where locks expire."""
         delivery, record = seen
         until = self._until(seen)
         if until is not None:
@@ -191,7 +195,7 @@ class Locks:
             end = max(record.call, self._sent(seen) + self._duration)
         else:
             end = record.call + self._duration
-        for renewal in self.facts.renewals.get(delivery.lock or "", ()):
+        for renewal in self._renewals.get(delivery.lock or "", ()):
             if renewal.outcome == Outcome.OK:
                 shown = renewal.messages[0].locked_until if renewal.messages else None
                 end = max(end, renewal.call + self._duration if shown is None else shown)
@@ -205,7 +209,7 @@ class Locks:
         end = delivery.locked_until
         if end is None:
             end = (record.call if record.ret is None else record.ret) + self._duration
-        for renewal in self.facts.renewals.get(delivery.lock or "", ()):
+        for renewal in self._renewals.get(delivery.lock or "", ()):
             if renewal.outcome == Outcome.ERROR or renewal is but:
                 continue
             if renewal.ret is None:
@@ -218,10 +222,7 @@ class Locks:
         """When the client that got the lock may first have left, or lost its connection."""
         if self._clients is None:
             self._clients = _departures(self.facts)
-        return min(
-            (self._clients[name].first(record.call) for name in (record.proc, "") if name in self._clients),
-            default=FOREVER,
-        )
+        return _first(self._clients, record.proc, "", record.call)
 
     def _moved(self, record: Record) -> int:
         """When a partition, perhaps this one's, may first have been taken from its flow."""
@@ -229,14 +230,12 @@ class Locks:
             return FOREVER
         if self._handoffs is None:
             self._handoffs = _handoffs(self.facts)
-        return min(
-            (
-                self._handoffs[flow].first(record.call)
-                for flow in (record.args.get("flow"), None)
-                if flow in self._handoffs
-            ),
-            default=FOREVER,
-        )
+        return _first(self._handoffs, record.args.get("flow"), None, record.call)
+
+
+def _first(spans: Mapping[T, Spans], own: T, common: T, since: int) -> int:
+    """The start of the earliest of one's own and of the common spans that has not ended before ``since``."""
+    return min(spans.get(own, _NEVER).first(since), spans.get(common, _NEVER).first(since))
 
 
 def _departures(facts: Facts) -> dict[str, Spans]:

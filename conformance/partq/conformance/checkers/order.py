@@ -8,6 +8,7 @@ held it, and a fault ended that lock without a trace. Numbers that contradict th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from operator import itemgetter
 from typing import NamedTuple
@@ -20,8 +21,8 @@ from .protocol import Report
 
 
 class First(NamedTuple):
-    """A message's first delivery. ``began``: its lock can't have begun before. ``place``: its number, so
-    turned that numbers compare; the call of its send where there are no numbers."""
+    """A message's first delivery. ``began``: its lock can't have begun before. ``place``: its number; the
+    call of its send where there are no numbers."""
 
     place: int
     returned: int
@@ -135,19 +136,11 @@ class Order:
 
     def _sorted(self, group: list[First]) -> list[First]:
         """By number, in the serial order that survives the roll-over. Numbers borne twice are left out."""
-        origin = group[0].place - self.half
-        mask = self.mask
-        turned = sorted(((first.place - origin) & mask, n) for n, first in enumerate(group))
-        kept = []
-        before = None
-        for place, n in turned:
-            if place == before:
-                if kept and kept[-1].place == place:
-                    kept.pop()
-                continue
-            before = place
-            kept.append(group[n]._replace(place=place))
-        return kept
+        origin, mask = group[0].place - self.half, self.mask
+        places = [(first.place - origin) & mask for first in group]
+        bearers = Counter(places)
+        in_order = sorted(range(len(group)), key=places.__getitem__)
+        return [group[n] for n in in_order if bearers[places[n]] == 1]
 
     def _upsets(self, partition: int | None) -> Spans | None:
         if not self.shadows:

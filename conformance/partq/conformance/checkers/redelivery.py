@@ -43,17 +43,23 @@ class Redelivery:
                 continue
             if len(seens) > 1:  # twice in one answer is RCV-12
                 seens = list({seen.record.i: seen for seen in seens}.values())
-            if not self._finished(seens) and not self._overlap(seens) and not self._gone_or_held(seens):
+            if len(seens) == 1 or not self._came_again(seens):
                 self._count(seens, sends[0].record.call)
         self._exercised()
 
+    def _came_again(self, seens: list[Seen]) -> bool:
+        """Whether one of several deliveries broke RCV-6 or RCV-7, or possibly so."""
+        by_return = sorted((seen for seen in seens if seen.record.ret is not None), key=_returned)
+        return bool(by_return) and (
+            self._finished(seens, _returned(by_return[-1]))
+            or self._overlap(seens, by_return)
+            or self._gone_or_held(by_return)
+        )
+
     # RCV-7
 
-    def _finished(self, seens: list[Seen]) -> bool:
+    def _finished(self, seens: list[Seen], last_return: int) -> bool:
         """Whether the message was finished and came back (RCV-7), or possibly so."""
-        if len(seens) == 1:
-            return False
-        last_return = max(seen.record.ret or 0 for seen in seens)
         for first in seens:
             end = self._finish(first)
             if end is None or end.call >= last_return:
@@ -119,11 +125,8 @@ class Redelivery:
 
     # RCV-6
 
-    def _overlap(self, seens: list[Seen]) -> bool:
+    def _overlap(self, seens: list[Seen], by_return: list[Seen]) -> bool:
         """Whether two surely held the message at a time, or one got it while another surely held it."""
-        if len(seens) == 1:
-            return False
-        by_return = sorted((s for s in seens if s.record.ret is not None), key=_returned)
         ends = [-1 if s.delivery.lock is None else self.locks.held_until(s) for s in by_return]
         held, holder = -1, by_return[0]
         for seen, end in zip(by_return, ends, strict=True):
@@ -174,10 +177,9 @@ class Redelivery:
             if event.call >= holder.call
         )
 
-    def _gone_or_held(self, seens: list[Seen]) -> bool:
+    def _gone_or_held(self, by_return: list[Seen]) -> bool:
         """Whether one delivery follows another whose lock can have ended only by removing the message: it had
         gone (RCV-7) or was still locked (RCV-6)."""
-        by_return = sorted((s for s in seens if s.record.ret is not None), key=_returned)
         for one, two in pairwise(by_return):
             if self._bars(one, two) and self._in_turn(one, two):
                 self.report.open.update(
