@@ -67,10 +67,16 @@ class _StandbyWaits(Assignments):
 
 @defect("orphans-given-at-once", "REB-7", profile="solace")
 class _OrphansGivenAtOnce(Assignments):
-    """The partitions of a lost flow go to the others without waiting."""
+    """The partitions of a lost flow go to another one without waiting for the delay and the rebalance."""
 
     def standby(self) -> Flow | None:
         return super().standby() or (self.flows[0] if self.flows else None)
+
+    def lose(self, flow: Flow) -> None:
+        nobody_waits = super().standby() is None
+        super().lose(flow)
+        if nobody_waits and not flow.standby:
+            self.start_delay()
 
 
 @defect("orphans-forgotten", "REB-11", profile="solace")
