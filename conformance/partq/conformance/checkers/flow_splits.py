@@ -37,7 +37,7 @@ GROUPS: Final = 24
 """Keys that are compared."""
 
 LIKELY: Final = 6.0
-USUAL: Final = 8.0
+USUAL: Final = 7.0
 UNLIKELY: Final = 16.0
 NEVER: Final = inf
 """Bits of evidence that an explanation needs against each that fits of another rule, by how easily it fits by
