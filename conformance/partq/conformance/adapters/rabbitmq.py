@@ -244,7 +244,8 @@ class RabbitMQ(Broker):
     def _kill(self) -> None:
         theirs = address(self._control("url")).port
         if theirs != self.address.port:
-            raise Rejected("unsupported", f"{CONTROL} has the server at port {theirs}, not {self.address.port}")
+            ours = self.address.port
+            raise Rejected("unsupported", f"{CONTROL} has the server at port {theirs}, not {ours}")
         self.deaths += 1
         self.state = State.DEAD
         self._control("kill")

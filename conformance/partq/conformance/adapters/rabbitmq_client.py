@@ -2,8 +2,8 @@
 
 *Consuming.* A client registers a consumer on every queue, each on a channel of its own, and keeps it: so a
 queue's single active consumer is somebody, the others stand by, and it takes a fault to change that.
-`basic.get` knows no single active consumer. At its first receive a client registers on its share of the
-queues, then on all, so that each has some where it comes first. What the server pushes waits in an inbox
+`basic.get` knows no single active consumer. A client registers on its share of the queues and a moment later
+on all, so that each has some where it comes first. What the server pushes waits in an inbox
 until a receive asks for it.
 
 *Settling* is not answered in AMQP, so each settlement is followed by a synchronous request on its channel:
@@ -25,7 +25,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -44,7 +44,9 @@ HASH_HEADER: Final = "partq-key"
 HEADERS: Final = ("id", "session_id", "partition_key")
 LONGEST_RECONNECT: Final = 60.0
 RETRY: Final = 0.1
-"""Seconds: how long an operation tries to connect at most, whatever its timeout, and how often."""
+HEAD_START: Final = 0.1
+"""Seconds: how long an operation tries to connect at most, whatever its timeout, and how often; and how much
+earlier a client registers on its share of the queues than on all."""
 
 
 class State(StrEnum):
@@ -93,7 +95,7 @@ class RabbitMQClient(Client):
         self._publisher: Any = None
         self._deaths = 0
         self._opened = 0
-        self._receives = 0
+        self._started = False
         self._consumers: dict[int, _Consumer] = {}
         self._inbox: deque[_Held] = deque()
         self._locks: dict[str, _Held] = {}
@@ -125,7 +127,7 @@ class RabbitMQClient(Client):
         """What the server has pushed, as a lock each; ``receive_and_delete`` acknowledges it at once."""
         deadline = time.monotonic() + timeout
         with self._working(timeout):
-            self._subscribe()
+            self._subscribe(deadline)
             taken = self._taken(max_messages, deadline)
             if mode == "receive_and_delete":
                 self._settle(taken, _ack)
@@ -230,7 +232,7 @@ class RabbitMQClient(Client):
 
     def _forget(self) -> None:
         self._connection = self._publisher = None
-        self._receives = 0
+        self._started = False
         self._consumers.clear()
         self._inbox.clear()
         self._locks.clear()
@@ -238,15 +240,22 @@ class RabbitMQClient(Client):
 
     # Consuming.
 
-    def _subscribe(self) -> None:
-        """Register on the queues where this client has no consumer: at first on its share, then on all."""
-        crowd = len(self.broker.clients)
-        for index, queue in enumerate(self.broker.queues):
-            if self._receives or index % crowd == self.rank % crowd:
-                consumer = self._consumer(index)
-                if consumer.tag is None:
-                    self._register(consumer, queue)
-        self._receives += 1
+    def _subscribe(self, deadline: float) -> None:
+        """Register on the queues where this client has no consumer: on its share first, then on all."""
+        everything = range(len(self.broker.queues))
+        if not self._started:
+            crowd = len(self.broker.clients)
+            self._register_on(index for index in everything if index % crowd == self.rank % crowd)
+            self._await(min(deadline, time.monotonic() + HEAD_START))
+        if self._started or not self._inbox:
+            self._register_on(everything)
+        self._started = True
+
+    def _register_on(self, indexes: Iterable[int]) -> None:
+        for index in indexes:
+            consumer = self._consumer(index)
+            if consumer.tag is None:
+                self._register(consumer, self.broker.queues[index])
 
     def _consumer(self, index: int) -> _Consumer:
         consumer = self._consumers.get(index)
@@ -276,14 +285,18 @@ class RabbitMQClient(Client):
 
     def _taken(self, most: int, deadline: float) -> list[_Held]:
         """Up to so many from the inbox, waiting for the first and for what comes along with it."""
-        while not self._inbox and (left := deadline - time.monotonic()) > 0:
-            self._connection.process_data_events(left)
+        self._await(deadline)
         self._connection.process_data_events(0)
         self._bury()
         taken = [self._inbox.popleft() for _ in range(min(most, len(self._inbox)))]
         for held in taken:
             held.consumer.hidden -= 1
         return taken
+
+    def _await(self, deadline: float) -> None:
+        """Wait for the first message."""
+        while not self._inbox and (left := deadline - time.monotonic()) > 0:
+            self._connection.process_data_events(left)
 
     def _bury(self) -> None:
         """Consumers that the server cancelled: their queue has failed, and what it had given out is void."""
