@@ -157,8 +157,16 @@ class Locks:
         end = self._expires(seen) if self._expire else min(self._left(record), self._moved(record))
         if self._faulty:
             faults = self.faults(self.facts.partition_of(delivery))
-            return min(end, faults.first(self.began(seen)))
+            if faults:
+                return min(end, faults.first(self.began(seen)))
         return end
+
+    def struck(self, seen: Seen, until: int) -> bool:
+        """Whether a fault of its partition may have hit the lock by then."""
+        if not self._faulty:
+            return False
+        faults = self.faults(self.facts.partition_of(seen.delivery))
+        return bool(faults) and faults.touching(self.began(seen), until) > 0
 
     def ended(self, seen: Seen, but: Record | None = None, in_transactions: bool = True) -> int:
         """The lock has surely ended after this instant (`FOREVER`: never surely). ``but``: a settlement or

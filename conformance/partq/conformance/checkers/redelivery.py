@@ -243,8 +243,7 @@ class Redelivery:
         delivery, called = seen.delivery, again.call
         if delivery.lock is None:
             return False
-        faults = self.locks.faults(self.facts.partition_of(delivery))
-        if faults and faults.touching(self.locks.began(seen), again.ret or FOREVER):
+        if self.locks.struck(seen, again.ret or FOREVER):
             return False
         settlements = [s for s in self.facts.settled.get(delivery.lock, ()) if s.outcome != Outcome.ERROR]
         if not settlements or all(s.op == "abandon" and "txn" not in s.args for s in settlements):
@@ -267,8 +266,7 @@ class Redelivery:
         lock = seen.delivery.lock
         if lock is None or not self.facts.profile.locks_expire:
             return False
-        faults = self.locks.faults(self.facts.partition_of(seen.delivery))
-        return not faults.touching(self.locks.began(seen), again.ret or FOREVER) and all(
+        return not self.locks.struck(seen, again.ret or FOREVER) and all(
             (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args
             for s in self.facts.settled.get(lock, ())
             if s.outcome != Outcome.ERROR
@@ -290,7 +288,7 @@ class Redelivery:
         hidden = bisect_right(self.unsure, end)
         if self.caching:
             hidden += max(0, end - start + self.skew) // self.duration  # each held for its full time
-        if self.caching or hidden:
+        if self.facts.disruptions and (self.caching or hidden):
             hidden += self.locks.upsets(self.facts.partition_of(seen.delivery)).touching(since, end)
         return hidden
 

@@ -225,8 +225,7 @@ class Settling:
         show is taken to be later."""
         if record.ret is None or seen.delivery.locked_until is not None:
             return record.ret is not None and self.locks.held_unsettled(seen) > record.ret
-        faults = self.locks.faults(self.facts.partition_of(seen.delivery))
-        return not faults.touching(self.locks.began(seen), record.ret)
+        return not self.locks.struck(seen, record.ret)
 
     # RCV-11
 
