@@ -74,6 +74,12 @@ def run(
         return broker.simulate(program)
     return _Run(broker, program, limits, on_problem).history()
 
+PATIENT: Final = 10
+"""A broker that tells when it is empty need not be asked for messages so long; a tenth will do."""
+
+QUIET: Final = 3
+"""Any other has to answer so many receives in a row with nothing."""
+
 
 class _Hand(threading.Thread):
     """One client's thread, or the environment's. It does its jobs in order until it is given up."""
@@ -308,6 +314,7 @@ class _Run:
 
     def _drain(self) -> None:
         self.ways = repeat(self.broker.ways_to_disconnect[0])
+        tells = self._is_empty() is not None
         plan = Plan(
             profile(self.program.profile),
             self.entity,
@@ -315,7 +322,8 @@ class _Run:
             clients=tuple(hand.proc for hand in self.clients if not hand.lost),
             faults=tuple(self.faults),
             sent=sum(len(step.args.get("messages", ())) for step in self.program.steps),
-            patience=int(self.limits.wait * SECOND),
+            patience=int(self.limits.wait * SECOND) // (PATIENT if tells else 1),
+            quiet=1 if tells else QUIET,
             is_empty=self._is_empty,
         )
         empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
