@@ -137,7 +137,7 @@ _ANY_ARGS: Final[Mapping[str, dict[str, Any]]] = {
 
 def _record(proc: str, op: str, args: dict[str, Any], messages: list[dict[str, Any]]) -> Record:
     """The record with these parts, read as strictly as from a file."""
-    head = {"i": 0, "proc": proc, "op": op, "entity": "", "call": 0, "ret": 0, "outcome": Outcome.OK.value}
+    head = {"i": 0, "proc": proc, "op": op, "entity": "", "call": 0, "ret": 0, "outcome": Outcome.OK}
     try:
         record = read_record({**head, "args": args, "messages": messages})
         json.dumps([messages, args], ensure_ascii=False).encode()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from partq.model.messages import Delivery, Message
-from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, RECEIVE_MODES, Kind, Outcome
+from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, OUTCOMES, RECEIVE_MODES, Kind, Outcome
 from partq.model.profiles import PROFILES, Entity, InvalidEntity
 
 from .codec_fields import (
@@ -110,7 +110,7 @@ _RECORD: Final = Fields(
         "call": a_time,
         "ret": or_null(a_time),
         "args": lambda value: value,
-        "outcome": one_of(tuple(Outcome), "outcome"),
+        "outcome": one_of(OUTCOMES, "outcome"),
         "error": or_null(one_of(ERRORS, "error")),
         "messages": list_of(_delivery),
     },

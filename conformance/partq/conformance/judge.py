@@ -191,7 +191,7 @@ def _task(record: Record, appearances: dict[str, Delivery], faults: Sequence[tup
         hints = (appearances.get(message.id) for message in record.args["messages"])
         messages = tuple(hint for hint in hints if hint is not None)
     unknown = record.outcome == Outcome.UNKNOWN
-    status = Outcome.OK.value if unknown else str(record.outcome)
+    status = Outcome.OK if unknown else str(record.outcome)
     ret = FOREVER if record.ret is None else record.ret
     refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE
     calm = refused and not any(start <= ret and record.call <= end for start, end in faults)

@@ -251,7 +251,7 @@ def _failed(head: str, rest: list[str]) -> _Answer:
         raise NotationError(f"{head} takes one error kind")
     if rest and rest[0] not in ERRORS:
         raise NotationError(f"unknown error {rest[0]!r}{near(rest[0], ERRORS)}")
-    return _Answer(Outcome(head), rest[0] if rest else None)
+    return _Answer(head, rest[0] if rest else None)
 
 
 def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:

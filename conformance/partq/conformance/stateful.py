@@ -110,7 +110,7 @@ class BrokerMachine(RuleBasedStateMachine):
     def _follow(self, op: str, proc: str, args: Mapping[str, Any]) -> tuple[str, str | None, tuple[Any, ...]]:
         ways = list(steps(self.state, action_of(op, proc, args)))
         if not ways:
-            return Outcome.ERROR.value, "unsupported", ()
+            return Outcome.ERROR, "unsupported", ()
         ok = [way for way in ways if way[0].status == Outcome.OK]
         answer, self.state = max(ok or ways, key=lambda way: len(way[0].messages))
         return answer.status, next(iter(sorted(answer.errors)), None), answer.messages

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 MAX_INT = 2**63 - 1
 """Largest signed 64-bit integer; times, counts and limits never exceed it."""
@@ -91,12 +91,16 @@ class KeyRule(StrEnum):
     USER_PROPERTY = "user-property"
 
 
+_BY_PROPERTY: Final = KeyRule.USER_PROPERTY
+"""Under a name of its own, as it is asked for with every message (see `operations.Outcome`)."""
+
+
 def effective_key(message: Message, rule: KeyRule) -> str | None:
     """The key that decides the partition, or None for a keyless message (KEY-1, KEY-2, KEY-5, KEY-8).
 
     A message whose session ID and partition key differ (KEY-3) has no valid key; callers reject it
     before they ask. For it the session ID is returned.
     """
-    if rule is KeyRule.USER_PROPERTY:
+    if rule is _BY_PROPERTY:
         return message.property(SOLACE_KEY) or message.property(JMS_KEY)
     return message.session_id if message.session_id is not None else message.partition_key

@@ -11,7 +11,17 @@ from partq.conformance import history, program
 from partq.conformance.codec_records import CLOCKS, NEVER_DEFINITE
 from partq.conformance.verdict import Exit, Status
 from partq.model.messages import MAX_INT, MAX_SEQ
-from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, RECEIVE_MODES, Kind, OpSpec, Outcome
+from partq.model.operations import (
+    ASSIGNMENT_STATES,
+    ENV,
+    ERRORS,
+    OPS,
+    OUTCOMES,
+    RECEIVE_MODES,
+    Kind,
+    OpSpec,
+    Outcome,
+)
 from partq.model.profiles import ENTITY_BOUNDS, PROFILES
 from partq.model.requirements import catalogue
 
@@ -161,12 +171,14 @@ def _record() -> Schema:
         "call": TIME,
         "ret": {"anyOf": [TIME, {"type": "null"}]},
         "args": {"type": "object"},
-        "outcome": {"enum": list(Outcome)},
+        "outcome": {"enum": list(OUTCOMES)},
         "error": {"enum": [*ERRORS, None]},
         "messages": _list(_ref("delivery")),
     }
     required = [name for name in properties if name not in ("error", "messages")]
-    rules = [_outcome_rule(outcome) for outcome in Outcome] + [_op_rule(op, spec) for op, spec in OPS.items()]
+    rules = [_outcome_rule(outcome) for outcome in OUTCOMES] + [
+        _op_rule(op, spec) for op, spec in OPS.items()
+    ]
     return _object(properties, required, allOf=rules)
 
 
@@ -175,11 +187,11 @@ def _rule(field: str, value: str, then: Mapping[str, Schema], **more: Any) -> Sc
     return {"if": when, "then": {"properties": dict(then), **more}}
 
 
-def _outcome_rule(outcome: Outcome) -> Schema:
+def _outcome_rule(outcome: str) -> Schema:
     none: Schema = {"maxItems": 0}
-    if outcome is Outcome.OK:
+    if outcome == Outcome.OK:
         return _rule("outcome", outcome, {"ret": {"type": "integer"}, "error": {"type": "null"}})
-    if outcome is Outcome.UNKNOWN:
+    if outcome == Outcome.UNKNOWN:
         return _rule("outcome", outcome, {"messages": none})
     definite: Schema = {"enum": [error for error in ERRORS if error not in NEVER_DEFINITE]}
     then: dict[str, Schema] = {"ret": {"type": "integer"}, "error": definite, "messages": none}
