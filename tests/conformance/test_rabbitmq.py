@@ -18,7 +18,8 @@ import pytest
 
 from partq.conformance.adapters import Indefinite, Rejected, UnknownBroker, Unreachable, open_broker
 from partq.conformance.adapters.rabbitmq import CONTROL, Address, RabbitMQ, address
-from partq.conformance.adapters.rabbitmq_client import HASH_HEADER, WAYS, RabbitMQClient, headers, shown
+from partq.conformance.adapters.rabbitmq_client import WAYS, RabbitMQClient
+from partq.conformance.adapters.rabbitmq_wire import HASH_HEADER, headers, shown
 from partq.conformance.assess import assess
 from partq.conformance.cases import ALL_CASES
 from partq.conformance.history import History

@@ -29,7 +29,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from partq.model.profiles import Entity
 
 from .protocol import Broker, Client, Indefinite, Rejected, Unreachable
-from .rabbitmq_client import HASH_HEADER, WAYS, RabbitMQClient, State
+from .rabbitmq_client import WAYS, RabbitMQClient, State
+from .rabbitmq_wire import HASH_HEADER
 from .registry import UnknownBroker
 
 log = logging.getLogger(__name__)

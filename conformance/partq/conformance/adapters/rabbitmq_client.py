@@ -19,8 +19,6 @@ classic queues of servers that do not survive a cancel.
 from __future__ import annotations
 
 import contextlib
-import socket
-import struct
 import threading
 import time
 import uuid
@@ -29,9 +27,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partq.model.messages import Delivery, KeyRule, Message, effective_key
+from partq.model.messages import Delivery, Message
 
 from .protocol import Client, Indefinite, Rejected
+from .rabbitmq_wire import ack, close_only, cut, headers, nack, reject, shown
 
 if TYPE_CHECKING:
     from .rabbitmq import RabbitMQ
@@ -40,8 +39,6 @@ WAYS: Final = ("connection", "channel", "consumer", "socket")
 """How a client may lose what it holds: it closes its connection, or its channels, cancels its consumers, or
 its socket is cut without a word. The first is what a drain uses: its end is known when it returns."""
 
-HASH_HEADER: Final = "partq-key"
-HEADERS: Final = ("id", "session_id", "partition_key")
 LONGEST_RECONNECT: Final = 60.0
 RETRY: Final = 0.1
 HEAD_START: Final = 0.1
@@ -125,12 +122,11 @@ class RabbitMQClient(Client):
         self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
     ) -> Sequence[Delivery]:
         """What the server has pushed, as a lock each; ``receive_and_delete`` acknowledges it at once."""
-        deadline = time.monotonic() + timeout
         with self._working(timeout):
-            self._subscribe(deadline)
-            taken = self._taken(max_messages, deadline)
+            self._subscribe(timeout)
+            taken = self._taken(max_messages, timeout)
             if mode == "receive_and_delete":
-                self._settle(taken, _ack)
+                self._settle(taken, ack)
                 return [held.delivery._replace(lock=None) for held in taken]
             for held in taken:
                 self._locks[str(held.delivery.lock)] = held
@@ -138,11 +134,11 @@ class RabbitMQClient(Client):
 
     def complete(self, locks: Sequence[str], *, txn: str | None = None) -> None:
         """Acknowledge."""
-        self._settle_locks(locks, _ack)
+        self._settle_locks(locks, ack)
 
     def abandon(self, locks: Sequence[str], *, txn: str | None = None) -> None:
         """Requeue: one message by *reject*, several by *nack*."""
-        self._settle_locks(locks, _reject if len(locks) == 1 else _nack)
+        self._settle_locks(locks, reject if len(locks) == 1 else nack)
 
     def disconnect(self, *, how: str = "socket") -> None:
         """Lose connection, channels or consumers; the next call makes new ones."""
@@ -232,7 +228,6 @@ class RabbitMQClient(Client):
 
     def _forget(self) -> None:
         self._connection = self._publisher = None
-        self._started = False
         self._consumers.clear()
         self._inbox.clear()
         self._locks.clear()
@@ -240,13 +235,13 @@ class RabbitMQClient(Client):
 
     # Consuming.
 
-    def _subscribe(self, deadline: float) -> None:
+    def _subscribe(self, timeout: float) -> None:
         """Register on the queues where this client has no consumer: on its share first, then on all."""
         everything = range(len(self.broker.queues))
         if not self._started:
             crowd = len(self.broker.clients)
             self._register_on(index for index in everything if index % crowd == self.rank % crowd)
-            self._await(min(deadline, time.monotonic() + HEAD_START))
+            self._await(min(timeout, HEAD_START))
         if self._started or not self._inbox:
             self._register_on(everything)
         self._started = True
@@ -283,9 +278,9 @@ class RabbitMQClient(Client):
         consumer.channel.basic_consume(queue, pushed, consumer_tag=tag)
         consumer.channel.add_on_cancel_callback(lambda frame: self._dead.append(consumer))
 
-    def _taken(self, most: int, deadline: float) -> list[_Held]:
+    def _taken(self, most: int, timeout: float) -> list[_Held]:
         """Up to so many from the inbox, waiting for the first and for what comes along with it."""
-        self._await(deadline)
+        self._await(timeout)
         self._connection.process_data_events(0)
         self._bury()
         taken = [self._inbox.popleft() for _ in range(min(most, len(self._inbox)))]
@@ -293,8 +288,9 @@ class RabbitMQClient(Client):
             held.consumer.hidden -= 1
         return taken
 
-    def _await(self, deadline: float) -> None:
+    def _await(self, timeout: float) -> None:
         """Wait for the first message."""
+        deadline = time.monotonic() + timeout
         while not self._inbox and (left := deadline - time.monotonic()) > 0:
             self._connection.process_data_events(left)
 
@@ -342,7 +338,7 @@ class RabbitMQClient(Client):
     def _close(self, consumer: _Consumer) -> None:
         """Close its channel: all of it that is not settled goes back at once, in order."""
         if consumer.channel.is_open:
-            _close_only(consumer.channel)
+            close_only(consumer.channel)
         del self._consumers[consumer.index]
         self._inbox = deque(held for held in self._inbox if held.consumer is not consumer)
         self._locks = {name: held for name, held in self._locks.items() if held.consumer is not consumer}
@@ -359,13 +355,8 @@ class RabbitMQClient(Client):
                 consumer.tag = None
 
     def _cut(self) -> None:
-        """End the socket by a reset, without a word of AMQP."""
         try:
-            stream = self._connection._impl
-            cut = stream._transport._sock
-            cut.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            stream._terminate_stream(self.broker.pika.exceptions.StreamLostError("cut"))
-            cut.close()
+            cut(self._connection, self.broker.pika.exceptions.StreamLostError("cut"))
         except AttributeError as error:
             raise Rejected("unsupported", f"this pika hides its socket: {error}") from None
         with contextlib.suppress(*self._errors):
@@ -379,54 +370,3 @@ _DISCONNECT: Final[Mapping[str, Callable[[RabbitMQClient], None]]] = {
     "consumer": RabbitMQClient._cancel_consumers,
     "socket": RabbitMQClient._cut,
 }
-
-
-def _close_only(channel: Any) -> None:
-    """Close a channel and no more: pika on its own cancels each consumer first (see the module's header)."""
-    channel._cancel_all_consumers = lambda: None
-    channel._impl.basic_cancel = lambda consumer_tag: None
-    channel.close()
-
-
-def _ack(channel: Any, number: int) -> None:
-    channel.basic_ack(number)
-
-
-def _nack(channel: Any, number: int) -> None:
-    channel.basic_nack(number, requeue=True)
-
-
-def _reject(channel: Any, number: int) -> None:
-    channel.basic_reject(number, requeue=True)
-
-
-def headers(message: Message) -> dict[str, Any]:
-    """All of the message but its body, and what the exchange hashes: the key, or without one anything."""
-    found: dict[str, Any] = {
-        name: getattr(message, name) for name in HEADERS if getattr(message, name) is not None
-    }
-    if message.properties:
-        found["properties"] = [text for pair in message.properties for text in pair]
-    key = effective_key(message, KeyRule.SERVICE_BUS)
-    found[HASH_HEADER] = uuid.uuid4().hex if key is None else key
-    return found
-
-
-def shown(index: int, lock: str, redelivered: bool, found: Mapping[str, Any], body: bytes) -> Delivery:
-    """The message as the server shows it."""
-    texts = found.get("properties", ())
-    return Delivery(
-        id=found["id"],
-        body=body.decode(),
-        partition=index,
-        delivery_count=_count(found.get("x-delivery-count")),
-        lock=lock,
-        session_id=found.get("session_id"),
-        partition_key=found.get("partition_key"),
-        properties=tuple(zip(texts[::2], texts[1::2], strict=True)),
-        redelivered=redelivered,
-    )
-
-
-def _count(value: int | None) -> int | None:
-    return None if value is None else int(value)
