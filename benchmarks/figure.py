@@ -18,8 +18,8 @@ class Figure:
     met: bool
 
 
-def timed(action: Callable[[], object]) -> float:
-    """Seconds the action takes."""
-    began = time.perf_counter()
+def timed(action: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds the action takes, by that clock."""
+    began = clock()
     action()
-    return time.perf_counter() - began
+    return clock() - began
