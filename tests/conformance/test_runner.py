@@ -164,7 +164,7 @@ def test_a_sequential_program_is_done_in_the_listed_order() -> None:
     assert [(r.proc, r.op) for r in history.records] == [(s.proc, s.op) for s in steps]
     assert [d.id for r in history.records for d in r.messages] == ["m1", "m2", "m3"]
     assert history.header == Header("azure-premium", {"queue": ENTITY}, "wall", 0, ("peek",))
-    assert broker.closed == ["a", "b", "broker"]
+    assert (sorted(broker.closed[:-1]), broker.closed[-1]) == (["a", "b"], "broker")
 
 
 def test_steps_are_resolved_by_what_their_client_holds() -> None:
