@@ -38,6 +38,12 @@ NEVER: Final = float("inf")
 MOMENT: Final = 2.0
 """Seconds that calls still under way have to end when a run is broken off."""
 
+PATIENT: Final = 10
+"""A broker that tells when it is empty need not be asked for messages so long; a tenth will do."""
+
+QUIET: Final = 3
+"""Any other has to answer so many receives in a row with nothing."""
+
 log = logging.getLogger(__name__)
 
 
@@ -73,12 +79,6 @@ def run(
     if isinstance(broker, SimulatedBroker):
         return broker.simulate(program)
     return _Run(broker, program, limits, on_problem).history()
-
-PATIENT: Final = 10
-"""A broker that tells when it is empty need not be asked for messages so long; a tenth will do."""
-
-QUIET: Final = 3
-"""Any other has to answer so many receives in a row with nothing."""
 
 
 class _Hand(threading.Thread):
