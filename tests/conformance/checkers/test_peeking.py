@@ -386,6 +386,20 @@ def test_what_has_two_explanations_is_left_open(name: str) -> None:
     assert rule in inspection.open
 
 
+AFTER_A_LOSS = KEYED + "p1 peek 2 -> m1#3.1, m2#3.2\nenv frontend_lost p1\np1 peek 2 -> {}\n" + KEYED_REST
+
+
+def test_a_walk_that_goes_back_half_way_after_a_fault_has_two_explanations() -> None:
+    """It went back, or it began anew and left the oldest out. Without the fault it is known."""
+    half_way = AFTER_A_LOSS.format("m2#3.2, m3#3.3")
+    inspection = inspected(half_way, STANDARD)
+    assert not inspection.findings
+    assert {"PEEK-2", "PEEK-5"} <= set(inspection.open)
+    known = inspected(half_way.replace("env frontend_lost p1\n", ""), STANDARD)
+    assert set(known.findings) == {"PEEK-5"}
+    assert not inspected(AFTER_A_LOSS.format("m1#3.1, m2#3.2"), STANDARD).findings
+
+
 def test_a_size_cap_is_no_reason_for_an_empty_answer() -> None:
     text = THREE + "p1 peek 9 -> nothing\n" + REST
     assert set(inspected(text, FLAT, peek_cap=1).findings) == {"PEEK-4"}

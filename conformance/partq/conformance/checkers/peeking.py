@@ -7,6 +7,7 @@ peek must not change `touching.py`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Final
 
 from partq.conformance.facts import Facts
@@ -154,10 +155,35 @@ class Peeking:
         if min(places) > cursor.place:
             return None if cursor.moved else shelf.after(cursor.place)
         if cursor.reset:
-            walk.shown.pop(partition, None)
-            return 0
+            return self._perhaps_reset(
+                record, walk.shown.pop(partition, set()), partition, shelf, group, places
+            )
         if self.skipping.trusts(partition, shelf):
             self._went_back(record, walk.shown.get(partition, set()), group, places, cursor.place)
+        return None
+
+    def _perhaps_reset(
+        self,
+        record: Record,
+        shown: set[str],
+        partition: int,
+        shelf: Shelf,
+        group: list[Delivery],
+        places: list[int],
+    ) -> int | None:
+        """The same after a fault that may have put the cursor back to the start. If it did, nothing there may
+        be left out; if not, a message shown before is shown again. Where both are wrong, nobody can tell."""
+        first = bisect_left(shelf.places, min(places))
+        again = any(delivery.id in shown for delivery in group)
+        if not again or not shelf.any_there(0, first, record.call, record.ret or 0):
+            return 0
+        if self.skipping.trusts(partition, shelf):
+            why = (
+                f"the peek of record {record.i} shows a message again, after a fault: the walk went back "
+                f"(PEEK-5), or began anew and left older ones out ({self.skipping.rule})"
+            )
+            self.report.open.setdefault("PEEK-5", why)
+            self.report.open.setdefault(self.skipping.rule, why)
         return None
 
     def _check_each(self, record: Record) -> None:

@@ -89,11 +89,3 @@ class _JmsGroupIgnored(FlowRules):
     """Only one of the two well-known user properties is read."""
 
     KEYS: tuple[str, ...] = ("QUEUE_PARTITION_KEY",)
-
-
-@defect("azure-key-on-solace", "KEY-8", profile="solace")
-class _AzureKeyOnSolace(FlowRules):
-    """A field named partition key goes before the user property."""
-
-    def key_of(self, content: Content) -> str | None:
-        return content.partition_key or super().key_of(content)

@@ -59,9 +59,11 @@ class _LockNotKept(FrontEnd):
 
 @defect("settles-with-lost-lock", "RCV-8")
 class _SettlesWithLostLock(FrontEnd):
-    """Nobody looks whether a lock's time is over."""
+    """Nobody looks whether a lock's time is over, as long as nobody else has got the message since."""
 
     def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
+        if any(stored.lock != token for token, stored in zip(tokens, found, strict=True)):
+            raise Refused("lock_lost", "the lock has ended")
         if any(stored.enlisted is not None for stored in found):
             raise Refused("invalid_operation", "a transaction is settling this message")
 

@@ -35,11 +35,17 @@ class _FlatSkipsOldest(_Browsing):
 
 
 @defect("peek-skips-second", "PEEK-2")
-class _SkipsSecond(_Browsing):
-    """An answer of several messages of a partition leaves out the second."""
+class _SkipsSecond(FrontEnd):
+    """An answer of several messages of a partition leaves out the second, if that is not locked."""
 
-    def spoilt(self, found: list[Any]) -> list[Any]:
-        return [found[0], *found[2:]] if len(found) > 2 else found
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        second = len(shown) + 1
+        super().browse(connection, partition, most, number, shown)
+        free = {stored.content.id for stored in partition.store.live() if stored.lock is None}
+        if len(shown) > second + 1 and shown[second].id in free:
+            del shown[second]
 
 
 @defect("peek-one-too-many", "PEEK-4")
@@ -62,13 +68,14 @@ class _NothingAtFirst(FrontEnd):
 
 @defect("peek-stands-still", "PEEK-5")
 class _StandsStill(_Browsing):
-    """After an answer of several messages the cursor stands before the last one."""
+    """After an answer of several messages of a partition the cursor there stands before the last one."""
 
     def browse(
         self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
     ) -> None:
+        before = len(shown)
         super().browse(connection, partition, most, number, shown)
-        if number is None and len(shown) > 1 and partition.name in connection.cursors:
+        if number is None and len(shown) - before > 1:
             connection.cursors[partition.name] -= 1
 
 

@@ -10,9 +10,12 @@ from .registry import defect
 
 @defect("old-owner-stays", "REB-1", profile="solace")
 class _OldOwnerStays(Assignments):
-    """A partition is given to a new flow and not taken from the old one."""
+    """A partition is given to a new flow, without a handoff, and not taken from the old one."""
 
     def give(self, seat: Seat, flow: Flow) -> None:
+        if seat.state == PAUSED:
+            super().give(seat, flow)
+            return
         seat.flow, seat.heir = flow, None
         self.set_state(seat, READY)
 

@@ -45,18 +45,19 @@ class _RouteByBody(Misrouting):
         return f"{key}/{(before or contents)[0].body}"
 
 
-@defect("route-by-front-end", "ROUTE-2", profile="azure-standard", also=("ROUTE-1",))
-class _RouteByFrontEnd(Misrouting):
-    """Every front end has a partition map of its own. (While a partition is down they agree, as if the fault
-    moved keys.)"""
+@defect("route-by-sender", "ROUTE-2", profile="azure-standard")
+class _RouteBySender(Misrouting):
+    """Every client has a partition map of its own."""
 
     def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        return f"{key}/{self.broker.front_ends.index(self)}"
+        senders = [one.proc for one in self.broker.connections if one.task is self.clock.current]
+        return "/".join((key, *senders))
 
 
-@defect("solace-route-by-body", "ROUTE-2", profile="solace")
+@defect("solace-route-by-body", "ROUTE-2", profile="solace", also=("KEY-8",))
 class _SolaceRouteByBody(FlowEnd):
-    """The body has a say in the partition."""
+    """The body has a say in the partition. (Through flows it can look, once in a thousand, as if
+    that were the way by which the key is borne.)"""
 
     def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
         return super().home(f"{key}/{contents[0].body}", contents, txn)
