@@ -136,14 +136,14 @@ class RabbitMQ(Broker):
                 self._declare(connection.channel(), partitions)
         except (errors.ProbableAuthenticationError, errors.ProbableAccessDeniedError) as error:
             where = f"{self.address.place}, virtual host {self.address.vhost!r}"
-            raise Unreachable(f"RabbitMQ at {where} refuses user {self.address.user!r}: {error}") from error
+            raise Unreachable(f"RabbitMQ at {where} refuses user {self.address.user!r}: {error}") from None
         except errors.ChannelClosedByBroker as error:
             hint = "; run 'rabbitmq-plugins enable rabbitmq_consistent_hash_exchange'"
             text = f"RabbitMQ at {self.address.place} refuses the queue: {error.reply_text}"
-            raise Unreachable(text + (hint if "exchange type" in error.reply_text else "")) from error
+            raise Unreachable(text + (hint if "exchange type" in error.reply_text else "")) from None
         except (errors.AMQPError, OSError) as error:
             hint = "start it ('tools/rabbitmq start' prints a URL), or correct host and port"
-            raise Unreachable(f"no RabbitMQ server answers at {self.address.place}: {hint}") from error
+            raise Unreachable(f"no RabbitMQ server answers at {self.address.place}: {hint}") from None
         if self.address.type == "quorum" and os.environ.get(CONTROL):
             time.sleep(SETTLED)
         return replace(entity, partitions=partitions)
