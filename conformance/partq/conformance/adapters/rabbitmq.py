@@ -141,7 +141,7 @@ class RabbitMQ(Broker):
             hint = "; run 'rabbitmq-plugins enable rabbitmq_consistent_hash_exchange'"
             text = f"RabbitMQ at {self.address.place} refuses the queue: {error.reply_text}"
             raise Unreachable(text + (hint if "exchange type" in error.reply_text else "")) from None
-        except (errors.AMQPError, OSError) as error:
+        except (errors.AMQPError, OSError):
             hint = "start it ('tools/rabbitmq start' prints a URL), or correct host and port"
             raise Unreachable(f"no RabbitMQ server answers at {self.address.place}: {hint}") from None
         if self.address.type == "quorum" and os.environ.get(CONTROL):
