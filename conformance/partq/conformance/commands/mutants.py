@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MATRIX: Final = "mutants.json"
 
-TRIED: Final = 5
+TRIED: Final = 20
 """Traces that killed a mutant and are shrunk, until one of them has got short."""
 
 

@@ -159,10 +159,13 @@ class _KillUndoesCompletions(Faults):
 
 @defect("max-for-each-partition", "RCV-12")
 class _MaxForEachPartition(FrontEnd):
-    """The most that a client asked for is taken from each partition."""
+    """The most that a client asked for is locked for it in each partition."""
 
     def keep_answer(self, partition: Partition, most: int, delete: bool, shown: list[Any]) -> None:
-        shown.extend(self.deliver(partition, most, delete))
+        if delete:
+            super().keep_answer(partition, most, delete, shown)
+        else:
+            shown.extend(self.deliver(partition, most, delete))
 
 
 @defect("message-twice-in-answer", "RCV-12")
