@@ -26,3 +26,14 @@ def test_a_receive_after_the_peek_tells_on_it() -> None:
         p3 receive 1 -> m1#1 count=0 lock=l1 until=9000000000 @20-22
     """
     assert violated(SENT + apart, "azure-flat") == {"PEEK-6"}
+
+
+def test_of_two_peeks_that_overlap_the_later_called_may_have_been_first() -> None:
+    """The long peek sees the count that an abandon raised after the short one was over."""
+    overlap = """
+        p2 peek 5 -> m1#1 count=1 @10-50
+        p3 peek 5 -> m1#1 count=0 @12-14
+        p4 receive 1 -> m1#1 count=0 lock=l1 until=9000000000 @20-22
+        p4 abandon l1 -> ok @30-32
+    """
+    assert violated(SENT + overlap, "azure-flat") == set()

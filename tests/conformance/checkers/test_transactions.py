@@ -118,6 +118,10 @@ GOOD = {
         "p1 commit t -> error lock_lost",
         {},
     ),
+    "a rollback of unknown outcome may not have given the lock back": (
+        COMPLETED + "p1 rollback t -> unknown connection_lost\np1 complete l1 -> error invalid_operation",
+        {},
+    ),
     "the lock may expire before the rollback": (
         COMPLETED + "env advance 60s\np1 rollback t\np1 complete l1 -> error lock_lost",
         {},

@@ -35,7 +35,8 @@ def _check_count(facts: Facts, visibility: Visibility, report: Report, id: str, 
             continue
         if before is not None and count != before.delivery.delivery_count:
             own = seen.record if _is_later_receive(seen, before) else None
-            until = seen.record.ret
+            ends = (before.record.ret, seen.record.ret)  # overlapping peeks may take effect in either order
+            until = None if None in ends else max(end for end in ends if end is not None)
             if until is not None and visibility.count_rests(id, before.record.call, until, own):
                 _raised(report, before, seen)
                 return

@@ -163,8 +163,11 @@ def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen
 
 
 def _maybe_open(txn: Txn) -> bool:
-    """Whether its commit was refused as by a busy broker: then it may be committed again."""
-    return txn.end is not None and txn.end.op == "commit" and txn.end.error in UNAVAILABLE
+    """Whether it may not be over: its end is unknown, or its commit was refused as by a busy broker."""
+    end = txn.end
+    return end is not None and (
+        end.outcome == Outcome.UNKNOWN or (end.op == "commit" and end.error in UNAVAILABLE)
+    )
 
 
 def _first_try(facts: Facts, seen: Seen, ended: int | None) -> Record | None:
