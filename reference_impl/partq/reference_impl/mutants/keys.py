@@ -10,7 +10,7 @@ from ..frontend import FrontEnd
 from ..rules import FlowRules, PartitionedRules
 from ..store import Content
 from .misrouting import Misrouting
-from .registry import APART, defect
+from .registry import APART, BY_CHANCE, defect
 
 
 @defect("session-not-a-key", "KEY-1", profile="azure-standard", also=APART)
@@ -84,7 +84,7 @@ class _RefusedBatchHalfStored(FrontEnd):
         yield from super().send(contents, txn, timeout)
 
 
-@defect("jms-group-ignored", "KEY-8", profile="solace")
+@defect("jms-group-ignored", "KEY-8", profile="solace", also=BY_CHANCE[1:])
 class _JmsGroupIgnored(FlowRules):
     """Only one of the two well-known user properties is read."""
 

@@ -15,6 +15,10 @@ APART: Final = ("ROUTE-2",)
 """``also`` of the mutants by which equal keys come apart: a short history does not tell why, and ROUTE-2 is
 what every client sees of it."""
 
+BY_CHANCE: Final = ("KEY-8", "ROUTE-1")
+"""``also`` of the mutants that tear keys apart where partitions show by flows alone: in one history of some
+thousand another explanation fits so well, by chance, that it is taken for the right one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mutant:

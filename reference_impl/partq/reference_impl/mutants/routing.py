@@ -12,7 +12,7 @@ from ..frontend import FrontEnd
 from ..partition import Partition
 from ..store import Content
 from .misrouting import Misrouting
-from .registry import APART, defect
+from .registry import APART, BY_CHANCE, defect
 
 
 @defect("rehash-on-restart", "ROUTE-1", profile="azure-standard", also=APART)
@@ -54,10 +54,9 @@ class _RouteBySender(Misrouting):
         return "/".join((key, *senders))
 
 
-@defect("solace-route-by-body", "ROUTE-2", profile="solace", also=("KEY-8",))
+@defect("solace-route-by-body", "ROUTE-2", profile="solace", also=BY_CHANCE)
 class _SolaceRouteByBody(FlowEnd):
-    """The body has a say in the partition. (Through flows it can look, once in a thousand, as if
-    that were the way by which the key is borne.)"""
+    """The body has a say in the partition."""
 
     def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
         return super().home(f"{key}/{contents[0].body}", contents, txn)
