@@ -11,6 +11,7 @@ import pytest
 from any_history import histories
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.codec import MAX_LINE, HistoryError, dumps, loads, read_history, write_history
@@ -371,14 +372,14 @@ def test_a_lone_surrogate_is_refused_on_writing() -> None:
 
 def test_what_could_not_be_read_again_is_not_written() -> None:
     receive = Record(0, "p", "receive", "q", 5, 6, {"max": 1})
-    assert unwritable(receive._replace(messages=(Delivery("m", seq=2**64),))).field == "messages[0].seq"
-    assert unwritable(receive._replace(args={"max": 10**6000})).field == "args.max"
-    assert unwritable(receive._replace(args={"max": 1.0})).field == "args.max"
-    assert unwritable(receive, receive._replace(i=1, call=4)).message == "the records are not sorted by call"
-    assert unwritable(receive, receive._replace(i=1)).field == "call"
+    assert unwritable(replace(receive, messages=(Delivery("m", seq=2**64),))).field == "messages[0].seq"
+    assert unwritable(replace(receive, args={"max": 10**6000})).field == "args.max"
+    assert unwritable(replace(receive, args={"max": 1.0})).field == "args.max"
+    assert unwritable(receive, replace(receive, i=1, call=4)).message == "the records are not sorted by call"
+    assert unwritable(receive, replace(receive, i=1)).field == "call"
     settings_: dict[str, Any] = {}
     settings_["itself"] = settings_
-    assert "nested" in unwritable(receive._replace(op="create", args={"settings": settings_})).message
+    assert "nested" in unwritable(replace(receive, op="create", args={"settings": settings_})).message
 
 
 def test_a_file_that_cannot_be_written_whole_leaves_the_old_one(tmp_path: Path) -> None:
@@ -460,7 +461,12 @@ def test_the_documented_example_is_a_history() -> None:
 def test_the_documentation_names_every_word_of_the_format() -> None:
     text = DOCS.read_text(encoding="utf-8")
     arguments = {name for spec in OPS.values() for name in spec.args}
-    fields = {*Record._fields, *Delivery._fields, *Message.__dataclass_fields__, *Header.__dataclass_fields__}
+    fields = {
+        *Record.__struct_fields__,
+        *Delivery._fields,
+        *Message.__dataclass_fields__,
+        *Header.__dataclass_fields__,
+    }
     words = {*OPS, *ERRORS, *RECEIVE_MODES, *ASSIGNMENT_STATES, *ENTITY_BOUNDS, *arguments, *fields}
     assert [word for word in sorted(words) if f"`{word}`" not in text] == []
 

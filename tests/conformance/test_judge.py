@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from partq.conformance.history import History
 from partq.conformance.judge import Judged, judge
@@ -183,13 +184,14 @@ def test_more_partitions_than_there_are() -> None:
 def test_entities_are_judged_by_themselves() -> None:
     one = told("azure-flat", "p send m1\nq receive 1 delete -> m1#1")
     two = [
-        r._replace(i=r.i + 2, entity="other", call=r.call + 10, ret=(r.ret or 0) + 10) for r in one.records
+        structs.replace(r, i=r.i + 2, entity="other", call=r.call + 10, ret=(r.ret or 0) + 10)
+        for r in one.records
     ]
     both = History(
         replace(one.header, entities={**one.header.entities, "other": Entity()}), (*one.records, *two)
     )
     assert judge(both).status is Judged.ACCEPTED
-    drained = told("azure-flat", "env drained @90").records[0]._replace(i=9, entity="other")
+    drained = structs.replace(told("azure-flat", "env drained @90").records[0], i=9, entity="other")
     found = judge(replace(both, records=(*both.records[:3], drained)))
     assert found.status is Judged.REJECTED and found.explained == (2,) and found.stuck == (9,)
 

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from samples import campaign, examples, long_history, run_folder
 
 from partq.conformance.commands.report import gather
@@ -122,7 +123,7 @@ def test_markup_planted_in_a_stored_counterexample_stays_text(tmp_path: Path) ->
     example = examples()[0]
     evil = "<script>alert(1)</script>"
     program = Program("azure-standard", (Step(evil, "send", {"messages": (Message(evil, evil),)}),))
-    record = example.history.records[0]._replace(proc=evil, args={"messages": (Message(evil, evil),)})
+    record = structs.replace(example.history.records[0], proc=evil, args={"messages": (Message(evil, evil),)})
     planted = Counterexample(
         evil, program, example.finding._replace(title=evil), replace(example.history, records=(record,)), 1, 2
     )

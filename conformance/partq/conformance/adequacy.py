@@ -15,6 +15,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from . import notation
 from .assess import inspect
 from .checkers import ALL, Checker
@@ -94,7 +96,7 @@ class Scope:
             if pattern.get(n):
                 if not (records and chosen) or slot.after or not _may_overlap(records[-1], chosen[0]):
                     return None
-                records[-1] = records[-1]._replace(ret=now + STEP // 4)
+                records[-1] = replace(records[-1], ret=now + STEP // 4)
             for record in chosen:
                 if record.op == "advance":
                     now += record.args["by"]
@@ -103,7 +105,7 @@ class Scope:
                 if instant and record is not chosen[0]:
                     now = (records[-1].ret or now) + 1
                 ret = None if record.ret is None else now if instant else now + STEP // 2
-                records.append(record._replace(i=len(records), call=now, ret=ret))
+                records.append(replace(record, i=len(records), call=now, ret=ret))
                 now += STEP
         return History(self.header, tuple(records))
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from msgspec.structs import asdict
+
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, OUTCOMES, RECEIVE_MODES, Kind, Outcome
 from partq.model.profiles import PROFILES, Entity, InvalidEntity
@@ -231,7 +233,7 @@ def plain_header(header: Header) -> dict[str, Any]:
 
 def plain_record(record: Record) -> dict[str, Any]:
     """The record as plain data; what a broker did not show is absent from its messages."""
-    plain = record._asdict()
+    plain = asdict(record)
     plain["args"] = args = dict(record.args)
     if "messages" in args:
         args["messages"] = [plain_message(message) for message in args["messages"]]

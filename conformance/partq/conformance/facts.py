@@ -11,6 +11,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from partq.model.messages import Delivery, Message, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND, Entity, Profile, profile
@@ -31,7 +33,7 @@ COUNTER_MASK: Final = (1 << SEQ_PARTITION_SHIFT) - 1
 SETTLEMENTS: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
 
 
-class Sent(NamedTuple):
+class Sent(Struct, frozen=True, eq=False, gc=False):
     """One message of one send (or batch). ``record.outcome`` says whether it was accepted."""
 
     message: Message
@@ -39,8 +41,9 @@ class Sent(NamedTuple):
     record: Record
 
 
-class Seen(NamedTuple):
-    """One appearance of a message in the answer to a receive or peek."""
+class Seen(Struct, frozen=True, eq=False, gc=False):
+    """One appearance of a message in the answer to a receive or peek. It equals itself alone, so that what
+    is derived of it can be kept under it."""
 
     delivery: Delivery
     record: Record

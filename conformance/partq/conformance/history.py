@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, Outcome
@@ -17,7 +19,7 @@ from partq.model.profiles import Entity
 SCHEMA: Final = "partq.history/1"
 
 
-class Record(NamedTuple):
+class Record(Struct, frozen=True, gc=False):
     """One operation of one client, or one environment event (`proc` is ``env``).
 
     ``call`` and ``ret`` are ns of one monotonic clock; ``ret`` is None where it never returned.

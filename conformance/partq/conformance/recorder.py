@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 import time
 
+from msgspec.structs import replace
+
 from partq.model.operations import ENV, Outcome
 
 from .calls import Came
@@ -46,7 +48,8 @@ class Recorder:
             begun = self._records[i]
             if begun is None:
                 return
-            self._records[i] = begun._replace(
+            self._records[i] = replace(
+                begun,
                 ret=None if begun.is_env and came.outcome == Outcome.UNKNOWN else self.now(),
                 args=begun.args if came.args is None else came.args,
                 outcome=came.outcome,

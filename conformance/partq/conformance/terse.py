@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
 from partq.model.operations import OPS, Kind, Outcome
 from partq.model.profiles import Profile, profile
@@ -42,7 +44,7 @@ def witness(finding: Finding, history: History) -> Iterator[str]:
     for record in records:
         kept = tuple(m for m in record.messages if m.lock in named or repr(m.id) in finding.detail)
         cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
-        text = line(record._replace(messages=kept) if cut else record, family)
+        text = line(replace(record, messages=kept) if cut else record, family)
         yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
 
 

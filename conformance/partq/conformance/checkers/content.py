@@ -40,14 +40,14 @@ def check_content(facts: Facts, report: Report) -> None:
 
 
 def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unshown: _Unshown) -> None:
-    message, _, record = sent
+    message, record = sent.message, sent.record
     called, body = record.call, message.body
     fields = _fields(message)
     if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
         _rejected(facts, report, sent, seens[0])
     known = fields in unshown.whole
     for seen in seens:
-        delivery, shown = seen
+        delivery, shown = seen.delivery, seen.record
         if shown.ret is not None and shown.ret < called:
             _phantom(report, seen, "was shown before its send was called", sent)
         unchanged = delivery.body == body and _fields(delivery) == fields

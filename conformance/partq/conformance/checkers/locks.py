@@ -78,9 +78,11 @@ class Locks:
         "_faults",
         "_faulty",
         "_handoffs",
+        "_held",
         "_renewals",
         "_settled",
         "_skew",
+        "_unsettled",
         "_upsets",
         "facts",
     )
@@ -94,6 +96,8 @@ class Locks:
         self._skew = facts.header.skew_ns
         self._settled = facts.settled
         self._renewals = facts.renewals
+        self._held: dict[Seen, int] = {}
+        self._unsettled: dict[Seen, int] = {}
         self._faulty = bool(facts.down or facts.dead)
         self._faults: dict[int | None, Spans] = {}
         self._upsets: dict[int | None, Spans] = {}
@@ -145,15 +149,25 @@ class Locks:
     def held_until(self, seen: Seen) -> int:
         """The lock surely holds from the return of its receive until just before this instant, if that is
         later at all."""
-        end = self.held_unsettled(seen)
-        for settlement in self._settled.get(seen.delivery.lock or "", ()):
-            if settlement.outcome != Outcome.ERROR:
-                return min(end, settlement.call)
-        return end
+        known = self._held.get(seen)
+        if known is None:
+            known = self.held_unsettled(seen)
+            for settlement in self._settled.get(seen.delivery.lock or "", ()):
+                if settlement.outcome != Outcome.ERROR:
+                    known = min(known, settlement.call)
+                    break
+            self._held[seen] = known
+        return known
 
     def held_unsettled(self, seen: Seen) -> int:
         """`held_until` as if no settlement had been tried: what a rolled-back one leaves (TXN-5)."""
-        delivery, record = seen
+        known = self._unsettled.get(seen)
+        if known is None:
+            known = self._unsettled[seen] = self._held_unsettled(seen)
+        return known
+
+    def _held_unsettled(self, seen: Seen) -> int:
+        delivery, record = seen.delivery, seen.record
         end = self._expires(seen) if self._expire else min(self._left(record), self._moved(record))
         if self._faulty:
             faults = self.faults(self.facts.partition_of(delivery))
@@ -195,7 +209,7 @@ class Locks:
 
     def _expires(self, seen: Seen) -> int:
         """The earliest instant of expiry, where locks expire."""
-        delivery, record = seen
+        delivery, record = seen.delivery, seen.record
         until = self._until(seen)
         if until is not None:
             end = until
@@ -213,7 +227,7 @@ class Locks:
         """The latest instant of expiry."""
         if not self._expire:
             return FOREVER
-        delivery, record = seen
+        delivery, record = seen.delivery, seen.record
         end = delivery.locked_until
         if end is None:
             end = (record.call if record.ret is None else record.ret) + self._duration

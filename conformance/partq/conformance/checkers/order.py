@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from operator import itemgetter
-from typing import NamedTuple
+from operator import attrgetter, itemgetter
+
+from msgspec import Struct
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Sent
 from partq.model.operations import Outcome
@@ -20,7 +21,7 @@ from .locks import Locks, Spans
 from .protocol import Report
 
 
-class First(NamedTuple):
+class First(Struct, frozen=True, eq=False, gc=False):
     """A message's first delivery. ``began``: its lock can't have begun before. ``place``: its number; the
     call of its send where there are no numbers."""
 
@@ -61,7 +62,7 @@ class Order:
             seen = seens[0]
             if len(seens) > 1 and not _surely_first(seens):
                 continue
-            delivery, record = seen
+            delivery, record = seen.delivery, seen.record
             if delivery.delivery_count or delivery.redelivered or record.ret is None:
                 continue
             partition = None if flat else self.facts.partition_of(delivery)
@@ -173,7 +174,7 @@ class Order:
         waiting = sorted(((_accepted(first), n) for n, first in enumerate(group)), key=itemgetter(0))
         older: First | None = None
         at = 0
-        for newer in sorted(group, key=itemgetter(0)):
+        for newer in sorted(group, key=attrgetter("place")):
             while at < len(waiting) and waiting[at][0] < newer.place:
                 candidate = group[waiting[at][1]]
                 if not self._free(candidate) and (older is None or candidate.began > older.began):

@@ -352,7 +352,7 @@ class Redelivery:
 
     def _exercised_exclusion(self, receives: list[Record]) -> None:
         """A lock was tested where some receive began and ended while it held."""
-        settled = self.facts.settled
+        settled, by_lock = self.facts.settled, self.facts.locks
         tested = 0
         for record in receives:
             if not record.messages or record.ret is None or _deletes(record):
@@ -367,7 +367,7 @@ class Redelivery:
                 lock = delivery.lock
                 if lock is None or (lock in settled and settled[lock][0].call <= returned):
                     continue
-                if self.locks.held_until(Seen(delivery, record)) > returned:
+                if self.locks.held_until(by_lock[lock]) > returned:
                     tested += 1
         self.report.count("RCV-6", tested)
 
