@@ -54,12 +54,14 @@ class Inspection:
 def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = CHECKER_LIMIT) -> Inspection:
     """Run every checker on every entity of the history. Rows that do not apply are left out."""
     inspection = Inspection()
+    question = history.header.profile, history.header.lacks, tuple(checkers)
+    asked = _in_question(*question)
     with _alarm(limit) as arm, _no_collection():
         for facts in facts_of(history):
-            for checker in checkers:
+            for checker in asked:
                 inspection.add(_guarded(checker, facts, arm))
             facts.forget()
-    exempt = not_applicable(history.header.profile, history.header.lacks, tuple(checkers)).keys()
+    exempt = not_applicable(*question).keys()
     for said in (inspection.exercised, inspection.findings, inspection.open):
         for requirement in said.keys() & exempt:
             del said[requirement]
@@ -119,6 +121,15 @@ def not_applicable(
             if missing:
                 exempt.setdefault(requirement, f"the broker lacks {', '.join(missing)}")
     return exempt
+
+
+@cache
+def _in_question(
+    profile_name: str, lacks: tuple[str, ...], checkers: tuple[Checker, ...]
+) -> tuple[Checker, ...]:
+    """The checkers of which some row applies."""
+    exempt = not_applicable(profile_name, lacks, checkers).keys()
+    return tuple(checker for checker in checkers if not exempt >= set(checker.requirements))
 
 
 def _guarded(checker: Checker, facts: Facts, arm: Callable[[], object]) -> Report:

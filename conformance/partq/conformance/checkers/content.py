@@ -6,6 +6,7 @@ A rejected send that was stored all the same belongs to the rule that demanded t
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Sent
@@ -59,8 +60,7 @@ def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unsh
         unshown.note(message, seen, sent)
 
 
-def _fields(shown: Message | Delivery) -> tuple[str | None, str | None, tuple[tuple[str, str], ...]]:
-    return shown.session_id, shown.partition_key, shown.properties
+_fields: Final = attrgetter("session_id", "partition_key", "properties")
 
 
 def _rejected(facts: Facts, report: Report, sent: Sent, seen: Seen) -> None:

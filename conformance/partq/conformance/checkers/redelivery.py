@@ -50,11 +50,25 @@ class Redelivery:
     def _came_again(self, seens: list[Seen]) -> bool:
         """Whether one of several deliveries broke RCV-6 or RCV-7, or possibly so."""
         by_return = sorted((seen for seen in seens if seen.record.ret is not None), key=_returned)
-        return bool(by_return) and (
-            self._finished(seens, _returned(by_return[-1]))
-            or self._overlap(seens, by_return)
-            or self._gone_or_held(by_return)
+        if not by_return:
+            return False
+        if self._finished(seens, _returned(by_return[-1])):
+            return True
+        return self._contested(by_return) and (
+            self._overlap(seens, by_return) or self._gone_or_held(by_return)
         )
+
+    def _contested(self, by_return: list[Seen]) -> bool:
+        """Whether some delivery returned before an earlier one's lock had run out, left alone. If none did,
+        there is nothing for RCV-6 or RCV-7 to look at."""
+        latest = -1
+        for seen in by_return:
+            if _returned(seen) < latest:
+                return True
+            end = FOREVER if seen.delivery.lock is None else self.locks.held_unsettled(seen)
+            if end > latest:
+                latest = end
+        return False
 
     # RCV-7
 
@@ -212,6 +226,8 @@ class Redelivery:
 
     def _count(self, seens: list[Seen], sent_at: int) -> None:
         """Hold the counts shown against the locks that ended between one delivery and the next."""
+        if all(seen.delivery.delivery_count is None for seen in seens):
+            return
         low = high = 0
         free_from, since, before = sent_at, sent_at, None
         for seen in sorted(seens, key=_returned):

@@ -17,6 +17,8 @@ from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from partq.conformance.facts import FOREVER, Facts, Seen, Sent
 from partq.model.operations import Outcome
 
@@ -27,7 +29,7 @@ _SCAN: Final = 8
 """So many messages are looked at one by one; more are asked of the tree."""
 
 
-class Book(NamedTuple):
+class Book(Struct, frozen=True, eq=False, gc=False):
     """One message: its ``number`` (counter alone), the time it surely was there, and what shows it."""
 
     number: int

@@ -6,13 +6,13 @@ followed. Nothing here judges; oddities are noted for the checker that owns them
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from partq.conformance.facts import FOREVER, SEQ_PARTITION_SHIFT, Facts, Seen, Sent
 from partq.model.operations import Outcome
 
 
-class Placed(NamedTuple):
+class Placed(Struct, frozen=True, eq=False, gc=False):
     """A message that was seen, with what its first appearance says.
 
     ``partition`` is 0 on a non-partitioned entity, None where the broker does not show it. The message was
