@@ -21,7 +21,7 @@ Args = Mapping[str, Any]
 class Script:
     """What one client of a running program holds."""
 
-    __slots__ = ("ended", "enlisted", "flow", "held", "proc", "seen", "serial", "txn")
+    __slots__ = ("ended", "enlisted", "flow", "held", "last_flow", "proc", "seen", "serial", "txn")
 
     def __init__(self, proc: str) -> None:
         self.proc = proc
@@ -31,6 +31,7 @@ class Script:
         self.seen: list[int] = []
         self.txn: str | None = None
         self.flow: str | None = None
+        self.last_flow: str | None = None
         self.serial = 0
 
     def resolve(self, step: Step) -> Args | None:
@@ -56,7 +57,7 @@ class Script:
         return _with_txn({k: v for k, v in args.items() if k != "txn"}, self.txn if args["txn"] else None)
 
     def _settle(self, args: Args) -> Args | None:
-        pool = self.ended if args.get("stale") else self.held
+        pool = self.enlisted if args.get("again") else self.ended if args.get("stale") else self.held
         if not pool:
             return None
         locks = tuple(dict.fromkeys(pool[k % len(pool)] for k in args.get("pick", (0,))))
@@ -84,10 +85,14 @@ class Script:
         return {"txn": self.txn} if self.txn else None
 
     def _bind(self, args: Args) -> Args | None:
-        return None if self.flow else {**args, "flow": self._name("f")}
+        asked = {name: value for name, value in args.items() if name != "again"}
+        if self.flow is None:
+            return {**asked, "flow": self._name("f")}
+        return {**asked, "flow": self.flow} if args.get("again") else None
 
     def _unbind(self, args: Args) -> Args | None:
-        return {"flow": self.flow} if self.flow else None
+        flow = self.flow or (self.last_flow if args.get("again") else None)
+        return {"flow": flow} if flow else None
 
     def _disconnect(self, args: Args) -> Args:
         return args if self.flow is None else {**args, "flow": self.flow}
@@ -130,7 +135,7 @@ class Script:
 
     def _bound(self, args: Args, outcome: str, error: str | None, messages: tuple[Delivery, ...]) -> None:
         if outcome == Outcome.OK:
-            self.flow = args["flow"]
+            self.flow = self.last_flow = args["flow"]
 
     def _unbound(self, args: Args, outcome: str, error: str | None, messages: tuple[Delivery, ...]) -> None:
         if self.flow is not None:

@@ -214,6 +214,7 @@ _STEP_ARGS: Final[Mapping[str, Schema]] = {
     "messages": _list(_ref("message"), at_least=1),
     "txn": FLAG,
     "stale": FLAG,
+    "again": FLAG,
     "pick": _list(COUNT),
     "max": COUNT,
     "timeout": COUNT,
