@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from partq.model.requirements import catalogue
 from .checkers import ALL, Checker, Report
 from .facts import Facts, facts_of
 from .history import History
-from .verdict import Finding, Status, Verdict
+from .verdict import Finding, Status, Verdict, kept
 
 CHECKER_LIMIT = 60.0
 """Seconds one checker may take on one history before its verdict is `unknown`."""
@@ -35,10 +36,12 @@ class CheckerTimeout(Exception):
 
 @dataclass(slots=True)
 class Inspection:
-    """What all checkers together say of one history, before it is held against the profile."""
+    """What all checkers together say of one history, before it is held against the profile: by
+    requirement. ``found``: how many findings of each cause there were, kept or not."""
 
     exercised: dict[str, int] = field(default_factory=dict)
     findings: dict[str, list[Finding]] = field(default_factory=dict)
+    found: dict[str, Counter[str]] = field(default_factory=dict)
     open: dict[str, str] = field(default_factory=dict)
 
     def add(self, report: Report) -> None:
@@ -48,6 +51,8 @@ class Inspection:
             exercised[requirement] = exercised.get(requirement, 0) + count
         for finding in report.findings:
             self.findings.setdefault(finding.requirement, []).append(finding)
+        for requirement, causes in report.found.items():
+            self.found.setdefault(requirement, Counter()).update(causes)
         self.open.update(report.open)
 
 
@@ -62,7 +67,7 @@ def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = 
                 inspection.add(_guarded(checker, facts, arm))
             facts.forget()
     exempt = not_applicable(*question).keys()
-    for said in (inspection.exercised, inspection.findings, inspection.open):
+    for said in (inspection.exercised, inspection.findings, inspection.found, inspection.open):
         for requirement in said.keys() & exempt:
             del said[requirement]
     return inspection
@@ -96,7 +101,8 @@ def _verdict(requirement: str, inspection: Inspection, exempt: Mapping[str, str]
     if requirement in exempt:
         return Verdict(Status.NOT_APPLICABLE, reason=exempt[requirement])
     if requirement in inspection.findings:
-        return Verdict(Status.VIOLATED, times, tuple(inspection.findings[requirement]))
+        findings, found = kept(inspection.findings[requirement]), inspection.found[requirement]
+        return Verdict(Status.VIOLATED, times, findings, found=found)
     if requirement in inspection.open:
         return Verdict(Status.UNKNOWN, times, reason=inspection.open[requirement])
     if not checked:

@@ -6,8 +6,9 @@ and the exit codes; no history is read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -61,29 +62,53 @@ class Finding(NamedTuple):
 @dataclass(slots=True)
 class Verdict:
     """One requirement's verdict. ``exercised``: how often it was put to the test. ``reason``: why it is
-    unknown, not applicable or not implemented."""
+    unknown, not applicable or not implemented. ``findings``: the earliest of each cause, see
+    `KEPT_FINDINGS`. ``found``: by key, how many there were of that cause; unless given, those in
+    ``findings``."""
 
     status: Status
     exercised: int = 0
     findings: tuple[Finding, ...] = ()
     reason: str = ""
+    found: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.findings and not self.found:
+            self.found = Counter(finding.key for finding in self.findings)
+
+    @property
+    def times(self) -> int:
+        """How many findings there were, kept or not."""
+        return sum(self.found.values())
 
 
 Verdicts = Mapping[str, Verdict]
 """By requirement ID, in the order of the catalogue."""
 
 KEPT_FINDINGS: Final = 20
-"""Merging keeps this many findings of each requirement, the earliest; the rest only count."""
+"""Of each cause (`Finding.key`) so many findings are kept, the earliest; the rest only count."""
+
+
+def kept(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Those of the findings, in order of time, that are kept: `KEPT_FINDINGS` of each cause."""
+    seen: Counter[str] = Counter()
+    chosen = []
+    for finding in findings:
+        seen[finding.key] += 1
+        if seen[finding.key] <= KEPT_FINDINGS:
+            chosen.append(finding)
+    return tuple(chosen)
 
 
 def merged(a: Verdict, b: Verdict) -> Verdict:
-    """Both runs' verdict of one requirement: the worse status, the sum of what was exercised."""
+    """Both runs' verdict of one requirement: the worse status, the sum of what was exercised and found."""
     first, second = (a, b) if _RANK[a.status] >= _RANK[b.status] else (b, a)
     return Verdict(
         first.status,
         a.exercised + b.exercised,
-        (a.findings + b.findings)[:KEPT_FINDINGS],
+        kept(a.findings + b.findings) if b.findings else a.findings,
         first.reason or second.reason if first.status is second.status else first.reason,
+        Counter(a.found) + Counter(b.found) if b.found else a.found,
     )
 
 
@@ -98,12 +123,14 @@ def merge(runs: Iterable[Verdicts]) -> dict[str, Verdict]:
 
 
 def plain(verdicts: Verdicts) -> dict[str, Any]:
-    """The verdicts as plain data: ``{ID: {status, exercised, findings, reason}}`` of ``partq.verdicts/1``."""
+    """The verdicts as plain data: ``{ID: {status, exercised, findings, found, reason}}`` of
+    ``partq.verdicts/1``."""
     return {
         requirement: {
             "status": verdict.status.value,
             "exercised": verdict.exercised,
             "findings": [{**f._asdict(), "witness": list(f.witness)} for f in verdict.findings],
+            "found": dict(verdict.found),
             "reason": verdict.reason,
         }
         for requirement, verdict in verdicts.items()

@@ -6,6 +6,7 @@ included, from what clients can see. It finds; `verdict.py` judges.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,13 +20,14 @@ class Report:
     """What one checker has to say of one history.
 
     ``exercised``: how often each requirement was put to the test (only then can it pass).
-    ``open``: requirement -> why this history leaves it undecided.
+    ``open``: requirement -> why this history leaves it undecided. ``found``: requirement -> how many
+    findings of each cause there were, kept or not.
     """
 
     exercised: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     open: dict[str, str] = field(default_factory=dict)
-    found: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    found: dict[str, Counter[str]] = field(default_factory=dict, repr=False, compare=False)
 
     def count(self, requirement: str, times: int = 1) -> None:
         """Note that the requirement was put to the test ``times`` more."""
@@ -38,8 +40,9 @@ class Report:
         """Note a violation shown by the records in ``witness``. ``cause`` is the same for every finding of
         one cause. Of each cause only the first `KEPT_FINDINGS` in a history are kept."""
         key = f"{requirement}/{cause}"
-        found = self.found[key] = self.found.get(key, 0) + 1
-        if found <= KEPT_FINDINGS:
+        causes = self.found.setdefault(requirement, Counter())
+        causes[key] += 1
+        if causes[key] <= KEPT_FINDINGS:
             indexes = tuple(dict.fromkeys(record.i for record in witness))
             self.findings.append(Finding(requirement, title, indexes, detail, allowed, key))
 

@@ -270,6 +270,7 @@ def _verdicts() -> Schema:
         "status": {"enum": [status.value for status in Status]},
         "exercised": COUNT,
         "findings": _list(_ref("finding")),
+        "found": {"type": "object", "additionalProperties": whole(1, MAX_INT)},
         "reason": TEXT,
     }
     definitions = {

@@ -1,0 +1,75 @@
+"""What many findings come to: of each cause the earliest are kept, and all are counted."""
+
+from __future__ import annotations
+
+import pytest
+from canned_broker import SPLIT
+
+from partq.conformance.assess import Inspection, assess, verdicts
+from partq.conformance.checkers import Report
+from partq.conformance.history import Record
+from partq.conformance.notation import history
+from partq.conformance.verdict import (
+    KEPT_FINDINGS,
+    Finding,
+    Status,
+    Verdict,
+    Verdicts,
+    kept,
+    merge,
+    plain,
+)
+
+RECORD = Record(7, "a", "receive", "queue", 1, 2, {"max": 1})
+
+
+def report(**causes: int) -> Report:
+    """A checker's report of that many findings of each cause of ROUTE-1."""
+    found = Report()
+    for cause, times in causes.items():
+        for n in range(times):
+            found.find("ROUTE-1", cause, "title", (RECORD,), f"the {n}th", "allowed")
+    return found
+
+
+def run_of(**causes: int) -> Verdicts:
+    """The verdicts of a run in which one checker reported them."""
+    inspection = Inspection()
+    inspection.add(report(**causes))
+    return verdicts(inspection, "azure-standard")
+
+
+def test_a_frequent_cause_does_not_displace_a_rare_one() -> None:
+    total = merge([run_of(often=2 * KEPT_FINDINGS), run_of(often=3), run_of(rare=1)])["ROUTE-1"]
+    assert [f.key for f in total.findings] == ["ROUTE-1/often"] * KEPT_FINDINGS + ["ROUTE-1/rare"]
+    assert total.found == {"ROUTE-1/often": 2 * KEPT_FINDINGS + 3, "ROUTE-1/rare": 1}
+    assert total.times == 2 * KEPT_FINDINGS + 4
+
+
+def test_of_one_history_with_several_entities_as_many_are_kept_and_all_counted() -> None:
+    inspection = Inspection()
+    for _ in range(2):
+        inspection.add(report(often=KEPT_FINDINGS + 1))
+    (found,) = (v for v in verdicts(inspection, "azure-standard").values() if v.findings)
+    assert len(found.findings) == KEPT_FINDINGS
+    assert found.times == 2 * (KEPT_FINDINGS + 1)
+
+
+def test_a_history_counts_what_it_shows() -> None:
+    shown = assess(history(SPLIT, "azure-premium"))["ROUTE-2"]
+    assert shown.status is Status.VIOLATED
+    assert shown.found == {shown.findings[0].key: 1}
+
+
+def test_the_earliest_are_kept() -> None:
+    many = [Finding("A-1", "t", (n,), "d", "a", "A-1/k") for n in range(KEPT_FINDINGS + 1)]
+    assert kept(many) == tuple(many[:-1])
+
+
+@pytest.mark.parametrize("bad_first", [True, False])
+def test_findings_given_without_a_count_are_counted(bad_first: bool) -> None:
+    finding = Finding("A-1", "t", (), "d", "a", "A-1/k")
+    runs = [{"A-1": Verdict(Status.VIOLATED, 1, (finding,) * 3)}, {"A-1": Verdict(Status.PASS, 1)}]
+    total = merge(runs if bad_first else runs[::-1])
+    assert total["A-1"].times == 3
+    assert plain(total)["A-1"]["found"] == {"A-1/k": 3}
