@@ -1,22 +1,43 @@
-"""``partq replay``: run a stored counterexample, or any stored program, again."""
+"""``partq replay``: run a stored counterexample, or any stored program, again.
+
+A counterexample is a question about one rule, and only a run that put this rule to the test answers it.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from partq.conformance.verdict import Exit, Finding
+from partq.conformance.verdict import Exit, Finding, Status, Verdicts, exit_code, merge
 
 from .common import Format, fail, opened, print_json, printable, verdicts_document
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
     from partq.conformance.program import Program
-    from partq.conformance.verdict import Verdict
+
+OF_A_RULE: Final = {
+    Status.VIOLATED: "REPRODUCED",
+    Status.PASS: "FIXED",
+    Status.UNKNOWN: "UNDECIDED",
+    Status.NOT_EXERCISED: "NOT EXERCISED",
+    Status.NOT_APPLICABLE: "NOT APPLICABLE",
+    Status.NOT_IMPLEMENTED: "NOT CHECKED",
+}
+"""The word for what a replay says of the rule that was found violated."""
+
+OF_ANY_RULE: Final = {
+    Exit.VIOLATED: "VIOLATED",
+    Exit.CONFORMANT: "NOTHING FOUND",
+    Exit.INCONCLUSIVE: "UNDECIDED",
+}
+"""The word where no rule was: the file is a mere program."""
+
+_IDLE: Final = "it does not show again, but the program no longer puts the rule to the test either"
 
 
 def replay(
@@ -27,7 +48,11 @@ def replay(
     tries: Annotated[int, typer.Option(min=1, help="How often; a live broker's races need several.")] = 1,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
-    """Run a stored counterexample again: REPRODUCED (exit code 1) or FIXED (0)."""
+    """Run a stored counterexample again: REPRODUCED (exit code 1), FIXED (0), or neither (3).
+
+    FIXED: the rule was put to the test and held. Where the run did not put it to the test, or leaves it open,
+    that is said instead.
+    """
     from partq.conformance.adapters import public_name
 
     stored = _read(file)
@@ -37,13 +62,14 @@ def replay(
     target = opened(name)
     target.profile = stored.program.profile
     verdicts = _verdicts(target, stored, tries)
-    found = _findings(verdicts, stored.rule)
-    code = Exit.VIOLATED if found else Exit.CONFORMANT
+    code, word, reason = _answer(verdicts, stored.rule)
     if format is Format.JSON:
         document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
-        print_json({**document, "replay": _word(found), "rule": stored.rule, "exit": code})
+        print_json({**document, "replay": word, "rule": stored.rule, "exit": code})
     else:
-        _show(public_name(name), stored, found)
+        rule = f" {stored.rule}" if stored.rule else ""
+        print(f"{word}{rule} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}")
+        _show(_findings(verdicts, stored.rule))
     raise typer.Exit(code)
 
 
@@ -59,6 +85,7 @@ class _Stored:
 def _read(file: Path) -> _Stored:
     from partq.conformance import counterexample
     from partq.conformance import program as programs
+    from partq.model.requirements import catalogue
 
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -69,36 +96,45 @@ def _read(file: Path) -> _Stored:
         fail(f"{file}: {error}")
     except (ValueError, RecursionError, OSError) as error:
         fail(str(error) if str(file) in str(error) else f"{file}: {error}")
+    if example.finding.requirement not in catalogue():
+        fail(f"{file}: finding.requirement: no rule {example.finding.requirement!r}")
     return _Stored(example.program, example.broker, example.finding.requirement)
 
 
-def _verdicts(target: Broker, stored: _Stored, tries: int) -> dict[str, Verdict]:
-    """The verdicts of the first run that shows it again, or of the last one."""
+def _verdicts(target: Broker, stored: _Stored, tries: int) -> Verdicts:
+    """The verdicts of the first run that shows it again, or of all of them, merged."""
     from partq.conformance.adapters import Unreachable
     from partq.conformance.assess import assess
     from partq.conformance.runner import run
 
-    verdicts: dict[str, Verdict] = {}
+    runs: list[Verdicts] = []
     for _ in range(tries):
         try:
-            verdicts = assess(run(target, stored.program))
+            runs.append(assess(run(target, stored.program)))
         except Unreachable as error:
             fail(str(error))
-        if _findings(verdicts, stored.rule):
-            break
-    return verdicts
+        if _findings(runs[-1], stored.rule):
+            return runs[-1]
+    return merge(runs)
 
 
-def _findings(verdicts: dict[str, Verdict], rule: str | None) -> list[Finding]:
+def _findings(verdicts: Verdicts, rule: str | None) -> list[Finding]:
     return [f for name, verdict in verdicts.items() if rule in (None, name) for f in verdict.findings]
 
 
-def _word(found: list[Finding]) -> str:
-    return "REPRODUCED" if found else "FIXED"
+def _answer(verdicts: Verdicts, rule: str | None) -> tuple[int, str, str]:
+    """The exit code, the word, and why it is no better one."""
+    if rule is not None:
+        code, verdict = exit_code(verdicts, [rule]), verdicts[rule]
+        why = _IDLE if verdict.status is Status.NOT_EXERCISED else verdict.reason
+        return code, OF_A_RULE[verdict.status], why and f": {why}"
+    code = exit_code(verdicts)
+    unknown = [name for name, verdict in verdicts.items() if verdict.status is Status.UNKNOWN]
+    why = f"{', '.join(unknown)} left open" if unknown else "nothing was put to the test"
+    return code, OF_ANY_RULE[code], f": {why}" if code == Exit.INCONCLUSIVE else ""
 
 
-def _show(name: str, stored: _Stored, found: list[Finding]) -> None:
-    print(f"{_word(found)} {stored.rule or 'any rule'} on {printable(name)} ({stored.program.profile})")
+def _show(found: list[Finding]) -> None:
     for finding in found:
         print(f"  {finding.requirement}: {printable(finding.title)}")
         print(f"    {printable(finding.detail)}\n    allowed: {printable(finding.allowed)}")

@@ -1,0 +1,99 @@
+"""`partq replay` as a user meets it: only a run that puts the rule to the test says FIXED."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from canned_broker import SPLIT
+
+from partq.conformance import counterexample
+from partq.conformance import program as programs
+from partq.conformance.cli import main
+from partq.conformance.counterexample import Counterexample
+from partq.conformance.notation import history
+from partq.conformance.program import Program, Step
+from partq.conformance.verdict import Finding
+from partq.model.messages import Message
+
+PROGRAM = Program(
+    "azure-premium",
+    tuple(Step("c1", "send", {"messages": (Message(f"m{n}", partition_key="a"),)}) for n in range(2)),
+    sequential=True,
+)
+UNHEARD = "p1 send m1 key=a -> unknown\np2 send m2 key=a -> unknown"
+
+
+def stored(folder: Path, rule: str = "ROUTE-2") -> Path:
+    """A counterexample of that rule, as found on a broker that splits keys."""
+    finding = Finding(rule, "t", (0, 1), "d", "a", f"{rule}/k")
+    shown = history(SPLIT, "azure-premium")
+    return counterexample.write(folder, Counterexample("canned_broker:Split", PROGRAM, finding, shown))
+
+
+@pytest.fixture(autouse=True)
+def brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more canned broker: all of its sends have an unknown outcome."""
+    import canned_broker
+
+    class Unheard(canned_broker.Canned):
+        shows = UNHEARD
+
+    monkeypatch.setattr(canned_broker, "Unheard", Unheard, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("broker", "code", "word"),
+    [
+        ("Split", 1, "REPRODUCED ROUTE-2 on canned_broker:Split (azure-premium)"),
+        ("Canned", 0, "FIXED ROUTE-2 on canned_broker:Canned (azure-premium)"),
+        (
+            "Silent",
+            3,
+            "NOT EXERCISED ROUTE-2 on canned_broker:Silent (azure-premium): it does not show again",
+        ),
+        ("Unheard", 3, "NOT EXERCISED ROUTE-2"),
+    ],
+)
+def test_only_a_rule_that_was_put_to_the_test_is_fixed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broker: str, code: int, word: str
+) -> None:
+    arguments = ["replay", str(stored(tmp_path)), "--broker", f"canned_broker:{broker}"]
+    assert main(arguments) == code
+    assert capsys.readouterr().out.startswith(word)
+    assert main([*arguments, "--tries", "3", "--format", "json"]) == code
+    document = json.loads(capsys.readouterr().out)
+    assert document["exit"] == code
+    assert word.startswith(document["replay"])
+    assert document["rule"] == "ROUTE-2"
+
+
+def test_a_rule_that_does_not_apply_is_not_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = stored(tmp_path, "REB-14")
+    assert main(["replay", str(file), "--broker", "canned_broker:Canned"]) == 3
+    assert "NOT APPLICABLE REB-14" in capsys.readouterr().out
+
+
+def test_a_rule_that_there_is_not_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(stored(tmp_path, "ROUTE-99"))]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1
+    assert "no rule 'ROUTE-99'" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("broker", "code", "word"),
+    [
+        ("Split", 1, "VIOLATED on canned_broker:Split (azure-premium)"),
+        ("Canned", 0, "NOTHING FOUND on canned_broker:Canned (azure-premium)"),
+        ("Silent", 3, "UNDECIDED on canned_broker:Silent (azure-premium): nothing was put to the test"),
+    ],
+)
+def test_a_mere_program_asks_of_all_rules(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broker: str, code: int, word: str
+) -> None:
+    file = tmp_path / "program.json"
+    file.write_text(programs.dumps(PROGRAM), encoding="utf-8")
+    assert main(["replay", str(file), "--broker", f"canned_broker:{broker}"]) == code
+    assert capsys.readouterr().out.startswith(word)
