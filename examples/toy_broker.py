@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from partq.conformance.adapters import Broker, Client, Rejected
+from partq.conformance.adapters import Broker, Client, Rejected, Shares
 from partq.model.messages import Delivery, Message
 from partq.model.profiles import SECOND, Entity
 
@@ -48,20 +48,22 @@ class Queue:
                 row[2:4] = f"lock-{next(self.names)}", time.monotonic() + self.lock_seconds
             return [list(row) for row in rows]
 
-    def settle(self, locks: Sequence[str], delete: bool) -> bool:
-        """Delete or unlock the messages of these locks, all or none; False if one has ended."""
+    def settle(self, locks: Sequence[str], delete: bool) -> str | None:
+        """Delete or unlock the messages of these locks, all or none; what is wrong if it is none."""
         with self.changed:
             self._free(0)
             rows = [(part, row) for part in self.partitions for row in part if row[2] in locks]
             if len(rows) < len(set(locks)):
-                return False
+                return "lock_lost"
+            if any(part is not rows[0][0] for part, _ in rows):
+                return "invalid_operation"
             for part, row in rows:
                 if delete:
                     part.remove(row)
                 else:
                     row[2:] = None, 0.0, row[4] + 1
             self.changed.notify_all()
-            return True
+            return None
 
     def _free(self, most: int) -> list[list[Any]]:
         for row in (row for part in self.partitions for row in part):
@@ -88,29 +90,31 @@ class ToyClient(Client):
         """Lock messages and show all that the broker shows of them; times in the history's clock."""
         rows = self.toy.queue.lock(max_messages, timeout)
         if mode == "receive_and_delete":
-            self.toy.queue.settle([row[2] for row in rows], delete=True)
+            for row in rows:
+                self.toy.queue.settle([row[2]], delete=True)
         return [self._shown(row, mode == "peek_lock") for row in rows]
 
     def complete(self, locks: Sequence[str], *, txn: str | None = None) -> None:
-        """Delete what they lock; `Rejected` if one has ended."""
-        if not self.toy.queue.settle(locks, delete=True):
-            raise Rejected("lock_lost")
+        """Delete what they lock."""
+        self._settle(locks, delete=True)
 
     def abandon(self, locks: Sequence[str], *, txn: str | None = None) -> None:
         """Unlock."""
-        if not self.toy.queue.settle(locks, delete=False):
-            raise Rejected("lock_lost")
+        self._settle(locks, delete=False)
+
+    def _settle(self, locks: Sequence[str], delete: bool) -> None:
+        if wrong := self.toy.queue.settle(locks, delete):
+            raise Rejected(wrong)
 
     def _shown(self, row: list[Any], locked: bool) -> Delivery:
         seq, message, lock, ends, delivery_count = row
-        left = int((ends - time.monotonic()) * SECOND)
         return Delivery(
             id=message.id,
             body=message.body,
             seq=seq,
             delivery_count=delivery_count,
             lock=lock if locked else None,
-            locked_until=self.toy.now() + left if locked else None,
+            locked_until=self.toy.ahead + int(ends * SECOND) if locked else None,
             session_id=message.session_id,
             partition_key=message.partition_key,
             properties=message.properties,
@@ -123,9 +127,12 @@ class Toy(Broker):
     profile = "azure-premium"
     client_class = ToyClient
     skew_ns = SECOND // 100
+    shares = Shares.NOTHING  # several may run at once: each has a queue and faults of its own
 
     def open(self, entity: Entity) -> None:
-        """A fresh queue."""
+        """A fresh queue. How far the history's clock is ahead of the broker's is found out here, once: later,
+        with others running, time could pass between a look at the one and a look at the other."""
+        self.ahead = max(self.now() - time.monotonic_ns() for _ in range(3))
         self.queue = Queue(entity.partitions, entity.lock_duration / SECOND)
 
     def connect(self, proc: str) -> Client:

@@ -25,6 +25,7 @@ from partq.conformance.adapters import (
 from partq.conformance.history import Header, History, Record
 from partq.conformance.program import Program, Step
 from partq.conformance.runner import Limits, run
+from partq.conformance.stopping import Stop, Stopped
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ENV, ERRORS
 from partq.model.profiles import SECOND, Entity
@@ -63,9 +64,10 @@ class Memory(Broker):
         special = self.behaviour.get(what)
         return default() if special is None else special(*args)
 
-    def open(self, entity: Entity) -> None:
+    def open(self, entity: Entity) -> Entity | None:
         self.stored.clear()
-        self.act("open", lambda: None)
+        answer: Entity | None = self.act("open", lambda: None)
+        return answer
 
     def connect(self, proc: str) -> Client:
         client: Client = self.act("connect", lambda: MemoryClient(self, proc), proc)
@@ -78,6 +80,10 @@ class Memory(Broker):
 
     def named(self, args: dict[str, Any]) -> dict[str, Any]:
         return {"partition": 700 + args["index"]} if "index" in args else {}
+
+    def is_empty(self) -> bool | None:
+        answer: bool | None = self.act("is_empty", lambda: None)
+        return answer
 
     def close(self) -> None:
         self.closed.append("broker")
@@ -407,6 +413,69 @@ def test_a_broker_that_cannot_be_reached_ends_the_run_and_is_closed() -> None:
     assert broker.closed == ["broker"]
 
 
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        (raising(ValueError("no room")), r"Memory.open raised ValueError: no room \(.*test_runner.py:\d+\)"),
+        (raising(SystemExit(3)), "Memory.open raised SystemExit: 3"),
+        (raising(KeyboardInterrupt()), "Memory.open raised KeyboardInterrupt"),
+        (lambda: "queue", "Memory.open answered str, which is no Entity"),
+    ],
+)
+def test_whatever_keeps_a_broker_from_opening_is_one_line(act: Callable[..., Any], told: str) -> None:
+    broker = Memory(open=act)
+    with pytest.raises(Unreachable, match=told):
+        run(broker, program(send("a", "m")), limits=FAST)
+    assert broker.closed == ["broker"]
+
+
+@pytest.mark.parametrize("skew", ["much", 1.5, -1, True])
+def test_a_skew_that_is_no_number_of_ns_is_one_line(skew: Any) -> None:
+    broker = Memory()
+    broker.skew_ns = skew
+    with pytest.raises(Unreachable, match=r"Memory.skew_ns is .*, which is no number of ns"):
+        run(broker, program(send("a", "m")), limits=FAST)
+
+
+def test_connecting_to_what_is_no_client_is_told_once_and_recorded() -> None:
+    told = Told()
+    broker = Memory(connect=lambda proc: None)
+    history = run(broker, program(send("a", "m1"), send("a", "m2")), limits=FAST, on_problem=told)
+    assert shown(history) == [("a", "send", "unknown", "adapter")] * 2
+    assert list(told) == ["a: connect answered NoneType, which is no Client"]
+
+
+def test_a_broker_that_names_no_way_to_disconnect_loses_its_socket() -> None:
+    broker = Memory()
+    broker.ways_to_disconnect = ()  # type: ignore[misc]
+    steps = [send("a", "m"), Step("a", "disconnect")]
+    history = run(broker, program(*steps, drain=True), limits=FAST)
+    assert ("a", "socket") in broker.calls
+    assert history.records[-1].op == "drained"
+
+
+@pytest.mark.parametrize("act", [raising(ValueError("no")), lambda: "perhaps", lambda: 1])
+def test_a_senseless_word_on_emptiness_is_none(act: Callable[..., Any]) -> None:
+    """Then the queue is drained as that of a broker that cannot tell: with a wait for locks."""
+    told = Told()
+    history = run(Memory(is_empty=act), program(send("a", "m"), drain=True), limits=FAST, on_problem=told)
+    ops = [r.op for r in history.records]
+    assert ops == ["send", "advance", *("receive",) * 4, "advance", *("receive",) * 3, "drained"]
+    assert len(told) == 1
+
+
+def test_a_broker_that_stops_telling_is_not_taken_for_empty() -> None:
+    answers = iter([False])
+
+    def once() -> bool:
+        for answer in answers:
+            return answer
+        raise OSError("gone")
+
+    history = run(Memory(is_empty=once), program(send("a", "m"), drain=True), limits=FAST, on_problem=Told())
+    assert "drained" not in [r.op for r in history.records]
+
+
 def test_closing_may_raise() -> None:
     told = Told()
     broken = raising(RuntimeError("stuck door"))
@@ -508,6 +577,66 @@ def test_connecting_and_closing_may_hang(released: threading.Event, where: str) 
     assert len(history) == (0 if where == "connect" else 1)
     assert "broker" in broker.closed
     assert "in time" in told
+
+
+def test_opening_may_hang(released: threading.Event) -> None:
+    told = Told()
+    broker = Memory(open=lambda: released.wait(PATIENT))
+    with pytest.raises(Unreachable, match=r"Memory.open did not return within 0.5 s"):
+        run(broker, program(send("a", "m")), limits=replace(FAST, fault=0.5), on_problem=told)
+    assert broker.closed == ["broker"]
+    assert broker.hung
+
+
+@pytest.mark.parametrize("where", ["send", "close_client", "close"])
+def test_a_broker_in_which_a_call_hangs_says_so(released: threading.Event, where: str) -> None:
+    broker = Memory(**{where: lambda *args: released.wait(PATIENT)})
+    limits = replace(HASTY, hang=0.5, fault=0.5)
+    run(broker, program(send("a", "m", timeout=1)), limits=limits, on_problem=Told())
+    assert broker.hung
+    fine = Memory()
+    run(fine, program(send("a", "m")), limits=FAST)
+    assert not fine.hung
+
+
+@pytest.mark.parametrize("during", ["open", "advance", "send", "drain"])
+@pytest.mark.parametrize("sequential", [True, False])
+def test_a_stop_breaks_the_run_off_and_closes_everything(
+    released: threading.Event, during: str, sequential: bool
+) -> None:
+    """Whatever the run is waiting for at that moment, for an hour or until it is closed."""
+    stop = Stop()
+
+    def stops(*args: Any) -> None:
+        stop.ask()
+
+    def stops_and_waits(*args: Any) -> None:
+        stop.ask()
+        released.wait(PATIENT)
+
+    acts: dict[str, dict[str, Callable[..., Any]]] = {
+        "open": {"open": stops_and_waits},
+        "send": {"send": stops_and_waits},
+        "advance": {"send": lambda *args: None, "receive": lambda: stops() or []},
+        "drain": {"is_empty": stops},
+    }
+    broker = Memory(**acts[during], close=released.set)
+    hour = Step(ENV, "advance", {"by": 3600 * SECOND})
+    steps = [send("a", "m"), receive("a"), *((hour, receive("a")) if during == "advance" else ())]
+    limits = replace(FAST, advance=3600.0, drain=3600.0)
+    entity = Entity(lock_duration=3600 * SECOND)
+    asked = replace(program(*steps, sequential=sequential, drain=True), entity=entity)
+    with pytest.raises(Stopped):
+        run(broker, asked, limits=limits, on_problem=Told(), stop=stop)
+    assert broker.closed[-1] == "broker"
+
+
+def test_a_run_that_is_stopped_before_it_begins_does_nothing() -> None:
+    stop, broker = Stop(), Memory()
+    stop.ask()
+    with pytest.raises(Stopped):
+        run(broker, program(send("a", "m")), limits=FAST, stop=stop)
+    assert broker.calls == []
 
 
 def test_an_interrupt_ends_the_run_and_closes_everything(released: threading.Event) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from traceback import format_exception_only
+from traceback import extract_tb, format_exception_only
 from typing import Any, Final, NamedTuple
 
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, ERRORS, OPS, Outcome
-from partq.model.profiles import SECOND
+from partq.model.profiles import SECOND, Entity
 
-from .adapters.protocol import Client, Indefinite, Rejected
+from .adapters.protocol import Broker, Client, Indefinite, Rejected, Unreachable
 from .codec_fields import FieldError
 from .codec_records import NEVER_DEFINITE, read_record
 from .history import Record
@@ -104,6 +104,32 @@ def strike(inject: Callable[[str, dict[str, Any]], object], op: str, args: Args)
         return Came(args=event_args(op, inject(op, dict(args))))
     except BaseException as error:
         return _raised(error)
+
+
+def open_queue(broker: Broker, asked: Entity) -> Entity | Unreachable:
+    """Open the broker: its queue's settings, or why there is nothing to test. Never raises."""
+    name = type(broker).__name__
+    try:
+        answer: object = broker.open(asked)
+    except Unreachable as error:
+        return error
+    except BaseException as error:
+        frames = extract_tb(error.__traceback__)
+        return Unreachable(f"{name}.open raised {words(error)} ({frames[-1].filename}:{frames[-1].lineno})")
+    if answer is not None and not isinstance(answer, Entity):
+        return Unreachable(f"{name}.open answered {type(answer).__name__}, which is no Entity")
+    skew: object = broker.skew_ns
+    if type(skew) is not int or skew < 0:
+        return Unreachable(f"{name}.skew_ns is {skew!r}, which is no number of ns")
+    return asked if answer is None else answer
+
+
+def says_empty(broker: Broker) -> bool | None:
+    """What the broker says of its queue. Raises what it raises, and `Lie`."""
+    answer: object = broker.is_empty()
+    if answer is None or isinstance(answer, bool):
+        return answer
+    raise Lie(f"is_empty answered {type(answer).__name__}, which is neither a bool nor None")
 
 
 def deliveries(op: str, answer: object) -> tuple[Delivery, ...]:

@@ -30,6 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--partq-profile", metavar="NAME", action="append", help="only this profile; may be repeated"
     )
     group.addoption(
+        "--partq-jobs",
+        metavar="N",
+        type=int,
+        help="cases of a live broker run at once, if it allows that [8]",
+    )
+    group.addoption(
         "--partq-strict", action="store_true", help="a violated SHOULD fails too (else it is an xfail)"
     )
 

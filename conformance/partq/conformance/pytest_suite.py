@@ -1,13 +1,16 @@
 """The suite as pytest items, one for each requirement of each case. Registered by `plugin.py` where wanted.
 
 pytest finds this file in ``--pyargs partq.conformance``; the items are made here and not from functions, so
-that no module of ours is imported by its path. A case is run once in each worker and shared by its items.
+that no module of ours is imported by its path. A case is run once and shared by its items. The selected cases
+of a live broker are run several at once, where it allows that; in workers of xdist, which share them out,
+each when it is asked for.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +19,9 @@ import pytest
 from partq.model.profiles import PROFILES, UnknownProfile, profile
 from partq.model.requirements import Level, catalogue
 
-from .adapters import Broker, UnknownBroker, Unreachable, open_broker, public_name
+from .adapters import Broker, UnknownBroker, Unreachable, claimed_profiles, open_broker, public_name
 from .cases import ALL_CASES, Case
-from .suite import BrokerFailed, Run, cases_for, run_case
+from .suite import JOBS, BrokerFailed, Run, Task, Ways, cases_for, runs
 from .terse import witness
 from .verdict import Exit, Finding, Status, Verdict, merge
 
@@ -34,6 +37,9 @@ COLOURS: Final[Mapping[Status, Mapping[str, bool]]] = {
     Status.VIOLATED: {"red": True, "bold": True},
     Status.UNKNOWN: {"yellow": True},
 }
+
+
+Batch = Generator[tuple[int, Run], None, None]
 
 
 class NotConformant(Exception):
@@ -53,12 +59,13 @@ class SuitePlugin:
         self.profiles = () if self.broker is None else self._profiles(self.broker)
         self.brokers: dict[str, Broker] = {}
         self.runs: dict[tuple[str, str], Run | Exception] = {}
+        self.batches: dict[tuple[str, tuple[str, ...]], Batch] = {}
         self.reported: list[dict[str, Verdict]] = []
 
     def _profiles(self, broker: str) -> tuple[str, ...]:
         try:
             asked = tuple(profile(name).name for name in self.config.getoption("partq_profile") or ())
-            return asked or open_broker(broker).profiles() or tuple(PROFILES)
+            return asked or claimed_profiles(open_broker(broker)) or tuple(PROFILES)
         except (UnknownBroker, UnknownProfile) as error:
             raise pytest.UsageError(f"partq: {error}") from None
 
@@ -71,18 +78,41 @@ class SuitePlugin:
             broker.profile = profile_name
         return broker
 
-    def run(self, profile_name: str, case: Case) -> Run:
-        """The case's run, done once in this process. Raises what it raised, each time."""
-        key = (profile_name, case.name)
+    def run(self, item: CaseItem) -> Run:
+        """The item's case's run, done once in this process. Raises what it raised, each time."""
+        name = item.profile_name
+        key = (name, item.case.name)
         if key not in self.runs:
+            cases = self._together(item)
+            batch = self._batch(name, cases)
             try:
-                self.runs[key] = run_case(self.opened(profile_name), profile_name, case)
+                while key not in self.runs:
+                    _, ended = next(batch)
+                    self.runs[name, ended.name] = ended
             except (Unreachable, BrokerFailed) as error:
-                self.runs[key] = NotConformant(str(error))
+                for case in cases:
+                    self.runs.setdefault((name, case.name), NotConformant(str(error)))
         done = self.runs[key]
         if isinstance(done, Exception):
             raise done
         return done
+
+    def _together(self, item: CaseItem) -> tuple[Case, ...]:
+        """The cases that are run when this item is the first to ask for one of them."""
+        if hasattr(self.config, "workerinput"):
+            return (item.case,)
+        ours = (other for other in item.session.items if isinstance(other, CaseItem))
+        same = {other.case.name: other.case for other in ours if other.profile_name == item.profile_name}
+        return tuple(same.values())
+
+    def _batch(self, profile_name: str, cases: tuple[Case, ...]) -> Batch:
+        key = (profile_name, tuple(case.name for case in cases))
+        if key not in self.batches:
+            assert self.broker is not None
+            ways = Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
+            tasks = [Task(case.name, case.build(profile_name)) for case in cases]
+            self.batches[key] = runs(self.opened(profile_name), profile_name, tasks, ways)
+        return self.batches[key]
 
     # What pytest finds in our folder: this file alone, and no package to be imported by its path.
 
@@ -122,7 +152,9 @@ class SuitePlugin:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """A run in which nothing was put to the test is no success."""
+        """End what is still running. A run in which nothing was put to the test is no success."""
+        for batch in self.batches.values():
+            batch.close()
         if exitstatus == pytest.ExitCode.OK and self.reported and not self._exercised():
             session.exitstatus = Exit.INCONCLUSIVE
 
@@ -193,7 +225,7 @@ class CaseItem(pytest.Item):
         """Pass, fail or skip by the requirement's verdict in the case's history."""
         properties = {"requirement": self.requirement, "case": self.case.name, "profile": self.profile_name}
         self.user_properties.extend(properties.items())
-        run = self.suite.run(self.profile_name, self.case)
+        run = self.suite.run(self)
         if self.requirement == OTHERS:
             self._others(run)
         else:

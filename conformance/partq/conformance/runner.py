@@ -14,29 +14,28 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, repeat
-from queue import SimpleQueue
 from typing import Final
 
 from partq.model.operations import ENV, OPS, Outcome
-from partq.model.profiles import SECOND, profile
+from partq.model.profiles import SECOND, Entity, profile
 
-from .adapters.protocol import Broker, Client, SimulatedBroker
-from .calls import Came, Lie, event_args, operate, own_time, strike, words
+from .adapters.protocol import Broker, SimulatedBroker, Unreachable
+from .calls import Came, Lie, event_args, open_queue, operate, own_time, says_empty, strike, words
 from .drain import Did, Plan, drain, play
+from .hand import NEVER, Hand
 from .history import Header, History
 from .program import Program, Step
 from .recorder import Recorder
-from .script import Args, Script
+from .script import Args
+from .stopping import Stop, Stopped
 
 ENTITY: Final = "queue"
-NEVER: Final = float("inf")
 MOMENT: Final = 2.0
-"""Seconds that calls still under way have to end when a run is broken off."""
+"""Seconds that calls still under way have to end when a run is broken off, and each client to close."""
 
 PATIENT: Final = 10
 """A broker that tells when it is empty need not be asked for messages so long; a tenth will do."""
@@ -50,14 +49,14 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Seconds. ``hang``: how long a call may take beyond its own timeout before it counts as hung ·
-    ``fault``: the same for faults, `Broker.close` and what comes after · ``wait``: how long a receive waits
+    ``fault``: the same for faults, `Broker.open` and `Broker.close` · ``wait``: how long a receive waits
     at most, whatever the program says · ``advance``: the longest real wait for ``advance`` · ``drain``: the
     longest wait for locks to end before the queue is drained."""
 
     hang: float = 30.0
     fault: float = 180.0
     wait: float = 1.0
-    advance: float = 5.0
+    advance: float = 6.0
     drain: float = 120.0
 
 
@@ -70,100 +69,85 @@ def run(
     *,
     limits: Limits = DEFAULT_LIMITS,
     on_problem: Callable[[str], None] = log.warning,
+    stop: Stop | None = None,
 ) -> History:
     """Run the program and answer its history.
 
-    ``on_problem`` is told in words whatever an adapter did that it must not. Raises what `Broker.open`
-    raises (`Unreachable`), and nothing else an adapter raises. The broker is closed in any case.
+    ``on_problem`` is told in words whatever an adapter did that it must not, each thing once. Raises
+    `Unreachable` where `Broker.open` does not do what it should, `Stopped` where ``stop`` was asked, and
+    nothing that an adapter raises. The broker is closed in any case.
     """
     if isinstance(broker, SimulatedBroker):
         return broker.simulate(program)
-    return _Run(broker, program, limits, on_problem).history()
-
-
-class _Hand(threading.Thread):
-    """One client's thread, or the environment's. It does its jobs in order until it is given up."""
-
-    def __init__(self, run: _Run, proc: str) -> None:
-        super().__init__(name=f"partq-{proc}", daemon=True)
-        self.run_ = run
-        self.proc = proc
-        self.script = Script(proc)
-        self.client: Client | None = None
-        self.jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self.waiting = 0
-        self.positions: deque[int] = deque()
-        self.lost = False
-        self.deadline = NEVER
-        self.record: int | None = None
-        self.did: Did | None = None
-
-    @property
-    def begun_before(self) -> float:
-        """The position of its first step that has not begun."""
-        return NEVER if self.lost or not self.positions else self.positions[0]
-
-    def submit(self, job: Callable[[], None]) -> None:
-        with self.run_.turn:
-            self.waiting += 1
-        self.jobs.put(job)
-
-    def run(self) -> None:
-        while (job := self.jobs.get()) is not None:
-            job()
-            with self.run_.turn:
-                if self.lost:
-                    return
-                self.waiting -= 1
-                self.run_.turn.notify_all()
-
-    def connected(self) -> Client:
-        if self.client is None:
-            self.client = self.run_.broker.connect(self.proc)
-        return self.client
-
-    def disconnected(self) -> None:
-        if self.client is not None:
-            self.client.close()
+    return _Run(broker, program, limits, on_problem, stop or Stop()).history()
 
 
 class _Run:
     """One run. ``turn`` guards everything that threads share; whoever changes it notifies."""
 
     def __init__(
-        self, broker: Broker, program: Program, limits: Limits, on_problem: Callable[[str], None]
+        self,
+        broker: Broker,
+        program: Program,
+        limits: Limits,
+        on_problem: Callable[[str], None],
+        stop: Stop,
     ) -> None:
         self.broker = broker
         self.program = program
         self.limits = limits
         self.on_problem = on_problem
+        self.problems: set[str] = set()
+        self.stop = stop
         self.recorder = Recorder(ENTITY)
         self.turn = threading.Condition()
-        self.stop = threading.Event()
+        self.over = threading.Event()
         self.lacks = broker.lacks()
         self.entity = program.entity
-        self.ways: Iterator[str] = cycle(broker.ways_to_disconnect)
+        self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
         self.faults: list[Step] = []
-        self.hands = {proc: _Hand(self, proc) for proc in (*program.procs, ENV)}
+        self.hands = {proc: Hand(proc, self.turn, broker.connect) for proc in (*program.procs, ENV)}
         self.env = self.hands[ENV]
         self.clients = [hand for hand in self.hands.values() if hand is not self.env]
 
     def history(self) -> History:
-        try:
-            self.broker.now = self.recorder.now
-            self.broker.on_event = self._on_event
-            self.entity = self.broker.open(self.program.entity) or self.program.entity
-            for hand in self.hands.values():
-                self._start(hand)
-            if self.program.sequential:
-                self._in_order()
-            else:
-                self._at_once()
-            if self.program.drain and not self.env.lost:
-                self._drain()
-            return self._so_far()
-        finally:
-            self._finish()
+        """Run it all. Raises `Unreachable` and `Stopped`."""
+        with self.stop.heard(self._wake):
+            try:
+                history = self._whole()
+            except BaseException:
+                self._finish(MOMENT, self.limits.hang)
+                raise
+            self._finish(self.limits.hang, self.limits.fault)
+        return history
+
+    def _whole(self) -> History:
+        self.broker.now = self.recorder.now
+        self.broker.on_event = self._on_event
+        self.env.start()
+        self.entity = self._open()
+        for hand in self.clients:
+            self._start(hand)
+        if self.program.sequential:
+            self._in_order()
+        else:
+            self._at_once()
+        if self.program.drain and not self.env.lost:
+            self._drain()
+        return self._so_far()
+
+    def _open(self) -> Entity:
+        """The settings of the queue that the broker opened. Raises `Unreachable` if it did not."""
+        came: list[Entity | Unreachable] = []
+        opening = partial(open_queue, self.broker, self.program.entity)
+        self.env.submit(partial(self._guarded, self.env, lambda: came.append(opening()), self.limits.fault))
+        self._watch(lambda: not self.env.waiting)
+        if not came:
+            name = type(self.broker).__name__
+            raise Unreachable(f"{name}.open did not return within {self.limits.fault:g} s")
+        if isinstance(came[0], Unreachable):
+            raise came[0]
+        return came[0]
 
     def _so_far(self) -> History:
         program, lacks = self.program, tuple(sorted(self.lacks & OPS.keys()))
@@ -172,11 +156,10 @@ class _Run:
 
     # Who does what, and when.
 
-    def _start(self, hand: _Hand) -> None:
+    def _start(self, hand: Hand) -> None:
         hand.start()
-        if hand is not self.env:
-            hand.submit(partial(self._guarded, hand, hand.connected))
-            self._watch(lambda: not hand.waiting)
+        hand.submit(partial(self._guarded, hand, hand.connected, self.limits.hang))
+        self._watch(lambda: not hand.waiting)
 
     def _in_order(self) -> None:
         for step in self.program.steps:
@@ -190,11 +173,11 @@ class _Run:
             hand.submit(partial(self._in_turn, hand, step, position))
         self._watch(lambda: not any(hand.waiting for hand in self.hands.values()))
 
-    def _in_turn(self, hand: _Hand, step: Step, position: int) -> None:
+    def _in_turn(self, hand: Hand, step: Step, position: int) -> None:
         others = self.clients if hand is self.env else (self.env,)
         with self.turn:
             self.turn.wait_for(
-                lambda: self.stop.is_set() or all(other.begun_before > position for other in others)
+                lambda: self.over.is_set() or all(other.begun_before > position for other in others)
             )
         self._do(hand, step)
 
@@ -202,7 +185,7 @@ class _Run:
         """Do one step to its end, in its own thread; None where there was nothing to do."""
         hand = self.hands.get(step.proc)
         if hand is None:
-            hand = self.hands[step.proc] = _Hand(self, step.proc)
+            hand = self.hands[step.proc] = Hand(step.proc, self.turn, self.broker.connect)
             self._start(hand)
         hand.did = None
         if not hand.lost:
@@ -211,9 +194,11 @@ class _Run:
         return Did(Outcome.UNKNOWN, "hang") if hand.lost else hand.did
 
     def _watch(self, done: Callable[[], bool]) -> None:
-        """Wait until it is done, and give up the threads that hang meanwhile."""
+        """Wait until it is done, and give up the threads that hang meanwhile. Raises `Stopped`."""
         with self.turn:
             while not done():
+                if self.stop.asked and not self.over.is_set():
+                    raise Stopped
                 now = time.monotonic()
                 for hand in self.hands.values():
                     if hand.deadline <= now:
@@ -222,15 +207,25 @@ class _Run:
                 if not done():
                     self.turn.wait(None if soonest == NEVER else max(0.0, soonest - now))
 
-    def _give_up(self, hand: _Hand) -> None:
+    def _give_up(self, hand: Hand) -> None:
         hand.lost, hand.waiting, hand.deadline = True, 0, NEVER
-        self.on_problem(f"{hand.proc}: a call did not return in time; this client does nothing more")
+        self.broker.hung = True
+        self._tell(f"{hand.proc}: a call did not return in time; this client does nothing more")
         self.turn.notify_all()
+
+    def _wake(self) -> None:
+        with self.turn:
+            self.turn.notify_all()
+
+    def _tell(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.add(problem)
+            self.on_problem(problem)
 
     # One step.
 
-    def _do(self, hand: _Hand, step: Step, longest_advance: float | None = None) -> None:
-        args = None if self.stop.is_set() else hand.script.resolve(step)
+    def _do(self, hand: Hand, step: Step, longest_advance: float | None = None) -> None:
+        args = None if self.over.is_set() else hand.script.resolve(step)
         if args is None:
             self._begun(hand)
         elif hand is not self.env:
@@ -251,40 +246,40 @@ class _Run:
             return {**args, "how": next(self.ways)}
         return args
 
-    def _operate(self, hand: _Hand, op: str, args: Args) -> None:
+    def _operate(self, hand: Hand, op: str, args: Args) -> None:
         self._called(hand, op, args, own_time(op, args) + self.limits.hang)
         came = operate(hand.connected, op, args)
         if self._returned(hand, came):
             hand.script.absorb(op, args, came.outcome, came.error, came.messages)
 
-    def _strike(self, hand: _Hand, step: Step) -> None:
+    def _strike(self, hand: Hand, step: Step) -> None:
         about = {"partition": step.args["index"]} if "index" in step.args else step.args
         self._called(hand, step.op, about, self.limits.fault)
         came = strike(self.broker.inject, step.op, step.args)
         if self._returned(hand, came):
             self.faults.append(step)
 
-    def _advance(self, hand: _Hand, by: int, longest: float) -> None:
+    def _advance(self, hand: Hand, by: int, longest: float) -> None:
         wait = min(by, int(longest * SECOND))
         self._called(hand, "advance", {"by": wait}, wait / SECOND + self.limits.hang)
-        self.stop.wait(wait / SECOND)
+        self.over.wait(wait / SECOND)
         self._returned(hand, Came())
         if wait < by:
             hand.did = Did(Outcome.ERROR, "timeout")
 
-    def _called(self, hand: _Hand, op: str, args: Args, limit: float) -> None:
+    def _called(self, hand: Hand, op: str, args: Args, limit: float) -> None:
         with self.turn:
             hand.record = self.recorder.begin(hand.proc, op, args)
             hand.deadline = time.monotonic() + limit
             self._begun(hand)
 
-    def _begun(self, hand: _Hand) -> None:
+    def _begun(self, hand: Hand) -> None:
         with self.turn:
             if hand.positions:
                 hand.positions.popleft()
             self.turn.notify_all()
 
-    def _returned(self, hand: _Hand, came: Came) -> bool:
+    def _returned(self, hand: Hand, came: Came) -> bool:
         """Record what came of the call. Whether there is something to record: not if it was given up
         before, and not for a fault that did not strike."""
         with self.turn:
@@ -297,23 +292,23 @@ class _Run:
             else:
                 self.recorder.drop(i)
         if came.problem:
-            self.on_problem(f"{hand.proc}: {came.problem}")
+            self._tell(f"{hand.proc}: {came.problem}")
         return struck
 
     def _on_event(self, op: str, args: object) -> None:
-        if self.stop.is_set():
+        if self.over.is_set():
             return
         try:
             known = event_args(op, args)
         except Lie as lie:
-            self.on_problem(f"{ENV}: {lie}")
+            self._tell(f"{ENV}: {lie}")
         else:
             self.recorder.event(op, known)
 
     # The end.
 
     def _drain(self) -> None:
-        self.ways = repeat(self.broker.ways_to_disconnect[0])
+        self.ways = repeat(next(iter(self.broker.ways_to_disconnect or Broker.ways_to_disconnect)))
         tells = self._is_empty() is not None
         plan = Plan(
             profile(self.program.profile),
@@ -324,33 +319,36 @@ class _Run:
             sent=sum(len(step.args.get("messages", ())) for step in self.program.steps),
             patience=int(self.limits.wait * SECOND) // (PATIENT if tells else 1),
             quiet=1 if tells else QUIET,
-            is_empty=self._is_empty,
+            is_empty=(lambda: self._is_empty() is True) if tells else (lambda: None),
         )
         empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
         if empty and not any(hand.lost for hand in self.hands.values()):
             self.recorder.event("drained", {})
 
     def _is_empty(self) -> bool | None:
+        """What the broker says; None also where it raises, lies or hangs."""
         said: list[bool | None] = []
-        self.env.submit(partial(self._guarded, self.env, lambda: said.append(self.broker.is_empty())))
+        asking = partial(says_empty, self.broker)
+        self.env.submit(partial(self._guarded, self.env, lambda: said.append(asking()), self.limits.hang))
         self._watch(lambda: not self.env.waiting)
-        return said[0] if said else False
+        return said[0] if said else None
 
-    def _guarded(self, hand: _Hand, call: Callable[[], object]) -> None:
-        """A call on the adapter that no history records."""
+    def _guarded(self, hand: Hand, call: Callable[[], object], limit: float) -> None:
+        """A call on the adapter that no history records, and may take so many seconds."""
         with self.turn:
-            hand.deadline = time.monotonic() + self.limits.hang
+            hand.deadline = time.monotonic() + limit
             self.turn.notify_all()
         try:
             call()
         except BaseException as error:
-            self.on_problem(f"{hand.proc}: {words(error)}")
+            self._tell(f"{hand.proc}: {words(error)}")
         with self.turn:
             hand.deadline = NEVER
 
-    def _finish(self) -> None:
-        """Close everything, in the middle of a run too: whoever is still in a call has a moment to end it."""
-        self.stop.set()
+    def _finish(self, leaving: float, closing: float) -> None:
+        """Close everything, in the middle of a run too: whoever is still in a call has a moment to end it.
+        Each client has ``leaving`` seconds to close, the broker ``closing``."""
+        self.over.set()
         hands = [hand for hand in self.hands.values() if hand.is_alive() and not hand.lost]
         with self.turn:
             for hand in hands:
@@ -359,17 +357,18 @@ class _Run:
             self.turn.notify_all()
         for hand in hands:
             if hand.client is not None:
-                hand.submit(partial(self._guarded, hand, hand.disconnected))
+                hand.submit(partial(self._guarded, hand, hand.disconnected, leaving))
             hand.jobs.put(None)
         self._watch(lambda: not any(hand.waiting for hand in hands))
         closer = threading.Thread(target=self._close_broker, name="partq-close", daemon=True)
         closer.start()
-        closer.join(self.limits.fault)
+        closer.join(closing)
         if closer.is_alive():
-            self.on_problem("Broker.close did not return in time")
+            self.broker.hung = True
+            self._tell("Broker.close did not return in time")
 
     def _close_broker(self) -> None:
         try:
             self.broker.close()
         except BaseException as error:
-            self.on_problem(f"Broker.close raised {words(error)}")
+            self._tell(f"Broker.close raised {words(error)}")

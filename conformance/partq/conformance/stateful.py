@@ -9,6 +9,7 @@ and given to ``partq replay``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
@@ -254,10 +255,13 @@ def _as_event(op: str, args: Mapping[str, Any], entity: Entity) -> Mapping[str, 
 def machine_for(broker: Broker, profile_name: str, entity: Entity | None = None) -> type[BrokerMachine]:
     """The machine that tests this broker under the profile; give it to Hypothesis or take its `TestCase`."""
     broker.profile = profile_name
+    usual = profile(profile_name).default_entity
+    if broker.lock_duration is not None:
+        usual = replace(usual, lock_duration=broker.lock_duration)
     known = {
         "broker": broker,
         "profile_name": profile_name,
-        "entity": entity or profile(profile_name).default_entity,
+        "entity": entity or usual,
         "lacks": broker.lacks(),
     }
     return type("BrokerMachineFor", (BrokerMachine,), known)

@@ -1,21 +1,31 @@
 """The suite on one broker and profile: directed cases and seeded programs, run, judged and merged.
 
 Neutral of who shows it: the command line and the pytest plugin both call this. Adapters do the I/O.
+
+Programs of a live broker mostly wait, so several are run at once where it allows that, each on a `Broker`
+object of its own. What is said of them does not depend on which ends first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import logging
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from traceback import extract_tb
+from typing import Final, NamedTuple
 
-from .adapters import Broker, SimulatedBroker, Unreachable
+from .adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
+from .adapters.protocol import FAULTS
 from .assess import Inspection, assess, not_applicable, verdicts
 from .campaign.plan import trace_seed
 from .cases import Case
 from .history import History
 from .program import Program
 from .runner import run
+from .several import completed
+from .stopping import Stop, Stopped
 from .verdict import Finding, Verdicts, merge
 from .workload import generate
 
@@ -23,9 +33,25 @@ PROGRAMS_SIMULATED = 200
 PROGRAMS_LIVE = 3
 """How many seeded programs a run has unless asked otherwise."""
 
+JOBS: Final = 8
+"""How many programs of a live broker are run at once unless asked otherwise."""
+
+log = logging.getLogger(__name__)
+
+
+def _warn(name: str, problem: str) -> None:
+    log.warning("%s: %s", name, problem)
+
 
 class BrokerFailed(Exception):
     """The adapter raised where nothing may be raised. The text says what and where, in one line."""
+
+
+class Task(NamedTuple):
+    """A program to be run, and the name of its run."""
+
+    name: str
+    program: Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +85,29 @@ class SuiteResult:
         return next((run for run in self.kept if finding in run.verdicts[finding.requirement].findings), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How programs are run. ``another``: makes a further object of the same broker. ``jobs``: so many
+    programs at once, if there is another and the broker allows it. ``on_problem``: told which run the
+    adapter did something wrong in, and what."""
+
+    another: Callable[[], Broker] | None = None
+    jobs: int = JOBS
+    on_problem: Callable[[str, str], None] = _warn
+
+    def at_once(self, broker: Broker) -> int:
+        """How many programs of this broker are run at once."""
+        alone = isinstance(broker, SimulatedBroker) or broker.shares is Shares.EVERYTHING
+        return 1 if alone or self.another is None else max(1, self.jobs)
+
+
+ALONE: Final = Ways(jobs=1)
+
+
 def run_case(broker: Broker, profile: str, case: Case) -> Run:
     """Run one case and judge its history."""
-    return _run(broker, profile, case.name, case.build(profile))
+    ((_, done),) = runs(broker, profile, [Task(case.name, case.build(profile))])
+    return done
 
 
 def default_programs(broker: Broker) -> int:
@@ -72,10 +118,21 @@ def default_programs(broker: Broker) -> int:
 def cases_for(broker: Broker, profile: str, cases: Iterable[Case]) -> tuple[Case, ...]:
     """Those of the cases that the profile has, and of whose requirements one applies to the broker."""
     broker.profile = profile
-    exempt = not_applicable(profile, tuple(sorted(broker.lacks())))
+    exempt = not_applicable(profile, tuple(sorted(lacks_of(broker))))
     return tuple(
         case for case in cases if profile in case.profiles and not exempt.keys() >= set(case.requirements)
     )
+
+
+def lacks_of(broker: Broker) -> frozenset[str]:
+    """What the broker says that it lacks. Raises `BrokerFailed` where it does not say that."""
+    try:
+        lacks = frozenset(broker.lacks())
+    except Exception as error:
+        raise _failed(broker, error, "in lacks()") from error
+    if not all(isinstance(name, str) for name in lacks):
+        raise BrokerFailed(f"{type(broker).__name__}.lacks() answered what are no names of operations")
+    return lacks
 
 
 def run_suite(
@@ -85,44 +142,107 @@ def run_suite(
     programs: int,
     seed: int,
     on_run: Callable[[Run], None] = lambda run: None,
+    *,
+    ways: Ways = ALONE,
+    on_end: Callable[[Run], None] = lambda run: None,
 ) -> SuiteResult:
-    """Run the cases that apply, then that many seeded programs; ``on_run`` hears of each as it is judged.
+    """Run the cases that apply, then that many seeded programs; ``on_run`` hears of each, judged, in this
+    order, ``on_end`` as they end.
 
     The programs are the first traces of a campaign with that seed. Raises `Unreachable` and `BrokerFailed`;
     what goes wrong once the broker is open is in the verdicts.
     """
     directed = cases_for(broker, profile, cases)
-    lacks = broker.lacks()
-    results: list[Verdicts] = [verdicts(Inspection(), profile, tuple(sorted(lacks)))]
-    by_case: dict[str, Verdicts] = {}
-    kept: list[Run] = []
-    for done in _runs(broker, profile, directed, programs, seed):
-        results.append(done.verdicts)
-        if len(by_case) < len(directed):
-            by_case[done.name] = done.verdicts
-        if done.findings:
-            kept.append(done)
-        on_run(done)
-    return SuiteResult(profile, merge(results), by_case, tuple(kept), len(results) - 1)
-
-
-def _runs(broker: Broker, profile: str, cases: tuple[Case, ...], programs: int, seed: int) -> Iterator[Run]:
-    for case in cases:
-        yield run_case(broker, profile, case)
-    lacks = broker.lacks()
+    lacks = lacks_of(broker)
+    tasks = [Task(case.name, case.build(profile)) for case in directed]
     for number in range(programs):
-        program = generate(profile, trace_seed(seed, number), lacks=lacks)
-        yield _run(broker, profile, f"program {number}", program)
+        drawn = generate(profile, trace_seed(seed, number), lacks=lacks, lock_duration=broker.lock_duration)
+        tasks.append(Task(f"program {number}", drawn))
+    done: dict[int, Run] = {}
+    told = 0
+    with closing(runs(broker, profile, tasks, ways)) as ending:
+        for number, run_ in ending:
+            done[number] = run_
+            on_end(run_)
+            while told in done:
+                on_run(done[told])
+                told += 1
+    ordered = [done[number] for number in range(len(tasks))]
+    nothing = verdicts(Inspection(), profile, tuple(sorted(lacks)))
+    return SuiteResult(
+        profile,
+        merge([nothing, *(run_.verdicts for run_ in ordered)]),
+        {run_.name: run_.verdicts for run_ in ordered[: len(directed)]},
+        tuple(run_ for run_ in ordered if run_.findings),
+        len(ordered),
+    )
 
 
-def _run(broker: Broker, profile: str, name: str, program: Program) -> Run:
-    broker.profile = profile
-    try:
-        history = run(broker, program)
-    except Unreachable:
-        raise
-    except Exception as error:
-        place = extract_tb(error.__traceback__)[-1]
-        kind = f"{type(broker).__name__} raised {type(error).__name__}"
-        raise BrokerFailed(f"{kind}: {error} ({place.filename}:{place.lineno}), in {name}") from error
-    return Run(name, program, history, assess(history))
+def runs(
+    broker: Broker, profile: str, tasks: Sequence[Task], ways: Ways = ALONE
+) -> Generator[tuple[int, Run], None, None]:
+    """Run and judge the tasks. Each one's number and run, as they end.
+
+    Those come first that may run at once; then, one by one, those whose faults would strike the others.
+    Raises `Unreachable` and `BrokerFailed`; the runs under way are broken off then, and when it is closed.
+    """
+    jobs = ways.at_once(broker)
+    faulty = [number for number, task in enumerate(tasks) if jobs > 1 and _strikes(broker, task.program)]
+    free = [number for number in range(len(tasks)) if number not in set(faulty)]
+    brokers = _Brokers(broker, ways.another, profile)
+    for numbers, at_once in ((free, jobs), (faulty, 1)):
+        work = [partial(_history, brokers, tasks[number], ways.on_problem) for number in numbers]
+        with closing(completed(work, at_once)) as ending:
+            for place, history in ending:
+                task = tasks[numbers[place]]
+                yield numbers[place], Run(task.name, task.program, history, assess(history))
+
+
+def _strikes(broker: Broker, program: Program) -> bool:
+    """Whether the program would strike other programs too."""
+    faults = set(FAULTS) - lacks_of(broker)
+    return broker.shares is not Shares.NOTHING and any(step.op in faults for step in program.steps)
+
+
+class _Brokers:
+    """Objects of one broker, each for one program at a time. One that hangs is not used again."""
+
+    def __init__(self, first: Broker, another: Callable[[], Broker] | None, profile: str) -> None:
+        self.idle = [first]
+        self.another = another or (lambda: first)
+        self.profile = profile
+
+    @contextmanager
+    def one(self) -> Iterator[Broker]:
+        """One to run a program on."""
+        broker = self._taken()
+        broker.profile = self.profile
+        yield broker
+        if not broker.hung:
+            self.idle.append(broker)
+
+    def _taken(self) -> Broker:
+        try:
+            return self.idle.pop()  # one step, whichever thread comes first
+        except IndexError:
+            pass
+        try:
+            return self.another()
+        except UnknownBroker as error:
+            raise BrokerFailed(str(error)) from error
+
+
+def _history(brokers: _Brokers, task: Task, on_problem: Callable[[str, str], None], stop: Stop) -> History:
+    with brokers.one() as broker:
+        try:
+            return run(broker, task.program, on_problem=partial(on_problem, task.name), stop=stop)
+        except (Unreachable, Stopped):
+            raise
+        except Exception as error:
+            raise _failed(broker, error, f"in {task.name}") from error
+
+
+def _failed(broker: Broker, error: Exception, where: str) -> BrokerFailed:
+    place = extract_tb(error.__traceback__)[-1]
+    kind = f"{type(broker).__name__} raised {type(error).__name__}"
+    return BrokerFailed(f"{kind}: {error} ({place.filename}:{place.lineno}), {where}")

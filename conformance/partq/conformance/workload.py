@@ -8,6 +8,7 @@ should answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
 from typing import Final
 
@@ -166,17 +167,21 @@ def generate(
     length: int = LENGTH,
     source: Source | None = None,
     lacks: frozenset[str] = frozenset(),
+    lock_duration: int | None = None,
     themes: Mapping[str, Weights] = THEMES,
 ) -> Program:
     """A program for the profile: equal arguments give equal programs.
 
     ``length`` counts phrases. ``source`` overrides the seed as the origin of choices (Hypothesis); the
-    seed still orders the interleaving. Steps that ``lacks`` names are left out.
+    seed still orders the interleaving. Steps that ``lacks`` names are left out. ``lock_duration`` in ns is
+    the entity's, whatever is drawn.
     """
     family = profile(profile_name)
     source = Seeded(seed) if source is None else source
     theme = _theme(family, source)
     entity = _entity(family, theme, source)
+    if lock_duration is not None:
+        entity = replace(entity, lock_duration=lock_duration)
     clients = tuple(f"c{n}" for n in range(1, 3 + (0, 0, 1, 1, 2, 6)[source.below(6)]))
     keys = tuple(f"k{n}" for n in range(1, 2 + source.below(6)))
     draft = Draft(family, entity, source, keys, clients)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from .protocol import Broker, Client, Indefinite, Rejected, SimulatedBroker, Unreachable
-from .registry import UnknownBroker, open_broker, public_name
+from .protocol import Broker, Client, Indefinite, Rejected, Shares, SimulatedBroker, Unreachable
+from .registry import UnknownBroker, claimed_profiles, open_broker, public_name
 
 __all__ = [
     "Broker",
     "Client",
     "Indefinite",
     "Rejected",
+    "Shares",
     "SimulatedBroker",
     "UnknownBroker",
     "Unreachable",
+    "claimed_profiles",
     "open_broker",
     "public_name",
 ]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any, ClassVar, Final
 
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ERRORS
-from partq.model.profiles import Entity
+from partq.model.profiles import SECOND, Entity
 
 from ..history import History
 from ..program import Program
@@ -37,6 +38,19 @@ class Indefinite(Rejected):
 class Unreachable(Exception):
     """The broker cannot be reached or prepared at all, so there is nothing to test. Raised by `Broker.open`;
     the text is one line that says what to do, and a command that meets it ends with exit code 2."""
+
+
+class Shares(Enum):
+    """What several objects of a `Broker` class have in common, and so how many may be run at once."""
+
+    EVERYTHING = "everything"
+    """One at a time."""
+
+    FAULTS = "faults"
+    """Each opens a queue of its own, but a fault strikes them all: what injects none is run at once."""
+
+    NOTHING = "nothing"
+    """Each opens a queue of its own, with faults of its own."""
 
 
 class Client:
@@ -116,6 +130,9 @@ class Broker:
     ``ways_to_disconnect``: a program that does not say how takes each in turn; a drain takes the first.
     ``shows_assignments``: whether it reports partition assignments through `on_event`.
     ``skew_ns``: how far the times it shows may be off the history's clock.
+    ``shares``: what it has in common with other objects of its class.
+    ``lock_duration``: ns that locks last in seeded programs and searches, which have to wait them out; None:
+    as the programs would have it.
     """
 
     profile: str = ""
@@ -123,9 +140,13 @@ class Broker:
     ways_to_disconnect: ClassVar[tuple[str, ...]] = ("socket",)
     shows_assignments: ClassVar[bool] = False
     skew_ns: int = 0
+    shares: ClassVar[Shares] = Shares.EVERYTHING
+    lock_duration: ClassVar[int | None] = 5 * SECOND
+    hung: bool = False
+    """Set by the runner: a call on it did not return, so that it is not used for another program."""
     now: Callable[[], int] = staticmethod(time.monotonic_ns)
-    """Set by the runner: the history's clock, in ns. A time that the broker shows by a clock of its own is
-    reported as ``now()`` plus what is left of it."""
+    """Set by the runner: the history's clock, in ns, which keeps its distance to `time.monotonic_ns`. A time
+    that the broker shows by a clock of its own is reported by this one."""
     on_event: Callable[[str, dict[str, Any]], None] = staticmethod(lambda op, args: None)
     """Set by the runner: call it with an environment event (such as ``assignment``) as it happens."""
 
@@ -168,6 +189,8 @@ class Broker:
 
 class SimulatedBroker(Broker):
     """A broker that runs whole programs in virtual time, deterministically, instead of call by call."""
+
+    lock_duration = None
 
     def simulate(self, program: Program) -> History:
         """Run the program, interleaved by its seed; equal programs give equal histories."""

@@ -28,7 +28,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from partq.model.profiles import Entity
 
-from .protocol import Broker, Client, Indefinite, Rejected, Unreachable
+from .protocol import Broker, Client, Indefinite, Rejected, Shares, Unreachable
 from .rabbitmq_client import WAYS, RabbitMQClient, State
 from .rabbitmq_wire import HASH_HEADER
 from .registry import UnknownBroker
@@ -114,6 +114,7 @@ class RabbitMQ(Broker):
     profile = "rabbitmq"
     client_class = RabbitMQClient
     ways_to_disconnect: ClassVar[tuple[str, ...]] = WAYS
+    shares: ClassVar[Shares] = Shares.FAULTS
 
     def __init__(self, url: str) -> None:
         self.address = address(url)

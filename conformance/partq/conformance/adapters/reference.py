@@ -23,7 +23,7 @@ from ..history import History
 from ..program import Program
 from ..script import Args
 from ..simulation import Run
-from .protocol import FAULTS, Broker, Client, Indefinite, Rejected, SimulatedBroker
+from .protocol import FAULTS, Broker, Client, Indefinite, Rejected, Shares, SimulatedBroker
 
 SEND_TIMEOUT: Final = 60 * SECOND
 RECEIVE_TIMEOUT: Final = SECOND
@@ -240,6 +240,7 @@ class LiveReference(Broker):
 
     client_class: ClassVar[type[Client]] = LiveClient
     shows_assignments: ClassVar[bool] = True
+    shares: ClassVar[Shares] = Shares.NOTHING
 
     def __init__(self, profile: str = "", parts: Parts | None = None) -> None:
         self.profile = profile

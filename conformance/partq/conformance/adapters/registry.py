@@ -7,6 +7,8 @@ import os
 import sys
 from urllib.parse import urlsplit, urlunsplit
 
+from partq.model.profiles import PROFILES
+
 from .protocol import Broker
 
 KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
@@ -38,6 +40,21 @@ def open_broker(name: str) -> Broker:
     raise UnknownBroker(f"no broker {name!r}; known: {KNOWN}")
 
 
+def claimed_profiles(broker: Broker) -> tuple[str, ...]:
+    """The profiles that the broker says it can be run under. Raises `UnknownBroker` if it says nothing of the
+    kind."""
+    name = f"{type(broker).__name__}.profiles()"
+    try:
+        claimed: tuple[object, ...] = tuple(broker.profiles())
+    except Exception as error:
+        raise UnknownBroker(f"{name}: {type(error).__name__}: {error}") from error
+    known = list(PROFILES)
+    for one in claimed:
+        if one not in known:
+            raise UnknownBroker(f"{name} names {one!r}, which is no profile; known: {', '.join(known)}")
+    return tuple(map(str, claimed))
+
+
 def public_name(name: str) -> str:
     """The broker's name as it may be shown and stored: a URL without its password."""
     parts = urlsplit(name)
@@ -53,14 +70,14 @@ def _third_party(name: str) -> Broker:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnknownBroker(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
     factory = getattr(module, class_name, None)
     if factory is None:
         raise UnknownBroker(f"module {module_name!r} has no {class_name!r}")
     try:
         broker = factory()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnknownBroker(f"cannot make {name}: {type(error).__name__}: {error}") from error
     if not isinstance(broker, Broker):
         raise UnknownBroker(f"{name} is not a partq.conformance.adapters.Broker")

@@ -103,7 +103,13 @@ def run_chunk(chunk: Chunk, seed: int, length: int) -> ChunkResult:
     lacks = broker.lacks()
     result = ChunkResult(chunk, tuple(sorted(lacks)))
     for trace in range(chunk.first, chunk.first + chunk.count):
-        program = generate(chunk.profile, trace_seed(seed, trace), length=length, lacks=lacks)
+        program = generate(
+            chunk.profile,
+            trace_seed(seed, trace),
+            length=length,
+            lacks=lacks,
+            lock_duration=broker.lock_duration,
+        )
         _run_trace(result, broker, trace, program)
     return result
 

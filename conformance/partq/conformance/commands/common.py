@@ -74,8 +74,12 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
         known_profile(name)
     if asked:
         return tuple(dict.fromkeys(asked))
-    claimed = opened(broker).profiles()
-    return claimed or tuple(PROFILES)
+    from partq.conformance.adapters import UnknownBroker, claimed_profiles
+
+    try:
+        return claimed_profiles(opened(broker)) or tuple(PROFILES)
+    except UnknownBroker as error:
+        fail(str(error))
 
 
 def known_profile(name: str) -> Profile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -19,6 +20,7 @@ from .common import (
     fail,
     opened,
     print_json,
+    printable,
     profiles_for,
     show_verdicts,
     verdicts_document,
@@ -42,6 +44,10 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
     case: Annotated[
         list[str] | None, typer.Option(help="Only this case, and no programs unless asked; may be repeated.")
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
@@ -67,7 +73,7 @@ def run(
     results: dict[str, SuiteResult] = {}
     for name in names:
         keep = _saver(out / "histories" / name) if out is not None and save_histories else None
-        results[name] = _suite(broker, name, cases, wanted, seed, keep)
+        results[name] = _suite(broker, name, cases, wanted, seed, keep, jobs)
     verdicts = {name: result.verdicts for name, result in results.items()}
     document = verdicts_document(public_name(broker), verdicts, strict)
     if out is not None:
@@ -108,25 +114,49 @@ def _suite(
     programs: int | None,
     seed: int,
     keep: Callable[[Run], None] | None,
+    jobs: int | None,
 ) -> SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line."""
     from partq.conformance import suite
-    from partq.conformance.adapters import SimulatedBroker, Unreachable
+    from partq.conformance.adapters import SimulatedBroker, Unreachable, open_broker
 
     target = opened(broker)
     wanted = suite.default_programs(target) if programs is None else programs
-    total = len(suite.cases_for(target, profile, cases)) + wanted
+    live = not isinstance(target, SimulatedBroker)
+    problems = _Problems()
+    ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.told)
+    if live and jobs is not None and ways.at_once(target) < jobs:
+        told = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
+        console.print(f"{profile}: {told}", markup=False)
     try:
-        with _progress(profile, total, not isinstance(target, SimulatedBroker)) as advance:
-
-            def told(done: Run) -> None:
-                advance(done)
-                if keep is not None:
-                    keep(done)
-
-            return suite.run_suite(target, profile, cases, wanted, seed, told)
+        total = len(suite.cases_for(target, profile, cases)) + wanted
+        with _progress(profile, total, live) as advance:
+            result = suite.run_suite(
+                target, profile, cases, wanted, seed, keep or (lambda run: None), ways=ways, on_end=advance
+            )
     except (Unreachable, suite.BrokerFailed) as error:
         fail(str(error))
+    problems.summarise()
+    return result
+
+
+class _Problems:
+    """What adapters did wrong, told on standard error: each thing once, however many runs it is met in."""
+
+    def __init__(self) -> None:
+        self.times: Counter[str] = Counter()
+
+    def told(self, name: str, problem: str) -> None:
+        """It happened in the run of that name."""
+        self.times[problem] += 1
+        if self.times[problem] == 1:
+            console.print(f"{name}: {printable(problem)}", markup=False)
+
+    def summarise(self) -> None:
+        """Say which happened more than once."""
+        for problem, times in self.times.items():
+            if times > 1:
+                console.print(f"in {times} runs: {printable(problem)}", markup=False)
 
 
 @contextmanager

@@ -1,0 +1,70 @@
+"""One client's thread, or the environment's. What it does is said by the runner."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Final
+
+from .adapters.protocol import Client
+from .calls import Lie
+from .drain import Did
+from .script import Script
+
+NEVER: Final = float("inf")
+
+
+class Hand(threading.Thread):
+    """Does its jobs in order until it is given up. ``turn`` guards all that other threads may see of it."""
+
+    def __init__(self, proc: str, turn: threading.Condition, connect: Callable[[str], Client]) -> None:
+        super().__init__(name=f"partq-{proc}", daemon=True)
+        self.proc = proc
+        self.turn = turn
+        self.connect = connect
+        self.script = Script(proc)
+        self.client: Client | None = None
+        self.jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.waiting = 0
+        self.positions: deque[int] = deque()
+        self.lost = False
+        self.deadline = NEVER
+        self.record: int | None = None
+        self.did: Did | None = None
+
+    @property
+    def begun_before(self) -> float:
+        """The position of its first step that has not begun."""
+        return NEVER if self.lost or not self.positions else self.positions[0]
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Add a job, which must not raise."""
+        with self.turn:
+            self.waiting += 1
+        self.jobs.put(job)
+
+    def run(self) -> None:
+        """Do the jobs until there is one that is None."""
+        while (job := self.jobs.get()) is not None:
+            job()
+            with self.turn:
+                if self.lost:
+                    return
+                self.waiting -= 1
+                self.turn.notify_all()
+
+    def connected(self) -> Client:
+        """The client, connected when it is first asked for. Raises what the adapter raises, and `Lie`."""
+        if self.client is None:
+            client: object = self.connect(self.proc)
+            if not isinstance(client, Client):
+                raise Lie(f"connect answered {type(client).__name__}, which is no Client")
+            self.client = client
+        return self.client
+
+    def disconnected(self) -> None:
+        """Close the client, if there is one."""
+        if self.client is not None:
+            self.client.close()
