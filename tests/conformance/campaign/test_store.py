@@ -54,7 +54,7 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     store.prepare(tmp_path / "out", PLAN, resume=False)
     result = run_chunk(next(PLAN.chunks()), PLAN.seed, PLAN.length)
     store.write_chunk(tmp_path / "out", result)
-    rows = store.read_rows(tmp_path / "out", "verdicts")
+    rows = list(store.read_rows(tmp_path / "out", "verdicts"))
     assert [row["seed"] for row in rows] == [row["seed"] for row in result.verdicts]
     assert {pair["requirement"]: pair["times"] for pair in rows[0]["exercised"]} == dict(
         result.verdicts[0]["exercised"]

@@ -41,3 +41,5 @@ def test_a_violation_keeps_the_program_that_showed_it() -> None:
     assert rows
     assert all(row["program"].startswith("{") and row["witness"] for row in rows)
     assert result.summary()["violated"]["RCV-1"] == len({row["trace"] for row in rows})
+    assert sum(result.summary()["found"]["RCV-1"].values()) >= len(rows)
+    assert result.findings >= len(result.violations)

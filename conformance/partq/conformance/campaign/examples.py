@@ -30,7 +30,7 @@ def write_examples(
     """Shrink and store them; ``told`` hears of each before it starts. One that does not show again (a
     live broker's race) is stored as it was found, in the violations table alone."""
     written = []
-    for row in first_of_each(campaign.violations):
+    for row in first_of_each(campaign.kept):
         told(f"shrinking {row['requirement']}: {row['title']}")
         example = shrunk(row, broker, budget)
         if example is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +19,18 @@ from .spark import Progress, execute, open_session
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A finished campaign. ``results``: (broker, profile) -> verdict by requirement. ``violations``: the
-    stored rows. ``seconds``: how long the chunks of this session took, its start apart, and ``timed`` how
-    many traces they were: not all, if the campaign was resumed."""
+    """A finished campaign. ``results``: (broker, profile) -> verdict by requirement. ``violations``: how many
+    findings there were. ``kept``: of each lane and cause the stored rows of the earliest. ``seconds``: how
+    long the chunks of this session took, its start apart, and ``timed`` how many traces they were: not all,
+    if the campaign was resumed."""
 
     plan: Plan
     digest: str
     traces: int
     operations: int
     results: Mapping[tuple[str, str], Mapping[str, Verdict]]
-    violations: tuple[dict[str, Any], ...]
+    violations: int
+    kept: tuple[dict[str, Any], ...]
     seconds: float
     timed: int
 
@@ -60,35 +63,49 @@ def run_campaign(plan: Plan, out: Path, master: str, resume: bool, progress: Pro
 def summarise(plan: Plan, out: Path, seconds: float = 0.0, timed: int = 0) -> Campaign:
     """The totals of the finished chunks in the folder."""
     parts = store.summaries(out)
-    violations = tuple(store.read_rows(out, "violations"))
+    kept = _earliest(store.read_rows(out, "violations"))
     lanes = dict.fromkeys((part["broker"], part["profile"]) for part in parts)
     return Campaign(
         plan,
         store.digest(parts),
         sum(part["traces"] for part in parts),
         sum(part["operations"] for part in parts),
-        {lane: _lane_verdicts(lane, parts, violations) for lane in lanes},
-        violations,
+        {lane: _lane_verdicts(lane, parts, kept) for lane in lanes},
+        sum(times for part in parts for causes in part["found"].values() for times in causes.values()),
+        kept,
         seconds,
         timed,
     )
 
 
+def _earliest(rows: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Of each lane and cause as many as are kept of findings."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    chosen = []
+    for row in rows:
+        cause = row["broker"], row["profile"], row["requirement"], row["key"]
+        seen[cause] += 1
+        if seen[cause] <= KEPT_FINDINGS:
+            chosen.append(row)
+    return tuple(chosen)
+
+
 def _lane_verdicts(
-    lane: tuple[str, str], parts: list[dict[str, Any]], violations: tuple[dict[str, Any], ...]
+    lane: tuple[str, str], parts: Iterable[dict[str, Any]], kept: Iterable[dict[str, Any]]
 ) -> dict[str, Verdict]:
     mine = [part for part in parts if (part["broker"], part["profile"]) == lane]
-    total = Inspection()
+    exercised: Counter[str] = Counter()
+    left_open: Counter[str] = Counter()
+    total = Inspection(exercised)
     for part in mine:
-        for requirement, times in part["exercised"].items():
-            total.exercised[requirement] = total.exercised.get(requirement, 0) + times
-        for requirement, traces in part["unknown"].items():
-            total.open.setdefault(requirement, f"left open in {traces} traces of chunk {part['chunk']}")
-    for row in violations:
+        exercised.update(part["exercised"])
+        left_open.update(part["unknown"])
+        for requirement, causes in part["found"].items():
+            total.found.setdefault(requirement, Counter()).update(causes)
+    for row in kept:
         if (row["broker"], row["profile"]) == lane:
-            kept = total.findings.setdefault(row["requirement"], [])
-            if len(kept) < KEPT_FINDINGS:
-                kept.append(as_finding(row))
+            total.findings.setdefault(row["requirement"], []).append(as_finding(row))
+    total.open = {id: f"left open in {n} trace{'s'[: n > 1]}" for id, n in left_open.items()}
     return verdicts(total, lane[1], tuple(mine[0]["lacks"]))
 
 
@@ -108,7 +125,7 @@ def _to_json(campaign: Campaign, master: str) -> dict[str, Any]:
         "digest": campaign.digest,
         "traces": campaign.traces,
         "operations": campaign.operations,
-        "violations": len(campaign.violations),
+        "violations": campaign.violations,
         "seconds": round(campaign.seconds, 3),
         "timed_traces": campaign.timed,
         "results": [

@@ -106,7 +106,7 @@ def execute(
         result = run_chunk(chunk, seed, length)
         write_chunk(Path(folder), result)
         traces.add(len(result.verdicts))
-        violations.add(len(result.violations))
+        violations.add(result.findings)
 
     job = _Job(lambda: context.parallelize(todo, len(todo)).foreach(do))
     while not job.wait(POLL):

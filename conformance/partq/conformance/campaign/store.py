@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -162,10 +162,10 @@ def digest(parts: Iterable[dict[str, Any]]) -> str:
     return state.hexdigest()
 
 
-def read_rows(out: Path, folder: str) -> list[dict[str, Any]]:
-    """All rows of one of the Parquet folders, in order of chunks."""
-    files = sorted((out / folder).glob("chunk-*.parquet"))
-    return [row for file in files for row in pq.read_table(file, schema=TABLES[folder]).to_pylist()]
+def read_rows(out: Path, folder: str) -> Iterator[dict[str, Any]]:
+    """All rows of one of the Parquet folders, in order of chunks; one chunk at a time is in memory."""
+    for file in sorted((out / folder).glob("chunk-*.parquet")):
+        yield from pq.read_table(file, schema=TABLES[folder]).to_pylist()
 
 
 def read_totals(out: Path, folder: str, sums: tuple[str, ...]) -> list[dict[str, Any]]:

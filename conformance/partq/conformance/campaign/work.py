@@ -30,7 +30,8 @@ NO_FAULT: Final = "none"
 
 @dataclass(slots=True)
 class ChunkResult:
-    """What one chunk found. ``verdicts``: one row a trace · ``violations``: one row a finding · ``coverage``:
+    """What one chunk found. ``verdicts``: one row a trace · ``violations``: one row a finding that is kept ·
+    ``found``: requirement -> how many there were of each cause, kept or not · ``coverage``:
     (requirement, outcome, fault) -> in how many traces, and how often, the requirement was exercised beside
     an operation that ended so and a fault of that kind · ``partitions``: (rank, keyed) -> messages, each
     counted once, in the partition it was first shown in; see `_spread` for the rank."""
@@ -39,6 +40,7 @@ class ChunkResult:
     lacks: tuple[str, ...] = ()
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     violations: list[dict[str, Any]] = field(default_factory=list)
+    found: dict[str, Counter[str]] = field(default_factory=dict)
     coverage: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
     partitions: Counter[tuple[int, bool]] = field(default_factory=Counter)
     operations: int = 0
@@ -67,9 +69,18 @@ class ChunkResult:
             "operations": self.operations,
             "digest": self.digest(),
             "lacks": list(self.lacks),
+            "found": {
+                requirement: dict(sorted(self.found[requirement].items()))
+                for requirement in sorted(self.found)
+            },
             "exercised": dict(sorted(exercised.items())),
             **{status: dict(sorted(counter.items())) for status, counter in statuses.items()},
         }
+
+    @property
+    def findings(self) -> int:
+        """How many findings there were, kept or not."""
+        return sum(causes.total() for causes in self.found.values())
 
     def coverage_rows(self) -> Iterator[dict[str, Any]]:
         """The coverage as rows, sorted."""
@@ -123,6 +134,8 @@ def _run_trace(result: ChunkResult, broker: Broker, trace: int, program: Program
     _spread(result.partitions, history)
     if inspection.findings:
         result.violations.extend(_violation_rows(result.chunk, trace, program, inspection))
+        for requirement, causes in inspection.found.items():
+            result.found.setdefault(requirement, Counter()).update(causes)
 
 
 def _verdict_row(

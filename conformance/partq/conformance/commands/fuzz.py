@@ -95,7 +95,7 @@ def _show(
         raise typer.Exit(document["exit"])
     show_verdicts(public_name(broker), results)
     rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
-    bad = len(campaign.violations)
+    bad = campaign.violations
     print(f"{campaign.traces} traces, {campaign.operations} operations, {bad} violations{rate}")
     print(f"digest {campaign.digest}")
     for path in examples:

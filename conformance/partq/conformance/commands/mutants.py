@@ -83,7 +83,7 @@ def _row(name: str, mutant: Any, first_trace: int, campaign: Campaign, out: Path
     from partq.conformance.campaign.examples import FOLDER, shrunk
     from partq.conformance.shrink import BUDGET
 
-    mine = [row for row in campaign.violations if row["broker"] == f"mutant:{name}"]
+    mine = [row for row in campaign.kept if row["broker"] == f"mutant:{name}"]
     own = sorted((row for row in mine if row["requirement"] == mutant.breaks), key=lambda row: row["trace"])
     wrong = sorted({row["requirement"] for row in mine} - {mutant.breaks, *mutant.also})
     if not own:
