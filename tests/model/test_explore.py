@@ -12,7 +12,7 @@ import networkx as nx
 import pytest
 
 from partq.model import packed
-from partq.model.explore import Graph, TooLarge, draw, main, reach, to_networkx, tours
+from partq.model.explore import Coverage, Graph, TooLarge, coverage, draw, main, reach, to_networkx, tours
 from partq.model.machine import steps
 from partq.model.operations import Outcome
 from partq.model.packed import Count
@@ -99,6 +99,21 @@ def test_tours_pass_every_transition_and_start_with_the_empty_entity() -> None:
         for tour in walked:
             assert tour[0].source == 0
             assert all(a.target == b.source for a, b in pairwise(tour))
+
+
+def test_coverage_counts_against_the_graph_and_notices_what_is_left_out() -> None:
+    graph = reach(scope("a", clients=1))
+    passed = [edge for tour in tours(graph) for edge in tour]
+    assert coverage(graph, passed) == Coverage(7, 7, 13, 13)
+    assert coverage(graph, passed).whole
+    for left_out in set(passed):
+        rest = [edge for edge in passed if edge != left_out]
+        assert coverage(graph, rest).transitions == 12
+        assert not coverage(graph, rest).whole
+    assert coverage(graph, []) == Coverage(1, 7, 0, 13)
+    assert coverage(graph, graph.edges[0]).states == 3
+    with pytest.raises(ValueError, match="not in the graph"):
+        coverage(graph, [passed[0]._replace(target=6)])
 
 
 def test_tours_can_be_walked_with_the_machine() -> None:

@@ -23,6 +23,7 @@ from .commands.replay import replay
 from .commands.report import report
 from .commands.run import run
 from .commands.search import search
+from .commands.tours import tours
 from .verdict import Exit
 
 INTERRUPTED: Final = 130
@@ -45,7 +46,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (run, check, fuzz, search, mutants, replay, report, explain):
+for _command in (run, check, fuzz, search, tours, mutants, replay, report, explain):
     app.command()(_command)
 
 

@@ -1,8 +1,9 @@
-"""The reachable state graph of a scope: counted, drawn, and walked through by test programs.
+"""The reachable state graph of a scope: counted, drawn, and walked through by tours.
 
 `Graph` is the whole graph in memory, found breadth first with the machine's own `steps`; `packed.count`
-counts the same one quickly. A *tour* is a list of actions from the empty entity; all tours together pass
-every transition. Run it: ``python -m partq.model.explore --profile azure-premium --messages a b a``.
+counts the same one quickly. A *tour* is a path from the empty entity; all tours together pass every
+transition, and `coverage` counts what any paths pass. Who can run programs makes programs of them.
+Run it: ``python -m partq.model.explore --profile azure-premium --messages a b a``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -105,6 +106,31 @@ def tours(graph: Graph, longest: int = 200) -> list[list[Edge]]:
             way = _nearest(graph, left, way[-1].target)
         found.append(tour)
     return found
+
+
+class Coverage(NamedTuple):
+    """How many of a graph's states and transitions were passed, and how many there are."""
+
+    states: int
+    of_states: int
+    transitions: int
+    of_transitions: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was left out."""
+        return (self.states, self.transitions) == (self.of_states, self.of_transitions)
+
+
+def coverage(graph: Graph, passed: Iterable[Edge]) -> Coverage:
+    """How much of the graph these transitions pass; the empty entity counts as a state that was visited.
+    Raises `ValueError` for a transition that is not the graph's."""
+    edges = set(passed)
+    known = {edge for found in graph.edges for edge in found}
+    if not edges <= known:
+        raise ValueError("a transition that is not in the graph")
+    states = {0, *(n for edge in edges for n in (edge.source, edge.target))}
+    return Coverage(len(states), len(graph.nodes), len(edges), len(known))
 
 
 def _nearest(graph: Graph, left: list[deque[Edge]], here: int) -> list[Edge]:
@@ -249,7 +275,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--symmetric", action="store_true", help="partitions are interchangeable")
     parser.add_argument("--limit", type=int, default=5_000_000, help="states at most")
     parser.add_argument("--dot", metavar="FILE", help="draw the graph, for Graphviz")
-    parser.add_argument("--tours", action="store_true", help="derive test programs")
+    parser.add_argument("--tours", action="store_true", help="count the tours that pass it all")
     return parser
 
 
