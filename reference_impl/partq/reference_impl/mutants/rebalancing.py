@@ -132,6 +132,16 @@ class _HandoffWithoutEnd(Assignments):
         self.set_state(seat, PAUSED)
 
 
+@defect("handoff-overdue", "REB-14", profile="solace")
+class _HandoffOverdue(Assignments):
+    """A handoff may take twice as long as it is allowed to."""
+
+    def start_handoff(self, seat: Seat, flow: Flow) -> None:
+        within, self.max_handoff = self.max_handoff, 2 * self.max_handoff
+        super().start_handoff(seat, flow)
+        self.max_handoff = within
+
+
 @defect("unbound-said-ready", "REB-13", profile="solace")
 class _UnboundSaidReady(Assignments):
     """A partition whose flow is gone is said to be ready."""
