@@ -250,8 +250,9 @@ def test_the_command_runs_counts_and_stores(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     flat = ("--profile", "azure-flat", "--scope", "stale")
-    code, out, _ = partq(capsys, "tours", "reference", *flat, "--format", "json", "--out", "programs")
+    code, out, err = partq(capsys, "tours", "reference", *flat, "--format", "json", "--out", "programs")
     assert code == 0
+    assert err == "azure-flat, stale: 33 tours\n"
     row = json.loads(out)["visited"]["azure-flat"]["stale"]
     assert (row["tours"], row["states"], row["of_states"], row["of_transitions"]) == (33, 27, 27, 192)
     files = sorted(Path("programs/azure-flat").iterdir())

@@ -12,6 +12,7 @@ from rich.table import Table
 from .common import (
     PROFILE_NAMES,
     Format,
+    console,
     fail,
     opened,
     output,
@@ -52,6 +53,7 @@ def tours(
     results = {name: _Result() for name in chosen}
     for name, surveys in chosen.items():
         for survey in surveys:
+            console.print(f"{name}, {survey.name}: {len(survey.tours)} tours", markup=False)
             results[name].run(_opened_as(broker, name), survey, seed)
     verdicts = {name: result.verdicts for name, result in results.items()}
     visited = {name: result.visited() for name, result in results.items()}
