@@ -188,6 +188,7 @@ def test_out_keeps_verdicts_counterexamples_and_histories(partq: Partq, tmp_path
         (("dance",), "dance"),
         (("check",), "Missing argument"),
         (("run", "nosuch"), "known: reference"),
+        (("run", "rabbitmq://me:***@host/"), "the password is not stored"),
         (("run", "mutant:nosuch"), "nosuch"),
         (("run", "canned_broker:Nothing"), "has no 'Nothing'"),
         (("run", "canned_broker:NotABroker"), "is not a"),

@@ -23,6 +23,13 @@ from partq.model.requirements import catalogue
 
 BROKER = "acme:Broker"
 PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
+MADE = {
+    "started": "2031-04-01 12:00:00 UTC",
+    "host": "build-7",
+    "system": "Linux 6.1.0, x86_64",
+    "python": "3.11.2",
+    "partq": "0.9.0",
+}
 CHECKED = ("KEY", "ROUTE", "SEQ", "RCV", "PEEK", "TXN", "REB")
 
 ROUTED = """
@@ -194,6 +201,9 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
         "seconds": 48.2,
         "timed_traces": 20000,
         "results": results,
+        "strict": False,
+        "exit": 1,
+        "made": MADE,
     }
     write_json(folder / SUMMARY, summary)
     _table(folder, "partitions", _partitions())
@@ -247,6 +257,9 @@ def run_folder(folder: Path) -> Path:
         "profiles": {"azure-standard": rows},
         "requirements": rows,
         "exit": 3,
+        "strict": False,
+        "options": ["--seed", "1"],
+        "made": MADE,
     }
     (folder / "verdicts.json").write_text(json.dumps(document), encoding="utf-8")
     return folder

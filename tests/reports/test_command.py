@@ -11,7 +11,8 @@ import typer
 from samples import campaign, run_folder
 from typer.testing import CliRunner, Result
 
-from partq.conformance.commands.report import report
+from partq.conformance.cli import main
+from partq.conformance.commands.report import gather, report
 
 app = typer.Typer()
 app.command()(report)
@@ -42,6 +43,47 @@ def test_neither_campaign_nor_run(tmp_path: Path) -> None:
         assert "give the folder that partq fuzz or partq run got" in result.output.replace("\n", " ")
 
 
+def test_a_strict_run_is_reported_as_it_ended_with_the_command_that_does_it_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    options = ("--profile", "azure-premium", "--case", "same-key", "--programs", "2", "--seed", "5")
+    assert main(["run", "canned_broker:Heap", *options, "--strict", "--out", str(folder)]) == 1
+    material = gather(folder)
+    assert material.exit == 1
+    assert [lane.exit for lane in material.lanes] == [1]
+    again = ("partq", "run", "canned_broker:Heap", *options, "--strict", "--out", "run-again")
+    assert material.command == " ".join(again)
+    assert set(material.made) == {"started", "host", "system", "python", "partq"}
+    assert call(folder).exit_code == 0
+    assert "Not conformant" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_strict_campaign_says_so_in_its_command(tmp_path: Path) -> None:
+    folder = campaign(tmp_path / "c")
+    assert "--strict" not in gather(folder).command
+    data = json.loads((folder / "campaign.json").read_text())
+    (folder / "campaign.json").write_text(json.dumps({**data, "strict": True}))
+    assert "--strict" in gather(folder).command
+
+
+def test_a_folder_of_an_older_version_is_judged_by_its_rows(tmp_path: Path) -> None:
+    folder = campaign(tmp_path / "c")
+    data = json.loads((folder / "campaign.json").read_text())
+    for name in ("exit", "strict", "made"):
+        del data[name]
+    (folder / "campaign.json").write_text(json.dumps(data))
+    assert (gather(folder).exit, gather(folder).made) == (1, {})
+
+
+def test_the_command_of_a_counterexample_has_a_place_for_a_password(tmp_path: Path) -> None:
+    folder = campaign(tmp_path / "c")
+    for file in (folder / "counterexamples").iterdir():
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace('"acme:Broker"', '"rabbitmq://me:***@host/"'), encoding="utf-8")
+    commands = [example.replay for example in gather(folder).examples]
+    assert commands
+    assert all(command.endswith(" --broker 'rabbitmq://me:***@host/'") for command in commands)
+
+
 DAMAGE = {
     "not JSON": ("campaign.json", lambda text: text[:100]),
     "schema": ("campaign.json", lambda text: text.replace("partq.campaign/1", "x/9")),
@@ -50,6 +92,9 @@ DAMAGE = {
         lambda text: text.replace('"pass"', '"conformant"'),
     ),
     "missing 'plan'": ("campaign.json", lambda text: text.replace('"plan"', '"nalp"')),
+    "exit: no exit code": ("campaign.json", lambda text: text.replace('"exit": 1', '"exit": 9')),
+    "host: expected text": ("campaign.json", lambda text: text.replace('"build-7"', "[]")),
+    "a cause is missing": ("campaign.json", lambda text: text.replace('"REB-14/early": 1', '"REB-14/x": 1')),
     "program": ("counterexamples", lambda text: text.replace('"program":', '"marporg":')),
     "Parquet": ("coverage", lambda text: "not parquet"),
 }

@@ -85,7 +85,8 @@ def material(word: str) -> Material:
     verdicts = {id: Verdict(Status.NOT_EXERCISED, reason=word) for id in catalogue()}
     verdicts["ROUTE-1"] = Verdict(Status.VIOLATED, 3, (finding,), word)
     return Material(
-        (Lane(f"broker{word}", f"profile{word}", verdicts, 5), Lane(f"other{word}", word, verdicts, 5)),
+        (Lane(f"broker{word}", f"profile{word}", verdicts, 1, 5), Lane(f"other{word}", word, verdicts, 1, 5)),
+        1,
         Figures(1, 2, 3, 4.0, 5, 6, f"digest{word}", f"master{word}"),
         (Example(finding, f"broker{word}", word, history, program, f"replay{word}", 3, 9),),
         (Spread(f"broker{word}", f"profile{word}", 0, True, 5),),
@@ -94,6 +95,7 @@ def material(word: str) -> Material:
         f"partq {word}",
         True,
         (word,),
+        {f"host{word}": word},
         f"version{word}",
     )
 

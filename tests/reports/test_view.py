@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from partq.conformance.verdict import Finding, Status, Verdict
+from partq.conformance.verdict import Finding, Status, Verdict, exit_code, failing_rows, worst
 from partq.model.requirements import catalogue
 from partq.reports.evidence import heat_maps, histograms
 from partq.reports.material import Cell, Lane, Material, Spread
@@ -20,11 +20,16 @@ def lane(**statuses: Status) -> Lane:
         id = name.replace("_", "-")
         finding = Finding(id, "t", (0,), "d", "a", "k")
         verdicts[id] = Verdict(status, 5, (finding,) * 3 if status is Status.VIOLATED else ())
-    return Lane("b", "azure-standard", verdicts)
+    return Lane("b", "azure-standard", verdicts, exit_code(verdicts, failing_rows(strict=False)))
+
+
+def of(*lanes: Lane) -> Material:
+    """Their material; its exit code is the worst of theirs."""
+    return Material(lanes, worst(lane.exit for lane in lanes))
 
 
 def headline(*lanes: Lane) -> tuple[str, str]:
-    told = report_view(Material(lanes)).headline
+    told = report_view(of(*lanes)).headline
     return told.word, told.sentence
 
 
@@ -57,14 +62,40 @@ def test_one_bad_profile_is_enough() -> None:
 
 
 def test_findings_of_one_cause_are_listed_once() -> None:
-    view = report_view(Material((lane(ROUTE_1=Status.VIOLATED),)))
+    view = report_view(of(lane(ROUTE_1=Status.VIOLATED)))
     row = next(row for group in view.groups for row in group.rows if row.rule.id == "ROUTE-1")
-    assert len(row.findings) == 1
+    assert [item.times for item in row.findings] == [3]
+    assert row.found == "3 found"
     assert row.statuses == ("violated",)
 
 
+def test_every_finding_is_counted_kept_or_not() -> None:
+    findings = tuple(Finding("ROUTE-1", "t", (0,), "d", "a", f"ROUTE-1/{cause}") for cause in "aab")
+    found = {"ROUTE-1/a": 1200, "ROUTE-1/b": 1}
+    verdicts = {"ROUTE-1": Verdict(Status.VIOLATED, 5, findings, found=found)}
+    view = report_view(Material((Lane("b", "azure-standard", verdicts, 1),), 1))
+    row = next(row for group in view.groups for row in group.rows if row.rule.id == "ROUTE-1")
+    assert row.found == "1,201 found, 2 causes"
+    assert [(item.finding.key, item.times) for item in row.findings] == list(found.items())
+
+
+def test_the_exit_code_that_was_handed_over_is_the_verdict() -> None:
+    told = lane(ROUTE_1=Status.PASS, KEY_6=Status.VIOLATED)
+    assert told.exit == 0
+    strict = Lane(told.broker, told.profile, told.verdicts, 1)
+    view = report_view(of(strict, told))
+    assert view.headline.word == "Not conformant"
+    assert [row.word for row in view.lanes] == ["Not conformant", "Conformant"]
+
+
+def test_when_and_where_the_results_were_made_is_told() -> None:
+    told = lane(ROUTE_1=Status.PASS)
+    view = report_view(Material((told,), told.exit, made={"started": "then", "host": "there"}))
+    assert view.settings == (("started", "then"), ("host", "there"))
+
+
 def test_shares_count_every_row_once() -> None:
-    view = report_view(Material((lane(ROUTE_1=Status.VIOLATED, ROUTE_2=Status.PASS),)))
+    view = report_view(of(lane(ROUTE_1=Status.VIOLATED, ROUTE_2=Status.PASS)))
     assert sum(share.number for share in view.shares) == len(catalogue()) == view.total
     assert [(s.sign.status, s.number) for s in view.shares[:2]] == [("violated", 1), ("pass", 1)]
 

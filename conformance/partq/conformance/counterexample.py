@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from . import program as programs
-from .adapters import Broker, public_name
+from .adapters import Broker, is_public, public_name
 from .assess import inspect
 from .codec import dumps, loads
 from .history import History
 from .program import Program
 from .runner import run
 from .shrink import BUDGET, shrink
-from .verdict import Finding
+from .verdict import Finding, finding_of, text_of
 
 SCHEMA: Final = "partq.counterexample/1"
+
+FOLDER: Final = "counterexamples"
+"""Where in a folder of results they lie."""
 
 SHORT: Final = 10
 """Steps of a program that a reader takes in at a glance."""
@@ -93,6 +96,13 @@ def write(folder: Path, example: Counterexample) -> Path:
     return target
 
 
+def replay_command(file: Path, broker: str) -> str:
+    """The command line that runs the stored counterexample of that broker again. Where the broker's password
+    was left out of the file, it has a place for it."""
+    words = ["partq", "replay", str(file)]
+    return shlex.join(words if is_public(broker) else [*words, "--broker", broker])
+
+
 def to_json(example: Counterexample) -> dict[str, Any]:
     """The counterexample as plain data."""
     return {
@@ -117,9 +127,9 @@ def read(path: Path) -> Counterexample:
     try:
         lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in data["history"])
         return Counterexample(
-            _text(data, "broker"),
+            text_of(data, "broker"),
             programs.from_json(data["program"]),
-            _finding(data["finding"]),
+            finding_of(data["finding"]),
             loads(lines.encode()),
             data.get("trace"),
             data.get("found_steps", 0),
@@ -128,18 +138,3 @@ def read(path: Path) -> Counterexample:
         raise InvalidCounterexample(f"{path}: missing {error}") from None
     except (TypeError, ValueError) as error:
         raise InvalidCounterexample(f"{path}: {error}") from None
-
-
-def _finding(data: Mapping[str, Any]) -> Finding:
-    texts = [_text(data, name) for name in ("requirement", "title", "detail", "allowed", "key")]
-    witness = data["witness"]
-    if not isinstance(witness, list) or not all(type(i) is int for i in witness):
-        raise ValueError(f"finding.witness: expected a list of record numbers: {witness!r}")
-    return Finding(texts[0], texts[1], tuple(witness), texts[2], texts[3], texts[4])
-
-
-def _text(data: Mapping[str, Any], name: str) -> str:
-    value = data[name]
-    if not isinstance(value, str):
-        raise ValueError(f"{name}: expected text: {value!r}")
-    return value

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from partq.model.requirements import Level, catalogue
+
 
 class Status(StrEnum):
     """What is known of one requirement after a run."""
@@ -81,6 +83,14 @@ class Verdict:
         """How many findings there were, kept or not."""
         return sum(self.found.values())
 
+    @property
+    def causes(self) -> tuple[Finding, ...]:
+        """The first finding of each cause."""
+        first: dict[str, Finding] = {}
+        for finding in self.findings:
+            first.setdefault(finding.key, finding)
+        return tuple(first.values())
+
 
 Verdicts = Mapping[str, Verdict]
 """By requirement ID, in the order of the catalogue."""
@@ -137,6 +147,36 @@ def plain(verdicts: Verdicts) -> dict[str, Any]:
     }
 
 
+def from_plain(rows: Mapping[str, Any]) -> dict[str, Verdict]:
+    """`plain` the other way round. Raises `ValueError`, `TypeError` or `KeyError` where it is none of it."""
+    return {requirement: _verdict(row) for requirement, row in rows.items()}
+
+
+def _verdict(row: Mapping[str, Any]) -> Verdict:
+    findings = tuple(finding_of(finding) for finding in row["findings"])
+    found = {str(key): int(times) for key, times in row.get("found", {}).items()}
+    if found and not found.keys() >= {finding.key for finding in findings}:
+        raise ValueError(f"found: a cause is missing: {found!r}")
+    return Verdict(Status(row["status"]), int(row["exercised"]), findings, text_of(row, "reason"), found)
+
+
+def finding_of(data: Mapping[str, Any]) -> Finding:
+    """A finding from plain data: from JSON, or the row of a table. Raises as `from_plain`."""
+    texts = {name: text_of(data, name) for name in ("requirement", "title", "detail", "allowed", "key")}
+    witness = data["witness"]
+    if not isinstance(witness, list) or not all(type(i) is int for i in witness):
+        raise ValueError(f"witness: expected a list of record numbers: {witness!r}")
+    return Finding(**texts, witness=tuple(witness))
+
+
+def text_of(data: Mapping[str, Any], name: str) -> str:
+    """The text in that field. Raises as `from_plain`."""
+    value = data[name]
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected text: {value!r}")
+    return value
+
+
 def exit_code(verdicts: Verdicts, failing: Iterable[str] | None = None) -> int:
     """The exit code of a run: 1 if any requirement in ``failing`` (default: all) is violated, 3 if one is
     unknown or nothing at all was exercised, else 0."""
@@ -147,3 +187,15 @@ def exit_code(verdicts: Verdicts, failing: Iterable[str] | None = None) -> int:
     if Status.UNKNOWN in statuses or Status.PASS not in statuses:
         return Exit.INCONCLUSIVE
     return Exit.CONFORMANT
+
+
+def failing_rows(strict: bool) -> set[str]:
+    """The requirements whose violation fails a run: MUST rows, with ``strict`` the SHOULD rows too."""
+    levels = {Level.MUST, Level.SHOULD} if strict else {Level.MUST}
+    return {requirement for requirement, row in catalogue().items() if row.level in levels}
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of several runs: 1 before 3 before 0. Of none it is 3."""
+    given = set(codes) or {Exit.INCONCLUSIVE}
+    return next(code for code in (Exit.VIOLATED, Exit.INCONCLUSIVE, Exit.CONFORMANT) if code in given)

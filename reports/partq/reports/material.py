@@ -6,7 +6,7 @@ Nothing here is read from disk and nothing is derived; see `view.py` for that.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from partq.conformance.history import History
@@ -15,11 +15,13 @@ from partq.conformance.verdict import Finding, Verdicts
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One broker under one profile: each requirement's verdict, and over how many traces (None: unknown)."""
+    """One broker under one profile: each requirement's verdict, the exit code that these come to, and over
+    how many traces (None: unknown)."""
 
     broker: str
     profile: str
     verdicts: Verdicts
+    exit: int
     traces: int | None = None
 
 
@@ -87,10 +89,13 @@ class BlindSpots:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Everything of one report. ``complete``: whether the campaign got to its end. ``command``: the command
-    line that does the same again, or empty. ``notes``: what the reader should know of the data."""
+    """Everything of one report. ``exit``: the exit code of the command that made the results. ``complete``:
+    whether the campaign got to its end. ``command``: the command line that does the same again, or empty.
+    ``notes``: what the reader should know of the data. ``made``: when, where and with what the results were
+    made, each with its name."""
 
     lanes: tuple[Lane, ...]
+    exit: int
     figures: Figures = Figures()
     examples: tuple[Example, ...] = ()
     spread: tuple[Spread, ...] = ()
@@ -99,4 +104,5 @@ class Material:
     command: str = ""
     complete: bool = True
     notes: tuple[str, ...] = ()
+    made: Mapping[str, str] = field(default_factory=dict)
     version: str = ""

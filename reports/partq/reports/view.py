@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from partq.conformance.verdict import Exit, Finding, Status, Verdict, exit_code, merge
+from partq.conformance.verdict import Exit, Finding, Status, Verdict, merge
 from partq.model.profiles import PROFILES
-from partq.model.requirements import Level, Requirement, catalogue, groups, sources
+from partq.model.requirements import Requirement, catalogue, groups, sources
 
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
 from .material import BlindSpots, Figures, Lane, Material
@@ -45,7 +45,7 @@ _HEADLINES: Final = {
     Exit.INCONCLUSIVE: ("unknown", "?", "Inconclusive"),
 }
 _SHOWN_FINDINGS: Final = 5
-"""Findings listed at a requirement; the rest are counted."""
+"""Causes listed at a requirement; the rest are counted."""
 
 
 class Share(NamedTuple):
@@ -66,21 +66,25 @@ class CellView(NamedTuple):
 
 
 class FindingView(NamedTuple):
-    """One finding as listed at its requirement; ``anchor`` leads to its counterexample, or is empty."""
+    """A cause as listed at its requirement: its first finding and how many there were. ``anchor`` leads to
+    its counterexample, or is empty."""
 
     lane: str
     finding: Finding
+    times: int
     anchor: str
 
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One requirement. ``statuses``: classes of its statuses, to filter by. ``more``: findings not listed."""
+    """One requirement. ``statuses``: classes of its statuses, to filter by. ``found``: how many findings
+    there were of how many causes. ``findings``: causes, ``more``: those not listed."""
 
     rule: Requirement
     sources: tuple[str, ...]
     cells: tuple[CellView, ...]
     statuses: tuple[str, ...]
+    found: str
     findings: tuple[FindingView, ...]
     more: int
 
@@ -160,7 +164,7 @@ def report_view(material: Material) -> ReportView:
         shares=_shares(total.values()),
         total=len(total),
         figures=tuple(_figures(material.figures)),
-        settings=tuple(_settings(material.figures)),
+        settings=(*_settings(material.figures), *material.made.items()),
         columns=tuple(name for name, _ in _columns(material.lanes, total)),
         groups=tuple(_groups(material.lanes, total, drawn)),
         examples=drawn,
@@ -181,20 +185,7 @@ def report_view(material: Material) -> ReportView:
 def _headline(material: Material, total: Mapping[str, Verdict]) -> Headline:
     if not material.complete:
         return Headline("unknown", "?", "Unfinished", "The campaign has not come to its end: no verdict yet.")
-    codes = {_code(lane.verdicts) for lane in material.lanes}
-    worst = next((code for code in (Exit.VIOLATED, Exit.INCONCLUSIVE) if code in codes), Exit.CONFORMANT)
-    if not codes:
-        worst = Exit.INCONCLUSIVE
-    return Headline(*_HEADLINES[worst], _sentence(worst, total))
-
-
-def _code(verdicts: Mapping[str, Verdict]) -> int:
-    """The exit code of one lane: MUST rows decide."""
-    return exit_code(verdicts, _rules_of(verdicts, Level.MUST))
-
-
-def _rules_of(verdicts: Iterable[str], level: Level) -> set[str]:
-    return {id for id in verdicts if id in catalogue() and catalogue()[id].level is level}
+    return Headline(*_HEADLINES[material.exit], _sentence(material.exit, total))
 
 
 def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
@@ -234,7 +225,7 @@ def _shares(verdicts: Iterable[Verdict]) -> tuple[Share, ...]:
 
 
 def _lane(lane: Lane, name_broker: bool) -> LaneView:
-    css, _, word = _HEADLINES[_code(lane.verdicts)]
+    css, _, word = _HEADLINES[lane.exit]
     sign = next(sign for sign in SIGNS.values() if sign.css == css)
     traces = "" if lane.traces is None else count(lane.traces)
     return LaneView(
@@ -331,9 +322,17 @@ def _row(
         tuple(sources()[code].name for code in rule.sources),
         cells,
         tuple(dict.fromkeys(cell.sign.css for cell in cells)),
+        _found(found),
         tuple(found[:_SHOWN_FINDINGS]),
         max(0, len(found) - _SHOWN_FINDINGS),
     )
+
+
+def _found(found: Sequence[FindingView]) -> str:
+    if not found:
+        return ""
+    causes = len({item.finding.key for item in found})
+    return f"{count(sum(item.times for item in found))} found" + (f", {causes} causes" if causes > 1 else "")
 
 
 def _cell(name: str, verdict: Verdict | None) -> CellView:
@@ -344,7 +343,7 @@ def _cell(name: str, verdict: Verdict | None) -> CellView:
 
 
 def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, list[FindingView]]:
-    """Requirement -> the first finding of each cause in each lane."""
+    """Requirement -> each cause in each lane."""
     anchors = {
         (example.broker, example.profile, example.finding.requirement, example.finding.key): example.anchor
         for example in reversed(drawn)
@@ -354,14 +353,8 @@ def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, 
     for lane in lanes:
         name = _lane_name(lane, several)
         for id, verdict in lane.verdicts.items():
-            for finding in _one_a_cause(verdict.findings):
+            for finding in verdict.causes:
                 anchor = anchors.get((lane.broker, lane.profile, id, finding.key), "")
-                found.setdefault(id, []).append(FindingView(name, finding, anchor))
+                item = FindingView(name, finding, verdict.found[finding.key], anchor)
+                found.setdefault(id, []).append(item)
     return found
-
-
-def _one_a_cause(findings: Iterable[Finding]) -> list[Finding]:
-    first: dict[str, Finding] = {}
-    for finding in findings:
-        first.setdefault(finding.key, finding)
-    return list(first.values())

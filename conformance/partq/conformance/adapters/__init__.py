@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .protocol import Broker, Client, Indefinite, Rejected, Shares, SimulatedBroker, Unreachable
-from .registry import UnknownBroker, claimed_profiles, open_broker, public_name
+from .registry import UnknownBroker, claimed_profiles, is_public, open_broker, public_name
 
 __all__ = [
     "Broker",
@@ -15,6 +15,7 @@ __all__ = [
     "UnknownBroker",
     "Unreachable",
     "claimed_profiles",
+    "is_public",
     "open_broker",
     "public_name",
 ]

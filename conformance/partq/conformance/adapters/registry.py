@@ -11,6 +11,9 @@ from partq.model.profiles import PROFILES
 
 from .protocol import Broker
 
+HIDDEN = "***"
+"""What stands for a password in a name that may be shown."""
+
 KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 
 
@@ -31,6 +34,8 @@ def open_broker(name: str) -> Broker:
         from partq.conformance.mutants import open_mutant
 
         return open_mutant(name.removeprefix("mutant:"))
+    if not is_public(name):
+        raise UnknownBroker(f"{name}: the password is not stored: give the broker's URL with it")
     if urlsplit(name).scheme in ("rabbitmq", "amqp") and "://" in name:
         from .rabbitmq import RabbitMQ
 
@@ -61,7 +66,12 @@ def public_name(name: str) -> str:
     if "://" not in name or parts.password is None:
         return name
     host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{parts.username}:***@{host}"))
+    return urlunsplit(parts._replace(netloc=f"{parts.username}:{HIDDEN}@{host}"))
+
+
+def is_public(name: str) -> bool:
+    """Whether the name is all there is to know of the broker: no password was left out by `public_name`."""
+    return "://" not in name or urlsplit(name).password != HIDDEN
 
 
 def _third_party(name: str) -> Broker:

@@ -10,10 +10,9 @@ from typing import Any
 from partq.conformance import counterexample
 from partq.conformance import program as programs
 from partq.conformance.adapters import open_broker
+from partq.conformance.verdict import finding_of
 
-from .run import Campaign, as_finding
-
-FOLDER = "counterexamples"
+from .run import Campaign
 
 
 def first_of_each(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
@@ -25,17 +24,21 @@ def first_of_each(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
 
 
 def write_examples(
-    campaign: Campaign, broker: str, out: Path, told: Callable[[str], None], budget: int
-) -> list[Path]:
-    """Shrink and store them; ``told`` hears of each before it starts. One that does not show again (a
-    live broker's race) is stored as it was found, in the violations table alone."""
-    written = []
+    campaign: Campaign,
+    broker: str,
+    out: Path,
+    told: Callable[[str], None],
+    budget: int,
+    written: Callable[[Path], None],
+) -> None:
+    """Shrink and store them; ``told`` hears of each before it starts, ``written`` of its file. One that does
+    not show again (a live broker's race) is stored as it was found, in the violations table alone. Raises
+    `Unreachable`; what was written stays."""
     for row in first_of_each(campaign.kept):
         told(f"shrinking {row['requirement']}: {row['title']}")
         example = shrunk(row, broker, budget)
         if example is not None:
-            written.append(counterexample.write(out / FOLDER, example))
-    return written
+            written(counterexample.write(out / counterexample.FOLDER, example))
 
 
 def shrunk(row: Mapping[str, Any], broker_name: str, budget: int) -> counterexample.Counterexample | None:
@@ -44,5 +47,5 @@ def shrunk(row: Mapping[str, Any], broker_name: str, budget: int) -> counterexam
     broker.profile = row["profile"]
     program = programs.from_json(json.loads(row["program"]))
     return counterexample.make(
-        broker_name, broker, program, as_finding(row), trace=row["trace"], budget=budget
+        broker_name, broker, program, finding_of(row), trace=row["trace"], budget=budget
     )

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from partq.conformance.assess import Inspection, verdicts
-from partq.conformance.verdict import KEPT_FINDINGS, Finding, Verdict, plain
+from partq.conformance.made import made
+from partq.conformance.verdict import (
+    KEPT_FINDINGS,
+    Verdict,
+    exit_code,
+    failing_rows,
+    finding_of,
+    plain,
+    worst,
+)
 
 from . import store
 from .plan import Plan
@@ -40,12 +49,16 @@ class Campaign:
         return self.timed / self.seconds if self.seconds else None
 
 
-def run_campaign(plan: Plan, out: Path, master: str, resume: bool, progress: Progress) -> Campaign:
-    """Do the campaign, or what is missing of it, and write ``campaign.json``.
+def run_campaign(
+    plan: Plan, out: Path, master: str, resume: bool, progress: Progress, strict: bool = False
+) -> Campaign:
+    """Do the campaign, or what is missing of it, and write ``campaign.json``. ``strict`` is for the exit code
+    in there.
 
     Raises `store.CampaignError` where the folder, Java, Spark or a chunk fails; what was done stays and can
     be resumed.
     """
+    begun = made()
     done = store.prepare(out, plan, resume)
     chunks = [chunk for chunk in plan.chunks() if chunk.index not in done]
     finished = sum(chunk.count for chunk in plan.chunks() if chunk.index in done)
@@ -56,7 +69,7 @@ def run_campaign(plan: Plan, out: Path, master: str, resume: bool, progress: Pro
         execute(session, plan, chunks, out, lambda traces, bad: progress(finished + traces, bad))
         seconds = time.monotonic() - began
     campaign = summarise(plan, out, seconds, plan.traces - finished)
-    store.write_json(out / store.SUMMARY, _to_json(campaign, master))
+    store.write_json(out / store.SUMMARY, {**_to_json(campaign, strict), "master": master, "made": begun})
     return campaign
 
 
@@ -104,24 +117,17 @@ def _lane_verdicts(
             total.found.setdefault(requirement, Counter()).update(causes)
     for row in kept:
         if (row["broker"], row["profile"]) == lane:
-            total.findings.setdefault(row["requirement"], []).append(as_finding(row))
+            total.findings.setdefault(row["requirement"], []).append(finding_of(row))
     total.open = {id: f"left open in {n} trace{'s'[: n > 1]}" for id, n in left_open.items()}
     return verdicts(total, lane[1], tuple(mine[0]["lacks"]))
 
 
-def as_finding(row: Mapping[str, Any]) -> Finding:
-    """A stored violation as a finding."""
-    return Finding(
-        row["requirement"], row["title"], tuple(row["witness"]), row["detail"], row["allowed"], row["key"]
-    )
-
-
-def _to_json(campaign: Campaign, master: str) -> dict[str, Any]:
+def _to_json(campaign: Campaign, strict: bool) -> dict[str, Any]:
+    rows = failing_rows(strict)
     return {
         "schema": store.SCHEMA,
         "complete": True,
         "plan": campaign.plan.to_json(),
-        "master": master,
         "digest": campaign.digest,
         "traces": campaign.traces,
         "operations": campaign.operations,
@@ -132,4 +138,6 @@ def _to_json(campaign: Campaign, master: str) -> dict[str, Any]:
             {"broker": broker, "profile": name, "requirements": plain(result)}
             for (broker, name), result in campaign.results.items()
         ],
+        "strict": strict,
+        "exit": worst(exit_code(result, rows) for result in campaign.results.values()),
     }

@@ -20,7 +20,18 @@ from rich.text import Text
 
 from partq.conformance.history import History
 from partq.conformance.terse import witness
-from partq.conformance.verdict import Exit, Finding, Status, Verdict, Verdicts, exit_code, plain
+from partq.conformance.verdict import (
+    Exit,
+    Finding,
+    Status,
+    Verdict,
+    Verdicts,
+    exit_code,
+    failing_rows,
+    merge,
+    plain,
+    worst,
+)
 from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
 from partq.model.requirements import catalogue
 
@@ -95,26 +106,15 @@ def print_json(document: Mapping[str, Any]) -> None:
     print(json.dumps(document, indent=1))
 
 
-def failing_rows(strict: bool) -> set[str]:
-    """The requirements whose violation fails a run: MUST rows, with ``strict`` the SHOULD rows too."""
-    levels = {"MUST", "SHOULD"} if strict else {"MUST"}
-    return {requirement for requirement, row in catalogue().items() if row.level.value in levels}
-
-
 def verdicts_document(broker: str, results: Mapping[str, Verdicts], strict: bool) -> dict[str, Any]:
     """``partq.verdicts/1``: the verdicts of each profile, all of them merged, and the exit code."""
-    from partq.conformance.verdict import merge
-
-    merged = merge(results.values())
     rows = failing_rows(strict)
-    codes = [exit_code(result, rows) for result in results.values()]
-    worst = next((code for code in (Exit.VIOLATED, Exit.INCONCLUSIVE) if code in codes), Exit.CONFORMANT)
     return {
         "schema": "partq.verdicts/1",
         "broker": broker,
         "profiles": {name: plain(result) for name, result in results.items()},
-        "requirements": plain(merged),
-        "exit": worst if codes else Exit.INCONCLUSIVE,
+        "requirements": plain(merge(results.values())),
+        "exit": worst(exit_code(result, rows) for result in results.values()),
     }
 
 
@@ -136,7 +136,7 @@ def show_verdicts(
         out.print(f"{len(rows)} rows {status.value}: {' '.join(rows)}", style="dim")
     for name, result in results.items():
         for verdict in result.values():
-            _show_findings(out, name, verdict.findings, evidence)
+            _show_findings(out, name, verdict, evidence)
     out.print(_summary(results))
 
 
@@ -191,7 +191,7 @@ def _columns(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
     status = Text(verdict.status.value, style=STYLES[verdict.status])
     if verdict.reason:
         status.append(f"\n{printable(verdict.reason)}", style="dim")
-    return status, _number(verdict.exercised), _number(len(verdict.findings))
+    return status, _number(verdict.exercised), _number(verdict.times)
 
 
 def _number(count: int) -> Text:
@@ -202,22 +202,19 @@ def _cells(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
     cells = []
     for verdict in verdicts:
         times = f" {verdict.exercised:,}×" if verdict.exercised else ""
-        found = f", {len(verdict.findings)} found" if verdict.findings else ""
+        found = f", {verdict.times:,} found" if verdict.findings else ""
         word = "–" if verdict.status is Status.NOT_APPLICABLE else verdict.status.value
         cells.append(Text(f"{word}{times}{found}", style=STYLES[verdict.status]))
     return tuple(cells)
 
 
-def _show_findings(out: Console, name: str, findings: Sequence[Finding], evidence: Evidence) -> None:
-    """The first finding of each cause, with the operations that show it."""
-    by_key: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_key.setdefault(finding.key, []).append(finding)
-    for same in by_key.values():
-        first = same[0]
+def _show_findings(out: Console, name: str, verdict: Verdict, evidence: Evidence) -> None:
+    """The first finding of each cause, with the operations that show it, and how many there were."""
+    for first in verdict.causes:
         out.print()
         out.print(Text(f"{first.requirement} violated: {printable(first.title)}", style="bold red"))
-        times = f", {len(same)} times" if len(same) > 1 else ""
+        number = verdict.found[first.key]
+        times = f", {number:,} times" if number > 1 else ""
         found = evidence(name, first)
         where = f", {printable(found[0])}" if found else ""
         out.print(Text(f"  {name}{where}{times}", style="dim"))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import Format, console, fail, profiles_for, show_verdicts, verdicts_document
+from .common import (
+    Format,
+    console,
+    fail,
+    print_json,
+    printable,
+    profiles_for,
+    show_verdicts,
+    verdicts_document,
+)
 
 if TYPE_CHECKING:
     from partq.conformance.campaign.run import Campaign
@@ -35,6 +45,7 @@ def fuzz(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
+    from partq.conformance.adapters import Unreachable
     from partq.conformance.campaign.examples import write_examples
     from partq.conformance.campaign.plan import Plan, even
     from partq.conformance.campaign.run import run_campaign
@@ -44,11 +55,19 @@ def fuzz(
     plan = Plan(even(broker, profiles_for(broker, profile), traces), seed, length)
     try:
         with progress_bar(plan.traces) as progress:
-            campaign = run_campaign(plan, out, master, resume, progress)
+            campaign = run_campaign(plan, out, master, resume, progress, strict)
     except CampaignError as error:
         fail(str(error))
-    examples = write_examples(campaign, broker, out, lambda text: console.print(text, markup=False), BUDGET)
+    examples: list[Path] = []
+    try:
+        write_examples(campaign, broker, out, _tell, BUDGET, examples.append)
+    except Unreachable as error:
+        _tell(f"no further counterexamples: {error}")
     _show(campaign, broker, out, examples, strict, format)
+
+
+def _tell(text: str) -> None:
+    console.print(printable(text), markup=False)
 
 
 @contextmanager
@@ -78,27 +97,27 @@ def _show(
     campaign: Campaign, broker: str, out: Path, examples: list[Path], strict: bool, format: Format
 ) -> None:
     from partq.conformance.adapters import public_name
+    from partq.conformance.counterexample import replay_command
 
     results = {profile: result for (_, profile), result in campaign.results.items()}
     document = verdicts_document(public_name(broker), results, strict)
     if format is Format.JSON:
-        import json
-
-        figures = {
+        figures: dict[str, Any] = {
             "digest": campaign.digest,
             "traces": campaign.traces,
             "operations": campaign.operations,
             "out": str(out),
             "counterexamples": [str(path) for path in examples],
         }
-        print(json.dumps({**document, "campaign": figures}, indent=1, ensure_ascii=False))
+        print_json({**document, "campaign": figures})
         raise typer.Exit(document["exit"])
     show_verdicts(public_name(broker), results)
     rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
-    bad = campaign.violations
-    print(f"{campaign.traces} traces, {campaign.operations} operations, {bad} violations{rate}")
+    told = f"{campaign.traces} traces, {campaign.operations} operations, {campaign.violations} violations"
+    print(f"{told}{rate}")
     print(f"digest {campaign.digest}")
     for path in examples:
-        print(f"counterexample {path} (partq replay {path})")
-    print(f"stored in {out} (partq report {out})")
+        command = replay_command(path, public_name(broker))
+        print(printable(f"counterexample {path} ({command})"))
+    print(printable(f"stored in {out} ({shlex.join(['partq', 'report', str(out)])})"))
     raise typer.Exit(document["exit"])

@@ -80,7 +80,7 @@ def mutants(
 
 def _row(name: str, mutant: Any, first_trace: int, campaign: Campaign, out: Path) -> Row:
     from partq.conformance import counterexample
-    from partq.conformance.campaign.examples import FOLDER, shrunk
+    from partq.conformance.campaign.examples import shrunk
     from partq.conformance.shrink import BUDGET
 
     mine = [row for row in campaign.kept if row["broker"] == f"mutant:{name}"]
@@ -97,7 +97,7 @@ def _row(name: str, mutant: Any, first_trace: int, campaign: Campaign, out: Path
         if example is not None and len(example.program.steps) <= counterexample.SHORT:
             break
     if example is not None:
-        counterexample.write(out / FOLDER / name, example)
+        counterexample.write(out / counterexample.FOLDER / name, example)
     steps = None if example is None else len(example.program.steps)
     return Row(name, mutant.breaks, mutant.profile, own[0]["trace"] - first_trace + 1, steps, tuple(wrong))
 

@@ -9,23 +9,22 @@ from __future__ import annotations
 import json
 import shlex
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from partq.conformance.verdict import Finding, Status, Verdict
+from partq.conformance.verdict import Exit, exit_code, failing_rows, from_plain, text_of, worst
 
 from .common import fail
 
 if TYPE_CHECKING:
-    from partq.reports.material import BlindSpots, Example, Material
+    from partq.reports.material import BlindSpots, Example, Lane, Material
 
 CAMPAIGN: Final = ("campaign.json", "partq.campaign/1")
 RUN: Final = ("verdicts.json", "partq.verdicts/1")
-EXAMPLES: Final = "counterexamples"
 
 
 class BadResults(Exception):
@@ -70,7 +69,7 @@ def gather(folder: Path) -> Material:
 
 
 def _campaign(folder: Path) -> Material:
-    from partq.reports.material import Figures, Lane, Material
+    from partq.reports.material import Figures, Material
 
     file = folder / CAMPAIGN[0]
     data = _document(file, CAMPAIGN[1])
@@ -78,10 +77,11 @@ def _campaign(folder: Path) -> Material:
         plan, complete = data["plan"], bool(data["complete"])
         shares = {(lane["broker"], lane["profile"]): int(lane["traces"]) for lane in plan["lanes"]}
         lanes = tuple(
-            Lane(
-                _text(result, "broker"),
-                _text(result, "profile"),
-                _verdicts(result["requirements"]),
+            _lane(
+                data,
+                text_of(result, "broker"),
+                text_of(result, "profile"),
+                result["requirements"],
                 shares.get((result["broker"], result["profile"])),
             )
             for result in data.get("results", ())
@@ -96,12 +96,14 @@ def _campaign(folder: Path) -> Material:
             digest=data.get("digest", ""),
             master=data.get("master", ""),
         )
-        command = _fuzz_command(folder, plan)
+        command = _fuzz_command(folder, plan, bool(data.get("strict")))
+        code, made = _code(data, lanes), _made(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadResults(f"{file}: {_why(error)}") from None
     spread, coverage, notes = _tables(folder)
     return Material(
         lanes,
+        code,
         figures,
         _examples(folder),
         spread,
@@ -110,11 +112,12 @@ def _campaign(folder: Path) -> Material:
         command,
         complete,
         notes,
+        made,
         _version(),
     )
 
 
-def _fuzz_command(folder: Path, plan: Mapping[str, Any]) -> str:
+def _fuzz_command(folder: Path, plan: Mapping[str, Any], strict: bool) -> str:
     """The command line that does the campaign again, for one broker or for a set of mutants."""
     from partq.conformance.mutants import MUTANTS
 
@@ -129,8 +132,9 @@ def _fuzz_command(folder: Path, plan: Mapping[str, Any]) -> str:
         names = [broker.removeprefix("mutant:") for broker in brokers]
         if set(names) != set(MUTANTS):
             words += [word for name in names for word in ("--only", name)]
-    words += ["--seed", str(plan["seed"]), "--length", str(plan["length"]), "--out", f"{folder.name}-again"]
-    return shlex.join(words)
+    words += ["--seed", str(plan["seed"]), "--length", str(plan["length"])]
+    words += ["--strict"] if strict else []
+    return _again(words, folder)
 
 
 def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]]:
@@ -157,22 +161,56 @@ def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, 
 
 
 def _run(folder: Path) -> Material:
-    from partq.reports.material import Lane, Material
+    from partq.reports.material import Material
 
     file = folder / RUN[0]
     data = _document(file, RUN[1])
     try:
-        broker = _text(data, "broker")
-        lanes = tuple(Lane(broker, name, _verdicts(rows)) for name, rows in data["profiles"].items())
+        broker = text_of(data, "broker")
+        lanes = tuple(_lane(data, broker, name, rows) for name, rows in data["profiles"].items())
+        command = _again(["partq", "run", broker, *map(str, data.get("options", ()))], folder)
+        code, made = _code(data, lanes), _made(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadResults(f"{file}: {_why(error)}") from None
-    command = shlex.join(["partq", "run", broker, "--out", f"{folder.name}-again"])
     return Material(
-        lanes, examples=_examples(folder), blind_spots=_blind_spots(), command=command, version=_version()
+        lanes,
+        code,
+        examples=_examples(folder),
+        blind_spots=_blind_spots(),
+        command=command,
+        made=made,
+        version=_version(),
     )
 
 
 # --- what both have ---------------------------------------------------------------------------------
+
+
+def _lane(
+    data: Mapping[str, Any], broker: str, profile: str, rows: Mapping[str, Any], traces: int | None = None
+) -> Lane:
+    from partq.reports.material import Lane
+
+    verdicts = from_plain(rows)
+    code = exit_code(verdicts, failing_rows(bool(data.get("strict"))))
+    return Lane(broker, profile, verdicts, code, traces)
+
+
+def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
+    """The exit code that was stored; folders of older versions have that of their lanes."""
+    code = data.get("exit", worst(lane.exit for lane in lanes))
+    if code not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
+        raise ValueError(f"exit: no exit code of a verdict: {code!r}")
+    return int(code)
+
+
+def _made(data: Mapping[str, Any]) -> dict[str, str]:
+    made = data.get("made", {})
+    return {name: text_of(made, name) for name in made}
+
+
+def _again(words: Sequence[str], folder: Path) -> str:
+    return shlex.join([*words, "--out", f"{folder.resolve().name}-again"])
 
 
 def _examples(folder: Path) -> tuple[Example, ...]:
@@ -181,7 +219,7 @@ def _examples(folder: Path) -> tuple[Example, ...]:
     from partq.reports.material import Example
 
     found = []
-    for file in sorted((folder / EXAMPLES).glob("**/*.json")):
+    for file in sorted((folder / counterexample.FOLDER).glob("**/*.json")):
         try:
             stored = counterexample.read(file)
         except counterexample.InvalidCounterexample as error:
@@ -193,7 +231,7 @@ def _examples(folder: Path) -> tuple[Example, ...]:
                 stored.program.profile,
                 stored.history,
                 programs.to_json(stored.program),
-                shlex.join(["partq", "replay", str(file)]),
+                counterexample.replay_command(file, stored.broker),
                 stored.trace,
                 stored.found_steps,
             )
@@ -216,31 +254,6 @@ def _document(file: Path, schema: str) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("schema") != schema:
         raise BadResults(f"{file}: schema: expected {schema!r}")
     return data
-
-
-def _verdicts(rows: Mapping[str, Any]) -> dict[str, Verdict]:
-    """The verdicts in plain data, the other way round than `verdict.plain`."""
-    return {
-        requirement: Verdict(
-            Status(row["status"]),
-            int(row["exercised"]),
-            tuple(_finding(finding) for finding in row["findings"]),
-            _text(row, "reason"),
-        )
-        for requirement, row in rows.items()
-    }
-
-
-def _finding(data: Mapping[str, Any]) -> Finding:
-    texts = {name: _text(data, name) for name in ("requirement", "title", "detail", "allowed", "key")}
-    return Finding(**texts, witness=tuple(map(int, data["witness"])))
-
-
-def _text(data: Mapping[str, Any], name: str) -> str:
-    value = data[name]
-    if not isinstance(value, str):
-        raise ValueError(f"{name}: expected text: {value!r}")
-    return value
 
 
 def _why(error: Exception) -> str:

@@ -61,8 +61,9 @@ def run(
 ) -> None:
     """Check a broker with the directed cases and some seeded programs."""
     from partq.conformance.adapters import public_name
+    from partq.conformance.made import made
 
-    cases = _cases(case)
+    cases, begun = _cases(case), made()
     names = [
         name
         for name in profiles_for(broker, profile)
@@ -77,12 +78,30 @@ def run(
     verdicts = {name: result.verdicts for name, result in results.items()}
     document = verdicts_document(public_name(broker), verdicts, strict)
     if out is not None:
-        _store(out, broker, document, results)
+        options = _options(profile, programs, seed, case, jobs, strict)
+        _store(out, broker, {**document, "strict": strict, "options": options, "made": begun}, results)
     if format is Format.JSON:
         print_json(document)
     else:
         show_verdicts(public_name(broker), verdicts, every_row, _evidence(results))
     raise typer.Exit(document["exit"])
+
+
+def _options(
+    profiles: Sequence[str] | None,
+    programs: int | None,
+    seed: int,
+    cases: Sequence[str] | None,
+    jobs: int | None,
+    strict: bool,
+) -> list[str]:
+    """The options that make the same run again."""
+    words = [word for name in profiles or () for word in ("--profile", name)]
+    words += [word for name in cases or () for word in ("--case", name)]
+    words += [] if programs is None else ["--programs", str(programs)]
+    words += ["--seed", str(seed)]
+    words += [] if jobs is None else ["--jobs", str(jobs)]
+    return [*words, "--strict"] if strict else words
 
 
 def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
@@ -192,6 +211,8 @@ def _saver(folder: Path) -> Callable[[Run], None]:
 
 def _store(out: Path, broker: str, document: Mapping[str, Any], results: Mapping[str, SuiteResult]) -> None:
     """Write ``verdicts.json``, and of each cause in each profile the smallest program that shows it."""
+    from partq.conformance.counterexample import FOLDER
+
     text = json.dumps(document, indent=1) + "\n"
     (out / "verdicts.json").write_text(text, encoding="utf-8")
     for profile, result in results.items():
@@ -201,7 +222,7 @@ def _store(out: Path, broker: str, document: Mapping[str, Any], results: Mapping
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
         for done, finding in causes.values():
             console.print(f"storing a counterexample of {finding.requirement}", markup=False)
-            _store_example(out / "counterexamples" / profile, broker, done, finding)
+            _store_example(out / FOLDER / profile, broker, done, finding)
 
 
 def _store_example(folder: Path, broker: str, done: Run, finding: Finding) -> None:

@@ -1,0 +1,18 @@
+"""When, where and with what results are made: for whoever reads them later. No digest includes it."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+
+def made() -> dict[str, str]:
+    """This moment, this machine and the versions, each with its name: for results that are begun now."""
+    return {
+        "started": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "host": platform.node(),
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "python": platform.python_version(),
+        "partq": version("partq"),
+    }
