@@ -9,7 +9,7 @@ and given to ``partq replay``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
@@ -25,11 +25,13 @@ from partq.model.profiles import SECOND, Entity, profile
 
 from . import program as programs
 from .adapters import Broker, open_broker
-from .assess import inspect
+from .assess import assess
+from .history import History
 from .judge import Judged, judge
 from .program import Program, Step
 from .runner import run
 from .script import Script
+from .verdict import Verdicts, merge
 from .workload import generate
 
 CLIENTS = ("c1", "c2")
@@ -48,6 +50,19 @@ class NotConformant(AssertionError):
         super().__init__(_told(program, trouble))
         self.program = program
         self.trouble = trouble
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a search has seen so far: of how many programs, and their verdicts, merged."""
+
+    programs: int = 0
+    verdicts: Verdicts = field(default_factory=dict)
+
+    def add(self, verdicts: Verdicts) -> None:
+        """Take in one more program's."""
+        self.programs += 1
+        self.verdicts = merge((self.verdicts, verdicts))
 
 
 class _Drawn:
@@ -77,6 +92,7 @@ class BrokerMachine(RuleBasedStateMachine):
     entity: ClassVar[Entity]
     lacks: ClassVar[frozenset[str]] = frozenset()
     exact: ClassVar[bool] = True
+    seen: ClassVar[Seen]
 
     def __init__(self) -> None:
         super().__init__()
@@ -216,7 +232,10 @@ class BrokerMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Run what was drawn and judge it. Raises `NotConformant`."""
         program = Program(self.profile_name, tuple(self.steps), self.entity, sequential=True)
-        trouble = verdict(self.broker, program, self.exact)
+        history = run(self.broker, program)
+        verdicts = assess(history)
+        self.seen.add(verdicts)
+        trouble = wrong_in(history, verdicts, self.exact)
         if trouble:
             raise NotConformant(program, trouble)
 
@@ -224,8 +243,13 @@ class BrokerMachine(RuleBasedStateMachine):
 def verdict(broker: Broker, program: Program, exact: bool = True) -> list[str]:
     """What is wrong with the broker's behaviour under the program, in sentences; empty if nothing is."""
     history = run(broker, program)
-    found = inspect(history).findings.values()
-    trouble = [f"{f.requirement}: {f.title}. {f.detail} Allowed: {f.allowed}" for fs in found for f in fs]
+    return wrong_in(history, assess(history), exact)
+
+
+def wrong_in(history: History, verdicts: Verdicts, exact: bool) -> list[str]:
+    """What is wrong in the history, in sentences: by its verdicts, or else by the exact judge."""
+    found = (finding for verdict in verdicts.values() for finding in verdict.findings)
+    trouble = [f"{f.requirement}: {f.title}. {f.detail} Allowed: {f.allowed}" for f in found]
     if trouble or not exact:
         return trouble
     judgement = judge(history, JUDGE_BUDGET)
@@ -263,15 +287,17 @@ def machine_for(broker: Broker, profile_name: str, entity: Entity | None = None)
         "profile_name": profile_name,
         "entity": entity or usual,
         "lacks": broker.lacks(),
+        "seen": Seen(),
     }
     return type("BrokerMachineFor", (BrokerMachine,), known)
 
 
 def search(
     broker: str, profile_name: str, examples: int = 200, length: int = 20, seed: int | None = None
-) -> None:
-    """Search for a program that shows a violation. Raises `NotConformant` with the smallest one found."""
-    search_on(open_broker(broker), profile_name, examples, length, seed)
+) -> Seen:
+    """Search for a program that shows a violation, and answer what was seen where there is none. Raises
+    `NotConformant` with the smallest one found."""
+    return search_on(open_broker(broker), profile_name, examples, length, seed)
 
 
 def search_on(
@@ -281,7 +307,7 @@ def search_on(
     length: int = 20,
     seed: int | None = None,
     exact: bool = True,
-) -> None:
+) -> Seen:
     """`search` on a broker that is open. Without ``exact`` the checkers alone judge."""
     machine = machine_for(broker, profile_name)
     machine.exact = exact
@@ -295,3 +321,4 @@ def search_on(
         print_blob=False,
     )
     run_state_machine_as_test(machine if seed is None else seeded(seed)(machine), settings=chosen)
+    return machine.seen

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -104,6 +104,15 @@ def known_profile(name: str) -> Profile:
 def print_json(document: Mapping[str, Any]) -> None:
     """Print the document on standard output, everything beyond ASCII escaped."""
     print(json.dumps(document, indent=1))
+
+
+def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
+    """The exit code that these rows come to, and, where that is inconclusive, why."""
+    code = exit_code(verdicts, failing)
+    if code != Exit.INCONCLUSIVE:
+        return code, ""
+    unknown = [name for name in verdicts if name in failing and verdicts[name].status is Status.UNKNOWN]
+    return code, f"left open: {', '.join(unknown)}" if unknown else "nothing was put to the test"
 
 
 def verdicts_document(broker: str, results: Mapping[str, Verdicts], strict: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import typer
 
 from partq.conformance.verdict import Exit, Finding, Status, Verdicts, exit_code, merge
 
-from .common import Format, fail, opened, print_json, printable, verdicts_document
+from .common import Format, fail, opened, outcome, print_json, printable, verdicts_document
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
@@ -128,10 +128,8 @@ def _answer(verdicts: Verdicts, rule: str | None) -> tuple[int, str, str]:
         code, verdict = exit_code(verdicts, [rule]), verdicts[rule]
         why = _IDLE if verdict.status is Status.NOT_EXERCISED else verdict.reason
         return code, OF_A_RULE[verdict.status], why and f": {why}"
-    code = exit_code(verdicts)
-    unknown = [name for name, verdict in verdicts.items() if verdict.status is Status.UNKNOWN]
-    why = f"{', '.join(unknown)} left open" if unknown else "nothing was put to the test"
-    return code, OF_ANY_RULE[code], f": {why}" if code == Exit.INCONCLUSIVE else ""
+    code, why = outcome(verdicts, verdicts)
+    return code, OF_ANY_RULE[code], why and f": {why}"
 
 
 def _show(found: list[Finding]) -> None:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from partq.conformance.verdict import Exit
+from partq.conformance.verdict import Exit, failing_rows, worst
 
-from .common import PROFILE_NAMES, fail, opened, printable, profiles_for
+from .common import PROFILE_NAMES, fail, opened, outcome, printable, profiles_for
 
 
 def search(
@@ -29,9 +29,10 @@ def search(
 
     if out is not None and out.exists():
         fail(f"{out} exists: give another file")
+    codes = []
     for name in profiles_for(broker, profile):
         try:
-            search_on(opened(broker), name, examples, length, seed)
+            seen = search_on(opened(broker), name, examples, length, seed)
         except Unreachable as error:
             fail(str(error))
         except NotConformant as found:
@@ -39,4 +40,7 @@ def search(
             if out is not None:
                 out.write_text(dumps(found.program) + "\n", encoding="utf-8")
             raise typer.Exit(Exit.VIOLATED) from None
-        print(f"{name}: nothing found in {examples} programs")
+        code, why = outcome(seen.verdicts, failing_rows(strict=False))
+        codes.append(code)
+        print(printable(f"{name}: nothing found in {seen.programs} programs{why and f'; {why}'}"))
+    raise typer.Exit(worst(codes))
