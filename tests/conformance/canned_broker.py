@@ -1,10 +1,14 @@
-"""Brokers that answer every program with the same short history: what the commands and the plugin are
-tested with, independent of the reference broker. Stands for the module in a user's own folder, too."""
+"""Brokers that answer every program with the same short history, and live ones that do next to nothing: what
+the commands and the plugin are tested with, independent of the reference broker. Stands for the module in a
+user's own folder, too."""
 
-from partq.conformance.adapters import SimulatedBroker, Unreachable
+import threading
+
+from partq.conformance.adapters import Broker, Client, Shares, SimulatedBroker, Unreachable
 from partq.conformance.history import History
 from partq.conformance.notation import history
 from partq.conformance.program import Program
+from partq.model.profiles import Entity
 
 TOGETHER = "p1 send m1 key=a\np2 send m2 key=a\np3 peek 5 -> m1#3.1 key=a, m2#3.2 key=a"
 SPLIT = "p1 send m1 key=a\np2 send m2 key=a\np3 peek 5 -> m1#3.1 key=a, m2#4.1 key=a"
@@ -68,6 +72,76 @@ class Broken(Canned):
 class Unmade(Canned):
     def __init__(self) -> None:
         raise OSError("no such file")
+
+
+class Exits(Canned):
+    def __init__(self) -> None:
+        raise SystemExit(4)
+
+
+class Profiled(Canned):
+    """Claims a profile that there is not."""
+
+    profile = "azure-best"
+
+
+class Secretive(Canned):
+    def profiles(self) -> tuple[str, ...]:
+        raise KeyError("which?")
+
+
+class Boasting(Canned):
+    def lacks(self) -> frozenset[str]:
+        raise ZeroDivisionError("nothing at all")
+
+
+class Refusing(Broker):
+    """A live broker that refuses everything, and so is always empty."""
+
+    profile = "azure-premium"
+
+    def connect(self, proc: str) -> Client:
+        return Client()
+
+    def is_empty(self) -> bool:
+        return True
+
+    def lacks(self) -> frozenset[str]:
+        return frozenset()
+
+
+class Jammed(Refusing):
+    def open(self, entity: Entity) -> None:
+        raise OSError("jammed")
+
+
+class Clientless(Refusing):
+    def connect(self, proc: str) -> Client:
+        return None  # type: ignore[return-value]
+
+
+class Sociable(Refusing):
+    """Opens only in company: two at once, or an error after some seconds."""
+
+    shares = Shares.NOTHING
+    meeting = threading.Barrier(2)
+
+    def open(self, entity: Entity) -> None:
+        self.meeting.wait(10)
+
+
+class Solitary(Refusing):
+    """Says that it may be run with others, and opens only without: so shows who runs it so all the same."""
+
+    shares = Shares.NOTHING
+    alone = threading.Lock()
+
+    def open(self, entity: Entity) -> None:
+        if not self.alone.acquire(blocking=False):
+            raise OSError("somebody else is here")
+
+    def close(self) -> None:
+        self.alone.release()
 
 
 NotABroker = dict

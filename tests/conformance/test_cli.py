@@ -17,6 +17,7 @@ from partq.conformance.cases import ALL_CASES
 from partq.conformance.cli import BROKEN, INTERRUPTED, UNREAD, main
 from partq.conformance.codec import read_history, write_history
 from partq.conformance.notation import history
+from partq.conformance.program import dumps
 from partq.conformance.verdict import Status
 from partq.model.requirements import PROFILE_COLUMNS, catalogue
 
@@ -100,6 +101,26 @@ def test_a_should_row_fails_only_if_strict(partq: Partq) -> None:
     assert run_canned(partq, "Heap").code == 0
     assert "ROUTE-4 violated" in run_canned(partq, "Heap").out
     assert run_canned(partq, "Heap", "--strict").code == 1
+
+
+def test_programs_at_once_where_the_adapter_allows_it(partq: Partq) -> None:
+    cases = ("--case", "same-key", "--case", "numbers")
+    assert partq("run", "canned_broker:Sociable", *cases).code == 3
+    assert partq("run", "canned_broker:Solitary", *cases, "--jobs", 1).code == 3
+    asked = partq("run", "canned_broker:Refusing", *cases, "--jobs", 2)
+    assert asked.code == 3
+    assert "one program at a time: the adapter does not say that more may run at once" in asked.err
+    assert "at a time" not in partq("run", "canned_broker:Refusing", *cases).err
+
+
+def test_what_an_adapter_does_wrong_is_told_once_and_counted(partq: Partq) -> None:
+    ran = partq("run", "canned_broker:Clientless", "--case", "same-key", "--case", "numbers")
+    assert ran.code == 3
+    lines = [line for line in ran.err.splitlines() if "c1: connect answered" in line]
+    assert lines == [
+        "same-key: c1: connect answered NoneType, which is no Client",
+        "in 2 runs: c1: connect answered NoneType, which is no Client",
+    ]
 
 
 def test_nothing_exercised_is_no_success(partq: Partq) -> None:
@@ -196,6 +217,16 @@ def test_out_keeps_verdicts_counterexamples_and_histories(partq: Partq, tmp_path
         (("run", "canned_broker:Unmade"), "no such file"),
         (("run", "canned_broker:Gone"), "start the broker first"),
         (("run", "canned_broker:Broken"), "ZeroDivisionError: oh dear"),
+        (("run", "canned_broker:Exits"), "cannot make canned_broker:Exits: SystemExit: 4"),
+        (("run", "canned_broker:Profiled"), "names 'azure-best', which is no profile"),
+        (("run", "canned_broker:Secretive"), "Secretive.profiles(): KeyError: 'which?'"),
+        (("run", "canned_broker:Boasting"), "ZeroDivisionError: nothing at all"),
+        (("run", "canned_broker:Jammed", "--case", "same-key"), "Jammed.open raised OSError: jammed"),
+        (("replay", "program.json", "--broker", "canned_broker:Jammed"), "open raised OSError: jammed"),
+        (
+            ("search", "canned_broker:Jammed", "--examples", "1", "--length", "1"),
+            "open raised OSError: jammed",
+        ),
         (("run", "canned_broker:Canned", "--profile", "azure-premum"), "Did you mean azure-premium?"),
         (("run", "canned_broker:Canned", "--case", "same-keys"), "did you mean same-key"),
         (("run", "canned_broker:Canned", "--save-histories"), "--out"),
@@ -210,8 +241,9 @@ def test_out_keeps_verdicts_counterexamples_and_histories(partq: Partq, tmp_path
     ],
 )
 def test_an_expected_error_is_one_line_and_code_2(
-    partq: Partq, arguments: tuple[str, ...], fragment: str
+    partq: Partq, tmp_path: Path, arguments: tuple[str, ...], fragment: str
 ) -> None:
+    (tmp_path / "program.json").write_text(dumps(ALL_CASES["same-key"].build("azure-premium")))
     assert fragment in one_error(partq(*arguments))
 
 

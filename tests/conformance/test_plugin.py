@@ -117,7 +117,7 @@ def test_an_unknown_status_fails_and_says_so(tmp_path: Path) -> None:
     assert "unknown: checker routing: RuntimeError: a defect" in ran.out
 
 
-CANNOT_RUN = {"Gone": "start the broker first", "Broken": "ZeroDivisionError"}
+CANNOT_RUN = {"Gone": "start the broker first", "Broken": "ZeroDivisionError", "Jammed": "jammed"}
 
 
 @pytest.mark.parametrize("broker", CANNOT_RUN)
@@ -178,6 +178,29 @@ def test_a_case_is_run_once_and_shared(tmp_path: Path) -> None:
     ran = run(tmp_path, *SUITE, "--broker=counting:Counting", "-k", "same-key]")
     assert len(ran.items) > 2
     assert (tmp_path / "runs").read_text() == "x"
+
+
+def test_cases_of_a_live_broker_are_run_at_once_where_it_allows_that(tmp_path: Path) -> None:
+    """Each opens only if another does."""
+    ran = suite(tmp_path, "Sociable", select="same-key] or numbers]")
+    assert "BrokenBarrierError" not in ran.out
+    assert "not exercised" in ran.out
+
+
+@pytest.mark.parametrize("options", [("--partq-jobs=1",), ("-n", "1")])
+def test_one_job_or_a_worker_of_xdist_runs_one_case_at_a_time(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    ran = suite(tmp_path, "Solitary", *options, select="same-key] or numbers] or key]")
+    assert "somebody else is here" not in ran.out
+    assert "not exercised" in ran.out
+
+
+def test_a_broker_that_does_not_say_what_it_lacks_is_one_line(tmp_path: Path) -> None:
+    ran = suite(tmp_path, "Boasting")
+    assert ran.code == pytest.ExitCode.INTERRUPTED
+    assert "ZeroDivisionError: nothing at all" in ran.out
+    assert "Traceback" not in ran.out
 
 
 def test_other_suites_keep_their_own_options(tmp_path: Path) -> None:

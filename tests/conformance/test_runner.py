@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from partq.conformance import runner
 from partq.conformance.adapters import (
     Broker,
     Client,
@@ -602,9 +603,10 @@ def test_a_broker_in_which_a_call_hangs_says_so(released: threading.Event, where
 @pytest.mark.parametrize("during", ["open", "advance", "send", "drain"])
 @pytest.mark.parametrize("sequential", [True, False])
 def test_a_stop_breaks_the_run_off_and_closes_everything(
-    released: threading.Event, during: str, sequential: bool
+    released: threading.Event, monkeypatch: pytest.MonkeyPatch, during: str, sequential: bool
 ) -> None:
     """Whatever the run is waiting for at that moment, for an hour or until it is closed."""
+    monkeypatch.setattr(runner, "MOMENT", 0.1)
     stop = Stop()
 
     def stops(*args: Any) -> None:
@@ -629,6 +631,26 @@ def test_a_stop_breaks_the_run_off_and_closes_everything(
     with pytest.raises(Stopped):
         run(broker, asked, limits=limits, on_problem=Told(), stop=stop)
     assert broker.closed[-1] == "broker"
+
+
+@pytest.mark.parametrize("where", ["close_client", "close"])
+def test_a_stop_does_not_wait_for_what_hangs_while_it_closes(
+    released: threading.Event, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Without it the run would wait until the test is over."""
+    monkeypatch.setattr(runner, "MOMENT", 0.1)
+    monkeypatch.setattr(runner, "PARTING", 0.1)
+    stop = Stop()
+
+    def hangs(*args: Any) -> None:
+        stop.ask()
+        assert not released.wait(PATIENT), "the run ends before the call does"
+
+    broker = Memory(**{where: hangs})
+    history = run(broker, program(send("a", "m")), limits=FAST, on_problem=Told(), stop=stop)
+    assert shown(history) == [("a", "send", "ok", None)], "all that there was to do was done"
+    assert broker.hung
+    assert not released.is_set()
 
 
 def test_a_run_that_is_stopped_before_it_begins_does_nothing() -> None:

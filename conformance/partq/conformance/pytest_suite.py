@@ -196,7 +196,7 @@ class SuiteFile(pytest.File):
         suite = self.suite
         for name in suite.profiles:
             label = "" if len(suite.profiles) == 1 else f"-{name}"
-            for case in cases_for(suite.opened(name), name, ALL_CASES.values()):
+            for case in self._cases(name):
                 for requirement in (*case.requirements, OTHERS):
                     item: CaseItem = CaseItem.from_parent(
                         self,
@@ -208,6 +208,12 @@ class SuiteFile(pytest.File):
                     if suite.config.pluginmanager.hasplugin("xdist"):
                         item.add_marker(pytest.mark.xdist_group(f"{case.name}{label}"))
                     yield item
+
+    def _cases(self, profile_name: str) -> tuple[Case, ...]:
+        try:
+            return cases_for(self.suite.opened(profile_name), profile_name, ALL_CASES.values())
+        except BrokerFailed as error:
+            raise self.CollectError(str(error)) from None
 
 
 class CaseItem(pytest.Item):

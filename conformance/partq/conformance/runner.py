@@ -37,6 +37,9 @@ ENTITY: Final = "queue"
 MOMENT: Final = 2.0
 """Seconds that calls still under way have to end when a run is broken off, and each client to close."""
 
+PARTING: Final = 10.0
+"""Seconds that the broker has to close then."""
+
 PATIENT: Final = 10
 """A broker that tells when it is empty need not be asked for messages so long; a tenth will do."""
 
@@ -102,6 +105,8 @@ class _Run:
         self.recorder = Recorder(ENTITY)
         self.turn = threading.Condition()
         self.over = threading.Event()
+        self.closed = False
+        self.hurried = False
         self.lacks = broker.lacks()
         self.entity = program.entity
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
@@ -112,13 +117,16 @@ class _Run:
 
     def history(self) -> History:
         """Run it all. Raises `Unreachable` and `Stopped`."""
-        with self.stop.heard(self._wake):
+        with self.stop.heard(self._hurry):
             try:
+                if self.stop.asked:
+                    raise Stopped
                 history = self._whole()
             except BaseException:
-                self._finish(MOMENT, self.limits.hang)
+                self._hurry()
                 raise
-            self._finish(self.limits.hang, self.limits.fault)
+            finally:
+                self._finish()
         return history
 
     def _whole(self) -> History:
@@ -197,7 +205,7 @@ class _Run:
         """Wait until it is done, and give up the threads that hang meanwhile. Raises `Stopped`."""
         with self.turn:
             while not done():
-                if self.stop.asked and not self.over.is_set():
+                if self.hurried and not self.over.is_set():
                     raise Stopped
                 now = time.monotonic()
                 for hand in self.hands.values():
@@ -210,11 +218,21 @@ class _Run:
     def _give_up(self, hand: Hand) -> None:
         hand.lost, hand.waiting, hand.deadline = True, 0, NEVER
         self.broker.hung = True
-        self._tell(f"{hand.proc}: a call did not return in time; this client does nothing more")
+        if not self.hurried:
+            self._tell(f"{hand.proc}: a call did not return in time; this client does nothing more")
         self.turn.notify_all()
 
     def _wake(self) -> None:
         with self.turn:
+            self.turn.notify_all()
+
+    def _hurry(self) -> None:
+        """The run is broken off: whoever is in a call has a moment to end it."""
+        with self.turn:
+            self.hurried = True
+            soon = time.monotonic() + MOMENT
+            for hand in tuple(self.hands.values()):
+                hand.deadline = min(hand.deadline, soon) if hand.deadline != NEVER else NEVER
             self.turn.notify_all()
 
     def _tell(self, problem: str) -> None:
@@ -336,7 +354,7 @@ class _Run:
     def _guarded(self, hand: Hand, call: Callable[[], object], limit: float) -> None:
         """A call on the adapter that no history records, and may take so many seconds."""
         with self.turn:
-            hand.deadline = time.monotonic() + limit
+            hand.deadline = time.monotonic() + (min(limit, MOMENT) if self.hurried else limit)
             self.turn.notify_all()
         try:
             call()
@@ -345,30 +363,28 @@ class _Run:
         with self.turn:
             hand.deadline = NEVER
 
-    def _finish(self, leaving: float, closing: float) -> None:
-        """Close everything, in the middle of a run too: whoever is still in a call has a moment to end it.
-        Each client has ``leaving`` seconds to close, the broker ``closing``."""
+    def _finish(self) -> None:
+        """Close everything, in the middle of a run too."""
         self.over.set()
+        self._wake()
         hands = [hand for hand in self.hands.values() if hand.is_alive() and not hand.lost]
-        with self.turn:
-            for hand in hands:
-                if hand.deadline != NEVER:
-                    hand.deadline = min(hand.deadline, time.monotonic() + MOMENT)
-            self.turn.notify_all()
         for hand in hands:
             if hand.client is not None:
-                hand.submit(partial(self._guarded, hand, hand.disconnected, leaving))
+                hand.submit(partial(self._guarded, hand, hand.disconnected, self.limits.hang))
             hand.jobs.put(None)
         self._watch(lambda: not any(hand.waiting for hand in hands))
-        closer = threading.Thread(target=self._close_broker, name="partq-close", daemon=True)
-        closer.start()
-        closer.join(closing)
-        if closer.is_alive():
-            self.broker.hung = True
-            self._tell("Broker.close did not return in time")
+        threading.Thread(target=self._close_broker, name="partq-close", daemon=True).start()
+        with self.turn:
+            self.turn.wait_for(lambda: self.closed or self.hurried, self.limits.fault)
+            self.turn.wait_for(lambda: self.closed, PARTING if self.hurried else 0)
+            if not self.closed:
+                self.broker.hung = True
+                self._tell("Broker.close did not return in time")
 
     def _close_broker(self) -> None:
         try:
             self.broker.close()
         except BaseException as error:
             self._tell(f"Broker.close raised {words(error)}")
+        self.closed = True
+        self._wake()

@@ -146,7 +146,7 @@ def _suite(
     ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.told)
     if live and jobs is not None and ways.at_once(target) < jobs:
         told = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
-        console.print(f"{profile}: {told}", markup=False)
+        console.print(f"{profile}: {told}", markup=False, soft_wrap=True)
     try:
         total = len(suite.cases_for(target, profile, cases)) + wanted
         with _progress(profile, total, live) as advance:
@@ -169,13 +169,13 @@ class _Problems:
         """It happened in the run of that name."""
         self.times[problem] += 1
         if self.times[problem] == 1:
-            console.print(f"{name}: {printable(problem)}", markup=False)
+            console.print(f"{name}: {printable(problem)}", markup=False, soft_wrap=True)
 
     def summarise(self) -> None:
         """Say which happened more than once."""
         for problem, times in self.times.items():
             if times > 1:
-                console.print(f"in {times} runs: {printable(problem)}", markup=False)
+                console.print(f"in {times} runs: {printable(problem)}", markup=False, soft_wrap=True)
 
 
 @contextmanager
