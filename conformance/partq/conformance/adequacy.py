@@ -1,9 +1,10 @@
 """Adequacy: over all small histories of a scope, right ones and wrong ones, checkers against judge.
 
 A `Scope` is a row of slots; each slot lists what may stand there, in the terse notation, and the scope is
-every choice of one alternative a slot, under every overlap of neighbours. The checkers together must reject
-exactly what the exact judge rejects. What they may miss is listed in `BLIND_SPOTS`, with the reason; a
-history that they reject and the judge accepts is a false alarm, and there is no list for those.
+every choice of one alternative a slot, under every overlap of neighbours. What the exact judge rejects the
+checkers together must reject, or at least not pass: where they leave a row open, that is counted, and the
+tests bound it. What they may miss is listed in `BLIND_SPOTS`, with the reason; a history that they reject and
+the judge accepts is a false alarm, and there is no list for those.
 """
 
 from __future__ import annotations

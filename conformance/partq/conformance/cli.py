@@ -34,8 +34,8 @@ BROKEN: Final = 70
 """The exit code of a defect of partq itself, so that no crash is taken for a verdict."""
 
 EPILOG: Final = (
-    "Exit codes: 0 conformant, 1 violated (fuzz, run, check), 2 bad input or usage, 3 inconclusive: "
-    "something is unknown, or nothing was exercised."
+    "Exit codes: 0 conformant, 1 violated (mutants: one survived; replay: reproduced), 2 bad input or usage, "
+    "3 inconclusive: something is unknown, or nothing was exercised."
 )
 
 app = typer.Typer(

@@ -35,7 +35,6 @@ from .state import (
 )
 
 Steps = Iterator[tuple[Answer, State]]
-Starts = tuple[int, ...]
 
 
 def peek(state: State, action: Action, seen: Observed | None) -> Steps:

@@ -227,8 +227,8 @@ class Broker:
 
     # What clients get to see.
 
-    def show(self, stored: Stored, token: str | None) -> Any:
-        """A received message."""
+    def show(self, stored: Stored, token: str | None, state: str | None = None) -> Any:
+        """A message as it is received, with its lock's token, or as it is peeked, with its state."""
         content = stored.content
         return self.config.view(
             content.id,
@@ -239,25 +239,7 @@ class Broker:
             stored.count,
             token,
             stored.until if token is not None else None,
-            None,
-            content.session_id,
-            content.partition_key,
-            content.properties,
-        )
-
-    def show_peeked(self, stored: Stored) -> Any:
-        """A peeked message: no lock, but its state."""
-        content = stored.content
-        return self.config.view(
-            content.id,
-            content.body,
-            stored.number,
-            stored.partition.name if self.config.partitioned else None,
-            stored.enqueued_at,
-            stored.count,
-            None,
-            None,
-            "active",
+            state,
             content.session_id,
             content.partition_key,
             content.properties,

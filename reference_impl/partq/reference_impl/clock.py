@@ -73,7 +73,7 @@ class Simulation:
     """Virtual time, and a seed that decides every race.
 
     Among the tasks that can go on one is picked at random, at every single step. Time jumps to the next
-    deadline only when no task can go on; `tick` gives an event an instant of its own.
+    deadline only when no task can go on; whoever records events may move ``now`` on to tell them apart.
     """
 
     __slots__ = ("_ready", "_ticket", "_timers", "current", "now", "random")
@@ -85,11 +85,6 @@ class Simulation:
         self._timers: list[tuple[int, int, Task]] = []
         self._ticket = 0
         self.current: Task = Task(_nothing())
-
-    def tick(self) -> int:
-        """Move the clock by one nanosecond."""
-        self.now += 1
-        return self.now
 
     def spawn(self, steps: Steps[Any]) -> Task:
         """Run a coroutine beside the others."""

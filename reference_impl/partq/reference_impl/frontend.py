@@ -303,7 +303,7 @@ class FrontEnd:
             if room <= 0 or (size < 0 and shown):
                 break
             room -= 1
-            shown.append(broker.show_peeked(stored))
+            shown.append(broker.show(stored, None, "active"))
             if number is None:
                 cursors[partition.name] = stored.order + 1
 

@@ -1,5 +1,5 @@
-"""The TLA+ toolchain in Python: running TLC and Apalache, reading their graphs, traces and values.
+"""The place of the TLA+ side: specifications, and what runs TLC and Apalache and reads their answers.
 
-Ties the specifications beside this package to `partq.model`, the only package of ours it may import.
+None of it is written yet. It will be tied to `partq.model`, the only package of ours it may import.
 Checkers, adapters and anything a conformance run needs do not belong here.
 """

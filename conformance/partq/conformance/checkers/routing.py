@@ -2,7 +2,7 @@
 
 Here is counted what was put to the test, and the balance of keyless messages judged. Whose anomaly it is
 when equal keys are in two partitions is `splits.py`. Solace shows no partitions: there, keys are followed
-through flows (`rebalancing.py`).
+through flows (`flow_routing.py`).
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class _CacheLost(Faults):
 
 
 @defect("newest-first", "RCV-3")
-class _NewestFirst(Partition):
+class NewestFirst(Partition):
     """A partition delivers its newest message first."""
 
     def heads(self, most: int) -> list[Stored]:
@@ -117,7 +117,7 @@ class _NewestFirst(Partition):
 
 
 @defect("flat-newest-first", "RCV-3", profile="azure-flat")
-class _FlatNewestFirst(_NewestFirst):
+class _FlatNewestFirst(NewestFirst):
     """The queue delivers its newest message first."""
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..flowend import FlowEnd
 from ..flows import PAUSED, READY, Flow, Seat
-from ..partition import Partition
 from ..store import Stored
+from .delivery import NewestFirst
 from .registry import defect
 
 
@@ -31,15 +31,8 @@ class _NewcomerGetsLoad(FlowEnd):
 
 
 @defect("solace-newest-first", "REB-3", profile="solace")
-class _SolaceNewestFirst(Partition):
+class _SolaceNewestFirst(NewestFirst):
     """A partition delivers its newest message first."""
-
-    def heads(self, most: int) -> list[Stored]:
-        self._free.sort(reverse=True)
-        found = [stored for _, stored in self._free[:most]]
-        del self._free[:most]
-        self._free.sort()
-        return found
 
 
 @defect("standby-gets-load", "REB-5", profile="solace")
