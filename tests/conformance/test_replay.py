@@ -75,6 +75,26 @@ def test_a_rule_that_does_not_apply_is_not_fixed(tmp_path: Path, capsys: pytest.
     assert "NOT APPLICABLE REB-14" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("broker", ["Gone", "Broken"])
+def test_a_broker_that_cannot_be_run_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broker: str
+) -> None:
+    assert main(["replay", str(stored(tmp_path)), "--broker", f"canned_broker:{broker}"]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1
+    assert told[0].startswith("partq: error: ")
+
+
+def test_a_password_that_was_left_out_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = stored(tmp_path)
+    text = file.read_text(encoding="utf-8").replace("canned_broker:Split", "rabbitmq://me:***@host/")
+    file.write_text(text, encoding="utf-8")
+    assert main(["replay", str(file)]) == 2
+    assert "the password is not stored" in capsys.readouterr().err
+
+
 def test_a_rule_that_there_is_not_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(stored(tmp_path, "ROUTE-99"))]) == 2
     told = capsys.readouterr().err.strip().splitlines()

@@ -6,6 +6,7 @@ A counterexample is a question about one rule, and only a run that put this rule
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -17,7 +18,6 @@ from partq.conformance.verdict import Exit, Finding, Status, Verdicts, exit_code
 from .common import Format, fail, opened, outcome, print_json, printable, verdicts_document
 
 if TYPE_CHECKING:
-    from partq.conformance.adapters import Broker
     from partq.conformance.program import Program
 
 OF_A_RULE: Final = {
@@ -59,9 +59,7 @@ def replay(
     name = broker or stored.broker
     if name is None:
         fail(f"{file} is a program, which names no broker: say which with --broker")
-    target = opened(name)
-    target.profile = stored.program.profile
-    verdicts = _verdicts(target, stored, tries)
+    verdicts = _verdicts(name, stored, tries)
     code, word, reason = _answer(verdicts, stored.rule)
     if format is Format.JSON:
         document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
@@ -101,21 +99,23 @@ def _read(file: Path) -> _Stored:
     return _Stored(example.program, example.broker, example.finding.requirement)
 
 
-def _verdicts(target: Broker, stored: _Stored, tries: int) -> Verdicts:
+def _verdicts(name: str, stored: _Stored, tries: int) -> Verdicts:
     """The verdicts of the first run that shows it again, or of all of them, merged."""
-    from partq.conformance.adapters import Unreachable
-    from partq.conformance.assess import assess
-    from partq.conformance.runner import run
+    from partq.conformance.adapters import Unreachable, open_broker
+    from partq.conformance.suite import BrokerFailed, Task, Ways, runs
 
-    runs: list[Verdicts] = []
-    for _ in range(tries):
-        try:
-            runs.append(assess(run(target, stored.program)))
-        except Unreachable as error:
-            fail(str(error))
-        if _findings(runs[-1], stored.rule):
-            return runs[-1]
-    return merge(runs)
+    tasks = [Task(f"try {number}", stored.program) for number in range(1, tries + 1)]
+    ways = Ways(lambda: open_broker(name), jobs=1)
+    seen: list[Verdicts] = []
+    try:
+        with closing(runs(opened(name), stored.program.profile, tasks, ways)) as ending:
+            for _, done in ending:
+                if _findings(done.verdicts, stored.rule):
+                    return done.verdicts
+                seen.append(done.verdicts)
+    except (Unreachable, BrokerFailed) as error:
+        fail(str(error))
+    return merge(seen)
 
 
 def _findings(verdicts: Verdicts, rule: str | None) -> list[Finding]:
