@@ -268,6 +268,12 @@ def test_the_command_shows_what_a_mutant_broke(capsys: pytest.CaptureFixture[str
     assert "RCV-8 violated" in out and "azure-premium, stale " in out
 
 
+def test_a_broker_that_fails_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = partq(capsys, "tours", "canned_broker:Broken", "--scope", "stale")
+    assert (code, out) == (2, "")
+    assert "ZeroDivisionError" in err.splitlines()[-1]
+
+
 def test_the_command_refuses_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = partq(capsys, "tours", "reference", "--profile", "rabbitmq")
     assert code == 2 and "not modelled" in err

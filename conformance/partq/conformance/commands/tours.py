@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,7 @@ from .common import (
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
     from partq.conformance.history import History
+    from partq.conformance.suite import Run
     from partq.conformance.tours import Survey
     from partq.conformance.verdict import Finding, Verdicts
     from partq.conformance.visits import Tally
@@ -74,9 +76,13 @@ def _opened_as(broker: str, profile: str) -> Broker:
 
 def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[Survey, ...]:
     """The surveys asked for; ends with one line where there are none."""
+    from partq.conformance.suite import BrokerFailed, lacks_of
     from partq.conformance.tours import surveys
 
-    found = surveys(profile, _opened_as(broker, profile).lacks())
+    try:
+        found = surveys(profile, lacks_of(_opened_as(broker, profile)))
+    except BrokerFailed as error:
+        fail(str(error))
     if not found:
         fail(f"{profile} is not modelled, so that there are no tours")
     unknown = sorted(set(scopes or ()) - {survey.name for survey in found})
@@ -107,36 +113,35 @@ class _Result:
     def __init__(self) -> None:
         self.verdicts: Verdicts = {}
         self.tallies: list[Tally] = []
-        self.kept: list[tuple[str, History, Verdicts]] = []
+        self.kept: list[Run] = []
 
     def run(self, target: Broker, survey: Survey, seed: int) -> None:
         """Run all tours of a survey, and add up what comes of them."""
         from partq.conformance.adapters import Unreachable
-        from partq.conformance.assess import assess
-        from partq.conformance.runner import run
+        from partq.conformance.suite import BrokerFailed, Task, runs
         from partq.conformance.verdict import merge
         from partq.conformance.visits import Tally
 
         tally = Tally(survey)
         self.tallies.append(tally)
-        for name, program in survey.programs(seed).items():
-            try:
-                history = run(target, program)
-            except Unreachable as error:
-                fail(str(error))
-            tally.add(history)
-            verdicts = assess(history)
-            if any(verdict.findings for verdict in verdicts.values()):
-                self.kept.append((name, history, verdicts))
-            self.verdicts = merge([self.verdicts, verdicts]) if self.verdicts else verdicts
+        tasks = [Task(name, program) for name, program in survey.programs(seed).items()]
+        try:
+            with closing(runs(target, target.profile, tasks)) as ending:
+                for _, done in ending:
+                    tally.add(done.history)
+                    if done.findings:
+                        self.kept.append(done)
+                    self.verdicts = merge([self.verdicts, done.verdicts])
+        except (Unreachable, BrokerFailed) as error:
+            fail(str(error))
 
     def seen(self, finding: Finding) -> tuple[str, History] | None:
         """The tour that the finding comes from."""
         return next(
             (
-                (name, history)
-                for name, history, verdicts in self.kept
-                if finding in verdicts[finding.requirement].findings
+                (done.name, done.history)
+                for done in self.kept
+                if finding in done.verdicts[finding.requirement].findings
             ),
             None,
         )
