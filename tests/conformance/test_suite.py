@@ -18,7 +18,6 @@ from partq.conformance.adapters import (
     Unreachable,
     open_broker,
 )
-from partq.conformance.campaign.plan import trace_seed
 from partq.conformance.cases import ALL_CASES, Case, chosen
 from partq.conformance.history import History
 from partq.conformance.program import Program, Step
@@ -36,7 +35,7 @@ from partq.conformance.suite import (
     runs,
 )
 from partq.conformance.verdict import Status
-from partq.conformance.workload import generate
+from partq.conformance.workload import generate, trace_seed
 from partq.model.messages import Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND, Entity

@@ -19,7 +19,6 @@ from typing import Final, NamedTuple
 from .adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
 from .adapters.protocol import FAULTS
 from .assess import Inspection, assess, not_applicable, verdicts
-from .campaign.plan import trace_seed
 from .cases import Case
 from .history import History
 from .program import Program
@@ -27,7 +26,7 @@ from .runner import run
 from .several import completed
 from .stopping import Stop, Stopped
 from .verdict import Finding, Verdicts, merge
-from .workload import generate
+from .workload import generate, trace_seed
 
 PROGRAMS_SIMULATED = 200
 PROGRAMS_LIVE = 3

@@ -28,10 +28,10 @@ from partq.model.profiles import SECOND, profile
 from partq.model.scope import PRODUCER, Scope
 from partq.model.state import LOCKED
 
-from .campaign.plan import trace_seed
 from .cases.steps import EXPIRY, LOCK, down, lose_front_end, pass_time, peek, program, renew, up
 from .program import Program, Step
 from .script import Args, Script
+from .workload import trace_seed
 
 LONGEST: Final = 20
 """Transitions of a tour at the most. A short one is over before a broker's choices lead far away from it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from random import Random
 from typing import Final
 
@@ -23,6 +24,11 @@ LENGTH: Final = 24
 """Phrases in a program, unless asked otherwise."""
 
 LIMIT_SEED: Final = 2**64
+
+
+def trace_seed(seed: int, trace: int) -> int:
+    """The seed of that trace of a campaign, or program of a run: 64 bits, the same on every machine."""
+    return int.from_bytes(blake2b(f"{seed}/{trace}".encode(), digest_size=8).digest(), "big")
 
 
 class Seeded:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from partq.conformance.campaign.plan import CHUNK, LARGEST, Lane, Plan, even, trace_seed
+from partq.conformance.campaign.plan import CHUNK, LARGEST, Lane, Plan, even
+from partq.conformance.workload import trace_seed
 
 
 @pytest.mark.parametrize("traces", [1, 7, CHUNK, CHUNK + 1, 20_000, 3_000_000])

@@ -21,7 +21,8 @@ from ..program import Program
 
 
 class Rejected(Exception):
-    """The operation definitely did not happen. ``kind`` is one of `operations.ERRORS`."""
+    """The operation definitely did not happen, unless it is an `Indefinite`. ``kind`` is one of
+    `operations.ERRORS`."""
 
     def __init__(self, kind: str, detail: str = "") -> None:
         if kind not in ERRORS:
@@ -128,7 +129,6 @@ class Broker:
 
     ``profile``: the profile it claims, used unless the command line names another.
     ``ways_to_disconnect``: a program that does not say how takes each in turn; a drain takes the first.
-    ``shows_assignments``: whether it reports partition assignments through `on_event`.
     ``skew_ns``: how far the times it shows may be off the history's clock.
     ``shares``: what it has in common with other objects of its class.
     ``lock_duration``: ns that locks last in seeded programs and searches, which have to wait them out; None:
@@ -138,7 +138,6 @@ class Broker:
     profile: str = ""
     client_class: ClassVar[type[Client]] = Client
     ways_to_disconnect: ClassVar[tuple[str, ...]] = ("socket",)
-    shows_assignments: ClassVar[bool] = False
     skew_ns: int = 0
     shares: ClassVar[Shares] = Shares.EVERYTHING
     lock_duration: ClassVar[int | None] = 5 * SECOND

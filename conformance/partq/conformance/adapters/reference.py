@@ -152,8 +152,6 @@ class _Stage:
 class Reference(SimulatedBroker):
     """The reference broker in virtual time. ``parts``: classes to use instead of its own."""
 
-    shows_assignments: ClassVar[bool] = True
-
     def __init__(self, profile: str = "", parts: Parts | None = None) -> None:
         self.profile = profile
         self.parts = parts
@@ -239,7 +237,6 @@ class LiveReference(Broker):
     """The reference broker on the wall clock. It lives on a thread of its own, and only there."""
 
     client_class: ClassVar[type[Client]] = LiveClient
-    shows_assignments: ClassVar[bool] = True
     shares: ClassVar[Shares] = Shares.NOTHING
 
     def __init__(self, profile: str = "", parts: Parts | None = None) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from typing import Any, Final
 
 from partq.conformance.adapters import public_name
@@ -78,8 +77,3 @@ def even(broker: str, profiles: tuple[str, ...], traces: int) -> tuple[Lane, ...
     return tuple(
         Lane(broker, name, share + (n < rest)) for n, name in enumerate(profiles) if share + (n < rest)
     )
-
-
-def trace_seed(seed: int, trace: int) -> int:
-    """The seed of one trace of a campaign: 64 bits, the same on every machine."""
-    return int.from_bytes(blake2b(f"{seed}/{trace}".encode(), digest_size=8).digest(), "big")

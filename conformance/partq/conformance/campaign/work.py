@@ -17,12 +17,12 @@ from partq.conformance.history import History
 from partq.conformance.program import Program
 from partq.conformance.runner import run
 from partq.conformance.verdict import Status
-from partq.conformance.workload import generate
+from partq.conformance.workload import generate, trace_seed
 from partq.model.messages import effective_key
 from partq.model.operations import ENV
 from partq.model.profiles import Profile, profile
 
-from .plan import Chunk, trace_seed
+from .plan import Chunk
 
 FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
 NO_FAULT: Final = "none"
