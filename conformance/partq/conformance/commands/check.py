@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -27,7 +28,7 @@ LARGEST: Final = 60
 
 if TYPE_CHECKING:
     from partq.conformance.history import History
-    from partq.conformance.verdict import Finding
+    from partq.conformance.verdict import Finding, Verdicts
 
 
 def check(
@@ -51,17 +52,10 @@ def check(
 
     read = _read(histories, profile)
     judged = {file: assess(history) for file, history in read.items()}
-    by_profile: dict[str, list[str]] = {}
+    by_profile: dict[str, list[Verdicts]] = {}
     for file, history in read.items():
-        by_profile.setdefault(history.header.profile, []).append(file)
-    results = {name: merge(judged[file] for file in files) for name, files in by_profile.items()}
-
-    def evidence(name: str, finding: Finding) -> tuple[str, History] | None:
-        for file in by_profile[name]:
-            if finding in judged[file][finding.requirement].findings:
-                return file, read[file]
-        return None
-
+        by_profile.setdefault(history.header.profile, []).append(judged[file])
+    results = {name: merge(verdicts) for name, verdicts in by_profile.items()}
     subject = next(iter(read)) if len(read) == 1 else f"{len(read)} histories"
     document = verdicts_document(subject, results, strict)
     if exact:
@@ -71,10 +65,20 @@ def check(
     if format is Format.JSON:
         print_json(document)
     else:
-        show_verdicts(subject, results, every_row, evidence)
+        show_verdicts(subject, results, every_row, partial(_evidence, read, judged))
         for file, found in document.get("exact", {}).items():
             _show_judged(file, found, read[file])
     raise typer.Exit(document["exit"])
+
+
+def _evidence(
+    read: Mapping[str, History], judged: Mapping[str, Verdicts], profile: str, finding: Finding
+) -> tuple[str, History] | None:
+    """The file that the profile's finding comes from, and its history."""
+    for file, history in read.items():
+        if history.header.profile == profile and finding in judged[file][finding.requirement].findings:
+            return file, history
+    return None
 
 
 def _judged(history: History) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import webbrowser
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,10 +21,11 @@ from partq.conformance.verdict import Exit, exit_code, failing_rows, from_plain,
 from .common import fail
 
 if TYPE_CHECKING:
-    from partq.reports.material import BlindSpots, Example, Lane, Material
+    from partq.reports.material import BlindSpots, Example, Figures, Lane, Material
 
 CAMPAIGN: Final = ("campaign.json", "partq.campaign/1")
 RUN: Final = ("verdicts.json", "partq.verdicts/1")
+"""Of each kind of folder the file that tells it, and its schema."""
 
 
 class BadResults(Exception):
@@ -69,35 +70,15 @@ def gather(folder: Path) -> Material:
 
 
 def _campaign(folder: Path) -> Material:
-    from partq.reports.material import Figures, Material
+    from partq.reports.material import Material
 
     file = folder / CAMPAIGN[0]
     data = _document(file, CAMPAIGN[1])
     try:
-        plan, complete = data["plan"], bool(data["complete"])
-        shares = {(lane["broker"], lane["profile"]): int(lane["traces"]) for lane in plan["lanes"]}
-        lanes = tuple(
-            _lane(
-                data,
-                text_of(result, "broker"),
-                text_of(result, "profile"),
-                result["requirements"],
-                shares.get((result["broker"], result["profile"])),
-            )
-            for result in data.get("results", ())
-        )
-        figures = Figures(
-            traces=data.get("traces"),
-            operations=data.get("operations"),
-            violations=data.get("violations"),
-            seconds=data.get("seconds") if data.get("timed_traces") == data.get("traces") else None,
-            seed=plan["seed"],
-            length=plan["length"],
-            digest=data.get("digest", ""),
-            master=data.get("master", ""),
-        )
-        command = _fuzz_command(folder, plan, bool(data.get("strict")))
+        lanes, figures = tuple(_campaign_lanes(data)), _figures(data)
+        command = _fuzz_command(folder, data["plan"], bool(data.get("strict")))
         code, made = _code(data, lanes), _made(data)
+        complete = bool(data["complete"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadResults(f"{file}: {_why(error)}") from None
     spread, coverage, notes = _tables(folder)
@@ -114,6 +95,28 @@ def _campaign(folder: Path) -> Material:
         notes,
         made,
         _version(),
+    )
+
+
+def _campaign_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
+    shares = {(lane["broker"], lane["profile"]): int(lane["traces"]) for lane in data["plan"]["lanes"]}
+    for result in data.get("results", ()):
+        broker, profile = text_of(result, "broker"), text_of(result, "profile")
+        yield _lane(data, broker, profile, result["requirements"], shares.get((broker, profile)))
+
+
+def _figures(data: Mapping[str, Any]) -> Figures:
+    from partq.reports.material import Figures
+
+    return Figures(
+        traces=data.get("traces"),
+        operations=data.get("operations"),
+        violations=data.get("violations"),
+        seconds=data.get("seconds") if data.get("timed_traces") == data.get("traces") else None,
+        seed=data["plan"]["seed"],
+        length=data["plan"]["length"],
+        digest=data.get("digest", ""),
+        master=data.get("master", ""),
     )
 
 
