@@ -14,6 +14,10 @@ from typing import Any, Final, NamedTuple
 
 from partq.model.requirements import Level, catalogue
 
+SCHEMA: Final = "partq.verdicts/1"
+FILE: Final = "verdicts.json"
+"""Where in a folder of results they lie."""
+
 
 class Status(StrEnum):
     """What is known of one requirement after a run."""

@@ -15,9 +15,10 @@ from partq.conformance.history import History, Record
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, Outcome
 from partq.model.profiles import PROFILES
+from partq.model.state import COUNTER_BITS
 
 from .text import duration
-from .wording import SENDS, SEQ_SHIFT, label, locks_in, locks_of, note, numbered, tooltip
+from .wording import SENDS, label, locks_in, locks_of, note, numbered, tooltip
 
 LIMIT: Final = 40
 """The most operations drawn; of a longer history the neighbourhood of the witness."""
@@ -219,7 +220,7 @@ class _Builder:
     def _shown(self, delivery: Delivery) -> int | None:
         if delivery.partition is not None:
             return delivery.partition
-        return delivery.seq >> SEQ_SHIFT if self.partitioned and delivery.seq is not None else None
+        return delivery.seq >> COUNTER_BITS if self.partitioned and delivery.seq is not None else None
 
     def _partitions(self) -> set[int]:
         """Those that the drawn records speak of."""

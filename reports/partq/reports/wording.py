@@ -8,9 +8,7 @@ from typing import Any, Final
 from partq.conformance.history import Record
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
-
-SEQ_SHIFT: Final = 48
-"""A number's partition stands above this many bits (SEQ-2)."""
+from partq.model.state import COUNTER_BITS
 
 _PARTITION_EVENTS: Final = {"partition_down": "down", "partition_up": "up"}
 
@@ -63,7 +61,7 @@ def numbered(delivery: Delivery) -> str:
     """The message and, where the broker shows it, its number within its partition."""
     if delivery.seq is None:
         return delivery.id
-    return f"{delivery.id} #{delivery.seq & ((1 << SEQ_SHIFT) - 1)}"
+    return f"{delivery.id} #{delivery.seq & ((1 << COUNTER_BITS) - 1)}"
 
 
 def tooltip(record: Record, locks: Mapping[str, Delivery]) -> str:

@@ -11,6 +11,10 @@ from typing import Any, Final
 
 from partq.conformance.adapters import public_name
 
+SCHEMA: Final = "partq.campaign/1"
+SUMMARY: Final = "campaign.json"
+"""The file that tells what a folder's campaign is, and what came of it."""
+
 CHUNK: Final = 250
 """Traces in a chunk, up to `MANY` chunks: about a quarter of a second of work."""
 

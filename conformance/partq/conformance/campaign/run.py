@@ -22,7 +22,7 @@ from partq.conformance.verdict import (
 )
 
 from . import store
-from .plan import Plan
+from .plan import SCHEMA, SUMMARY, Plan
 from .spark import Progress, execute, open_session
 
 
@@ -69,7 +69,7 @@ def run_campaign(
         execute(session, plan, chunks, out, lambda traces, bad: progress(finished + traces, bad))
         seconds = time.monotonic() - began
     campaign = summarise(plan, out, seconds, plan.traces - finished)
-    store.write_json(out / store.SUMMARY, {**_to_json(campaign, strict), "master": master, "made": begun})
+    store.write_json(out / SUMMARY, {**_to_json(campaign, strict), "master": master, "made": begun})
     return campaign
 
 
@@ -125,7 +125,7 @@ def _lane_verdicts(
 def _to_json(campaign: Campaign, strict: bool) -> dict[str, Any]:
     rows = failing_rows(strict)
     return {
-        "schema": store.SCHEMA,
+        "schema": SCHEMA,
         "complete": True,
         "plan": campaign.plan.to_json(),
         "digest": campaign.digest,

@@ -16,11 +16,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .plan import Plan
+from .plan import SCHEMA, SUMMARY, Plan
 from .work import ChunkResult
 
-SCHEMA: Final = "partq.campaign/1"
-SUMMARY: Final = "campaign.json"
 PROGRESS: Final = "progress"
 
 _EXERCISED = pa.list_(pa.struct([("requirement", pa.string()), ("times", pa.int64())]))

@@ -21,6 +21,7 @@ from rich.text import Text
 from partq.conformance.history import History
 from partq.conformance.terse import witness
 from partq.conformance.verdict import (
+    SCHEMA,
     Exit,
     Finding,
     Status,
@@ -119,7 +120,7 @@ def verdicts_document(broker: str, results: Mapping[str, Verdicts], strict: bool
     """``partq.verdicts/1``: the verdicts of each profile, all of them merged, and the exit code."""
     rows = failing_rows(strict)
     return {
-        "schema": "partq.verdicts/1",
+        "schema": SCHEMA,
         "broker": broker,
         "profiles": {name: plain(result) for name, result in results.items()},
         "requirements": plain(merge(results.values())),

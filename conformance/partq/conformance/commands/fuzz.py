@@ -73,17 +73,17 @@ def _tell(text: str) -> None:
 @contextmanager
 def progress_bar(traces: int) -> Iterator[Progress]:
     """A bar on standard error with rate and violations so far."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich import progress
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]} traces/s"),
-        TextColumn("{task.fields[bad]} violations"),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]} traces/s"),
+        progress.TextColumn("{task.fields[bad]} violations"),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as bar:
+    with progress.Progress(*columns, console=console) as bar:
         task = bar.add_task("traces", total=traces, rate="-", bad=0)
 
         def told(done: int, violations: int) -> None:

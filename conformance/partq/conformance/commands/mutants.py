@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from partq.conformance.verdict import Exit, Status, Verdict, plain
+from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, plain
 from partq.model.requirements import catalogue
 
 from .common import Format, console, fail, output, print_json
@@ -111,7 +111,7 @@ def _document(rows: list[Row]) -> dict[str, Any]:
         status = Status.NOT_EXERCISED if not mine else Status.VIOLATED if survived else Status.PASS
         verdicts[requirement] = Verdict(status, len(mine), reason=survived and f"not killed: {survived}")
     return {
-        "schema": "partq.verdicts/1",
+        "schema": SCHEMA,
         "broker": "mutants",
         "profiles": {},
         "requirements": plain(verdicts),

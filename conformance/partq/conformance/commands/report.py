@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from partq.conformance.verdict import Exit, exit_code, failing_rows, from_plain, text_of, worst
+from partq.conformance.campaign import plan
+from partq.conformance.verdict import FILE, SCHEMA, Exit, exit_code, failing_rows, from_plain, text_of, worst
 
 from .common import fail
 
 if TYPE_CHECKING:
     from partq.reports.material import BlindSpots, Example, Figures, Lane, Material
 
-CAMPAIGN: Final = ("campaign.json", "partq.campaign/1")
-RUN: Final = ("verdicts.json", "partq.verdicts/1")
+CAMPAIGN: Final = (plan.SUMMARY, plan.SCHEMA)
+RUN: Final = (FILE, SCHEMA)
 """Of each kind of folder the file that tells it, and its schema."""
 
 
@@ -120,11 +121,11 @@ def _figures(data: Mapping[str, Any]) -> Figures:
     )
 
 
-def _fuzz_command(folder: Path, plan: Mapping[str, Any], strict: bool) -> str:
+def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool) -> str:
     """The command line that does the campaign again, for one broker or for a set of mutants."""
     from partq.conformance.mutants import MUTANTS
 
-    lanes = plan["lanes"]
+    lanes = planned["lanes"]
     brokers = list(dict.fromkeys(lane["broker"] for lane in lanes))
     if len(brokers) == 1:
         words = ["partq", "fuzz", brokers[0], "--traces", str(sum(lane["traces"] for lane in lanes))]
@@ -135,7 +136,7 @@ def _fuzz_command(folder: Path, plan: Mapping[str, Any], strict: bool) -> str:
         names = [broker.removeprefix("mutant:") for broker in brokers]
         if set(names) != set(MUTANTS):
             words += [word for name in names for word in ("--only", name)]
-    words += ["--seed", str(plan["seed"]), "--length", str(plan["length"])]
+    words += ["--seed", str(planned["seed"]), "--length", str(planned["length"])]
     words += ["--strict"] if strict else []
     return _again(words, folder)
 

@@ -212,9 +212,10 @@ def _saver(folder: Path) -> Callable[[Run], None]:
 def _store(out: Path, broker: str, document: Mapping[str, Any], results: Mapping[str, SuiteResult]) -> None:
     """Write ``verdicts.json``, and of each cause in each profile the smallest program that shows it."""
     from partq.conformance.counterexample import FOLDER
+    from partq.conformance.verdict import FILE
 
     text = json.dumps(document, indent=1) + "\n"
-    (out / "verdicts.json").write_text(text, encoding="utf-8")
+    (out / FILE).write_text(text, encoding="utf-8")
     for profile, result in results.items():
         causes: dict[tuple[str, str], tuple[Run, Finding]] = {}
         for done in result.kept:
