@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from partq.conformance.campaign import store
+from partq.conformance.adapters import Unreachable
+from partq.conformance.campaign import examples, run, store
 from partq.conformance.campaign.examples import first_of_each
-from partq.conformance.campaign.plan import Chunk, Plan, even
+from partq.conformance.campaign.plan import SUMMARY, Chunk, Plan, even
 from partq.conformance.campaign.run import Campaign, summarise
 from partq.conformance.campaign.work import ChunkResult
+from partq.conformance.cli import main
 from partq.conformance.verdict import KEPT_FINDINGS, Status
 
 PLAN = Plan(even("reference", ("azure-standard",), 600), seed=7, length=4)
@@ -64,3 +67,43 @@ def test_what_is_left_open_is_counted_over_all_chunks(campaign: Campaign) -> Non
     verdict = campaign.results[LANE]["SEQ-4"]
     assert verdict.status is Status.UNKNOWN
     assert verdict.reason == "left open in 6 traces"
+
+
+def test_a_broker_that_is_gone_when_examples_are_shrunk_keeps_no_verdict_back(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shrinking(*arguments: object) -> None:
+        written = arguments[-1]
+        assert callable(written)
+        written(Path("found/\x1b[31m.json"))
+        raise Unreachable("nobody listens\x9b any more")
+
+    monkeypatch.setattr(run, "run_campaign", lambda *arguments: campaign)
+    monkeypatch.setattr(examples, "write_examples", shrinking)
+    for more in ((), ("--format", "json")):
+        assert main(["fuzz", "reference", "--traces", "1", "--out", "out\x1b", *more]) == 1
+        told = capsys.readouterr()
+        assert "nobody listens\\x9b any more" in told.err
+        assert "ROUTE-1" in told.out
+        assert "found/" in told.out
+        assert not {"\x1b", "\x9b"}.intersection(told.out + told.err)
+
+
+def test_strictness_and_circumstances_are_stored_and_the_digest_knows_nothing_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "open_session", lambda master: None)
+    monkeypatch.setattr(
+        run,
+        "execute",
+        lambda session, plan, chunks, out, progress: [store.write_chunk(out, chunk(at)) for at in chunks],
+    )
+    stored = []
+    for host in ("here", "there"):
+        monkeypatch.setattr(run, "made", lambda host=host: {"host": host})
+        run.run_campaign(PLAN, tmp_path / host, "local", False, lambda done, bad: None, host == "there")
+        stored.append(json.loads((tmp_path / host / SUMMARY).read_text(encoding="utf-8")))
+    assert [data["made"]["host"] for data in stored] == ["here", "there"]
+    assert [data["strict"] for data in stored] == [False, True]
+    assert [data["exit"] for data in stored] == [3, 3]
+    assert stored[0]["digest"] == stored[1]["digest"]
