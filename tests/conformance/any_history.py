@@ -25,7 +25,7 @@ messages = st.builds(
 deliveries = st.builds(
     Delivery,
     id=text,
-    body=text,
+    body=st.none() | text,
     seq=st.none() | seq,
     partition=st.none() | count,
     enqueued_at=st.none() | instant,

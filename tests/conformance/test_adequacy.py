@@ -26,14 +26,17 @@ class Counts(NamedTuple):
 
 
 COUNTS: Final = {
-    "routing": Counts(28800, 20494, 2124, 1880),
+    "routing": Counts(28800, 19366, 2936, 1832),
     "delivery": Counts(13920, 12928, 1292, 0),
     "deletion": Counts(11520, 10020, 30, 80),
-    "expiry": Counts(4680, 4364, 426, 0),
+    "expiry": Counts(4680, 4364, 448, 0),
     "peek": Counts(14040, 10836, 1719, 543),
     "flat peek": Counts(9360, 8294, 730, 802),
     "transactions": Counts(12800, 9721, 1557, 361),
-    "isolation": Counts(8160, 7244, 88, 28),
+    "isolation": Counts(8160, 7028, 88, 46),
+    "answers": Counts(800, 672, 60, 32),
+    "times": Counts(120, 92, 0, 0),
+    "outage": Counts(648, 96, 0, 0),
     "assignment": Counts(5616, 5292, 124, 0),
     "move": Counts(888, 784, 40, 24),
     "handoff": Counts(1688, 1508, 72, 249),

@@ -12,6 +12,8 @@ from partq.conformance.judge import Judged, judge
 from partq.conformance.notation import history
 from partq.model.profiles import SECOND, Entity
 
+TIMES = "p send m1 @5-9\nq send m2 @6-10\np receive 2 delete -> m1#1 enqueued=9, m2#2 enqueued={} @20-21"
+
 ACCEPTED: dict[str, tuple[str, str]] = {
     "nothing at all": ("azure-flat", ""),
     "in order": ("azure-flat", "p send m1\np send m2\np receive 2 delete -> m1#1, m2#2"),
@@ -65,6 +67,32 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "p receive 2 flow=f -> m1 lock=l1, m2 lock=l2 @5000000008-5000000009\n"
         "p complete l1 l2 @5000000010-5000000011",
     ),
+    "one refusal while another partition is down": (
+        "azure-premium",
+        "p send m1 key=a\nenv partition_down 2\np send m2 key=a -> error unavailable\n"
+        "env partition_up 2\nq receive 2 delete -> m1#1.1",
+    ),
+    "a number used up by a try in a partition that was down": (
+        "azure-premium",
+        "p send m0 key=b\nenv partition_down 2\np send m1\nenv partition_up 2\np send m2 key=b\n"
+        "q receive 3 delete -> m0#2.1, m1#1.1, m2#2.3",
+    ),
+    "two keys in one message, refused at the commit": (
+        "azure-premium",
+        "p begin t\np send m1 session=a key=b txn=t\np commit t -> error invalid_operation",
+    ),
+    "a body that is not shown": ("azure-flat", "p send m1 body=x\np receive 1 delete -> m1#1"),
+    "either of two keys": (
+        "solace",
+        "".join(
+            f"p send {id} {keys}\n"
+            for id, keys in (
+                ("m1", "key=a"),
+                ("m2", "prop.JMSXGroupID=b"),
+                ("m3", "key=a prop.JMSXGroupID=b"),
+            )
+        ),
+    ),
     "the count of a peek lags": (
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv advance 31s\nq peek 1 -> m1#1 count=0\n"
@@ -73,7 +101,7 @@ ACCEPTED: dict[str, tuple[str, str]] = {
 }
 
 REJECTED: dict[str, tuple[str, str, int]] = {
-    "nobody sent it": ("azure-flat", "p receive 1 delete -> m1#1", 0),
+    "nobody sent it": ("azure-flat", "p send m0\np receive 1 delete -> m1#1", 1),
     "another body": ("azure-flat", "p send m1 body=x\np receive 1 delete -> m1#1 body=y", 1),
     "real time is kept": ("azure-flat", "p send m1\np send m2\np receive 2 delete -> m2#1, m1#2", 1),
     "overtaken": ("azure-flat", "p send m1\np send m2\np receive 1 delete -> m2#2", 2),
@@ -90,12 +118,25 @@ REJECTED: dict[str, tuple[str, str, int]] = {
         "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1",
         1,
     ),
-    "a refusal while another partition is down": (
+    "refusals while another partition is down": (
         "azure-premium",
         "p send m1 key=a\nenv partition_down 2\np send m2 key=a -> error unavailable\n"
-        "env partition_up 2\nq receive 2 delete -> m1#1.1",
+        "p send m3 key=a -> error unavailable\nenv partition_up 2\nq receive 3 delete -> m1#1.1",
+        3,
+    ),
+    "a gap that no try explains": (
+        "azure-premium",
+        "p send m0\np send m1\nenv partition_down 2\nenv partition_up 2\n"
+        "q receive 2 delete -> m0#1.1, m1#1.3",
+        1,
+    ),
+    "two keys in one message, committed": (
+        "azure-premium",
+        "p begin t\np send m1 session=a key=b txn=t\np commit t",
         2,
     ),
+    "times that decrease": ("azure-flat", TIMES.format(2), 2),
+    "a message twice in one answer": ("azure-flat", "p send m1\np receive 2 -> m1#1 lock=l, m1#1 lock=k", 1),
     "seen before the commit": (
         "azure-premium",
         "p begin t\np send m1 key=a txn=t\nq receive 1 delete -> m1#1.1\np rollback t",
@@ -211,3 +252,43 @@ def test_timers_of_a_live_broker_may_be_late() -> None:
     given = history(text, "solace", partitions=2)
     assert judge(given).status is Judged.REJECTED
     assert judge(given, late=2 * SECOND).status is Judged.ACCEPTED
+
+
+def test_enqueued_times_may_be_off_by_the_skew_each() -> None:
+    for at, status in ((5, Judged.ACCEPTED), (4, Judged.REJECTED)):
+        assert judge(history(TIMES.format(at), "azure-flat", skew=2)).status is status
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p schedule m1 at=90s\np receive 1 delete -> m1#2",
+        "p send m1 at=90s\nenv drained",
+        "p send m1 ttl=5\nenv advance 30\nenv drained",
+        "p send m1\np receive 1 -> m1#1 lock=l\np defer l\np receive_deferred 1 -> m1#1 lock=k",
+        "p accept_session s",
+        "p receive 1 delete -> m1#1",
+        "p send m1\np receive 1 -> m1#1 lock=l count=9\np abandon l\nenv drained",
+    ],
+)
+def test_what_is_not_modelled_is_not_judged(text: str) -> None:
+    found = judge(history(text, "azure-flat"))
+    assert found.status is Judged.UNKNOWN and found.reason
+
+
+def test_how_long_a_live_client_would_have_waited_is_not_assumed() -> None:
+    text = "env partition_down 2\np send m1{0} -> error unavailable\np send m2{0} -> error unavailable"
+    for clock, said, status in (
+        ("wall", "", Judged.ACCEPTED),
+        ("wall", " timeout=60s", Judged.REJECTED),
+        ("virtual", "", Judged.REJECTED),
+    ):
+        given = history(text.format(said), "azure-premium", partitions=2, clock=clock)
+        assert judge(given).status is status
+
+
+def test_a_live_broker_may_be_a_second_late_or_as_late_as_is_said() -> None:
+    text = "p bind f @3-4\nenv assignment 0 f ready @5900000000\nenv assignment 1 f ready @5900000000"
+    for late, status in ((None, Judged.ACCEPTED), (10**6, Judged.REJECTED)):
+        given = history(text, "solace", partitions=2, clock="wall", late=late)
+        assert judge(given).status is status

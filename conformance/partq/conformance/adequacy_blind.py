@@ -13,6 +13,7 @@ from typing import Final
 from partq.model.operations import Outcome
 
 from .adequacy import BlindSpot
+from .checkers.attribution import applies
 from .checkers.outages import Outages
 from .facts import Facts, Seen, facts_of
 from .history import History, Record
@@ -196,6 +197,15 @@ def _again_after_handoff(history: History) -> bool:
     return False
 
 
+def _more_than_asked(history: History) -> bool:
+    """Whether an answer holds more messages than were asked for, where RCV-12 is no rule."""
+    return any(
+        len(record.messages) > record.args["max"]
+        for facts in facts_of(history)
+        for record in (() if applies(facts, "RCV-12") else facts.receives)
+    )
+
+
 BLIND_SPOTS: Final[tuple[BlindSpot, ...]] = (
     BlindSpot(
         "a partition answers while it is down",
@@ -260,5 +270,10 @@ BLIND_SPOTS: Final[tuple[BlindSpot, ...]] = (
         "a peek after the commit that removed the message",
         "RCV-7 is about deliveries, and visibility after a commit may lag (TXN-5)",
         _peeked_though_gone,
+    ),
+    BlindSpot(
+        "more messages than were asked for, without partitions",
+        "RCV-12, which a partitioned entity would break by it, is no rule there, and no other row says so",
+        _more_than_asked,
     ),
 )

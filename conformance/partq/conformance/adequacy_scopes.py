@@ -298,6 +298,77 @@ ISOLATION: Final = Scope(
     _TWO,
 )
 
+ANSWERS: Final = Scope(
+    "answers",
+    "azure-flat",
+    "what one answer of a queue without partitions may hold, locked and deleted",
+    (
+        Slot(("p1 send m1", "p1 send m1 -> unknown timeout")),
+        Slot(("p1 send m2",)),
+        Slot(
+            (
+                *answers(
+                    "p2 receive 2",
+                    "nothing",
+                    "m1#1 lock=l1 count=0",
+                    "m1#1 lock=l1 count=0, m1#1 lock=l2 count=0",
+                    "m1#1 lock=l1 count=0, m2#2 lock=l2 count=0",
+                ),
+                "p2 receive 1 -> m1#1 lock=l1 count=0, m2#2 lock=l2 count=0",
+            ),
+            overlaps=True,
+        ),
+        Slot(("", "p2 abandon l1", "p2 complete l1", "p2 complete l1 -> error lock_lost"), overlaps=True),
+        Slot(
+            answers(
+                "p1 receive 3 delete",
+                "nothing",
+                "m1#1 count=1",
+                "m2#2 count=0",
+                "m1#1 count=0, m2#2 count=0",
+                "m2#2 count=0, m2#2 count=0",
+            ),
+            overlaps=True,
+        ),
+    ),
+)
+
+TIMES: Final = Scope(
+    "times",
+    "azure-flat",
+    "enqueued times along the numbers, with a clock that may be wrong by 20 ns",
+    (
+        Slot(("p1 send m1",)),
+        Slot(("p2 send m2",), overlaps=True),
+        Slot(
+            tuple(
+                f"p1 receive 2 delete -> {first}#1 enqueued={a}, {second}#2 enqueued={b}"
+                for first, second in (("m1", "m2"), ("m2", "m1"))
+                for a in (79, 80, 170, 171, 320, 340)
+                for b in (279, 280, 281, 299, 370)
+            ),
+        ),
+    ),
+    (("skew", 20),),
+)
+
+_REFUSED: Final = ("", " -> error unavailable", " -> unknown timeout")
+
+OUTAGE: Final = Scope(
+    "outage",
+    "azure-premium",
+    "settlements in one partition, and keyless sends, while the other is down",
+    (
+        Slot(("p1 send m1 key=a; p1 send m2 key=a; p1 receive 2 -> m1#1.1 lock=l1, m2#1.2 lock=l2",)),
+        Slot(("", "env partition_down 2")),
+        Slot(tuple(f"p1 complete l1{end}" for end in _REFUSED), overlaps=True),
+        Slot(tuple(f"p2 complete l2{end}" for end in _REFUSED), overlaps=True),
+        Slot((*(f"p1 send m3{end}" for end in _REFUSED), "p1 send m3 timeout=1s -> error timeout")),
+        Slot(("", "env partition_up 2"), overlaps=True),
+    ),
+    _TWO,
+)
+
 SCOPES: Final = (
     ROUTING,
     DELIVERY,
@@ -307,5 +378,8 @@ SCOPES: Final = (
     FLAT_PEEK,
     TRANSACTIONS,
     ISOLATION,
+    ANSWERS,
+    TIMES,
+    OUTAGE,
     *FLOW_SCOPES,
 )

@@ -18,6 +18,7 @@ from partq.model.profiles import profile
 from partq.model.requirements import catalogue
 
 from .checkers import ALL, Checker, Report
+from .checkers.unfollowed import left_open
 from .facts import Facts, facts_of
 from .history import History
 from .verdict import Finding, Status, Verdict, kept
@@ -142,7 +143,8 @@ def _guarded(checker: Checker, facts: Facts, arm: Callable[[], object]) -> Repor
     """The checker's report; its crash or timeout is a report too, which leaves all its rows open."""
     try:
         arm()
-        return checker.check(facts)
+        report = checker.check(facts)
+        return left_open(facts, report) if facts.unfollowed and report.findings else report
     except Exception as error:
         reason = f"checker {checker.name}: {type(error).__name__}: {error}"
         return Report(open=dict.fromkeys(checker.requirements, reason))

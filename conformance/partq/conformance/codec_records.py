@@ -7,13 +7,14 @@ Tables say what each field may hold. How plain data is stored, and what holds be
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from msgspec.structs import asdict
 
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, OUTCOMES, RECEIVE_MODES, Kind, Outcome
-from partq.model.profiles import PROFILES, Entity, InvalidEntity
+from partq.model.profiles import PROFILES, Entity, InvalidEntity, profile
 
 from .codec_fields import (
     FieldError,
@@ -169,22 +170,37 @@ _ENTITY: Final = Fields(
 
 def read_entity(data: Any) -> Entity:
     """The entity's settings in plain data. Raises `FieldError`."""
+    return _completed(_ENTITY.read(data), Entity())
+
+
+def _completed(settings: Mapping[str, Any], usual: Entity) -> Entity:
+    """The entity of these settings, the others being as usual."""
     try:
-        return Entity(**_ENTITY.read(data))
+        return replace(usual, **settings)
     except InvalidEntity as error:
         name, _, problem = str(error).partition(" ")
         raise FieldError(name, problem) from None
 
 
-def _entities(data: Any) -> dict[str, Entity]:
+def _settings(data: Any) -> dict[str, dict[str, Any]]:
     if type(data) is not dict:
         wrong("an object", data)
     found = {}
     for name, settings in data.items():
         try:
-            found[name] = read_entity(settings)
+            found[name] = _ENTITY.read(settings)
         except FieldError as error:
             raise error.within(name) from None
+    return found
+
+
+def _entities(settings: Mapping[str, Mapping[str, Any]], usual: Entity) -> dict[str, Entity]:
+    found = {}
+    for name, some in settings.items():
+        try:
+            found[name] = _completed(some, usual)
+        except FieldError as error:
+            raise error.within(name).within("entities") from None
     return found
 
 
@@ -198,9 +214,10 @@ _HEADER: Final = Fields(
     {
         "schema": _schema,
         "profile": one_of(PROFILES, "profile"),
-        "entities": _entities,
+        "entities": _settings,
         "clock": one_of(CLOCKS, "clock"),
         "skew_ns": a_count,
+        "late_ns": a_count,
         "lacks": list_of(one_of(OPS, "operation")),
     },
     ("schema", "profile", "clock"),
@@ -208,11 +225,14 @@ _HEADER: Final = Fields(
 
 
 def read_header(data: Any) -> Header:
-    """The header in plain data. Raises `FieldError`; what tells another schema comes first."""
+    """The header in plain data; what it does not say of an entity is as usual for its profile. Raises
+    `FieldError`; what tells another schema comes first."""
     if type(data) is dict and "schema" in data and data["schema"] != SCHEMA:
         raise FieldError("schema", f"expected {SCHEMA!r}, found {shown(data['schema'])}")
     found = _HEADER.read(data)
     del found["schema"]
+    usual = profile(found["profile"]).default_entity
+    found["entities"] = _entities(found.get("entities", {}), usual)
     return Header(**found)
 
 
@@ -227,6 +247,7 @@ def plain_header(header: Header) -> dict[str, Any]:
         "entities": {name: plain_entity(entity) for name, entity in header.entities.items()},
         "clock": header.clock,
         "skew_ns": header.skew_ns,
+        **({} if header.late_ns is None else {"late_ns": header.late_ns}),
         "lacks": list(header.lacks),
     }
 

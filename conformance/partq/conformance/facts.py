@@ -6,17 +6,18 @@ message's partition is known where the broker showed it, and not otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from partq.model.messages import Delivery, Message, effective_key
+from partq.model.messages import Delivery, Message, ambiguous, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND, Entity, Profile, profile
 
+from .entities import is_topic, settings_of, whole_of
 from .history import Header, History, Record
 
 T = TypeVar("T")
@@ -25,7 +26,8 @@ FOREVER: Final = 2**63
 """Later than any time of a history."""
 
 SEND_TIMEOUT: Final = 60 * SECOND
-"""What a send without a ``timeout`` waits (the vendor's advice, ROUTE-6)."""
+"""What a send without a ``timeout`` waits in a simulation (the vendor's advice, ROUTE-6). How long a live one
+was willing to wait is known only as far as it did, unless the recorder says so."""
 
 SEQ_PARTITION_SHIFT: Final = 48
 COUNTER_MASK: Final = (1 << SEQ_PARTITION_SHIFT) - 1
@@ -96,12 +98,15 @@ class Facts:
     """The facts of one entity in one history. Every list is in order of calls.
 
     ``sends``: every message sent · ``requests``: the sends and batches that bore them · ``by_id``:
-    message ID -> its sends · ``received``/``peeked``: message ID -> its appearances ·
-    ``receives``/``peeks``: the answers · ``locks``: lock -> its delivery · ``settled``: lock -> the
-    settlements naming it · ``renewals``: lock -> its renewals · ``txns`` by name · ``down``: partition ->
-    when · ``dead``: when the broker was killed · ``disruptions``: every fault, and every connection or
-    front end lost · ``flows``: bind, unbind, disconnect, reconnect · ``assignments``: the assignment
-    events · ``drained``: when the entity was found empty, or None.
+    message ID -> its sends, listed twice where what becomes of the message is not followed (it is scheduled,
+    its time to live may end, it has two keys), so that it is left out wherever IDs sent twice are ·
+    ``received``/``peeked``: message ID -> its appearances · ``receives``/``peeks``: the answers ·
+    ``locks``: lock -> its delivery · ``settled``: lock -> the settlements naming it · ``renewals``: lock ->
+    its renewals · ``txns`` by name · ``down``: partition -> when · ``dead``: when the broker was killed ·
+    ``disruptions``: every fault, and every connection or front end lost · ``flows``: bind, unbind,
+    disconnect, reconnect · ``assignments``: the assignment events · ``unfollowed``: operations whose effects
+    no checker follows · ``origins``: message ID -> its sends to the topic or queue that this entity belongs
+    to · ``elsewhere``: IDs sent to any entity · ``drained``: when the entity was found empty, or None.
     """
 
     __slots__ = (
@@ -112,11 +117,13 @@ class Facts:
         "disruptions",
         "down",
         "drained",
+        "elsewhere",
         "entity",
         "flows",
         "header",
         "locks",
         "name",
+        "origins",
         "peeked",
         "peeks",
         "profile",
@@ -129,6 +136,7 @@ class Facts:
         "settled",
         "settlements",
         "txns",
+        "unfollowed",
     )
 
     def __init__(self, header: Header, name: str, records: Iterable[Record]) -> None:
@@ -136,7 +144,7 @@ class Facts:
         self.name = name
         self.records: tuple[Record, ...] = tuple(records)
         self.profile: Profile = profile(header.profile)
-        self.entity: Entity = header.entities.get(name) or self.profile.default_entity
+        self.entity: Entity = settings_of(header, name) or self.profile.default_entity
         self.sends: list[Sent] = []
         self.requests: list[Record] = []
         self.by_id: dict[str, list[Sent]] = {}
@@ -154,6 +162,9 @@ class Facts:
         self.disruptions: list[Record] = []
         self.down: dict[int, list[Span]] = {}
         self.dead: list[Span] = []
+        self.unfollowed: list[Record] = []
+        self.origins: Mapping[str, list[Sent]] = {}
+        self.elsewhere: frozenset[str] = frozenset()
         self.drained: int | None = None
         self._derived: dict[Callable[[Facts], Any], Any] = {}
         self._index()
@@ -191,12 +202,47 @@ class Facts:
         for message in record.args["messages"]:
             sent = Sent(message, effective_key(message, rule), record)
             self.sends.append(sent)
-            self.by_id.setdefault(message.id, []).append(sent)
+            known = self.by_id.setdefault(message.id, [])
+            known.append(sent)
+            if message.ttl is not None or message.scheduled_at is not None or message.properties:
+                if self._lost_sight_of(sent):
+                    known.append(sent)
         if "txn" in record.args:
             self._txn(record).sends.append(record)
 
+    def _lost_sight_of(self, sent: Sent) -> bool:
+        """Whether the message is one that no checker follows: it gets another number when its time comes
+        (SCH-4), may be gone by itself, or has two keys (KEY-8)."""
+        message = sent.message
+        if message.scheduled_at is not None:
+            return True
+        if message.ttl is not None:
+            last = max(record.call if record.ret is None else record.ret for record in self.records)
+            if sent.record.call + message.ttl <= last + self.header.skew_ns:
+                return True
+        return ambiguous(message, self.profile.key_rule)
+
+    def _on_schedule(self, record: Record) -> None:
+        rule = self.profile.key_rule
+        for message in record.args["messages"]:
+            sent = Sent(message, effective_key(message, rule), record)
+            self.by_id.setdefault(message.id, []).extend((sent, sent))
+        if "txn" in record.args:
+            self.unfollowed.append(record)
+
+    def _on_unfollowed(self, record: Record) -> None:
+        if record.outcome != Outcome.ERROR:
+            self.unfollowed.append(record)
+
+    def _on_deferred(self, record: Record) -> None:
+        self._on_unfollowed(record)
+        self._take_in(record)
+
     def _on_receive(self, record: Record) -> None:
         self.receives.append(record)
+        self._take_in(record)
+
+    def _take_in(self, record: Record) -> None:
         for delivery in record.messages:
             seen = Seen(delivery, record)
             self.received.setdefault(delivery.id, []).append(seen)
@@ -267,9 +313,26 @@ def facts_of(history: History) -> list[Facts]:
     names.pop("", None)
     if len(names) <= 1:
         return [Facts(history.header, next(iter(names), ""), history.records)]
-    return [
-        Facts(history.header, name, (r for r in history.records if r.entity in (name, ""))) for name in names
-    ]
+    found = {
+        name: Facts(history.header, name, (r for r in history.records if r.entity in (name, "")))
+        for name in names
+    }
+    _relate(found)
+    return list(found.values())
+
+
+def _relate(found: Mapping[str, Facts]) -> None:
+    """Tell the entities of one history what was sent to the others."""
+    elsewhere = frozenset(chain.from_iterable(facts.by_id for facts in found.values()))
+    for name, facts in found.items():
+        facts.elsewhere = elsewhere
+        whole = whole_of(name)
+        while whole is not None:
+            if whole in found and found[whole].by_id:
+                facts.origins = found[whole].by_id
+            whole = whole_of(whole)
+        if is_topic(name, found):
+            facts.drained = None
 
 
 _entity: Final = attrgetter("entity")
@@ -292,7 +355,9 @@ def _close(spans: list[Span], repair: Record) -> None:
 _HANDLERS: Final = {
     "send": Facts._on_send,
     "send_batch": Facts._on_send,
+    "schedule": Facts._on_schedule,
     "receive": Facts._on_receive,
+    "receive_deferred": Facts._on_deferred,
     "peek": Facts._on_peek,
     **dict.fromkeys(SETTLEMENTS, Facts._on_settle),
     "renew_lock": Facts._on_renew,
@@ -306,4 +371,8 @@ _HANDLERS: Final = {
     ),
     **dict.fromkeys(("partition_up", "broker_start"), Facts._on_repair),
     "drained": Facts._on_drained,
+    **dict.fromkeys(
+        ("accept_session", "close_session", "create", "update", "delete", "add_rule", "remove_rule"),
+        Facts._on_unfollowed,
+    ),
 }

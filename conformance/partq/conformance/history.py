@@ -14,9 +14,13 @@ from msgspec import Struct
 
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, Outcome
-from partq.model.profiles import Entity
+from partq.model.profiles import SECOND, Entity
 
 SCHEMA: Final = "partq.history/1"
+
+LIVE_LATENESS: Final = SECOND
+"""ns by which timers of a live broker may be late, and what it does at once may lag, unless a history says
+otherwise."""
 
 
 class Record(Struct, frozen=True, gc=False):
@@ -48,6 +52,7 @@ class Record(Struct, frozen=True, gc=False):
 class Header:
     """What holds for the whole history. ``skew_ns`` bounds the broker's clock against the recorder's.
 
+    ``late_ns`` bounds how late the broker's timers may be; None: as usual for the clock (`lateness`).
     ``lacks`` names the operations the broker does not offer (capabilities of its adapter).
     """
 
@@ -56,6 +61,14 @@ class Header:
     clock: str = "virtual"
     skew_ns: int = 0
     lacks: tuple[str, ...] = ()
+    late_ns: int | None = None
+
+    @property
+    def lateness(self) -> int:
+        """By how many ns the broker's timers may be late."""
+        if self.late_ns is not None:
+            return self.late_ns
+        return LIVE_LATENESS if self.clock == "wall" else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,11 @@ other one still to come had returned; each takes effect at one instant, which th
 an unknown outcome is taken either way. It is slow and right, for small histories, and knows nothing of the
 checkers. What `partq.model.machine` allows it accepts, no more and no less.
 
-Not judged, and answered `UNKNOWN`: families that are not modelled, IDs sent twice, searches over the budget.
+Not judged, and answered `UNKNOWN`: families, operations and ends of a message's life that are not modelled,
+messages whose way into an entity is not known, IDs sent twice, searches over the budget.
+
+No row forbids that a broker is busy now and then. So one refusal amid faults, and one only, may have nothing
+to do with them (ROUTE-6, ROUTE-7).
 """
 
 from __future__ import annotations
@@ -32,7 +36,8 @@ from partq.model.state import (
     position,
 )
 
-from .history import History, Record
+from .history import Header, History, Record
+from .judge_limits import of_unknown_origin, unmodelled
 
 BUDGET: Final = 200_000
 """How many (operations done, state) pairs are visited at the most."""
@@ -64,7 +69,8 @@ class Judgement:
 
 
 class _Task(NamedTuple):
-    """One operation to be placed. ``ret``: FOREVER where it never returned. ``maybe``: outcome unknown."""
+    """One operation to be placed. ``ret``: FOREVER where it never returned. ``maybe``: outcome unknown.
+    ``busy``: refused amid faults, and perhaps not because of them."""
 
     i: int
     call: int
@@ -72,21 +78,26 @@ class _Task(NamedTuple):
     action: Action
     observed: Observed
     maybe: bool
+    busy: bool = False
 
 
 Node = tuple[int, State]
-"""The operations done, as bits, and the state after them."""
+"""The operations done, as bits, and above them whether one was taken to be busy; the state after them."""
 
 
 def judge(history: History, budget: int = BUDGET, late: int = 0) -> Judgement:
-    """Judge every entity of the history; the worst judgement stands. ``late``: by how many ns timers of a
-    live broker may be late. In a simulation each recorded event moves the clock by 1 ns, so what is due at
-    one instant is spread over as many ns as there are records."""
+    """Judge every entity of the history; the worst judgement stands. ``late``: by how many ns timers of the
+    broker may be late, if later than the history says. In a simulation each recorded event moves the clock by
+    1 ns, so what is due at one instant is spread over as many ns as there are records."""
     names = dict.fromkeys((*history.header.entities, *(r.entity for r in history.records if r.entity)))
     worst = Judgement(Judged.ACCEPTED)
     for name in names or ("",):
         mine = [r for r in history.records if r.entity in (name, "")]
-        judgement = _judge_entity(history, name, mine, budget, late)
+        why = unmodelled(history.header, name, mine) or of_unknown_origin(name, mine, history.records)
+        if why is None:
+            judgement = _judge_entity(history, name, mine, budget, max(late, history.header.lateness))
+        else:
+            judgement = Judgement(Judged.UNKNOWN, reason=why)
         if judgement.status is Judged.REJECTED:
             return judgement
         if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:
@@ -118,12 +129,12 @@ def _judge_entity(history: History, name: str, records: list[Record], budget: in
             observed=any(r.op == "assignment" for r in records),
             skew=header.skew_ns,
             late=late + spread,
-            telling=spread,
+            telling=header.lateness + spread,
         )
     except InvalidScope as error:
         status = Judged.UNKNOWN if family.column is None else Judged.REJECTED
         return Judgement(status, reason=str(error))
-    return _Search(_tasks(records, header.skew_ns), budget).run(start)
+    return _Search(_tasks(records, header), budget).run(start)
 
 
 def _as_sent(shown: Delivery, sent: dict[str, Message]) -> bool:
@@ -131,7 +142,7 @@ def _as_sent(shown: Delivery, sent: dict[str, Message]) -> bool:
     message = sent.get(shown.id)
     return (
         message is not None
-        and shown.body == message.body
+        and shown.body in (None, message.body)
         and shown.session_id in (None, message.session_id)
         and shown.partition_key in (None, message.partition_key, message.session_id)
         and (not shown.properties or set(message.properties) <= set(shown.properties))
@@ -154,7 +165,7 @@ def _names(records: Sequence[Record], partitioned: bool) -> tuple[int, ...]:
     return tuple(names)
 
 
-def _tasks(records: Sequence[Record], skew: int) -> tuple[_Task, ...]:
+def _tasks(records: Sequence[Record], header: Header) -> tuple[_Task, ...]:
     """The operations to be placed. Stretches of time are in the calls already."""
     appearances: dict[str, Delivery] = {}
     for record in records:
@@ -163,7 +174,8 @@ def _tasks(records: Sequence[Record], skew: int) -> tuple[_Task, ...]:
             if known is None or known.seq is None:
                 appearances[shown.id] = shown
     faults = _faults(records)
-    tasks = (_task(record, appearances, faults) for record in records if record.op != "advance")
+    live, skew = header.clock == "wall", header.skew_ns
+    tasks = (_task(record, appearances, faults, live) for record in records if record.op != "advance")
     return tuple(_loosened(task, skew) if task.action.op == "assignment" else task for task in tasks)
 
 
@@ -185,7 +197,9 @@ def _faults(records: Sequence[Record]) -> list[tuple[int, int]]:
     return done + list(spans.values())
 
 
-def _task(record: Record, appearances: dict[str, Delivery], faults: Sequence[tuple[int, int]]) -> _Task:
+def _task(
+    record: Record, appearances: dict[str, Delivery], faults: Sequence[tuple[int, int]], live: bool
+) -> _Task:
     messages = record.messages
     if "messages" in record.args:
         hints = (appearances.get(message.id) for message in record.args["messages"])
@@ -195,14 +209,12 @@ def _task(record: Record, appearances: dict[str, Delivery], faults: Sequence[tup
     ret = FOREVER if record.ret is None else record.ret
     refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE
     calm = refused and not any(start <= ret and record.call <= end for start, end in faults)
-    return _Task(
-        record.i,
-        record.call,
-        ret,
-        action_of(record.op, record.proc, record.args)._replace(calm=calm),
-        Observed(status, None if unknown else record.error, messages),
-        unknown,
-    )
+    action = action_of(record.op, record.proc, record.args)._replace(calm=calm)
+    if live and "timeout" not in record.args:
+        action = action._replace(timeout=ret - record.call)  # it surely would have waited so long
+    observed = Observed(status, None if unknown else record.error, messages)
+    busy = refused and not calm and "txn" not in record.args
+    return _Task(record.i, record.call, ret, action, observed, unknown, busy)
 
 
 class _Search:
@@ -251,13 +263,16 @@ class _Search:
     def _next(self, node: Node) -> Iterator[tuple[int | None, Node]]:
         """Every way to go on: an operation that may come next, or a timer of the broker."""
         done, state = node
-        horizon = self._horizon(done)
+        horizon, spared = self._horizon(done), 1 << len(self.tasks)
         for n, task in self._candidates(done, horizon):
             at = max(state.now, task.call)
             for moved in _at(state, at):
                 action = task.action._replace(slack=horizon - at)
                 for after in _explained(moved, action, task):
                     yield task.i, (done | 1 << n, after)
+                if task.busy and not done & spared:
+                    for after in _explained(moved, action._replace(calm=True), task):
+                        yield task.i, (done | 1 << n | spared, after)
             if task.maybe and (task.ret != FOREVER or task.action.messages):
                 yield None, (done | 1 << n, failed(state, len(task.action.messages)))
         for after in _timers(state, horizon):

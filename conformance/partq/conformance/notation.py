@@ -62,13 +62,14 @@ def history(
     entity: str = "q",
     skew: int = 0,
     clock: str = "virtual",
+    late: int | None = None,
     lacks: tuple[str, ...] = (),
     **settings: Any,
 ) -> History:
     """The history that the lines of ``text`` tell, of one entity of the profile.
 
-    ``skew`` is in ns; ``settings`` are those of `Entity` (ns where they are durations) and stand in for
-    the profile's own. Raises `NotationError`, `InvalidEntity` and `UnknownProfile`.
+    ``skew`` and ``late`` are in ns; ``settings`` are those of `Entity` (ns where they are durations) and
+    stand in for the profile's own. Raises `NotationError`, `InvalidEntity` and `UnknownProfile`.
     """
     family = profile_named(profile)
     reader = _Reader(family, entity)
@@ -78,7 +79,7 @@ def history(
         except (NotationError, InvalidMessage) as error:
             raise NotationError(f"line {at}: {error}: {line.strip()}") from None
     settled = replace(family.default_entity, **settings)
-    header = Header(profile, {entity: settled}, clock, skew, lacks)
+    header = Header(profile, {entity: settled}, clock, skew, lacks, late)
     return History(header, reader.records())
 
 

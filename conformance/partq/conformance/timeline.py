@@ -17,9 +17,10 @@ from partq.model.operations import Outcome
 from .facts import FOREVER, Facts
 from .history import Record
 from .masks import Masks
+from .noticing import noticed_by
 
 GRACE: Final = 1_000_000
-"""ns that a broker may take for a step that waits for no timer of its own."""
+"""ns that a broker may always take for a step that waits for no timer of its own; see `Timeline.grace`."""
 
 BIND: Final = "bind"
 LOSS: Final = "loss"
@@ -53,15 +54,15 @@ class Life:
         """Whether it may have been bound at that time."""
         return self.bind.call <= time <= self.sure_end
 
-    def close(self, record: Record, sure: bool) -> None:
-        """Note what ended it, or may have."""
+    def close(self, record: Record, sure: bool, noticed: int | None = None) -> None:
+        """Note what ended it, or may have. ``noticed``: when it surely had, if not by the record's return."""
         if self.end is None:
             self.end = record
             self.may_end = record.call
             if self.may_end <= self.sure_start:
                 self.sure_start = FOREVER
         if sure:
-            self.sure_end = min(self.sure_end, _return(record))
+            self.sure_end = min(self.sure_end, _return(record) if noticed is None else noticed)
 
 
 class Pair:
@@ -147,7 +148,8 @@ class Timeline:
 
     ``lives`` in order of their binds, also by flow in ``lives_of`` · ``changes``: what may set off a
     rebalance · ``pairs``: partition -> its pairs in order, also by flow in ``pairs_of`` · ``bits``: partition
-    -> bit number in masks · ``horizon``: the last instant that the history watches.
+    -> bit number in masks · ``horizon``: the last instant that the history watches · ``grace``: ns by which
+    a step or a timer of the broker may be late.
     """
 
     __slots__ = (
@@ -156,6 +158,7 @@ class Timeline:
         "_skew",
         "bits",
         "changes",
+        "grace",
         "horizon",
         "lives",
         "lives_of",
@@ -172,7 +175,8 @@ class Timeline:
         self.pairs: dict[int, list[Pair]] = {}
         self.pairs_of: dict[str, list[Pair]] = {}
         self.horizon = facts.records[-1].call if facts.records else 0
-        _Lives(self).read(facts)
+        self.grace = max(GRACE, facts.header.lateness)
+        _Lives(self, facts).read()
         self._rank(facts.entity.partitions)
         self._partings = [change for change in self.changes if change.kind != BIND]
         self._read_pairs(facts)
@@ -186,7 +190,7 @@ class Timeline:
     def chains(self, facts: Facts) -> Iterator[Chain]:
         """The changes, cut wherever delay and handoffs surely were over. So each chain begins at rest."""
         entity, changes = facts.entity, self.changes
-        rest = entity.rebalance_delay + entity.max_handoff + GRACE + facts.header.skew_ns
+        rest = entity.rebalance_delay + entity.max_handoff + self.grace + facts.header.skew_ns
         some: list[Change] = []
         reach = 0
         for n, change in enumerate(changes):
@@ -276,11 +280,13 @@ class Timeline:
 class _Lives:
     """Reads binds, ends and faults into a timeline's lives and changes."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, facts: Facts) -> None:
         self.timeline = timeline
+        self.facts = facts
         self.current: dict[str, Life] = {}
 
-    def read(self, facts: Facts) -> None:
+    def read(self) -> None:
+        facts = self.facts
         faults = (record for record in facts.disruptions if record.op != "disconnect")
         for record in sorted((*facts.flows, *faults), key=_call):
             if record.outcome != Outcome.ERROR or record.error == "not_found":
@@ -331,13 +337,15 @@ class _Lives:
         sure = sure and (record.outcome == Outcome.OK or record.error == "not_found")
         for life in lives:
             certain = record.outcome == Outcome.OK and life.end is None and life.sure_start < record.call
-            life.close(record, sure)
-            self._change(LOSS if sure and certain else OTHER, record, life)
+            noticed = noticed_by(self.facts, life.flow, record)
+            life.close(record, sure, noticed)
+            self._change(LOSS if sure and certain and noticed < FOREVER else OTHER, record, life, noticed)
             if sure:
                 del self.current[life.flow]
 
-    def _change(self, kind: str, record: Record, life: Life | None = None) -> None:
-        self.timeline.changes.append(Change(record.call, _return(record), kind, record, life))
+    def _change(self, kind: str, record: Record, life: Life | None = None, by: int | None = None) -> None:
+        ret = _return(record) if by is None else by
+        self.timeline.changes.append(Change(record.call, ret, kind, record, life))
 
 
 _READERS: Final[Mapping[str, Callable[[_Lives, Record], None]]] = {

@@ -182,3 +182,6 @@ _TABLE: Final[dict[str, Mechanism]] = {
     "rebalance": rebalancing.rebalance,
     "handoff": rebalancing.handoff,
 }
+
+OPERATIONS: Final = frozenset(_TABLE)
+"""What is modelled."""

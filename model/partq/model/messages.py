@@ -70,7 +70,7 @@ class Delivery(NamedTuple):
     """
 
     id: str
-    body: str = ""
+    body: str | None = None
     seq: int | None = None
     partition: int | None = None
     enqueued_at: int | None = None
@@ -104,3 +104,10 @@ def effective_key(message: Message, rule: KeyRule) -> str | None:
     if rule is _BY_PROPERTY:
         return message.property(SOLACE_KEY) or message.property(JMS_KEY)
     return message.session_id if message.session_id is not None else message.partition_key
+
+
+def ambiguous(message: Message, rule: KeyRule) -> bool:
+    """Whether it bears two different keys, of which no source says which one counts (KEY-8)."""
+    if rule is not _BY_PROPERTY or len(message.properties) < 2:
+        return False
+    return len({message.property(SOLACE_KEY) or None, message.property(JMS_KEY) or None, None}) > 2

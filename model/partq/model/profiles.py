@@ -26,7 +26,8 @@ class Entity:
     """One queue's settings, as a client may know them. Durations are nanoseconds.
 
     ``seq_start`` is the counter of the first message in each partition (SEQ-5 needs numbers near the
-    roll-over); None where unknown. ``peek_cap`` is the most messages one peek returns.
+    roll-over); None where unknown. ``peek_cap`` is the most messages one peek returns. After
+    ``max_delivery_count`` deliveries that came to nothing a message is dead-lettered (RCV-9).
 
     Raises `InvalidEntity`.
     """
@@ -38,6 +39,7 @@ class Entity:
     seq_start: int | None = None
     peek_cap: int | None = None
     duplicate_detection: bool = False
+    max_delivery_count: int = 10
 
     def __post_init__(self) -> None:
         for name, (low, high, optional) in ENTITY_BOUNDS.items():
@@ -57,6 +59,7 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
     "max_handoff": (0, 2**32 * SECOND, False),
     "seq_start": (0, MAX_SEQ, True),
     "peek_cap": (1, 2**31, True),
+    "max_delivery_count": (1, 2**31, False),
 }
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from .actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
-from .messages import Delivery, KeyRule, Message, effective_key
+from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, effective_key
 from .operations import UNAVAILABLE, Outcome
 from .sequencing import assign, home, stamp
 from .state import FRESH, Config, Entry, State, choices, is_up, key_partition, up, with_key, with_part
@@ -62,6 +62,14 @@ def key_of(cfg: Config, message: Message) -> str | None:
     return effective_key(message, cfg.profile.key_rule) if cfg.profile.partitioned else None
 
 
+@clause("KEY-8")
+def keys_of(cfg: Config, message: Message) -> tuple[str | None, ...]:
+    """What its key may be: of two key properties that differ no source says which one counts."""
+    if ambiguous(message, cfg.profile.key_rule):
+        return message.property(SOLACE_KEY), message.property(JMS_KEY)
+    return (key_of(cfg, message),)
+
+
 @clause("SEQ-4")
 def failed(state: State, count: int) -> State:
     """The state after a send of so many messages failed: nothing is stored, but numbers may be used up."""
@@ -89,9 +97,19 @@ def rejected(state: State, action: Action) -> Steps:
 
 def _accepted(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
     hints = hints_of(action, seen)
-    for placed, places in placements(state, action, hints):
+    for placed, places in placements(_tried(state, action), action, hints):
         for order in _orders(places):
             yield from _stored(placed, action, places, order, hints, seen is None)
+
+
+@clause("SEQ-4", "ROUTE-6")
+def _tried(state: State, action: Action) -> State:
+    """The state after keyless messages may have been tried in partitions that are down: an aborted send, too,
+    may use up a number."""
+    if not state.down or not state.cfg.profile.partitioned:
+        return state
+    keyless = sum(key_of(state.cfg, m) is None for m in action.messages)
+    return failed(state, keyless * state.down.bit_count())
 
 
 def hints_of(action: Action, seen: Observed | None) -> list[Delivery | None]:
@@ -114,15 +132,15 @@ def _placed(
     if n == len(action.messages):
         yield state, chosen
         return
-    key = key_of(state.cfg, action.messages[n])
-    for p in _candidates(state, key, hints[n], action.only):
-        if not is_up(state, p):
-            continue
-        if key is not None and key_partition(state, key) is None:
-            after = with_key(state, key, p)
-        else:
-            after = state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
-        yield from _placed(after, action, hints, (*chosen, p))
+    for key in keys_of(state.cfg, action.messages[n]):
+        for p in _candidates(state, key, hints[n], action.only):
+            if not is_up(state, p):
+                continue
+            if key is not None and key_partition(state, key) is None:
+                after = with_key(state, key, p)
+            else:
+                after = state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
+            yield from _placed(after, action, hints, (*chosen, p))
 
 
 def _candidates(state: State, key: str | None, hint: Delivery | None, only: int | None) -> list[int]:

@@ -79,8 +79,9 @@ def bound(cfg: Config, part: Part, number: int, seq: int | None) -> Part | None:
 
 @clause("SEQ-7")
 def timed(cfg: Config, part: Part, number: int, at: int | None) -> Part | None:
-    """The partition after one of its messages was shown with that enqueued time, or None if it cannot be:
-    each lies within its send, and they do not decrease along the numbers, up to the clock skew."""
+    """The partition after one of its messages was shown with that enqueued time, or None if it cannot be.
+    True times lie within their sends and do not decrease along the numbers; what is shown of one may be wrong
+    by the clock skew."""
     if at is None or not cfg.timed:
         return part
     log = []
@@ -89,22 +90,20 @@ def timed(cfg: Config, part: Part, number: int, at: int | None) -> Part | None:
         if narrowed is None:
             return None
         log.append(narrowed)
-    return part._replace(log=tuple(log), floor=max(part.floor, at))
+    return part._replace(log=tuple(log), floor=max(part.floor, at - cfg.skew))
 
 
 def _narrowed(entry: Entry, number: int, at: int, skew: int) -> Entry | None:
     if entry.at is None:
         return entry
     low, high = entry.at
-    if entry.number == number:
-        return entry._replace(at=(at, at)) if low - skew <= at <= high + skew else None
-    if entry.number < number:
-        high = min(high, at)
-    else:
-        low = max(low, at)
-    return (
-        entry if (low, high) == entry.at else entry._replace(at=(low, high)) if low <= high + skew else None
-    )
+    if entry.number <= number:
+        high = min(high, at + skew)
+    if entry.number >= number:
+        low = max(low, at - skew)
+    if low > high:
+        return None
+    return entry if (low, high) == entry.at else entry._replace(at=(low, high))
 
 
 def stamp(state: State, part: Part, slack: int, since: int | None = None) -> tuple[int, int] | None:

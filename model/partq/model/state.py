@@ -112,7 +112,8 @@ class Txn(NamedTuple):
     """An open transaction. ``part``, ``key``: pinned by its first send; ``locks_in``: the partition it
     settles in. ``early``: numbers are taken at the send (else at the commit). ``sends``: what waits for the
     commit, as (id, partition, number or None, when it was sent or 0, number shown or None). ``settles``:
-    (operation, partition, number, token). ``tainted``: the broker may refuse to commit it."""
+    (operation, partition, number, token). ``tainted``: the broker may refuse to commit it; ``doomed``: it
+    has to."""
 
     name: str
     proc: str
@@ -123,6 +124,7 @@ class Txn(NamedTuple):
     sends: tuple[tuple[str, int, int | None, int, int | None], ...] = ()
     settles: tuple[tuple[str, int, int, str], ...] = ()
     tainted: bool = False
+    doomed: bool = False
 
 
 class Flows(NamedTuple):

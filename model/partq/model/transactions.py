@@ -62,6 +62,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     keys = {key_of(state.cfg, m) for m in action.messages}
     if state.cfg.profile.partitioned and (None in keys or False not in verdicts):
         yield from _keyless(refused) if anywhere else ()
+        if seen is not None and seen.status == Outcome.OK:  # found out at the commit
+            yield OK, with_txn(state, txn.name, txn._replace(tainted=True, doomed=True))
         return
     if anywhere and (True in verdicts or may_refuse_key(state, txn, keys)):
         yield failure(INVALID), refused
@@ -195,12 +197,12 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     parts = [p for p in (txn.part, txn.locks_in) if p is not None]
     out = any(not is_up(state, p) for p in parts)
-    if out or txn.tainted or not _all_held(state, txn):
+    if out or txn.tainted or txn.doomed or not _all_held(state, txn):
         yield failure(BROKEN_TXN), rolled_back(state, txn)
     elif seen is not None and seen.status == Outcome.ERROR:
         for after in _after_lost_lock(state, txn, state.now + action.slack):
             yield failure(BROKEN_TXN), after
-    if not out:
+    if not out and not txn.doomed:
         for after in _sent(state, txn, action.slack, seen is None):
             yield OK, with_txn(_settled(after, txn), txn.name, None)
 

@@ -16,6 +16,8 @@ KNOWN = (
 
 RECEIVED = "p1 receive 9 -> "
 
+BATCH = "p1 send_batch a{n}, b{n} -> error invalid_operation\n"
+
 GOOD = {
     "two keys in one message, refused": (
         "p1 send m1 session=a key=b -> error invalid_operation",
@@ -120,6 +122,15 @@ GOOD = {
         "env broker_kill\np1 send m1 -> error unavailable\np1 send m2 key=a -> error timeout",
         {"ROUTE-8": 2, "ROUTE-5": 1},
     ),
+    "two keys in one message, refused at the commit": (
+        "p1 begin t\np1 send m1 session=a key=b txn=t\np1 commit t -> error invalid_operation\n"
+        "p1 receive 1 -> nothing",
+        {},
+    ),
+    "refused while down, for another reason": (
+        HOME + "env partition_down 3\np1 send m1 key=a -> error quota\np1 send m2 key=a -> error too_large",
+        {},
+    ),
     "the kill may come after the send": (
         "env broker_kill @10-20\np1 send m1 -> ok @5-19\np2 send m2 -> ok @12-30",
         {},
@@ -143,7 +154,10 @@ def test_good(name: str) -> None:
 
 BAD = {
     "two keys in one message": ("p1 send m1 session=a key=b", "KEY-3"),
-    "two keys in one message, in a transaction": ("p1 begin t\np1 send m1 session=a key=b txn=t", "KEY-3"),
+    "two keys in one message, in a transaction": (
+        "p1 begin t\np1 send m1 session=a key=b txn=t\np1 commit t",
+        "KEY-3",
+    ),
     "two keys in one message, refused and stored": (
         "p1 send m1 session=a key=b -> error invalid_operation\np1 receive 1 -> m1#3.1",
         "KEY-3",
@@ -153,15 +167,25 @@ BAD = {
         "KEY-3",
     ),
     "two keys in one message of a batch": ("p1 send_batch m1 key=a, m2 session=a key=b", "KEY-3"),
-    "a keyless batch refused": ("p1 send_batch m1, m2 -> error invalid_operation", "KEY-5"),
+    "two keys in one message, enlisted and stored": (
+        "p1 begin t\np1 send m1 session=a key=b txn=t\np1 peek 1 -> m1#3.1",
+        "KEY-3",
+    ),
+    "keyless batches refused, keyed ones not": (
+        "p1 send_batch k1 key=a, k2 key=a\n" + "".join(BATCH.format(n=n) for n in "12"),
+        "KEY-5",
+    ),
     "a keyless batch refused and stored": (
         "p1 send_batch m1, m2 -> error invalid_operation\np1 receive 1 -> m1#3.1",
-        "KEY-5",
+        "RCV-1",
     ),
     "a batch of two keys": ("p1 send_batch m1 key=a, m2 key=b", "KEY-7"),
     "a batch of a session and a key": ("p1 send_batch m1 session=a, m2 key=b", "KEY-7"),
     "a batch of two keys and a keyless message": ("p1 send_batch m1 key=a, m2, m3 key=b", "KEY-7"),
-    "a batch of two keys in a transaction": ("p1 begin t\np1 send_batch m1 key=a, m2 key=b txn=t", "KEY-7"),
+    "a batch of two keys in a transaction": (
+        "p1 begin t\np1 send_batch m1 key=a, m2 key=b txn=t\np1 commit t",
+        "KEY-7",
+    ),
     "a batch of two keys, refused and stored in part": (
         "p1 send_batch m1 key=a, m2 key=b -> error invalid_operation\np1 receive 1 -> m2#3.1",
         "KEY-7",
@@ -196,29 +220,30 @@ BAD = {
         HOME + "env partition_down 3\np1 send m1 key=a -> error invalid_operation",
         "ROUTE-5",
     ),
-    "a keyless send refused": ("env partition_down 3\np1 send m1 -> error unavailable", "ROUTE-6"),
-    "a patient keyless send given up": (
-        "env partition_down 3\np1 send m1 timeout=16s -> unknown timeout",
+    "keyless sends refused": (
+        "env partition_down 3\np1 send m1 -> error unavailable\np1 send m2 -> error internal",
         "ROUTE-6",
     ),
-    "a keyless batch refused while a partition is down": (
-        "env partition_down 3\np1 send_batch m1, m2 -> error timeout",
+    "patient keyless sends refused": (
+        "env partition_down 3\np1 send m1 timeout=16s -> error timeout\n"
+        "p1 send m2 timeout=16s -> error timeout",
+        "ROUTE-6",
+    ),
+    "keyless batches refused while a partition is down": (
+        "env partition_down 3\np1 send_batch m1, m2 -> error timeout\np1 send_batch m3, m4 -> error timeout",
         "ROUTE-6",
     ),
     "a keyless message in a partition that was down": (
         "env partition_down 3\np1 send m1\nenv partition_up 3\np1 receive 1 -> m1#3.1",
         "ROUTE-6",
     ),
-    "a keyed send elsewhere refused": (
-        KNOWN + "env partition_down 4\np1 send m1 key=a -> error unavailable",
+    "keyed sends elsewhere refused": (
+        KNOWN + "env partition_down 4\np1 send m1 key=a -> error unavailable\n"
+        "p1 send m2 key=a -> error timeout",
         "ROUTE-7",
     ),
-    "a patient keyed send elsewhere given up": (
-        KNOWN + "env partition_down 4\np1 send m1 key=a -> unknown timeout",
-        "ROUTE-7",
-    ),
-    "a settlement elsewhere refused": (
-        HOME + "env partition_down 4\np1 complete h -> error timeout",
+    "settlements elsewhere refused": (
+        HOME + "env partition_down 4\np1 complete h -> error timeout\np1 complete h -> error timeout",
         "ROUTE-7",
     ),
     "keyed and keyless sends refused while one partition is down": (
@@ -254,6 +279,63 @@ def test_bad(name: str) -> None:
         assert finding.allowed
         assert finding.key.startswith(f"{rule}/")
         assert 1 <= len(finding.witness) <= 4
+
+
+OPEN = {
+    "two keys in one message, refused for another reason": (
+        "p1 send m1 session=a key=b -> error quota",
+        "KEY-3",
+    ),
+    "one keyless batch refused": ("p1 send_batch k1 key=a, k2 key=a\n" + BATCH, "KEY-5"),
+    "keyless batches refused, where no batch is accepted": (
+        "".join(BATCH.format(n=n) for n in "12"),
+        "KEY-5",
+    ),
+    "keyless batches refused and accepted": (
+        "p1 send_batch k1 key=a, k2 key=a\np1 send_batch m1, m2\n" + "".join(BATCH.format(n=n) for n in "12"),
+        "KEY-5",
+    ),
+    "one keyless send refused": ("env partition_down 3\np1 send m1 -> error unavailable", "ROUTE-6"),
+    "keyless sends refused, with nothing down too": (
+        "p1 send m0 -> error unavailable\nenv partition_down 3\n"
+        "p1 send m1 -> error unavailable\np1 send m2 -> error unavailable",
+        "ROUTE-6",
+    ),
+    "keyless sends given up after a long wait": (
+        "env partition_down 3\np1 send m1 -> unknown timeout @10-17000000000\n"
+        "p1 send m2 -> unknown timeout @18000000000-35000000000",
+        "ROUTE-6",
+    ),
+    "one settlement elsewhere refused": (
+        HOME + "env partition_down 4\np1 complete h -> error timeout",
+        "ROUTE-7",
+    ),
+    "one keyed send elsewhere refused": (
+        KNOWN + "env partition_down 4\np1 send m1 key=a -> error unavailable",
+        "ROUTE-7",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_open(name: str) -> None:
+    text, rule = OPEN[name]
+    inspection = inspected(text)
+    assert not inspection.findings and rule in inspection.open
+
+
+def test_a_short_wait_of_unknown_outcome_says_nothing() -> None:
+    for text in ("p1 complete h -> unknown timeout", "p1 send m1 -> unknown timeout"):
+        inspection = inspected(HOME + f"env partition_down 4\n{text}\n" * 2)
+        assert not inspection.findings and not {"ROUTE-6", "ROUTE-7"} & set(inspection.open)
+
+
+def test_how_long_a_live_client_would_have_waited_is_not_assumed() -> None:
+    text = "env partition_down 3\n" + "p1 send m{0}{1} -> error unavailable\n" * 2
+    unsaid, said = text.format("1", ""), text.format("1", " timeout=60s").replace("m1", "m2", 1)
+    assert violated(unsaid.replace("m1", "m2", 1), clock="wall") == set()
+    assert violated(unsaid.replace("m1", "m2", 1)) == {"ROUTE-6"}
+    assert violated(said, clock="wall") == {"ROUTE-6"}
 
 
 def test_all_partitions_down() -> None:

@@ -345,7 +345,7 @@ BAD: dict[str, tuple[str, str, str]] = {
         FLAT,
         "p1 send m1\np1 receive 2 -> m1#1, ghost#2",
     ),
-    "a phantom in a peek": ("RCV-1", FLAT, "p1 peek 1 -> ghost#1"),
+    "a phantom in a peek": ("RCV-1", FLAT, "p1 send m1\np1 peek 1 -> ghost#2"),
     "a rejected message": ("RCV-1", FLAT, "p1 send m1 -> error quota\np1 receive 1 -> m1#1"),
     "a message before it was sent": (
         "RCV-1",
@@ -697,6 +697,17 @@ def test_bad(name: str) -> None:
 
 
 OPEN: dict[str, tuple[str, str, str]] = {
+    "missing, after a lost lock's completion of unknown outcome": (
+        "RCV-2",
+        FLAT,
+        """
+        p1 send m1
+        p1 receive 1 -> m1#1 lock=l1 count=0 until=30s
+        env advance 31s
+        p1 complete l1 -> unknown connection_lost
+        env drained
+        """,
+    ),
     "the second delivery overlaps the completion": (
         "RCV-7",
         FLAT,

@@ -61,6 +61,10 @@ GOOD = {
         "p1 receive 1 -> m1#3.1\nenv drained",
         {"TXN-5": 1},
     ),
+    "a send without key, refused at the commit": (
+        "p1 begin t\np1 send m1 txn=t\np1 commit t -> error invalid_operation\np1 receive 1 -> nothing",
+        {},
+    ),
     "a send without key, refused": (
         "p1 begin t\np1 send m1 txn=t -> error invalid_operation",
         {"TXN-1": 1},
@@ -204,9 +208,12 @@ BAD = {
         "env advance 60s\np2 receive 1 -> h1#3.1 lock=l3",
         "TXN-5",
     ),
-    "a send without key": ("p1 begin t\np1 send m1 txn=t", "TXN-1"),
-    "a batch without keys": ("p1 begin t\np1 send_batch m1, m2 txn=t", "TXN-1"),
-    "a batch of which one has no key": ("p1 begin t\np1 send_batch m1 key=a, m2 txn=t", "TXN-1"),
+    "a send without key": ("p1 begin t\np1 send m1 txn=t\np1 commit t", "TXN-1"),
+    "a batch without keys": ("p1 begin t\np1 send_batch m1, m2 txn=t\np1 commit t", "TXN-1"),
+    "a batch of which one has no key": (
+        "p1 begin t\np1 send_batch m1 key=a, m2 txn=t\np1 commit t",
+        "TXN-1",
+    ),
     "a send without key, refused and stored": (
         "p1 begin t\np1 send m1 txn=t -> error invalid_operation\np1 commit t\np1 receive 1 -> m1#3.1",
         "TXN-1",

@@ -7,7 +7,6 @@ different keys, a batch of different keys. Where a message is, is `routing.py`'s
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from math import log2
 from typing import Final
 
@@ -17,9 +16,10 @@ from partq.model.messages import effective_key
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import SECOND
 
-from .attribution import applies, conflicting, key_count, missing, resurrected
+from .attribution import applies, conflicting, missing, resurrected
 from .outages import Outages, returned
 from .protocol import Checker, Report
+from .requests import OWN, find, judge_requests, request
 from .shown import Placed, Shown
 from .splits import BITS
 
@@ -30,18 +30,6 @@ WELL_KNOWN: Final = 12.0
 """How much has to speak for equal keys being together before a send's refusal is held against its key's
 home, in bits (as in `splits.py`)."""
 
-OWN: Final[Mapping[str, tuple[str, str]]] = {
-    "KEY-3": ("Session ID and partition key differ", "rejected as an invalid operation, nothing stored"),
-    "KEY-5": (
-        "A keyless batch is keyed by message IDs",
-        "accepted: without duplicate detection IDs are no keys",
-    ),
-    "KEY-7": ("A batch of different keys", "rejected as a whole, nothing stored"),
-    "ROUTE-5": ("A keyed send while its partition was down", "an error, and the message stored nowhere"),
-    "ROUTE-8": ("A send while no partition was up", "an error, and the message stored nowhere"),
-}
-"""Requirement -> the title of its findings, and what it allows."""
-
 MISFITS: Final = frozenset({"invalid_operation", "not_found", "lock_lost", "session_locked"})
 """Errors that do not say that a partition is down (ROUTE-5)."""
 
@@ -50,21 +38,15 @@ def check(facts: Facts) -> Report:
     """Judge what was accepted and what was not."""
     report = Report()
     if applies(facts, "KEY-7"):
-        for record in facts.requests:
-            if len(record.args["messages"]) == 1:
-                message = record.args["messages"][0]
-                if message.session_id is not None and conflicting(message):
-                    _demand_refusal(report, "KEY-3", record)
-            else:
-                _judge_batch(facts, report, record)
+        judge_requests(facts, report)
     for sent, seen, rule in facts.derive(resurrected):
-        if rule is not None and rule in OWN and rule != "KEY-5":
-            detail = f"{_request(sent.record)}; yet {sent.message.id!r} was seen"
-            _find(report, rule, "stored", (sent.record, seen.record), detail)
+        if rule is not None and rule in OWN:
+            detail = f"{request(sent.record)}; yet {sent.message.id!r} was seen"
+            find(report, rule, "stored", (sent.record, seen.record), detail)
     for loss in facts.derive(missing):
         if loss.requirement == "KEY-7":
             detail = (
-                f"{_request(loss.records[0])}; seen: {', '.join(loss.siblings)}; never seen, also not in the "
+                f"{request(loss.records[0])}; seen: {', '.join(loss.siblings)}; never seen, also not in the "
                 f"final drain: {', '.join(loss.ids)}"
             )
             allowed = "all of the batch stored, or nothing"
@@ -76,50 +58,6 @@ def check(facts: Facts) -> Report:
     if not facts.derive(Outages).none:
         _Faults(facts, report).judge()
     return report
-
-
-def _demand_refusal(report: Report, rule: str, record: Record) -> None:
-    if record.outcome == Outcome.OK:
-        _find(report, rule, "accepted", (record,), _request(record))
-    elif record.outcome == Outcome.ERROR and record.error == "invalid_operation":
-        report.count(rule)
-
-
-def _judge_batch(facts: Facts, report: Report, record: Record) -> None:
-    messages = record.args["messages"]
-    if any(conflicting(message) for message in messages):
-        _demand_refusal(report, "KEY-3", record)
-        return
-    keys = key_count(record)
-    if keys > 1:
-        _demand_refusal(report, "KEY-7", record)
-    elif "txn" not in record.args:
-        if keys == 0 and not facts.entity.duplicate_detection:
-            if record.outcome == Outcome.OK:
-                report.count("KEY-5")
-            elif record.outcome == Outcome.ERROR and record.error == "invalid_operation":
-                _find(report, "KEY-5", "rejected", (record,), _request(record))
-        if facts.drained is not None and all(
-            message.id in facts.received or message.id in facts.peeked for message in messages
-        ):
-            report.count("KEY-7")
-
-
-def _find(report: Report, rule: str, cause: str, witness: tuple[Record, ...], detail: str) -> None:
-    title, allowed = OWN[rule]
-    report.find(rule, cause, title, witness, detail, allowed)
-
-
-def _request(record: Record) -> str:
-    """The send in words: what it held, and how it ended."""
-    said = record.outcome if record.error is None else f"{record.outcome} ({record.error})"
-    return f"{record.op} of {', '.join(map(_message, record.args['messages']))} answered {said}"
-
-
-def _message(message: object) -> str:
-    traits = (("session", "session_id"), ("key", "partition_key"))
-    shown = [f"{name} {getattr(message, field)!r}" for name, field in traits if getattr(message, field)]
-    return f"{getattr(message, 'id', '')!r}" + (f" ({', '.join(shown)})" if shown else "")
 
 
 def homes(facts: Facts) -> dict[str, int]:
@@ -161,6 +99,8 @@ class _Faults:
         self.homes = facts.derive(homes)
         self.placed: dict[str, Placed] = {p.sent.message.id: p for p in facts.derive(Shown).placed}
         self.good: dict[str, list[int]] | None = None
+        self.live = facts.header.clock == "wall"
+        self.refused: list[tuple[str, Record, str]] = []
 
     def judge(self) -> None:
         """Judge every send and settlement that met a fault."""
@@ -171,9 +111,38 @@ class _Faults:
         for record in facts.settlements:
             if record.ret is not None and not quiet(record.call, record.ret) and "txn" not in record.args:
                 self._settlement(record, record.ret)
-        findings = self.report.findings
-        if any(finding.requirement == "ROUTE-7" for finding in findings):
-            findings[:] = [finding for finding in findings if finding.key != _NOT_REROUTED]
+        if self.refused:
+            self._judge_refusals()
+
+    def _judge_refusals(self) -> None:
+        """ROUTE-6 and ROUTE-7: a broker may be busy now and then, fault or no fault. Only what is refused
+        more than once amid faults, and never without, is held against them."""
+        quiet = self.outages.quiet
+        busy = next(
+            (
+                record
+                for record in (*self.facts.requests, *self.facts.settlements)
+                if record.outcome == Outcome.ERROR and record.error in UNAVAILABLE
+                if record.ret is not None and quiet(record.call, record.ret)
+            ),
+            None,
+        )
+        sure = [one for one in self.refused if one[1].outcome == Outcome.ERROR]
+        if busy is not None or len(sure) < 2:
+            why = "refused once amid faults, as may happen without any"
+            if busy is not None:
+                why = f"record {busy.i} was refused with nothing down, too"
+            elif not sure:
+                why = "of unknown outcome; the fault, or the client's way to the broker, may be why"
+            for rule, _, detail in self.refused:
+                self.report.open.setdefault(rule, f"{detail}: {why}")
+            return
+        isolated = any(rule == "ROUTE-7" for rule, _, _ in sure)
+        for rule, record, detail in sure:
+            if rule == "ROUTE-7":
+                self._not_isolated(record, detail)
+            elif not isolated:
+                self._not_rerouted(record, detail)
 
     def _send(self, record: Record, ret: int) -> None:
         messages = record.args["messages"]
@@ -187,7 +156,7 @@ class _Faults:
         if key is not None:
             self._keyed(record, ret, key, nothing_up)
         elif nothing_up and record.outcome == Outcome.OK:
-            self._find("ROUTE-8", record, None, _request(record), "accepted")
+            self._find("ROUTE-8", record, None, request(record), "accepted")
         elif not nothing_up and not self.facts.entity.duplicate_detection:
             self._keyless(record, ret)
 
@@ -195,13 +164,13 @@ class _Faults:
         home = self.homes.get(key)
         if nothing_up or (home is not None and self.outages.surely_down(home, record.call, ret)):
             where = "every partition" if nothing_up else f"partition {home}, where key {key!r} lives,"
-            self._to_a_down_one(record, home, f"{_request(record)}; {where} was down throughout")
+            self._to_a_down_one(record, home, f"{request(record)}; {where} was down throughout")
         elif home is not None and self.outages.surely_up(home, record.call, ret):
             where = f"partition {home}, where key {key!r} lives, was up throughout"
             if record.outcome == Outcome.OK or self._known(key, record):
-                self._isolated(record, ret, f"{_request(record)}; {where}")
-            elif _refused(record) and self._undisturbed(record, ret):
-                why = f"{_request(record)}; {where}, if equal keys are together, of which too little was seen"
+                self._isolated(record, ret, f"{request(record)}; {where}")
+            elif self._refused(record) and self._undisturbed(record, ret):
+                why = f"{request(record)}; {where}, if equal keys are together, of which too little was seen"
                 self.report.open.setdefault("ROUTE-7", why)
 
     def _known(self, key: str, record: Record) -> bool:
@@ -216,7 +185,7 @@ class _Faults:
             self._find("ROUTE-5", record, home, detail, "accepted")
         elif record.outcome == Outcome.ERROR and record.error in MISFITS:
             self._find("ROUTE-5", record, home, detail, "another error")
-        elif record.outcome == Outcome.ERROR:
+        elif record.outcome == Outcome.ERROR and record.error in UNAVAILABLE:
             self.report.count("ROUTE-5")
 
     def _keyless(self, record: Record, ret: int) -> None:
@@ -229,13 +198,17 @@ class _Faults:
                     if outages.some_surely_up(record.call, ret):
                         self._stored_down(record, where, message.id)
                     else:
-                        self._find("ROUTE-8", record, where, _request(record), "accepted")
+                        self._find("ROUTE-8", record, where, request(record), "accepted")
                     return
-            if _patience(record) > PATIENT and outages.some_surely_down(record.call, ret):
+            if self._patience(record) > PATIENT and outages.some_surely_down(record.call, ret):
                 self.report.count("ROUTE-6")
-        elif _refused(record) and outages.some_surely_up(record.call, ret) and self._undisturbed(record, ret):
-            if _patience(record) > PATIENT:
-                self._not_rerouted(record)
+        elif outages.some_surely_up(record.call, ret) and self._refused(record):
+            if self._patience(record) > PATIENT and self._undisturbed(record, ret):
+                detail = (
+                    f"{request(record)} with {self._patience(record) / SECOND:g} s to wait; another "
+                    "partition, the broker and the client's connection were up throughout"
+                )
+                self.refused.append(("ROUTE-6", record, detail))
 
     def _settlement(self, record: Record, ret: int) -> None:
         facts = self.facts
@@ -256,34 +229,31 @@ class _Faults:
         if record.outcome == Outcome.OK:
             if self.outages.some_surely_down(record.call, ret):
                 self.report.count("ROUTE-7")
-        elif _refused(record) and self._undisturbed(record, ret):
-            title = "A partition's fault was felt in another"
-            allowed = "the answer that it gives while everything is up"
-            witness = self._witness(record, None)
-            cause = "send" if record.op.startswith("send") else "settlement"
-            self.report.find("ROUTE-7", cause, title, witness, detail, allowed)
+        elif self._refused(record) and self._undisturbed(record, ret):
+            self.refused.append(("ROUTE-7", record, detail))
+
+    def _not_isolated(self, record: Record, detail: str) -> None:
+        title = "A partition's fault was felt in another"
+        allowed = "the answer that it gives while everything is up"
+        witness = self._witness(record, None)
+        cause = "send" if record.op.startswith("send") else "settlement"
+        self.report.find("ROUTE-7", cause, title, witness, detail, allowed)
 
     def _stored_down(self, record: Record, partition: int, id: str) -> None:
         title = "A keyless message stored in a partition that was down"
-        detail = (
-            f"{_request(record)}; {id!r} was then seen in partition {partition}, down throughout the send"
-        )
+        detail = f"{request(record)}; {id!r} was then seen in partition {partition}, down throughout the send"
         allowed = "stored in a partition that was up"
         witness = self._witness(record, partition)
         self.report.find("ROUTE-6", "stored where down", title, witness, detail, allowed)
 
-    def _not_rerouted(self, record: Record) -> None:
+    def _not_rerouted(self, record: Record, detail: str) -> None:
         title = "A keyless send failed although a partition was up"
-        detail = (
-            f"{_request(record)} with {_patience(record) / SECOND:g} s to wait; another partition, the "
-            "broker and the client's connection were up throughout"
-        )
         witness = self._witness(record, None)
         allowed = "stored in a partition that was up, and accepted"
         self.report.find("ROUTE-6", "not re-routed", title, witness, detail, allowed)
 
     def _find(self, rule: str, record: Record, partition: int | None, detail: str, cause: str) -> None:
-        _find(self.report, rule, cause, self._witness(record, partition), detail)
+        find(self.report, rule, cause, self._witness(record, partition), detail)
 
     def _witness(self, record: Record, partition: int | None) -> tuple[Record, ...]:
         """The operation, and the last faults before its end: of the partition, if one is named."""
@@ -295,6 +265,17 @@ class _Faults:
             and partition in (None, fault.args.get("partition"))
         ]
         return (*faults[-1:], record)
+
+    def _patience(self, record: Record) -> int:
+        """How many ns the client surely would have waited."""
+        unsaid = returned(record) - record.call if self.live else SEND_TIMEOUT
+        return int(record.args.get("timeout", unsaid))
+
+    def _refused(self, record: Record) -> bool:
+        """Whether the broker said that it, or a partition, can't. Not sure is a no only after a long wait."""
+        if record.error not in UNAVAILABLE:
+            return False
+        return record.outcome == Outcome.ERROR or returned(record) - record.call > PATIENT
 
     def _undisturbed(self, record: Record, ret: int) -> bool:
         """Whether nothing but partition faults can have hit the client's path since it last worked."""
@@ -319,23 +300,9 @@ class _Faults:
         return rets[before - 1] if before else 0
 
 
-_NOT_REROUTED: Final = "ROUTE-6/not re-routed"
-
-
 def _whom(fault: Record) -> str:
     """The client that a lost connection belonged to."""
     return str(fault.args.get("proc", ""))
-
-
-def _patience(record: Record) -> int:
-    return int(record.args.get("timeout", SEND_TIMEOUT))
-
-
-def _refused(record: Record) -> bool:
-    """Whether the broker said that it, or a partition, can't. Not sure is a no only after a long wait."""
-    if record.error not in UNAVAILABLE:
-        return False
-    return record.outcome == Outcome.ERROR or _patience(record) > PATIENT
 
 
 CHECKER: Final = Checker(
@@ -344,7 +311,11 @@ CHECKER: Final = Checker(
     check,
     blind_spots=(
         "A request that is refused without any reason while nothing is down breaks no row of the catalogue, "
-        "but for a keyless batch (KEY-5).",
+        "but for keyless batches that are refused again and again while others are not (KEY-5).",
+        "One refusal amid faults is no proof, nor are any where the broker is also busy without (ROUTE-6, "
+        "ROUTE-7), nor is an unknown outcome. How long a live client would have waited is known from its "
+        "timeout, or as far as it did.",
+        "What a transaction only enlisted, and did not commit, may still have been refused (KEY-3, KEY-7).",
         "A batch of keyed and keyless messages may be accepted or refused.",
         "Where a key lives is known only once a message of it was seen with its partition; sends of other "
         "keys are not held against faults.",

@@ -80,6 +80,14 @@ def rejected_by(facts: Facts, sent: Sent) -> str | None:
     return rule if rule is not None and applies(facts, rule) else None
 
 
+def enlisted_only(facts: Facts, record: Record) -> bool:
+    """Whether the request was only enlisted in a transaction: not surely committed, nothing of it seen. That
+    it had to be refused may still come to light at the commit."""
+    if "txn" not in record.args or facts.txns[record.args["txn"]].committed_by is not None:
+        return False
+    return not any(m.id in facts.received or m.id in facts.peeked for m in record.args["messages"])
+
+
 def _shape_rule(facts: Facts, sent: Sent) -> str | None:
     """The rule that the request breaks by itself."""
     record = sent.record
@@ -93,8 +101,7 @@ def _shape_rule(facts: Facts, sent: Sent) -> str | None:
         if sent.key is None:
             return "TXN-1"
         return "TXN-2" if _second_key(facts.txns[record.args["txn"]], sent) else None
-    keyless_batch = sent.key is None and record.op == "send_batch"
-    return "KEY-5" if keyless_batch and record.error == "invalid_operation" else None
+    return None
 
 
 def _batch_rule(facts: Facts, sent: Sent) -> str | None:

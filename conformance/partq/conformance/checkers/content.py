@@ -24,20 +24,41 @@ _UNCHANGED: Final = "the message with the body and properties that it was sent w
 
 def check_content(facts: Facts, report: Report) -> None:
     """RCV-1 on every message received or peeked."""
-    unshown = _Unshown()
     shown = 0
     for appearances in (facts.received, facts.peeked):
+        unshown = _Unshown()
         for id, seens in appearances.items():
-            shown += len(seens)
             sends = facts.by_id.get(id)
             if sends is None:
-                _phantom(report, seens[0], "was never sent")
-            elif len(sends) > 1:
+                shown += _from_elsewhere(facts, report, id, seens)
+                continue
+            shown += len(seens)
+            if len(sends) > 1:
                 _check_any(facts, report, sends, seens)
             else:
                 _check_one(facts, report, sends[0], seens, unshown)
+        unshown.report(report)
     report.count(_RULE, shown)
-    unshown.report(report)
+
+
+def _from_elsewhere(facts: Facts, report: Report, id: str, seens: list[Seen]) -> int:
+    """A message that nobody sent to this entity. Subscriptions and dead-letter queues get theirs from what
+    they belong to; where others may have come from is not known. How many appearances were judged."""
+    origin = [sent for sent in facts.origins.get(id, ()) if sent.record.outcome != Outcome.ERROR]
+    if origin:
+        for seen in seens:
+            if all(seen.delivery.body not in (None, sent.message.body) for sent in origin):
+                _altered(report, "body", seen, origin[0])
+                break
+        return len(seens)
+    if facts.by_id and id not in facts.elsewhere:
+        _phantom(report, seens[0], "was never sent")
+        return len(seens)
+    where = "was sent to another entity" if id in facts.elsewhere else "nobody sent, nor anything, to it"
+    report.open.setdefault(
+        _RULE, f"{facts.name or 'the entity'} showed message {id!r}, which {where}: how it came there is open"
+    )
+    return 0
 
 
 def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unshown: _Unshown) -> None:
@@ -90,7 +111,7 @@ def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Seen
 
 def _difference(message: Message, delivery: Delivery) -> str | None:
     """What was shown otherwise than sent. What the broker does not show is no difference."""
-    if delivery.body != message.body:
+    if delivery.body is not None and delivery.body != message.body:
         return "body"
     session, key = delivery.session_id, delivery.partition_key
     if session is not None and session != message.session_id:
@@ -104,7 +125,8 @@ def _difference(message: Message, delivery: Delivery) -> str | None:
 
 
 class _Unshown:
-    """Fields that were sent and not shown: dropped, if the broker shows that field of other messages.
+    """Fields that were sent and not shown by one kind of operation: dropped, if it shows that field of other
+    messages.
 
     ``whole``: what was shown as it was sent, and needs no second look.
     """
@@ -117,16 +139,17 @@ class _Unshown:
     def note(self, message: Message, seen: Seen, sent: Sent) -> None:
         """Take in which fields of a message were shown."""
         delivery = seen.delivery
-        if _fields(delivery) == _fields(message):
+        if delivery.body is not None and _fields(delivery) == _fields(message):
             self.whole.add(_fields(message))
         for field, given, got in (
+            ("body", message.body, delivery.body is not None),
             ("session ID", message.session_id, delivery.session_id),
             ("partition key", message.partition_key, delivery.partition_key),
             ("properties", message.properties, delivery.properties),
         ):
             if got:
                 self.shown.add(field)
-            elif given:
+            elif given and seen.record.op != "receive_deferred":
                 self.missing.append((field, seen, sent))
 
     def report(self, report: Report) -> None:

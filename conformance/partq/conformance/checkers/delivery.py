@@ -14,6 +14,7 @@ from partq.conformance.facts import FOREVER, Facts
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
+from .attribution import applies
 from .content import check_content
 from .locks import Locks
 from .losses import Losses
@@ -117,7 +118,7 @@ def _check_twice(facts: Facts, report: Report, record: Record) -> None:
     for delivery in record.messages:
         if delivery.id in once and len(facts.by_id.get(delivery.id, ())) == 1:
             report.find(
-                "RCV-12",
+                _owner_of_twice(facts, record),
                 "twice in one answer",
                 "One answer held a message twice",
                 (record,),
@@ -126,6 +127,14 @@ def _check_twice(facts: Facts, report: Report, record: Record) -> None:
             )
             return
         once.add(delivery.id)
+
+
+def _owner_of_twice(facts: Facts, record: Record) -> str:
+    """RCV-12 where partitions must not show. Else two locks on it hold at a time, or it came again though it
+    was deleted."""
+    if applies(facts, "RCV-12"):
+        return "RCV-12"
+    return "RCV-7" if record.args.get("mode") == "receive_and_delete" else "RCV-6"
 
 
 def _too_long(report: Report, record: Record, over: int) -> None:
@@ -165,6 +174,7 @@ CHECKER: Final = Checker(
         "RCV-9: with caching front ends each full lock duration without a known lock may have raised the "
         "count; of a message that was peeked, a count too high leaves the rule unknown (PEEK-6).",
         "What a transaction settles is judged by TXN-5.",
+        "More messages than were asked for are RCV-12's; where that is no rule, no row is about them.",
         "RCV-12: the order of a key's messages is checked where the broker shows no numbers; where it does, "
         "ROUTE-1, SEQ-3 and RCV-3 together say the same.",
     ),

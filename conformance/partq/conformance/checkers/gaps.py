@@ -1,12 +1,14 @@
 """Numbers left out (SEQ-4), and roll-overs that skip (SEQ-5), judged after a drain.
 
 A number may have been used up by a message that was rejected, of unknown outcome, rolled back, or accepted
-and never seen. Such messages explain as many missing numbers as there are of them: in the partition of their
-key where that is known, else in any. Only what is missing beyond that is a violation.
+and never seen; or by the first try of a keyless one that was re-routed around a fault. Such messages explain
+as many missing numbers as there are of them: in the partition of their key, or of the try, where that is
+known, else in any. Only what is missing beyond that is a violation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,8 +16,9 @@ from partq.conformance.facts import Facts
 
 from .admission import homes
 from .numbers import ALLOWED, Numbers
+from .outages import returned
 from .protocol import Report
-from .shown import Shown
+from .shown import Placed, Shown
 
 
 class _Gap(NamedTuple):
@@ -84,9 +87,21 @@ def _explanations(facts: Facts) -> tuple[dict[int, int], int]:
         elif unseen:
             own[home] = own.get(home, 0) + unseen
     for placed in facts.derive(Shown).placed:
+        for partition in _tried(facts, placed) if facts.down else ():
+            own[partition] = own.get(partition, 0) + 1
         if placed.redelivered and placed.partition is not None:  # renumbered before it was seen: SEQ-6
             own[placed.partition] = own.get(placed.partition, 0) + (placed.seen.delivery.delivery_count or 1)
     return own, anywhere
+
+
+def _tried(facts: Facts, placed: Placed) -> Iterator[int]:
+    """The partitions in which a keyless send may have been aborted before it was stored elsewhere."""
+    record = placed.sent.record
+    if placed.sent.key is None:
+        for partition, spans in facts.down.items():
+            if partition != placed.partition:
+                if any(span.start <= returned(record) and record.call <= span.end for span in spans):
+                    yield partition
 
 
 def _report_gap(numbers: Numbers, report: Report, gap: _Gap, explained: int, at_roll: bool) -> None:

@@ -118,15 +118,17 @@ class Losses:
 
     def _judge(self, lost: list[Loss]) -> None:
         explained = missing_ids(self.facts)
-        left = [loss for loss in self._unexplained(lost) if loss.sent.message.id not in explained]
+        unexplained = (loss for loss in self._unexplained(lost) if loss.sent.message.id not in explained)
+        left = [loss for loss in unexplained if not self._given_up_on(loss)]
         refused = {loss.sent.message.id: self._refusals(loss) for loss in left}
         plain = [loss for loss in left if not refused[loss.sent.message.id] and not self._part(loss)]
         for loss in plain:
             self._report(loss)
         for loss in () if plain else left:
             refusals = refused[loss.sent.message.id]
-            if refusals and self._outlived(loss):
-                self._report_refused(loss, refusals[0])
+            certain = [one for one in refusals if one[1].outcome == Outcome.ERROR]
+            if certain and len(certain) == len(refusals) and self._outlived(loss):
+                self._report_refused(loss, certain[0])
             else:
                 self._leave_open(loss, refusals)
 
@@ -153,6 +155,22 @@ class Losses:
                 heappush(room, -left)
         return unexplained[::-1]
 
+    def _given_up_on(self, loss: Loss) -> bool:
+        """Whether so many locks may have ended in vain that the broker dead-lettered it (RCV-9)."""
+        limit = self.facts.entity.max_delivery_count
+        counted = (seen.delivery.delivery_count or 0 for seen in loss.seens)
+        locks = max(len(loss.seens), max(counted, default=-1) + 1)
+        if self.facts.profile.caching_front_ends:  # those of a cache that nobody saw
+            locks += (self.drained - loss.last) // self.facts.entity.lock_duration
+        if locks < limit:
+            return False
+        self.report.open.setdefault(
+            "RCV-2",
+            f"message {loss.sent.message.id!r} is missing: it was lost, or dead-lettered after {limit} "
+            "deliveries (max_delivery_count)",
+        )
+        return True
+
     def _part(self, loss: Loss) -> bool:
         """Whether it is part of a batch or transaction, and was never seen: then KEY-7 or TXN-5 may be the
         broken rule."""
@@ -161,14 +179,15 @@ class Losses:
         return unseen and ("txn" in record.args or len(record.args["messages"]) > 1)
 
     def _refusals(self, loss: Loss) -> list[tuple[Seen, Record]]:
-        """The settlements of the message that were refused as by a lost lock, and may have removed it."""
+        """The settlements of the message that were refused as by a lost lock, or of unknown outcome by one,
+        and may have removed it all the same."""
         return [
             (seen, settlement)
             for seen in loss.seens
             for settlement in self.facts.settled.get(seen.delivery.lock or "", ())
-            if settlement.error == "lock_lost"
-            and settlement.outcome == Outcome.ERROR
-            and (settlement.ret or FOREVER) > loss.last
+            if (settlement.outcome == Outcome.UNKNOWN and settlement.op in _TAKING)
+            or (settlement.outcome == Outcome.ERROR and settlement.error == "lock_lost")
+            if (settlement.ret or FOREVER) > loss.last
         ]
 
     def _outlived(self, loss: Loss) -> bool:
@@ -214,7 +233,7 @@ class Losses:
     def _leave_open(self, loss: Loss, refusals: list[tuple[Seen, Record]]) -> None:
         other = "only a part of its batch or transaction was done (KEY-7, TXN-5)"
         if refusals:
-            other = f"the settlement of record {refusals[0][1].i}, which was refused, removed it (RCV-8)"
+            other = f"the settlement of record {refusals[0][1].i}, by a lost lock, removed it (RCV-8)"
         self.report.open.setdefault(
             "RCV-2", f"message {loss.sent.message.id!r} is missing: it was lost (RCV-2), or {other}"
         )

@@ -20,7 +20,7 @@ from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
-from partq.conformance.timeline import GRACE, Life, Pair, Timeline
+from partq.conformance.timeline import Life, Pair, Timeline
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 
@@ -64,7 +64,7 @@ def _one_owner(pairs: list[Pair], skew: int, horizon: int, report: Report) -> No
 
 def _states(facts: Facts, timeline: Timeline, report: Report) -> None:
     skew = facts.header.skew_ns
-    lag = max(GRACE, facts.entity.rebalance_delay // 2) + skew
+    lag = max(timeline.grace, facts.entity.rebalance_delay // 2) + skew
     for flow, pairs in timeline.pairs_of.items():
         lives = timeline.lives_of.get(flow, [])
         if not lives:
@@ -222,7 +222,7 @@ class _Handoffs:
         until = self.timeline.horizon if end is None else end.call
         if bisect_left(self.calls, until) > bisect_left(self.calls, event.call):
             return  # something else happened meanwhile
-        slack = GRACE + self.skew
+        slack = self.timeline.grace + self.skew
         if until - event.call > self.limit + slack:
             self._late(pair, event, end, until - event.call, "the handoff time is over")
             return

@@ -344,6 +344,7 @@ CHECKER: Final = Checker(
         "rule, and it is left unknown.",
         "PEEK-1: the order within an answer is checked on a non-partitioned entity only.",
         "PEEK-6: that a peeked message cannot be settled is not tried, a peek having given no lock.",
+        "PEEK-7: what state (active, deferred, scheduled) a message is shown with is not looked at.",
     ),
     needs={f"PEEK-{n}": _PEEK for n in range(1, 8)},
 )

@@ -31,7 +31,7 @@ from typing import Final
 
 from partq.conformance.facts import Facts
 from partq.conformance.history import Record
-from partq.conformance.timeline import BIND, GRACE, LOSS, OTHER, Chain, Change, Life, Pair, Timeline
+from partq.conformance.timeline import BIND, LOSS, OTHER, Chain, Change, Life, Pair, Timeline
 
 from .protocol import Checker, Report
 from .rebalancing_findings import Findings
@@ -58,7 +58,7 @@ class _Judge:
         self.partitions = facts.entity.partitions
         self.delay = facts.entity.rebalance_delay
         self.skew = facts.header.skew_ns
-        self.prompt = max(GRACE, self.delay // 2) + self.skew
+        self.prompt = max(self.timeline.grace, self.delay // 2) + self.skew
         self.open: list[Life] = []
         self.told: set[Pair | Life] = set()
         self.given_early = False
@@ -123,7 +123,7 @@ class _Judge:
                 given = next(iter(self.timeline.pairs_of.get(bind.life.flow, ())), None)
                 if given is not None and given.begin.call + self.skew < until:
                     self.say.surplus_moved(bind, given.begin)
-                elif until > bind.ret + self.delay + GRACE + self.skew:
+                elif until > bind.ret + self.delay + self.timeline.grace + self.skew:
                     self.report.count("REB-5")
 
     def _idle(self, loss: Change, life: Life) -> list[Life]:

@@ -41,7 +41,7 @@ class Redelivery:
             sends = by_id.get(id, ())
             if len(sends) != 1 or (len(seens) == 1 and not seens[0].delivery.delivery_count):
                 continue
-            if len(seens) > 1:  # twice in one answer is RCV-12
+            if len(seens) > 1:  # twice in one answer is `delivery.py`'s
                 seens = list({seen.record.i: seen for seen in seens}.values())
             if len(seens) == 1 or not self._came_again(seens):
                 self._count(seens, sends[0].record.call)

@@ -64,9 +64,9 @@ class Sequencing:
     def _uniqueness(self) -> None:
         shown = self.shown
         self.report.count("SEQ-1", len(shown.numbers))
-        if shown.numbers and shown.unnumbered:
-            seen = shown.unnumbered[0]
-            detail = f"{seen.delivery.id!r} was shown without a number; others have one"
+        seen = self._left_unnumbered() if shown.numbers and shown.unnumbered else None
+        if seen is not None:
+            detail = f"{seen.delivery.id!r} was shown without a number by {seen.record.op}; others have one"
             title = "A message without a number"
             self.report.find("SEQ-1", "no number", title, (seen.record,), detail, "a number on every message")
         blamed = set()
@@ -76,6 +76,12 @@ class Sequencing:
                 blamed.add(rule)
                 self._find_clash(rule, first, other)
             self.wrong.update((self.numbers.partition(first), self.numbers.partition(other)))
+
+    def _left_unnumbered(self) -> Seen | None:
+        """The first message shown without a number by a kind of operation that shows numbers of others."""
+        appearances = (*self.facts.received.values(), *self.facts.peeked.values())
+        telling = {one.record.op for seens in appearances for one in seens if one.delivery.seq is not None}
+        return next((seen for seen in self.shown.unnumbered if seen.record.op in telling), None)
 
     def _owner_of_clash(self, first: Seen, other: Seen) -> str:
         numbers, partition = self.numbers, self.numbers.partition(first)
@@ -302,24 +308,25 @@ class Sequencing:
         return first < half <= second or (counters[-1] == mask and first - second > len(counters))
 
     def _times_in_order(self, line: Line) -> None:
-        """SEQ-7: along the numbers, enqueued times do not decrease."""
-        before, so_far = None, -1
+        """SEQ-7: along the numbers, enqueued times do not decrease. Either may be wrong by the skew."""
+        before, so_far, skew = None, None, 2 * self.facts.header.skew_ns
         for _, placed in line:
             at = placed.enqueued_at
             if at is None or placed.redelivered:
                 continue
-            if before is not None and at < so_far:
-                self._back_in_time(before, placed)
+            if before is not None and so_far is not None and at < so_far - skew:
+                self._back_in_time(before, placed, skew)
                 return
-            before, so_far = placed, at
+            if so_far is None or at > so_far:
+                before, so_far = placed, at
 
-    def _back_in_time(self, before: Placed, after: Placed) -> None:
+    def _back_in_time(self, before: Placed, after: Placed, skew: int) -> None:
         say, later = self.numbers.say, after.sent.message.id
         detail = (
             f"{before.sent.message.id!r} bears {say(before.seq)} and the time {before.enqueued_at} ns, "
             f"{later!r} {say(after.seq)}, which is later, and the time {after.enqueued_at} ns"
         )
-        allowed = f"{before.enqueued_at} ns or later on {later!r}"
+        allowed = f"{(before.enqueued_at or 0) - skew} ns or later on {later!r}"
         records, title = (before.seen.record, after.seen.record), "Enqueued times decrease along the numbers"
         self.report.find("SEQ-7", "decreasing", title, records, detail, allowed)
 

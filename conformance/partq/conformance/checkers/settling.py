@@ -107,7 +107,8 @@ class Settling:
     def _never_given(self, name: str, record: Record) -> None:
         """A settlement answered ok by a lock that no delivery bears."""
         if self._tells is None:
-            self._tells = all(map(_tells_locks, self.facts.receives))
+            # A lock may also have been given by what an entity beside this one showed.
+            self._tells = not self.facts.elsewhere and all(map(_tells_locks, self.facts.receives))
         if self._tells and self._took_effect(record):
             self.report.count("RCV-8")
             self.report.find(

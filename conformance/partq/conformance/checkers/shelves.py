@@ -241,7 +241,10 @@ class Shelves:
         if "txn" in record.args and facts.txns[record.args["txn"]].committed_by is None:
             return -1
         hard, soft, last = FOREVER, self.doubtful, -1
-        for seen in facts.received.get(id, ()):
+        seens, limit = facts.received.get(id, ()), facts.entity.max_delivery_count
+        if len(seens) >= limit:  # dead-lettered perhaps
+            hard = seens[limit - 1].record.call
+        for seen in seens:
             called = seen.record.call
             last = max(last, called)
             if seen.delivery.lock is None:

@@ -15,7 +15,7 @@ from partq.model.messages import effective_key
 from partq.model.operations import Outcome
 
 from .admission import homes
-from .attribution import applies, conflicting, missing, resurrected
+from .attribution import applies, conflicting, enlisted_only, missing, resurrected
 from .protocol import Checker, Report
 from .txn_sends import SECOND_KEY, judge_visibility
 from .txn_settlements import judge_settlements
@@ -68,7 +68,7 @@ def _keys(facts: Facts, report: Report, txn: Txn) -> None:
         messages = record.args["messages"]
         keys = {effective_key(message, rule) for message in messages}
         if None in keys:
-            _keyless(report, txn, record, keys)
+            _keyless(facts, report, txn, record, keys)
         elif len(keys) == 1 and not any(map(conflicting, messages)):
             key = str(keys.pop())
             if first is None:
@@ -77,9 +77,9 @@ def _keys(facts: Facts, report: Report, txn: Txn) -> None:
                 _second_key(facts, report, txn, first, (key, record))
 
 
-def _keyless(report: Report, txn: Txn, record: Record, keys: set[str | None]) -> None:
+def _keyless(facts: Facts, report: Report, txn: Txn, record: Record, keys: set[str | None]) -> None:
     if record.outcome == Outcome.OK:
-        if len(keys) <= 2:
+        if len(keys) <= 2 and not enlisted_only(facts, record):
             ids = ", ".join(repr(message.id) for message in record.args["messages"])
             detail = f"a send of {ids} in transaction {txn.name!r}, not every one with a key, was accepted"
             _find(report, "TXN-1", "accepted", (record,), detail)

@@ -120,6 +120,7 @@ def _header() -> Schema:
         "entities": {"type": "object", "additionalProperties": _entity()},
         "clock": {"enum": list(CLOCKS)},
         "skew_ns": COUNT,
+        "late_ns": COUNT,
         "lacks": _list({"enum": list(OPS)}),
     }
     return _object(properties, ["schema", "profile", "clock"])
