@@ -128,6 +128,7 @@ class Toy(Broker):
     client_class = ToyClient
     skew_ns = SECOND // 100
     shares = Shares.NOTHING  # several may run at once: each has a queue and faults of its own
+    lock_duration = SECOND  # in seeded programs and searches; the shorter, the sooner they end
 
     def open(self, entity: Entity) -> None:
         """A fresh queue. How far the history's clock is ahead of the broker's is found out here, once: later,
