@@ -605,7 +605,7 @@ def test_a_broker_in_which_a_call_hangs_says_so(released: threading.Event, where
 def test_a_stop_breaks_the_run_off_and_closes_everything(
     released: threading.Event, monkeypatch: pytest.MonkeyPatch, during: str, sequential: bool
 ) -> None:
-    """Whatever the run is waiting for at that moment, for an hour or until it is closed."""
+    """Whatever the run is waiting for at that moment; without it, it would go on to its end."""
     monkeypatch.setattr(runner, "MOMENT", 0.1)
     stop = Stop()
 
@@ -625,7 +625,7 @@ def test_a_stop_breaks_the_run_off_and_closes_everything(
     broker = Memory(**acts[during], close=released.set)
     hour = Step(ENV, "advance", {"by": 3600 * SECOND})
     steps = [send("a", "m"), receive("a"), *((hour, receive("a")) if during == "advance" else ())]
-    limits = replace(FAST, advance=3600.0, drain=3600.0)
+    limits = replace(FAST, advance=PATIENT, drain=PATIENT)
     entity = Entity(lock_duration=3600 * SECOND)
     asked = replace(program(*steps, sequential=sequential, drain=True), entity=entity)
     with pytest.raises(Stopped):
