@@ -1,11 +1,32 @@
-"""`partq search` as a user meets it: that nothing was found is a verdict only of what was put to the test."""
+"""`partq search` as a user meets it: what it prints, leaves behind and answers, and that nothing found is a
+verdict only of what was put to the test."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
 
 import canned_broker
 import pytest
 
 from partq.conformance.cli import main
+
+PartqIn = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def partq_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> PartqIn:
+    """Runs a command in a folder that has nothing but ``here.json``: its exit code, output and errors."""
+    (tmp_path / "here.json").touch()
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
 
 UNHEARD = "p1 send m1 key=a -> unknown\np2 send m2 key=a -> unknown"
 
@@ -47,3 +68,54 @@ def test_the_worst_profile_decides(
     both = ("--profile", "azure-standard", "--profile", "azure-premium")
     assert main(["search", "canned_broker:Half", *both, "--examples", "3", "--length", "2"]) == 3
     assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("reference", "--profile", "rabbitmq"), "rabbitmq: not modelled"),
+        (("rabbitmq://guest:guest@localhost:1/%2f",), "rabbitmq: not modelled"),
+        (("canned_broker:Gone",), "start the broker first"),
+        (("canned_broker:Broken",), "ZeroDivisionError: oh dear"),
+        (("canned_broker:Boasting",), "ZeroDivisionError: nothing at all"),
+        (("canned_broker:Split", "--out", "here.json"), "here.json exists"),
+        (("canned_broker:Split", "--out", "nowhere/there.json"), "nowhere/there.json: No such file"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_line(
+    partq_in: PartqIn, arguments: tuple[str, ...], told: str
+) -> None:
+    code, out, err = partq_in("search", *arguments, "--examples", "5")
+    assert (code, out) == (2, "")
+    assert told in err
+    assert len(err.splitlines()) == 1
+
+
+def test_only_what_is_modelled_is_searched_unless_asked(
+    partq_in: PartqIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Both(canned_broker.Canned):
+        def profiles(self) -> tuple[str, ...]:
+            return "rabbitmq", "azure-premium"
+
+    monkeypatch.setattr(canned_broker, "Both", Both, raising=False)
+    code, out, _ = partq_in("search", "canned_broker:Both", "--examples", "3", "--length", "2")
+    assert (code, out) == (0, "azure-premium: nothing found in 3 programs\n")
+    assert partq_in("search", "canned_broker:Both", "--profile", "rabbitmq")[0] == 2
+
+
+def test_nothing_is_left_in_the_folder(partq_in: PartqIn, tmp_path: Path) -> None:
+    code, out, _ = partq_in("search", "canned_broker:Split", "--examples", "5", "--out", "found.json")
+    assert code == 1
+    assert "ROUTE-2 violated: " in out
+    assert "p1 send m1 key=a -> ok @1-2" in out
+    assert {path.name for path in tmp_path.iterdir()} == {"here.json", "found.json"}
+
+
+def test_a_live_broker_shows_progress_and_what_its_adapter_does_wrong(
+    partq_in: PartqIn,
+) -> None:
+    code, _, err = partq_in("search", "canned_broker:Clientless", "--examples", "3", "--length", "2")
+    assert code == 3
+    assert "azure-premium: searching (program 1, 3 to search)" in err
+    assert "connect answered NoneType" in err

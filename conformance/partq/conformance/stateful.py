@@ -8,13 +8,16 @@ and given to ``partq replay``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as seeded
+from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from partq.model.actions import action_of
@@ -24,13 +27,13 @@ from partq.model.operations import ENV, Outcome
 from partq.model.profiles import SECOND, Entity, profile
 
 from . import program as programs
-from .adapters import Broker, open_broker
-from .assess import assess
-from .history import History
+from .adapters import Broker, Unreachable, open_broker
 from .judge import Judged, judge
 from .program import Program, Step
-from .runner import run
 from .script import Script
+from .suite import ALONE, BrokerFailed, Run, Task, Ways, lacks_of, runs
+from .telling import steps as steps_of
+from .telling import told
 from .verdict import Verdicts, merge
 from .workload import generate
 
@@ -44,25 +47,53 @@ COUNTS = st.sampled_from((1, 2, 10))
 
 
 class NotConformant(AssertionError):
-    """A program showed a violation. The text has it, what was found, and how to run it again."""
+    """A program showed a violation. The text has it, what was found, and how to run it again.
 
-    def __init__(self, program: Program, trouble: list[str]) -> None:
-        super().__init__(_told(program, trouble))
+    ``steady``: whether it showed each time that the program was run; a live broker's races need not.
+    """
+
+    def __init__(self, program: Program, trouble: list[str], steady: bool = True) -> None:
         self.program = program
         self.trouble = trouble
+        self.steady = steady
+        super().__init__(f"{self.story}\n{again(program, 'BROKER')}")
+
+    @property
+    def story(self) -> str:
+        """What was found, and the program that shows it."""
+        lines = steps_of(self.program)
+        heading = f"The program, {len(lines)} step{'' if len(lines) == 1 else 's'}:"
+        seldom = [] if self.steady else ["It did not show each time that the program was run."]
+        return "\n".join([*self.trouble, *seldom, heading, *(f"  {text}" for text in lines)])
+
+
+def again(program: Program, broker: str) -> str:
+    """How to run a program again that is stored nowhere; its last line is the program."""
+    command = f"partq replay program.json --broker {broker}"
+    return f"To run it again, save the next line as program.json: {command}\n{programs.dumps(program)}"
 
 
 @dataclass(slots=True)
 class Seen:
-    """What a search has seen so far: of how many programs, and their verdicts, merged."""
+    """What a search has seen so far: of how many programs, and their verdicts, merged. ``failing``: the
+    smallest failure, from which on it shrinks. ``broken``: the broker could not be run, for this reason.
+    ``on_program``: told of each program that was judged."""
 
     programs: int = 0
     verdicts: Verdicts = field(default_factory=dict)
+    failing: NotConformant | None = None
+    broken: Exception | None = None
+    on_program: Callable[[Seen], None] = lambda seen: None
 
     def add(self, verdicts: Verdicts) -> None:
         """Take in one more program's."""
         self.programs += 1
         self.verdicts = merge((self.verdicts, verdicts))
+
+    def fail(self, failure: NotConformant) -> None:
+        """Take in a failure."""
+        if self.failing is None or len(failure.program.steps) <= len(self.failing.program.steps):
+            self.failing = failure
 
 
 class _Drawn:
@@ -93,6 +124,7 @@ class BrokerMachine(RuleBasedStateMachine):
     lacks: ClassVar[frozenset[str]] = frozenset()
     exact: ClassVar[bool] = True
     seen: ClassVar[Seen]
+    ways: ClassVar[Ways] = ALONE
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,9 +245,10 @@ class BrokerMachine(RuleBasedStateMachine):
         self.step(ENV, "broker_kill")
         self.step(ENV, "broker_start")
 
+    @precondition(lambda self: bool(self.steps) and self.steps[-1].op != "advance")
     @rule(by=st.sampled_from((SECOND, 6 * SECOND, 31 * SECOND)))
     def advance(self, by: int) -> None:
-        """Let time pass."""
+        """Let time pass, which a live broker takes really."""
         self.step(ENV, "advance", by=by)
 
     def _message(self, key: str | None, way: int) -> Message:
@@ -230,44 +263,60 @@ class BrokerMachine(RuleBasedStateMachine):
     # The verdict.
 
     def teardown(self) -> None:
-        """Run what was drawn and judge it. Raises `NotConformant`."""
+        """Run what was drawn and judge it. Raises `NotConformant`, and what `suite.runs` raises: the same at
+        once for all further programs, for Hypothesis goes on to find the smallest that raises it."""
+        if sys.exc_info()[0] is not None:  # it was not drawn to its end, and does not count
+            return
+        seen = self.seen
+        if seen.broken is not None:
+            raise seen.broken
         program = Program(self.profile_name, tuple(self.steps), self.entity, sequential=True)
-        history = run(self.broker, program)
-        verdicts = assess(history)
-        self.seen.add(verdicts)
-        trouble = wrong_in(history, verdicts, self.exact)
+        try:
+            done = _run(self.broker, program, f"program {seen.programs + 1}", self.ways)
+        except (Unreachable, BrokerFailed) as error:
+            seen.broken = error
+            raise
+        self._renew_broker()
+        seen.add(done.verdicts)
+        trouble = wrong_in(done, self.exact)
+        if trouble:
+            seen.fail(NotConformant(program, trouble))
+        seen.on_program(seen)
         if trouble:
             raise NotConformant(program, trouble)
 
+    def _renew_broker(self) -> None:
+        """A broker object that hangs is not used again."""
+        if self.broker.hung and self.ways.another is not None:
+            type(self).broker = self.ways.another()
+
+
+def _run(broker: Broker, program: Program, name: str, ways: Ways = ALONE) -> Run:
+    with closing(runs(broker, program.profile, [Task(name, program)], ways)) as ending:
+        ((_, done),) = ending
+    return done
+
 
 def verdict(broker: Broker, program: Program, exact: bool = True) -> list[str]:
-    """What is wrong with the broker's behaviour under the program, in sentences; empty if nothing is."""
-    history = run(broker, program)
-    return wrong_in(history, assess(history), exact)
+    """What is wrong with the broker's behaviour under the program, in words; empty if nothing is. Raises
+    `Unreachable` and `BrokerFailed`."""
+    return wrong_in(_run(broker, program, "the program"), exact)
 
 
-def wrong_in(history: History, verdicts: Verdicts, exact: bool) -> list[str]:
-    """What is wrong in the history, in sentences: by its verdicts, or else by the exact judge."""
-    found = (finding for verdict in verdicts.values() for finding in verdict.findings)
-    trouble = [f"{f.requirement}: {f.title}. {f.detail} Allowed: {f.allowed}" for f in found]
+def wrong_in(run: Run, exact: bool) -> list[str]:
+    """What is wrong in the run's history, in words: of each rule the first violation, or else what the exact
+    judge says."""
+    first = (one.findings[0] for one in run.verdicts.values() if one.findings)
+    trouble = [told(finding, run.history) for finding in first]
     if trouble or not exact:
         return trouble
-    judgement = judge(history, JUDGE_BUDGET)
+    judgement = judge(run.history, JUDGE_BUDGET)
     if judgement.status is Judged.REJECTED:
         trouble.append(
             f"the model allows no order of the operations: {judgement.reason}; "
             f"stuck at records {judgement.stuck}; allowed: {'; '.join(judgement.allowed)}"
         )
     return trouble
-
-
-def _told(program: Program, trouble: list[str]) -> str:
-    lines = "\n".join(f"  {step.proc} {step.op} {dict(step.args)}" for step in program.steps)
-    return (
-        "\n".join(trouble)
-        + f"\nThe program:\n{lines}\nTo run it again, put this line into program.json and say "
-        + f"`partq replay program.json --broker BROKER`:\n{programs.dumps(program)}"
-    )
 
 
 def _as_event(op: str, args: Mapping[str, Any], entity: Entity) -> Mapping[str, Any]:
@@ -277,7 +326,8 @@ def _as_event(op: str, args: Mapping[str, Any], entity: Entity) -> Mapping[str, 
 
 
 def machine_for(broker: Broker, profile_name: str, entity: Entity | None = None) -> type[BrokerMachine]:
-    """The machine that tests this broker under the profile; give it to Hypothesis or take its `TestCase`."""
+    """The machine that tests this broker under the profile; give it to Hypothesis or take its `TestCase`.
+    Raises `BrokerFailed` where the broker does not say what it lacks."""
     broker.profile = profile_name
     usual = profile(profile_name).default_entity
     if broker.lock_duration is not None:
@@ -286,7 +336,7 @@ def machine_for(broker: Broker, profile_name: str, entity: Entity | None = None)
         "broker": broker,
         "profile_name": profile_name,
         "entity": entity or usual,
-        "lacks": broker.lacks(),
+        "lacks": lacks_of(broker),
         "seen": Seen(),
     }
     return type("BrokerMachineFor", (BrokerMachine,), known)
@@ -296,7 +346,7 @@ def search(
     broker: str, profile_name: str, examples: int = 200, length: int = 20, seed: int | None = None
 ) -> Seen:
     """Search for a program that shows a violation, and answer what was seen where there is none. Raises
-    `NotConformant` with the smallest one found."""
+    `NotConformant` with the smallest one found, and as `search_on`."""
     return search_on(open_broker(broker), profile_name, examples, length, seed)
 
 
@@ -307,18 +357,30 @@ def search_on(
     length: int = 20,
     seed: int | None = None,
     exact: bool = True,
+    *,
+    ways: Ways = ALONE,
+    on_program: Callable[[Seen], None] = lambda seen: None,
 ) -> Seen:
-    """`search` on a broker that is open. Without ``exact`` the checkers alone judge."""
+    """`search` on a broker that is open. Without ``exact`` the checkers alone judge. ``on_program`` hears of
+    each program that was judged. Raises `Unreachable` and `BrokerFailed` at the first program that can't be
+    run."""
     machine = machine_for(broker, profile_name)
-    machine.exact = exact
+    machine.exact, machine.ways, machine.seen = exact, ways, Seen(on_program=on_program)
     chosen = settings(
         max_examples=examples,
         stateful_step_count=length,
         deadline=None,
         database=None,
         phases=[Phase.generate, Phase.shrink],
+        report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
         print_blob=False,
     )
-    run_state_machine_as_test(machine if seed is None else seeded(seed)(machine), settings=chosen)
+    try:
+        run_state_machine_as_test(machine if seed is None else seeded(seed)(machine), settings=chosen)
+    except Flaky:
+        if machine.seen.failing is None:
+            raise
+        failing = machine.seen.failing
+        raise NotConformant(failing.program, failing.trouble, steady=False) from None
     return machine.seen
