@@ -204,7 +204,7 @@ class Facts:
             self.sends.append(sent)
             known = self.by_id.setdefault(message.id, [])
             known.append(sent)
-            if message.ttl is not None or message.scheduled_at is not None or message.properties:
+            if message.properties or message.ttl is not None or message.scheduled_at is not None:
                 if self._lost_sight_of(sent):
                     known.append(sent)
         if "txn" in record.args:
@@ -236,13 +236,11 @@ class Facts:
 
     def _on_deferred(self, record: Record) -> None:
         self._on_unfollowed(record)
-        self._take_in(record)
+        self._on_receive(record)
+        self.receives.pop()  # its messages count, not what it might have answered
 
     def _on_receive(self, record: Record) -> None:
         self.receives.append(record)
-        self._take_in(record)
-
-    def _take_in(self, record: Record) -> None:
         for delivery in record.messages:
             seen = Seen(delivery, record)
             self.received.setdefault(delivery.id, []).append(seen)

@@ -82,6 +82,7 @@ def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Seen], unsh
 
 
 _fields: Final = attrgetter("session_id", "partition_key", "properties")
+_NAMES: Final = ("session ID", "partition key", "properties")
 
 
 def _rejected(facts: Facts, report: Report, sent: Sent, seen: Seen) -> None:
@@ -138,9 +139,14 @@ class _Unshown:
 
     def note(self, message: Message, seen: Seen, sent: Sent) -> None:
         """Take in which fields of a message were shown."""
-        delivery = seen.delivery
-        if delivery.body is not None and _fields(delivery) == _fields(message):
-            self.whole.add(_fields(message))
+        delivery, fields = seen.delivery, _fields(message)
+        if delivery.body is not None and _fields(delivery) == fields:
+            self.whole.add(fields)
+            self.shown.add("body")
+            for name, field in zip(_NAMES, fields, strict=True):
+                if field:
+                    self.shown.add(name)
+            return
         for field, given, got in (
             ("body", message.body, delivery.body is not None),
             ("session ID", message.session_id, delivery.session_id),
