@@ -11,6 +11,7 @@ import pytest
 
 from partq.conformance.cases import ALL_CASES
 from partq.conformance.verdict import Exit
+from partq.conformance.workload import trace_seed
 
 HERE = Path(__file__).parent
 SUITE = ("--pyargs", "partq.conformance", "-p", "no:cacheprovider")
@@ -115,6 +116,76 @@ def test_an_unknown_status_fails_and_says_so(tmp_path: Path) -> None:
     ran = suite(tmp_path, "Canned", "conftest.py")
     assert ran.code == 1
     assert "unknown: checker routing: RuntimeError: a defect" in ran.out
+
+
+UNSURE = """
+from canned_broker import Canned
+from partq.conformance import suite
+from partq.conformance.verdict import Status, Verdict
+assess = suite.assess
+def unsure(history):
+    return {**assess(history), "ROUTE-4": Verdict(Status.UNKNOWN, 1, reason="who knows")}
+suite.assess = unsure
+"""
+
+
+@pytest.mark.parametrize(
+    ("select", "code"), [("ROUTE-4", 0), ("same-key] and other-rules", Exit.INCONCLUSIVE), ("programs", 0)]
+)
+def test_what_is_unknown_of_a_should_is_an_xfail_unless_strict(
+    tmp_path: Path, select: str, code: int
+) -> None:
+    (tmp_path / "unsure.py").write_text(UNSURE)
+    options = (*SUITE, "--broker=unsure:Canned", "--partq-programs=2", "-k", select)
+    ran = run(tmp_path, *options, "-rx")
+    assert ran.code == code
+    assert "unknown, but no MUST: ROUTE-4" in ran.out
+    ran = run(tmp_path, *options, "--partq-strict")
+    assert ran.code == 1
+    assert "ROUTE-4 unknown: who knows" in ran.out
+
+
+def test_a_binding_rule_that_the_case_does_not_name_must_not_be_unknown_either(tmp_path: Path) -> None:
+    (tmp_path / "unsure.py").write_text(UNSURE.replace("ROUTE-4", "SEQ-4"))
+    ran = run(tmp_path, *SUITE, "--broker=unsure:Canned", "-k", "same-key] and other-rules")
+    assert ran.code == 1
+    assert "SEQ-4 unknown: who knows" in ran.out
+
+
+def test_the_seeded_programs_are_a_few_items(tmp_path: Path) -> None:
+    ran = suite(tmp_path, "Canned", "--partq-programs=60", select="programs")
+    assert ran.code == 0
+    assert set(ran.items) == {"programs[0-24]", "programs[25-49]", "programs[50-59]"}
+    properties = ran.properties("programs[50-59]")
+    assert (properties["profile"], properties["programs"]) == ("azure-premium", "10")
+    assert "ROUTE-1 10 pass" in properties["rows"]
+    (row,) = (line for line in ran.out.splitlines() if line.startswith("ROUTE-1 "))
+    assert row.split()[-2:] == ["pass", "60×"]
+
+
+def test_what_the_programs_show_fails_with_its_witness(tmp_path: Path) -> None:
+    ran = suite(tmp_path, "Split", "--partq-programs=3", select="programs")
+    assert ran.code == 1
+    assert "p1 send m1 key=a -> ok @1-2" in ran.out
+    assert "Traceback" not in ran.out
+    assert suite(tmp_path, "Silent", "--partq-programs=3", select="programs").code == Exit.INCONCLUSIVE
+    ran = suite(tmp_path, "Gone", "--partq-programs=3", select="programs")
+    assert "start the broker first" in ran.out
+    assert "Traceback" not in ran.out
+
+
+def test_the_programs_are_those_of_partq_run(tmp_path: Path) -> None:
+    (tmp_path / "seeing.py").write_text(
+        "from canned_broker import Canned\n"
+        "class Seeing(Canned):\n"
+        "    def simulate(self, program):\n"
+        "        print(program.seed, file=open('seeds', 'a'))\n"
+        "        return super().simulate(program)\n"
+    )
+    options = ("--broker=seeing:Seeing", "--partq-seed=5", "--partq-programs=30", "-k", "programs")
+    assert run(tmp_path, *SUITE, *options).code == 0
+    seeds = [int(line) for line in (tmp_path / "seeds").read_text().splitlines()]
+    assert seeds == [trace_seed(5, number) for number in range(30)]
 
 
 CANNOT_RUN = {"Gone": "start the broker first", "Broken": "ZeroDivisionError", "Jammed": "jammed"}

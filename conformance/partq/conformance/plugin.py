@@ -36,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="cases of a live broker run at once, if it allows that [8]",
     )
     group.addoption(
+        "--partq-programs", metavar="N", type=int, help="seeded programs for each profile [as partq run]"
+    )
+    group.addoption(
+        "--partq-seed", metavar="N", type=int, default=1, help="the same seed gives the same programs [1]"
+    )
+    group.addoption(
         "--partq-strict", action="store_true", help="a violated SHOULD fails too (else it is an xfail)"
     )
 

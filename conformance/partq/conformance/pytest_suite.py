@@ -1,15 +1,19 @@
-"""The suite as pytest items, one for each requirement of each case. Registered by `plugin.py` where wanted.
+"""The suite as pytest items: one for each requirement of each case, and a few for the seeded programs, which
+are those of ``partq run``. Registered by `plugin.py` where wanted.
 
 pytest finds this file in ``--pyargs partq.conformance``; the items are made here and not from functions, so
 that no module of ours is imported by its path. A case is run once and shared by its items. The selected cases
 of a live broker are run several at once, where it allows that; in workers of xdist, which share them out,
 each when it is asked for.
+
+What fails an item is what makes ``partq run`` end with 1 or 3: a binding rule that is violated or unknown. A
+SHOULD that is one of these is an xfail.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,14 +25,17 @@ from partq.model.requirements import Level, catalogue
 
 from .adapters import Broker, UnknownBroker, Unreachable, claimed_profiles, open_broker, public_name
 from .cases import ALL_CASES, Case
-from .suite import JOBS, BrokerFailed, Run, Task, Ways, cases_for, runs
+from .suite import JOBS, BrokerFailed, Run, Task, Ways, cases_for, default_programs, runs, seeded
 from .terse import witness
-from .verdict import Exit, Finding, Status, Verdict, merge
+from .verdict import Exit, Finding, Status, Verdict, Verdicts, merge
 
 HERE: Final = Path(__file__).resolve()
 
 OTHERS: Final = "other-rules"
-"""The item of a case for the rules it does not name: none of them may be violated either."""
+"""The item of a case for the rules it does not name: none of them may be violated or unknown either."""
+
+TOGETHER: Final = 25
+"""Seeded programs in an item."""
 
 USAGE: Final = "partq: no broker to check; give one: pytest --pyargs partq.conformance --broker=reference"
 
@@ -97,6 +104,21 @@ class SuitePlugin:
             raise done
         return done
 
+    def programs(self, profile_name: str, numbers: range) -> list[Run]:
+        """The runs of these seeded programs, on a broker object of their own. Raises `NotConformant`."""
+        assert self.broker is not None
+        try:
+            broker = open_broker(self.broker)
+            broker.profile = profile_name
+            tasks = seeded(broker, profile_name, self.config.getoption("partq_seed"), numbers)
+            return [done for _, done in sorted(runs(broker, profile_name, tasks, self._ways()))]
+        except (UnknownBroker, Unreachable, BrokerFailed) as error:
+            raise NotConformant(str(error)) from None
+
+    def _ways(self) -> Ways:
+        assert self.broker is not None
+        return Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
+
     def _together(self, item: CaseItem) -> tuple[Case, ...]:
         """The cases that are run when this item is the first to ask for one of them."""
         if hasattr(self.config, "workerinput"):
@@ -108,10 +130,8 @@ class SuitePlugin:
     def _batch(self, profile_name: str, cases: tuple[Case, ...]) -> Batch:
         key = (profile_name, tuple(case.name for case in cases))
         if key not in self.batches:
-            assert self.broker is not None
-            ways = Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
             tasks = [Task(case.name, case.build(profile_name)) for case in cases]
-            self.batches[key] = runs(self.opened(profile_name), profile_name, tasks, ways)
+            self.batches[key] = runs(self.opened(profile_name), profile_name, tasks, self._ways())
         return self.batches[key]
 
     # What pytest finds in our folder: this file alone, and no package to be imported by its path.
@@ -192,7 +212,8 @@ class SuiteFile(pytest.File):
         self.suite = suite
 
     def collect(self) -> Iterator[pytest.Item]:
-        """An item for each requirement of each case that applies, and one for all other rules."""
+        """An item for each requirement of each case that applies, one for all other rules, and in the end the
+        seeded programs."""
         suite = self.suite
         for name in suite.profiles:
             label = "" if len(suite.profiles) == 1 else f"-{name}"
@@ -208,6 +229,20 @@ class SuiteFile(pytest.File):
                     if suite.config.pluginmanager.hasplugin("xdist"):
                         item.add_marker(pytest.mark.xdist_group(f"{case.name}{label}"))
                     yield item
+            yield from self._programs(name, label)
+
+    def _programs(self, profile_name: str, label: str) -> Iterator[pytest.Item]:
+        asked = self.suite.config.getoption("partq_programs")
+        wanted = default_programs(self.suite.opened(profile_name)) if asked is None else asked
+        for first in range(0, wanted, TOGETHER):
+            numbers = range(first, min(first + TOGETHER, wanted))
+            item: ProgramsItem = ProgramsItem.from_parent(
+                self,
+                name=f"programs[{first}-{numbers[-1]}{label}]",
+                profile_name=profile_name,
+                numbers=numbers,
+            )
+            yield item
 
     def _cases(self, profile_name: str) -> tuple[Case, ...]:
         try:
@@ -216,15 +251,45 @@ class SuiteFile(pytest.File):
             raise self.CollectError(str(error)) from None
 
 
-class CaseItem(pytest.Item):
+class SuiteItem(pytest.Item):
+    """What all our items have: a profile, and the verdict on what was found."""
+
+    def __init__(self, *, profile_name: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.suite: SuitePlugin = more["parent"].suite
+        self.profile_name = profile_name
+
+    def conclude(self, found: Sequence[tuple[Run, Finding]], unknown: Mapping[str, str]) -> None:
+        """Fail for a binding rule that is violated or unknown (requirement -> why); xfail for another."""
+        strict = self.suite.strict
+        broken = [(run, finding) for run, finding in found if _binding(finding.requirement, strict)]
+        if broken:
+            raise NotConformant("\n\n".join(_text(run, finding) for run, finding in broken[:3]))
+        undecided = [f"{name} unknown: {why}" for name, why in unknown.items() if _binding(name, strict)]
+        if undecided:
+            raise NotConformant("\n".join(undecided))
+        if found:
+            pytest.xfail(f"violated, but no MUST: {found[0][1].title}")
+        if unknown:
+            pytest.xfail(f"unknown, but no MUST: {', '.join(unknown)}")
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """What was found, without a traceback of ours."""
+        if isinstance(excinfo.value, NotConformant):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """What a failure's heading says."""
+        return self.path, None, f"{self.name} {self.profile_name}"
+
+
+class CaseItem(SuiteItem):
     """One requirement in one case."""
 
-    def __init__(self, *, case: Case, profile_name: str, requirement: str, **more: Any) -> None:
+    def __init__(self, *, case: Case, requirement: str, **more: Any) -> None:
         super().__init__(**more)
-        parent = more["parent"]
-        self.suite: SuitePlugin = parent.suite
         self.case = case
-        self.profile_name = profile_name
         self.requirement = requirement
 
     def runtest(self) -> None:
@@ -239,42 +304,49 @@ class CaseItem(pytest.Item):
 
     def _judge(self, run: Run, verdict: Verdict) -> None:
         self.user_properties += [("status", verdict.status.value), ("exercised", verdict.exercised)]
-        if verdict.status is Status.VIOLATED:
-            self._violated(run, verdict.findings)
-        elif verdict.status is Status.UNKNOWN:
-            raise NotConformant(f"unknown: {verdict.reason}")
-        elif verdict.status is not Status.PASS:
+        unknown = {self.requirement: verdict.reason} if verdict.status is Status.UNKNOWN else {}
+        self.conclude([(run, finding) for finding in verdict.findings], unknown)
+        if verdict.status is not Status.PASS:
             pytest.skip(f"{verdict.status.value}{f': {verdict.reason}' if verdict.reason else ''}")
 
     def _others(self, run: Run) -> None:
-        named = set(self.case.requirements)
-        found = [finding for finding in run.findings if finding.requirement not in named]
-        rules = dict.fromkeys(finding.requirement for finding in found)
-        self.user_properties += [("status", Status.VIOLATED.value if rules else Status.PASS.value)]
-        self.user_properties += [("violated", ", ".join(rules))] if rules else []
-        if found:
-            self._violated(run, tuple(found))
-
-    def _violated(self, run: Run, findings: tuple[Finding, ...]) -> None:
-        binding = {finding.requirement for finding in findings if _binding(finding, self.suite.strict)}
-        text = "\n\n".join(_text(run, finding) for finding in findings[:3])
-        if not binding:
-            pytest.xfail(f"violated, but no MUST: {findings[0].title}")
-        raise NotConformant(text)
-
-    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        """What was found, without a traceback of ours."""
-        if isinstance(excinfo.value, NotConformant):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Path, None, str]:
-        """What a failure's heading says."""
-        return self.path, None, f"{self.name} {self.profile_name}"
+        rest = {name: v for name, v in run.verdicts.items() if name not in self.case.requirements}
+        found = [(run, finding) for verdict in rest.values() for finding in verdict.findings]
+        unknown = _unknown(rest)
+        rules = dict.fromkeys(finding.requirement for _, finding in found)
+        status = Status.VIOLATED if rules else Status.UNKNOWN if unknown else Status.PASS
+        self.user_properties += [("status", status.value)]
+        rows: dict[str, Iterable[str]] = {"violated": rules, "unknown": unknown}
+        self.user_properties += [(word, ", ".join(ids)) for word, ids in rows.items() if ids]
+        self.conclude(found, unknown)
 
 
-def _binding(finding: Finding, strict: bool) -> bool:
-    level = catalogue()[finding.requirement].level
+class ProgramsItem(SuiteItem):
+    """Some of the seeded programs: no rule may be violated or unknown in any of them."""
+
+    def __init__(self, *, numbers: range, **more: Any) -> None:
+        super().__init__(**more)
+        self.numbers = numbers
+
+    def runtest(self) -> None:
+        """Pass, fail or skip by all verdicts together."""
+        self.user_properties += [("profile", self.profile_name), ("programs", len(self.numbers))]
+        done = self.suite.programs(self.profile_name, self.numbers)
+        total = merge(run.verdicts for run in done)
+        telling = {name: v for name, v in total.items() if v.exercised or v.status in COLOURS}
+        rows = (f"{name} {verdict.exercised} {verdict.status.value}" for name, verdict in telling.items())
+        self.user_properties += [("rows", ", ".join(rows))]
+        self.conclude([(run, finding) for run in done for finding in run.findings], _unknown(total))
+        if not any(verdict.exercised for verdict in total.values()):
+            pytest.skip(Status.NOT_EXERCISED.value)
+
+
+def _unknown(verdicts: Verdicts) -> dict[str, str]:
+    return {name: v.reason for name, v in verdicts.items() if v.status is Status.UNKNOWN}
+
+
+def _binding(requirement: str, strict: bool) -> bool:
+    level = catalogue()[requirement].level
     return level is Level.MUST or (strict and level is Level.SHOULD)
 
 
@@ -286,9 +358,15 @@ def _text(run: Run, finding: Finding) -> str:
 
 def _statuses(properties: Mapping[str, Any]) -> Iterable[tuple[str, Verdict]]:
     """What an item's properties say, as verdicts by requirement."""
-    if "status" not in properties:
-        return
-    for requirement in filter(None, str(properties.get("violated", "")).split(", ")):
-        yield requirement, Verdict(Status.VIOLATED)
-    if properties["requirement"] != OTHERS:
+    for row in _listed(properties, "rows"):
+        requirement, exercised, status = row.split(" ", 2)
+        yield requirement, Verdict(Status(status), int(exercised))
+    for status in (Status.VIOLATED, Status.UNKNOWN):
+        for requirement in _listed(properties, status.value):
+            yield requirement, Verdict(status)
+    if "status" in properties and properties["requirement"] != OTHERS:
         yield properties["requirement"], Verdict(Status(properties["status"]), properties["exercised"])
+
+
+def _listed(properties: Mapping[str, Any], name: str) -> Iterable[str]:
+    return filter(None, str(properties.get(name, "")).split(", "))

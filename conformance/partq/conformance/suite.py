@@ -154,9 +154,7 @@ def run_suite(
     directed = cases_for(broker, profile, cases)
     lacks = lacks_of(broker)
     tasks = [Task(case.name, case.build(profile)) for case in directed]
-    for number in range(programs):
-        drawn = generate(profile, trace_seed(seed, number), lacks=lacks, lock_duration=broker.lock_duration)
-        tasks.append(Task(f"program {number}", drawn))
+    tasks += seeded(broker, profile, seed, range(programs))
     done: dict[int, Run] = {}
     told = 0
     with closing(runs(broker, profile, tasks, ways)) as ending:
@@ -175,6 +173,15 @@ def run_suite(
         tuple(run_ for run_ in ordered if run_.findings),
         len(ordered),
     )
+
+
+def seeded(broker: Broker, profile: str, seed: int, numbers: Iterable[int]) -> list[Task]:
+    """The seeded programs of these numbers. Raises `BrokerFailed`."""
+    lacks, lock_duration = lacks_of(broker), broker.lock_duration
+    return [
+        Task(f"program {n}", generate(profile, trace_seed(seed, n), lacks=lacks, lock_duration=lock_duration))
+        for n in numbers
+    ]
 
 
 def runs(
