@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import Any
 
 import pytest
 
@@ -50,6 +52,23 @@ def crash(facts: Facts) -> Report:
 def test_checker_without_a_verdict(check: Callable[[Facts], Report], reason: str) -> None:
     inspection = inspect(HISTORY, (Checker("odd", ("RCV-1",), check), QUIET), limit=0.01)
     assert inspection.open == {"RCV-1": f"checker odd: {reason}"}
+
+
+class Slow(dict[str, int]):
+    """Takes 50 ms to be looked through."""
+
+    def items(self) -> Any:
+        end = monotonic() + 0.05
+        while monotonic() < end:
+            pass
+        return super().items()
+
+
+def test_the_time_after_a_checker_is_not_the_checker_s() -> None:
+    report = Report(exercised=Slow({"RCV-1": 3}))
+    inspection = inspect(HISTORY, (Checker("quick", ("RCV-1",), lambda facts: report), QUIET), limit=0.01)
+    assert inspection.exercised == {"RCV-1": 3}
+    assert not inspection.open
 
 
 def test_timer_of_others_goes_on(timer: Callable[[float], list[int]]) -> None:

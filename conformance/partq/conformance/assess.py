@@ -6,7 +6,7 @@ import gc
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -62,10 +62,10 @@ def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = 
     inspection = Inspection()
     question = history.header.profile, history.header.lacks, tuple(checkers)
     asked = _in_question(*question)
-    with _alarm(limit) as arm, _no_collection():
+    with _alarm(limit) as alarm, _no_collection():
         for facts in facts_of(history):
             for checker in asked:
-                inspection.add(_guarded(checker, facts, arm))
+                inspection.add(_guarded(checker, facts, alarm))
             facts.forget()
     exempt = not_applicable(*question).keys()
     for said in (inspection.exercised, inspection.findings, inspection.found, inspection.open):
@@ -139,12 +139,15 @@ def _in_question(
     return tuple(checker for checker in checkers if not exempt >= set(checker.requirements))
 
 
-def _guarded(checker: Checker, facts: Facts, arm: Callable[[], object]) -> Report:
+def _guarded(checker: Checker, facts: Facts, alarm: _Alarm) -> Report:
     """The checker's report; its crash or timeout is a report too, which leaves all its rows open."""
     try:
-        arm()
-        report = checker.check(facts)
-        return left_open(facts, report) if facts.unfollowed and report.findings else report
+        try:
+            alarm.start()
+            report = checker.check(facts)
+            return left_open(facts, report) if facts.unfollowed and report.findings else report
+        finally:
+            alarm.meant = False
     except Exception as error:
         reason = f"checker {checker.name}: {type(error).__name__}: {error}"
         return Report(open=dict.fromkeys(checker.requirements, reason))
@@ -168,25 +171,50 @@ _start_timer: Final = partial(signal.setitimer, signal.ITIMER_REAL)
 """Seconds to the end, and from then on to every further one."""
 
 
+class _Alarm:
+    """(Re)starts a timer, which raises `CheckerTimeout` when it ends, if that is still ``meant`` then."""
+
+    __slots__ = ("meant", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.meant = False
+
+    def start(self) -> None:
+        """Let it end after the seconds."""
+        self.meant = True
+        _start_timer(self.seconds)
+
+    def expired(self, signum: int, frame: FrameType | None) -> None:
+        """The handler of its signal."""
+        if self.meant:
+            raise CheckerTimeout(f"no verdict within {self.seconds:g} s")
+
+
+class _NoAlarm(_Alarm):
+    """Off the main thread no timer can interrupt."""
+
+    __slots__ = ()
+
+    def start(self) -> None:
+        """Start nothing."""
+
+
 @contextmanager
-def _alarm(seconds: float) -> Iterator[Callable[[], object]]:
-    """Gives a function that (re)starts a timer, which raises `CheckerTimeout` when it ends. Without effect
-    off the main thread, where no timer can interrupt.
+def _alarm(seconds: float) -> Iterator[_Alarm]:
+    """An alarm for whatever is done meanwhile.
 
     A process has one such timer. Somebody else's (pytest-timeout's) is put off meanwhile, and set again for
     the same instant.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: None
+        yield _NoAlarm(seconds)
         return
-
-    def expired(signum: int, frame: FrameType | None) -> None:
-        raise CheckerTimeout(f"no verdict within {seconds:g} s")
-
+    alarm = _Alarm(seconds)
     (left, every), began = _start_timer(0), monotonic()
-    handler = signal.signal(signal.SIGALRM, expired)
+    handler = signal.signal(signal.SIGALRM, alarm.expired)
     try:
-        yield partial(_start_timer, seconds)
+        yield alarm
     finally:
         _start_timer(0)
         signal.signal(signal.SIGALRM, handler)

@@ -48,7 +48,9 @@ def left_open(facts: Facts, report: Report) -> Report:
             continue
         why = f"{cause.op} of record {cause.i} may explain it, whose effects are not followed yet"
         still_open.setdefault(finding.requirement, f"{finding.title}, as it seems; {why}")
-    return Report(report.exercised, findings, still_open, report.found)
+    told = {finding.requirement for finding in findings}
+    found = {requirement: causes for requirement, causes in report.found.items() if requirement in told}
+    return Report(report.exercised, findings, still_open, found)
 
 
 def _touches(facts: Facts, record: Record, requirement: str) -> bool:
