@@ -93,6 +93,12 @@ PAIRS = {
         TEN + "p receive 1 delete -> m1#1 count=9\nenv drained",
         "RCV-9",
     ),
+    "locks of caches run out ten times, unseen": Pair(
+        PREMIUM,
+        "p send m1 key=a\np peek 1 -> m1#1.1\nenv advance 301s\nq peek 1 -> nothing",
+        "p send m1 key=a\np peek 1 -> m1#1.1\nenv advance 299s\nq peek 1 -> nothing",
+        "PEEK-4",
+    ),
     "a body that is not shown": Pair(
         FLAT,
         "p send m1 body=x\np receive 1 -> m1#1",

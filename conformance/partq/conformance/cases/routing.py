@@ -65,6 +65,7 @@ def _conflict(profile: str) -> Program:
 def _message_id(profile: str) -> Program:
     return program(
         profile,
+        send("c1", message("k1", "a"), message("k2", "a")),
         send("c1", message("m1"), message("m2"), message("m3")),
         send("c1", message("m4")),
         send("c2", message("m5"), message("m6")),
@@ -184,7 +185,7 @@ CASES: Final = (
         "message-id-is-no-key",
         ("KEY-5",),
         PARTITIONED,
-        "A batch of keyless messages is accepted, though their message IDs differ.",
+        "Batches of keyless messages are accepted like any, though their message IDs differ.",
         _message_id,
     ),
     Case(

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Sent
+from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
 from .locks import REMOVALS
@@ -225,7 +226,7 @@ class Shelves:
             return None
         seen, by_id = facts.received.keys() | facts.peeked.keys(), facts.by_id
         accepted = (
-            Book(0, sent.record.ret, self.doubtful, sent)
+            Book(0, sent.record.ret, min(self.doubtful, self._spent(sent.record)), sent)
             for sent in facts.sends
             if sent.record.outcome == Outcome.OK and sent.record.ret is not None
             if "txn" not in sent.record.args
@@ -240,10 +241,10 @@ class Shelves:
         record = sent.record
         if "txn" in record.args and facts.txns[record.args["txn"]].committed_by is None:
             return -1
-        hard, soft, last = FOREVER, self.doubtful, -1
+        hard, soft, last = self._spent(record), self.doubtful, -1
         seens, limit = facts.received.get(id, ()), facts.entity.max_delivery_count
         if len(seens) >= limit:  # dead-lettered perhaps
-            hard = seens[limit - 1].record.call
+            hard = min(hard, seens[limit - 1].record.call)
         for seen in seens:
             called = seen.record.call
             last = max(last, called)
@@ -256,6 +257,13 @@ class Shelves:
         if peeks is not None:
             last = max(last, peeks[-1].record.call)
         return min(hard, last if facts.drained is not None else max(soft, last))
+
+    def _spent(self, sent: Record) -> int:
+        """When locks of caches that nobody saw may first have run out too often, so that it was
+        dead-lettered."""
+        if not self.facts.profile.caching_front_ends:
+            return FOREVER
+        return sent.call + self.facts.entity.max_delivery_count * self.facts.entity.lock_duration
 
     def _settled(self, id: str, seen: Seen, hard: int, soft: int, last: int) -> tuple[int, int, int]:
         for settlement in self.facts.settled[seen.delivery.lock or ""]:
