@@ -13,16 +13,13 @@ from typing import Any, Final, NamedTuple
 
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, ERRORS, OPS, Outcome
-from partq.model.profiles import SECOND, Entity
+from partq.model.profiles import RECEIVE_TIMEOUT, SECOND, SEND_TIMEOUT, Entity
 
 from .adapters.protocol import Broker, Client, Indefinite, Rejected, Unreachable
 from .codec_fields import FieldError
 from .codec_records import NEVER_DEFINITE, read_record
 from .history import Record
 from .script import Args
-
-SEND_TIMEOUT: Final = 60 * SECOND
-RECEIVE_TIMEOUT: Final = SECOND
 
 
 class Came(NamedTuple):

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from partq.model.messages import Delivery, Message, ambiguous, effective_key
 from partq.model.operations import Outcome
-from partq.model.profiles import SECOND, Entity, Profile, profile
+from partq.model.profiles import Entity, Profile, profile
+from partq.model.state import COUNTER_BITS
 
 from .entities import is_topic, settings_of, whole_of
 from .history import Header, History, Record
@@ -24,13 +25,6 @@ T = TypeVar("T")
 
 FOREVER: Final = 2**63
 """Later than any time of a history."""
-
-SEND_TIMEOUT: Final = 60 * SECOND
-"""What a send without a ``timeout`` waits in a simulation (the vendor's advice, ROUTE-6). How long a live one
-was willing to wait is known only as far as it did, unless the recorder says so."""
-
-SEQ_PARTITION_SHIFT: Final = 48
-COUNTER_MASK: Final = (1 << SEQ_PARTITION_SHIFT) - 1
 
 SETTLEMENTS: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
 
@@ -187,7 +181,7 @@ class Facts:
             return delivery.partition
         if delivery.seq is None or not self.profile.partitioned:
             return None
-        return delivery.seq >> SEQ_PARTITION_SHIFT
+        return delivery.seq >> COUNTER_BITS
 
     def _index(self) -> None:
         handlers = _HANDLERS

@@ -49,7 +49,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from . import delivery, faults, peeking, rebalancing, routing, settling, transactions
-from .actions import GONE, NOWHERE, OK, REFUSED, Action, Answer, Observed, agrees, failure
+from .actions import GONE, NOWHERE, OK, Action, Answer, Observed, agrees, failure
 from .operations import UNAVAILABLE
 from .state import InvalidScope, State, client, initial, transaction, with_client, with_txn
 
@@ -142,10 +142,6 @@ def _settle(state: State, action: Action, seen: Observed | None) -> Steps:
 def _receive(state: State, action: Action, seen: Observed | None) -> Steps:
     mechanism: Mechanism = delivery.receive if state.flows is None else rebalancing.receive
     return mechanism(state, action, seen)
-
-
-def _unsupported(state: State, action: Action, seen: Observed | None) -> Steps:
-    yield failure(REFUSED), state
 
 
 _CLIENT_OPS: Final[dict[str, Mechanism]] = {

@@ -16,6 +16,12 @@ from .messages import MAX_SEQ, KeyRule
 SECOND: Final = 1_000_000_000
 """Nanoseconds."""
 
+SEND_TIMEOUT: Final = 60 * SECOND
+"""What a send without a ``timeout`` waits (the vendor's advice, ROUTE-6)."""
+
+RECEIVE_TIMEOUT: Final = SECOND
+"""What a receive without a ``timeout`` waits."""
+
 
 class InvalidEntity(ValueError):
     """An entity's setting has the wrong type or range."""

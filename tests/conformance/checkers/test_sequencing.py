@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from told import inspected, violated
 
-from partq.conformance.checkers.sequencing import misnumbered
+from partq.conformance.checkers.sequencing import Sequencing
 from partq.conformance.facts import facts_of
 from partq.conformance.notation import history
 
@@ -371,7 +371,7 @@ def test_a_key_torn_apart_by_a_counter_that_spills_is_no_routing_error() -> None
 def test_which_partitions_can_not_be_relied_upon() -> None:
     text = "p1 send a\np1 send b\np1 send c\np1 send d\np1 receive 9 -> b#3.1, a#3.2, c#4.1, d#4.2"
     (facts,) = facts_of(history(text))
-    assert misnumbered(facts) == {3}
+    assert facts.derive(Sequencing).wrong == {3}
 
 
 def test_a_gap_names_where_it_is() -> None:

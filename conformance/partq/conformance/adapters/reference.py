@@ -12,7 +12,7 @@ from functools import partialmethod
 from typing import Any, ClassVar, Final
 
 from partq.model.messages import Delivery, Message
-from partq.model.profiles import SECOND, Entity, Profile, profile
+from partq.model.profiles import RECEIVE_TIMEOUT, SECOND, SEND_TIMEOUT, Entity, Profile, profile
 from partq.model.requirements import PROFILE_COLUMNS
 from partq.reference_impl.broker import Broker as Impl
 from partq.reference_impl.broker import Config, Parts
@@ -24,9 +24,6 @@ from ..program import Program
 from ..script import Args
 from ..simulation import Run
 from .protocol import FAULTS, Broker, Client, Indefinite, Rejected, Shares, SimulatedBroker
-
-SEND_TIMEOUT: Final = 60 * SECOND
-RECEIVE_TIMEOUT: Final = SECOND
 
 DEFAULT_PROFILE: Final = "azure-premium"
 """What an unnamed profile means to a live broker, and to `lacks`."""

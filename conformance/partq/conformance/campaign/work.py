@@ -12,7 +12,6 @@ from typing import Any, Final
 from partq.conformance import program as programs
 from partq.conformance.adapters import Broker, open_broker, public_name
 from partq.conformance.assess import Inspection, inspect
-from partq.conformance.facts import SEQ_PARTITION_SHIFT
 from partq.conformance.history import History
 from partq.conformance.program import Program
 from partq.conformance.runner import run
@@ -21,6 +20,7 @@ from partq.conformance.workload import generate, trace_seed
 from partq.model.messages import effective_key
 from partq.model.operations import ENV
 from partq.model.profiles import Profile, profile
+from partq.model.state import COUNTER_BITS
 
 from .plan import Chunk
 
@@ -222,4 +222,4 @@ def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
 def _place(family: Profile, partition: int | None, seq: int | None) -> int | None:
     if partition is not None or seq is None or not family.partitioned:
         return partition
-    return seq >> SEQ_PARTITION_SHIFT
+    return seq >> COUNTER_BITS

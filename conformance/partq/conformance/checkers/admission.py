@@ -10,11 +10,11 @@ from bisect import bisect_right
 from math import log2
 from typing import Final
 
-from partq.conformance.facts import SEND_TIMEOUT, Facts
+from partq.conformance.facts import Facts
 from partq.conformance.history import Record
 from partq.model.messages import effective_key
 from partq.model.operations import UNAVAILABLE, Outcome
-from partq.model.profiles import SECOND
+from partq.model.profiles import SECOND, SEND_TIMEOUT
 
 from .attribution import applies, conflicting, missing, resurrected
 from .outages import Outages, returned
@@ -267,7 +267,8 @@ class _Faults:
         return (*faults[-1:], record)
 
     def _patience(self, record: Record) -> int:
-        """How many ns the client surely would have waited."""
+        """How many ns the client surely would have waited: a live one that does not say only as long as it
+        did."""
         unsaid = returned(record) - record.call if self.live else SEND_TIMEOUT
         return int(record.args.get("timeout", unsaid))
 

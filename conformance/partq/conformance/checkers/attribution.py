@@ -7,7 +7,7 @@
 | a message that a transaction settled, and that came back or went | TXN-5, never RCV-6, 7 or 2 |
 | one message with two numbers | RCV-6, RCV-7 where it was delivered twice, else SEQ-6 |
 | one number for two messages, a gap | SEQ-5 at the roll-over, else SEQ-1, SEQ-4 |
-| equal keys in two partitions | `routing.py`, whose table is there |
+| equal keys in two partitions | `splits.py`, whose table is there |
 
 Nothing here makes a finding.
 """

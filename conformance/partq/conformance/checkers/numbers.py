@@ -8,7 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-from partq.conformance.facts import SEQ_PARTITION_SHIFT, Facts, Seen
+from partq.conformance.facts import Facts, Seen
+from partq.model.state import COUNTER_BITS
 
 from .shown import Shown
 
@@ -38,7 +39,7 @@ class Numbers:
         for number, seen in facts.derive(Shown).numbers.items():
             partition = 0 if self._flat else seen.delivery.partition
             if partition is None:
-                partition = number >> SEQ_PARTITION_SHIFT
+                partition = number >> COUNTER_BITS
             found = self.counters.get(partition)
             if found is None:
                 self.counters[partition] = [number & self.mask]
@@ -79,7 +80,7 @@ class Numbers:
         """A number in words."""
         if number is None or self._flat:
             return f"the number {number}"
-        return f"the number {number} (top bits {number >> SEQ_PARTITION_SHIFT}, counter {number & self.mask})"
+        return f"the number {number} (top bits {number >> COUNTER_BITS}, counter {number & self.mask})"
 
     def of(self, partition: int) -> str:
         """The partition in words, where there are several."""

@@ -12,9 +12,10 @@ from collections import Counter
 from itertools import pairwise
 from typing import Final
 
-from partq.conformance.facts import SEQ_PARTITION_SHIFT, Facts, Seen
+from partq.conformance.facts import Facts, Seen
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
+from partq.model.state import COUNTER_BITS
 
 from .gaps import judge_gaps
 from .locks import REMOVALS, Locks
@@ -32,14 +33,9 @@ def check(facts: Facts) -> Report:
     return facts.derive(Sequencing).report
 
 
-def misnumbered(facts: Facts) -> frozenset[int]:
-    """The partitions whose numbers can't be relied upon, because they break a rule of numbers themselves:
-    what else seems wrong in their order is a consequence. (On a non-partitioned entity: 0.)"""
-    return frozenset(facts.derive(Sequencing).wrong)
-
-
 class Sequencing:
-    """All about one entity's numbers. ``wrong``: the partitions with a finding of SEQ-1, 2, 3, 5 or 6."""
+    """All about one entity's numbers. ``wrong``: the partitions with a finding of SEQ-1, 2, 3, 5 or 6, whose
+    numbers can't be relied upon. (On a non-partitioned entity: 0.)"""
 
     __slots__ = ("facts", "numbers", "report", "shown", "wrong")
 
@@ -113,7 +109,7 @@ class Sequencing:
     def _partition_bits(self) -> None:
         by_top: dict[int, Seen] = {}
         by_partition: dict[int, Seen] = {}
-        tops = {number >> SEQ_PARTITION_SHIFT for number in self.shown.numbers}
+        tops = {number >> COUNTER_BITS for number in self.shown.numbers}
         self.report.count("SEQ-2", len(tops))
         for (top, partition), seen in self.shown.names.items():
             if by_partition.setdefault(partition, seen) is not seen:
@@ -154,12 +150,12 @@ class Sequencing:
     def _ran_over(self, seen: Seen) -> bool:
         """Whether it bears the next partition's name and a counter just above zero, though all began high."""
         number, start = seen.delivery.seq or 0, self.facts.entity.seq_start or 0
-        next_one = number >> SEQ_PARTITION_SHIFT == self.numbers.partition(seen) + 1
+        next_one = number >> COUNTER_BITS == self.numbers.partition(seen) + 1
         return next_one and number & self.numbers.mask < self.numbers.half <= start
 
     def _spill(self, low: int, high: int) -> bool:
         """Whether the higher of two numbers lies just beyond the last number of the lower one's partition."""
-        top, mask, half = SEQ_PARTITION_SHIFT, self.numbers.mask, self.numbers.half
+        top, mask, half = COUNTER_BITS, self.numbers.mask, self.numbers.half
         return (high >> top) - (low >> top) == 1 and high & mask < half <= low & mask
 
     def _find_too_many(self, tops: list[int]) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from partq.conformance.facts import FOREVER, SEQ_PARTITION_SHIFT, Facts, Seen, Sent
+from partq.conformance.facts import FOREVER, Facts, Seen, Sent
 from partq.model.operations import Outcome
+from partq.model.state import COUNTER_BITS
 
 
 class Placed(Struct, frozen=True, eq=False, gc=False):
@@ -78,7 +79,7 @@ class Shown:
             if first is not one and first.delivery.id != delivery.id:
                 self.clashes.append((first, one))
             if delivery.partition is not None and not flat:
-                self.names.setdefault((seq >> SEQ_PARTITION_SHIFT, delivery.partition), one)
+                self.names.setdefault((seq >> COUNTER_BITS, delivery.partition), one)
 
 
 def _placed(sent: Sent, seen: Seen, flat: bool) -> Placed:
@@ -87,7 +88,7 @@ def _placed(sent: Sent, seen: Seen, flat: bool) -> Placed:
     if flat:
         partition = 0
     elif partition is None and seq is not None:
-        partition = seq >> SEQ_PARTITION_SHIFT
+        partition = seq >> COUNTER_BITS
     shown_at = seen.record.ret
     latest = FOREVER if shown_at is None else shown_at
     ret = record.ret

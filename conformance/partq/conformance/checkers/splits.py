@@ -30,8 +30,9 @@ from itertools import chain
 from math import log2
 from typing import Final, NamedTuple
 
-from partq.conformance.facts import SEQ_PARTITION_SHIFT, Facts
+from partq.conformance.facts import Facts
 from partq.model.messages import SOLACE_KEY, KeyRule
+from partq.model.state import COUNTER_BITS
 
 from .attribution import applies
 from .outages import Outages, returned
@@ -255,7 +256,7 @@ def _since(times: Sequence[tuple[int, int]]) -> Callable[[Sequence[Placed]], Cla
 
 def _spilled(group: Sequence[Placed]) -> bool:
     """Whether the key only seems to have moved: its numbers ran over into the next partition's bits."""
-    top, half = SEQ_PARTITION_SHIFT, 1 << (SEQ_PARTITION_SHIFT - 1)
+    top, half = COUNTER_BITS, 1 << (COUNTER_BITS - 1)
     names = sorted({placed.partition for placed in group if placed.partition is not None})
     if len(names) != 2 or names[1] != names[0] + 1 or any(placed.seq is None for placed in group):
         return False
