@@ -259,6 +259,13 @@ def test_enqueued_times_may_be_off_by_the_skew_each() -> None:
         assert judge(history(TIMES.format(at), "azure-flat", skew=2)).status is status
 
 
+def test_what_caches_may_have_used_up_is_not_judged() -> None:
+    for wait, status in ((299, Judged.REJECTED), (301, Judged.UNKNOWN)):
+        text = f"p send m1 key=a\nenv advance {wait}s\nenv drained"
+        assert judge(history(text, "azure-premium")).status is status
+        assert judge(history(text, "azure-flat")).status is Judged.REJECTED
+
+
 @pytest.mark.parametrize(
     "text",
     [
