@@ -11,7 +11,6 @@ from partq.model.profiles import profile
 from .entities import is_topic, settings_of
 from .history import Header, Record
 
-
 DEAD_LETTERED: Final = (
     "a message may have been dead-lettered after too many deliveries, which is not modelled"
 )

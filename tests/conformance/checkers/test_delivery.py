@@ -5,11 +5,16 @@ The line of a table: a history in the terse notation, and what the suite has to 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from msgspec import structs
 from told import inspected, violated
 
+from partq.conformance.assess import inspect
 from partq.conformance.checkers import ALL
 from partq.conformance.checkers.delivery import CHECKER
+from partq.conformance.notation import history
 
 FLAT = "azure-flat"
 STANDARD = "azure-standard"
@@ -783,6 +788,13 @@ def test_what_has_two_explanations_is_left_open(name: str) -> None:
     inspection = inspected(text, profile)
     assert not inspection.findings
     assert rule in inspection.open
+
+
+def test_a_settlement_of_no_locks_says_nothing() -> None:
+    read = history("p1 send m1\np1 complete l1 -> error lock_lost", FLAT)
+    records = (read.records[0], structs.replace(read.records[1], args={"locks": ()}))
+    inspection = inspect(replace(read, records=records), ALL)
+    assert not inspection.findings and not inspection.open
 
 
 def test_skew_is_allowed_in_every_comparison_with_the_brokers_clock() -> None:

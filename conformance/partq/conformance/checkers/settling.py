@@ -131,7 +131,7 @@ class Settling:
         if any(self.locks.ended(seen) < record.call for seen in seens):
             self.report.count("RCV-8", record.error == LOST)
             return
-        if record.ret is None or len(set(names)) < len(names) or len(seens) < len(names):
+        if record.ret is None or not names or len(set(names)) < len(names) or len(seens) < len(names):
             return
         if not all(self._surely_held(seen, record, record.ret) for seen in seens):
             return
