@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ PROGRAM = Program(
     tuple(Step("c1", "send", {"messages": (Message(f"m{n}", partition_key="a"),)}) for n in range(2)),
     sequential=True,
 )
+OVERTAKEN = "p1 send m1\np1 send m2\np2 receive 1 delete -> m2#2"
 UNHEARD = "p1 send m1 key=a -> unknown\np2 send m2 key=a -> unknown"
 
 
@@ -34,13 +36,18 @@ def stored(folder: Path, rule: str = "ROUTE-2") -> Path:
 
 @pytest.fixture(autouse=True)
 def brokers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more canned broker: all of its sends have an unknown outcome."""
+    """Two more: one whose sends have an unknown outcome, and one that only the exact judge finds wrong."""
     import canned_broker
 
     class Unheard(canned_broker.Canned):
         shows = UNHEARD
 
+    class Overtaken(canned_broker.Canned):
+        profile = "azure-flat"
+        shows = OVERTAKEN
+
     monkeypatch.setattr(canned_broker, "Unheard", Unheard, raising=False)
+    monkeypatch.setattr(canned_broker, "Overtaken", Overtaken, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -117,3 +124,13 @@ def test_a_mere_program_asks_of_all_rules(
     file.write_text(programs.dumps(PROGRAM), encoding="utf-8")
     assert main(["replay", str(file), "--broker", f"canned_broker:{broker}"]) == code
     assert capsys.readouterr().out.startswith(word)
+
+
+def test_a_mere_program_is_put_to_the_exact_judge_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "program.json"
+    file.write_text(programs.dumps(replace(PROGRAM, profile="azure-flat")), encoding="utf-8")
+    assert main(["replay", str(file), "--broker", "canned_broker:Overtaken"]) == 1
+    told = capsys.readouterr().out
+    assert told.startswith("VIOLATED on canned_broker:Overtaken (azure-flat): the model allows no order")

@@ -3,7 +3,9 @@
 A memoised search, in the manner of Wing and Gong: an operation may come next if it was called before every
 other one still to come had returned; each takes effect at one instant, which the model's clock is moved to;
 an unknown outcome is taken either way. It is slow and right, for small histories, and knows nothing of the
-checkers. What `partq.model.machine` allows it accepts, no more and no less.
+checkers. What `partq.model.machine` allows it accepts, and nothing else but for what no state of the model
+has: a message must be shown as it was sent (RCV-1), the end of a lock may be counted only when the message is
+delivered again, and a fault may strike what is down already.
 
 Not judged, and answered `UNKNOWN`: families, operations and ends of a message's life that are not modelled,
 messages whose way into an entity is not known, IDs sent twice, searches over the budget.

@@ -28,20 +28,16 @@ from partq.model.profiles import SECOND, Entity, profile
 
 from . import program as programs
 from .adapters import Broker, Unreachable, open_broker
-from .judge import Judged, judge
+from .objections import wrong_in
 from .program import Program, Step
 from .script import Script
 from .suite import ALONE, BrokerFailed, Run, Task, Ways, lacks_of, runs
 from .telling import steps as steps_of
-from .telling import told
 from .verdict import Verdicts, merge
 from .workload import generate
 
 CLIENTS = ("c1", "c2")
 KEYS = ("a", "b", "c")
-JUDGE_BUDGET = 2_000
-"""States that the exact judge may visit at the end of each run; beyond, the checkers alone decide."""
-
 FEW = st.integers(0, 3)
 COUNTS = st.sampled_from((1, 2, 10))
 
@@ -301,22 +297,6 @@ def verdict(broker: Broker, program: Program, exact: bool = True) -> list[str]:
     """What is wrong with the broker's behaviour under the program, in words; empty if nothing is. Raises
     `Unreachable` and `BrokerFailed`."""
     return wrong_in(_run(broker, program, "the program"), exact)
-
-
-def wrong_in(run: Run, exact: bool) -> list[str]:
-    """What is wrong in the run's history, in words: of each rule the first violation, or else what the exact
-    judge says."""
-    first = (one.findings[0] for one in run.verdicts.values() if one.findings)
-    trouble = [told(finding, run.history) for finding in first]
-    if trouble or not exact:
-        return trouble
-    judgement = judge(run.history, JUDGE_BUDGET)
-    if judgement.status is Judged.REJECTED:
-        trouble.append(
-            f"the model allows no order of the operations: {judgement.reason}; "
-            f"stuck at records {judgement.stuck}; allowed: {'; '.join(judgement.allowed)}"
-        )
-    return trouble
 
 
 def _as_event(op: str, args: Mapping[str, Any], entity: Entity) -> Mapping[str, Any]:

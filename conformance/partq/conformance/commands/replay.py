@@ -1,6 +1,7 @@
 """``partq replay``: run a stored counterexample, or any stored program, again.
 
-A counterexample is a question about one rule, and only a run that put this rule to the test answers it.
+A counterexample is a question about one rule, and only a run that put this rule to the test answers it. A
+mere program asks what a search asks: whether the checkers, or else the exact judge, find anything.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def replay(
     name = broker or stored.broker
     if name is None:
         fail(f"{file} is a program, which names no broker: say which with --broker")
-    verdicts = _verdicts(name, stored, tries)
-    code, word, reason = _answer(verdicts, stored.rule)
+    verdicts, against = _verdicts(name, stored, tries)
+    code, word, reason = _answer(verdicts, against, stored.rule)
     if format is Format.JSON:
         document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
         print_json({**document, "replay": word, "rule": stored.rule, "exit": code})
@@ -99,9 +100,11 @@ def _read(file: Path) -> _Stored:
     return _Stored(example.program, example.broker, example.finding.requirement)
 
 
-def _verdicts(name: str, stored: _Stored, tries: int) -> Verdicts:
-    """The verdicts of the first run that shows it again, or of all of them, merged."""
+def _verdicts(name: str, stored: _Stored, tries: int) -> tuple[Verdicts, str]:
+    """The verdicts of the first run that shows it again, or of all of them, merged; and what the exact judge
+    has against it, if it was asked."""
     from partq.conformance.adapters import Unreachable, open_broker
+    from partq.conformance.objections import objection
     from partq.conformance.suite import BrokerFailed, Task, Ways, runs
 
     tasks = [Task(f"try {number}", stored.program) for number in range(1, tries + 1)]
@@ -110,20 +113,24 @@ def _verdicts(name: str, stored: _Stored, tries: int) -> Verdicts:
     try:
         with closing(runs(opened(name), stored.program.profile, tasks, ways)) as ending:
             for _, done in ending:
-                if _findings(done.verdicts, stored.rule):
-                    return done.verdicts
+                found = _findings(done.verdicts, stored.rule)
+                against = objection(done.history) if stored.rule is None and not found else ""
+                if found or against:
+                    return done.verdicts, against
                 seen.append(done.verdicts)
     except (Unreachable, BrokerFailed) as error:
         fail(str(error))
-    return merge(seen)
+    return merge(seen), ""
 
 
 def _findings(verdicts: Verdicts, rule: str | None) -> list[Finding]:
     return [f for name, verdict in verdicts.items() if rule in (None, name) for f in verdict.findings]
 
 
-def _answer(verdicts: Verdicts, rule: str | None) -> tuple[int, str, str]:
+def _answer(verdicts: Verdicts, against: str, rule: str | None) -> tuple[int, str, str]:
     """The exit code, the word, and why it is no better one."""
+    if against:
+        return Exit.VIOLATED, OF_ANY_RULE[Exit.VIOLATED], f": {against}"
     if rule is not None:
         code, verdict = exit_code(verdicts, [rule]), verdicts[rule]
         why = _IDLE if verdict.status is Status.NOT_EXERCISED else verdict.reason
