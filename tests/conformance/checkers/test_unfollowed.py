@@ -315,6 +315,14 @@ def test_what_nobody_sent_to_an_entity_is_open_where_it_may_come_from_elsewhere(
     assert set(ghost.findings) == {"RCV-1"}
 
 
+def test_numbers_of_an_entity_may_be_used_up_by_what_comes_from_elsewhere() -> None:
+    sent = "p send m1\np send m2 -> unknown timeout\np send m3"
+    shown = "q receive 9 delete -> m1#1, m3#3\nenv drained"
+    assert not told(("t", sent), ("t/Subscriptions/s", shown)).findings
+    plain = told(("q", "p send m1\np send m3\n" + shown), ("other", "p send m2 -> unknown timeout"))
+    assert set(plain.findings) == {"SEQ-4"}
+
+
 def test_nothing_is_lost_in_a_topic() -> None:
     drained = ("t", "p send m1\nenv drained")
     assert set(told(drained).findings) == {"RCV-2"}

@@ -36,8 +36,8 @@ def judge_gaps(facts: Facts, report: Report, wrong: set[int]) -> None:
     """Add to the report what the numbers shown leave out. Partitions in ``wrong`` are not judged."""
     numbers = facts.derive(Numbers)
     gaps = [_gap(numbers, report, partition) for partition in numbers.counters if partition not in wrong]
-    if not any(gap.missing for gap in gaps):
-        return
+    if not any(gap.missing for gap in gaps) or not facts.by_id.keys() >= facts.received.keys():
+        return  # nothing is, or numbers were used up by messages that came from elsewhere, seen or not
     own, anywhere = _explanations(facts)
     excess = [gap.missing - own.get(gap.partition, 0) for gap in gaps]
     if sum(more for more in excess if more > 0) <= anywhere:
