@@ -172,32 +172,28 @@ _start_timer: Final = partial(signal.setitimer, signal.ITIMER_REAL)
 
 
 class _Alarm:
-    """(Re)starts a timer, which raises `CheckerTimeout` when it ends, if that is still ``meant`` then."""
+    """Raises `CheckerTimeout` in what takes longer than ``seconds`` from its `start` on, if it is still
+    ``meant`` then. The timer runs on from one start to the next; only its end looks at the clock twice, for
+    setting one costs more than many a check."""
 
-    __slots__ = ("meant", "seconds")
+    __slots__ = ("meant", "seconds", "since")
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
+        self.since = 0.0
         self.meant = False
 
     def start(self) -> None:
-        """Let it end after the seconds."""
+        """Give it all the seconds from now on."""
+        self.since = monotonic()
         self.meant = True
-        _start_timer(self.seconds)
 
-    def expired(self, signum: int, frame: FrameType | None) -> None:
+    def ended(self, signum: int, frame: FrameType | None) -> None:
         """The handler of its signal."""
-        if self.meant:
+        left = self.since + self.seconds - monotonic() if self.meant else self.seconds
+        if left <= 0:
             raise CheckerTimeout(f"no verdict within {self.seconds:g} s")
-
-
-class _NoAlarm(_Alarm):
-    """Off the main thread no timer can interrupt."""
-
-    __slots__ = ()
-
-    def start(self) -> None:
-        """Start nothing."""
+        _start_timer(left)
 
 
 @contextmanager
@@ -207,12 +203,13 @@ def _alarm(seconds: float) -> Iterator[_Alarm]:
     A process has one such timer. Somebody else's (pytest-timeout's) is put off meanwhile, and set again for
     the same instant.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield _NoAlarm(seconds)
-        return
     alarm = _Alarm(seconds)
+    if threading.current_thread() is not threading.main_thread():
+        yield alarm  # without effect: off the main thread no timer can interrupt
+        return
     (left, every), began = _start_timer(0), monotonic()
-    handler = signal.signal(signal.SIGALRM, alarm.expired)
+    handler = signal.signal(signal.SIGALRM, alarm.ended)
+    _start_timer(seconds)
     try:
         yield alarm
     finally:
