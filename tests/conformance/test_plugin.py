@@ -8,10 +8,13 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from canned_broker import Canned, Split
 
 from partq.conformance.cases import ALL_CASES
-from partq.conformance.verdict import Exit
+from partq.conformance.suite import run_suite
+from partq.conformance.verdict import Exit, Status
 from partq.conformance.workload import trace_seed
+from partq.model.requirements import catalogue
 
 HERE = Path(__file__).parent
 SUITE = ("--pyargs", "partq.conformance", "-p", "no:cacheprovider")
@@ -104,7 +107,78 @@ def test_nothing_exercised_is_skipped_and_no_success(tmp_path: Path) -> None:
     assert ran.items["ROUTE-1[same-key]"].find("skipped") is not None
 
 
-def test_an_unknown_status_fails_and_says_so(tmp_path: Path) -> None:
+def test_one_item_fails_for_a_rule_and_the_others_name_it(tmp_path: Path) -> None:
+    ran = suite(tmp_path, "Split", "--partq-programs=60", "-rx", select="azure-premium or same or programs")
+    failed = {name for name, node in ran.items.items() if node.find("failure") is not None}
+    violated = [name for name in ran.items if ran.properties(name).get("status") == "violated"]
+    assert len(violated) > len(failed) == len({name.partition("[")[0] for name in failed})
+    assert ran.code == 1
+    (first,) = (name for name in failed if name.startswith("ROUTE-2"))
+    others = [name for name in violated if name.startswith("ROUTE-2") and name != first]
+    assert others
+    for name in (*others, "programs[0-24]", "programs[50-59]"):
+        skipped = ran.items[name].find("skipped")
+        assert skipped is not None
+        assert f"ROUTE-2 violated, for which {first} fails" in str(skipped.get("message"))
+    assert ran.out.count("ROUTE-2 violated: ") == 1 + ran.out.count(f"FAILED partq::{first}")
+
+
+def test_the_other_rules_of_a_case_come_last_and_fail_for_what_no_named_one_shows(tmp_path: Path) -> None:
+    ran = suite(tmp_path, "Split", "-v", select="session-id-is-the-key] or same-key]")
+    lines = [line for line in ran.out.splitlines() if "other-rules[session-id-is-the-key]" in line]
+    assert "XFAIL" in lines[0]
+    alone = suite(tmp_path, "Split", select="session-id-is-the-key]")
+    assert alone.items["other-rules[session-id-is-the-key]"].find("failure") is not None
+
+
+def test_each_profile_fails_for_itself(tmp_path: Path) -> None:
+    (tmp_path / "both.py").write_text(
+        "from canned_broker import Split\n"
+        "class Both(Split):\n"
+        "    def profiles(self):\n"
+        "        return 'azure-premium', 'azure-standard'\n"
+    )
+    ran = run(tmp_path, *SUITE, "--broker=both:Both", "-k", "ROUTE-2 and (same-key-azure or restart)")
+    failed = {name for name, node in ran.items.items() if node.find("failure") is not None}
+    assert len(failed) == 2
+    assert len(ran.items) == 4
+    (row,) = rows(ran, "ROUTE-2")
+    assert "4 found in same-key (azure-premium), " in row
+
+
+def rows(ran: Ran, requirement: str) -> list[str]:
+    """The lines of that rule in the summary."""
+    summary = ran.out.split("= partq: ")[1]
+    return [line for line in summary.splitlines() if line.startswith(f"{requirement} ")]
+
+
+def test_the_summary_is_the_table_of_partq_run(tmp_path: Path) -> None:
+    for kind in (Canned, Split):
+        ran = run(tmp_path, *SUITE, f"--broker=canned_broker:{kind.__name__}", "--partq-programs=30")
+        result = run_suite(kind(), "azure-premium", ALL_CASES.values(), 30, seed=1)
+        told = {name: v for name, v in result.verdicts.items() if v.exercised or v.status is Status.VIOLATED}
+        assert len(told) > 5
+        for name, verdict in told.items():
+            (row,) = rows(ran, name)
+            assert f" {verdict.status.value} " in row
+            assert (f" {verdict.exercised:,}×" in row) == (verdict.exercised > 0)
+            assert (f" {verdict.times:,} found in " in row) == (verdict.times > 0)
+
+
+def test_the_columns_of_the_summary_stand_under_each_other(tmp_path: Path) -> None:
+    ran = suite(tmp_path, "Canned", select="conflict or same-key]")
+    shown = [line for name in catalogue() for line in rows(ran, name)]
+    places = {
+        line.index(status)
+        for line in shown
+        for status in (" pass", " not exercised", " violated")
+        if status in line
+    }
+    assert len(shown) > 5
+    assert len(places) == 1
+
+
+def test_an_unknown_status_is_skipped_told_and_no_success(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
         "from partq.conformance import checkers, suite\n"
         "from dataclasses import replace\n"
@@ -114,8 +188,14 @@ def test_an_unknown_status_fails_and_says_so(tmp_path: Path) -> None:
         "suite.assess = lambda history: assess(history, broken)\n"
     )
     ran = suite(tmp_path, "Canned", "conftest.py")
-    assert ran.code == 1
-    assert "unknown: checker routing: RuntimeError: a defect" in ran.out
+    assert ran.code == Exit.INCONCLUSIVE
+    skipped = ran.items["ROUTE-1[same-key]"].find("skipped")
+    assert skipped is not None
+    message = str(skipped.get("message"))
+    assert message.startswith("ROUTE-1 unknown: checker ")
+    assert message.endswith(": RuntimeError: a defect")
+    assert message.removeprefix("ROUTE-1 unknown: ") in rows(ran, "ROUTE-1")[0]
+    assert " unknown: inconclusive" in ran.out
 
 
 UNSURE = """
@@ -129,27 +209,32 @@ suite.assess = unsure
 """
 
 
-@pytest.mark.parametrize(
-    ("select", "code"), [("ROUTE-4", 0), ("same-key] and other-rules", Exit.INCONCLUSIVE), ("programs", 0)]
-)
-def test_what_is_unknown_of_a_should_is_an_xfail_unless_strict(
-    tmp_path: Path, select: str, code: int
-) -> None:
+@pytest.mark.parametrize("select", ["ROUTE-4", "same-key] and other-rules", "programs"])
+def test_what_is_unknown_of_a_should_is_skipped_and_open_only_if_strict(tmp_path: Path, select: str) -> None:
     (tmp_path / "unsure.py").write_text(UNSURE)
-    options = (*SUITE, "--broker=unsure:Canned", "--partq-programs=2", "-k", select)
-    ran = run(tmp_path, *options, "-rx")
-    assert ran.code == code
-    assert "unknown, but no MUST: ROUTE-4" in ran.out
+    options = (*SUITE, "--broker=unsure:Canned", "--partq-programs=2", "-k", f"{select} or ROUTE-2")
+    ran = run(tmp_path, *options, "-rs")
+    assert ran.code == 0
+    assert "ROUTE-4 unknown: who knows" in " ".join(ran.out.split())
     ran = run(tmp_path, *options, "--partq-strict")
-    assert ran.code == 1
-    assert "ROUTE-4 unknown: who knows" in ran.out
+    assert ran.code == Exit.INCONCLUSIVE
+    assert "partq: ROUTE-4 unknown: inconclusive" in ran.out
 
 
-def test_a_binding_rule_that_the_case_does_not_name_must_not_be_unknown_either(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_binding_rule_that_is_unknown_is_no_success_and_hides_no_failure(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
     (tmp_path / "unsure.py").write_text(UNSURE.replace("ROUTE-4", "SEQ-4"))
-    ran = run(tmp_path, *SUITE, "--broker=unsure:Canned", "-k", "same-key] and other-rules")
+    chosen = (*workers, "-k", "same-key] and (other-rules or ROUTE-2)")
+    ran = run(tmp_path, *SUITE, "--broker=unsure:Canned", *chosen)
+    assert ran.code == Exit.INCONCLUSIVE
+    assert "who knows" in rows(ran, "SEQ-4")[0]
+    split = UNSURE.replace("ROUTE-4", "SEQ-4").replace("Canned", "Split")
+    (tmp_path / "unsure.py").write_text(split)
+    ran = run(tmp_path, *SUITE, "--broker=unsure:Split", *chosen)
     assert ran.code == 1
-    assert "SEQ-4 unknown: who knows" in ran.out
+    assert "unknown: inconclusive" not in ran.out
 
 
 def test_the_seeded_programs_are_a_few_items(tmp_path: Path) -> None:
@@ -169,9 +254,7 @@ def test_what_the_programs_show_fails_with_its_witness(tmp_path: Path) -> None:
     assert "p1 send m1 key=a -> ok @1-2" in ran.out
     assert "Traceback" not in ran.out
     assert suite(tmp_path, "Silent", "--partq-programs=3", select="programs").code == Exit.INCONCLUSIVE
-    ran = suite(tmp_path, "Gone", "--partq-programs=3", select="programs")
-    assert "start the broker first" in ran.out
-    assert "Traceback" not in ran.out
+    assert suite(tmp_path, "Gone", "--partq-programs=3", select="programs").code == Exit.BAD_INPUT
 
 
 def test_the_programs_are_those_of_partq_run(tmp_path: Path) -> None:
@@ -188,21 +271,46 @@ def test_the_programs_are_those_of_partq_run(tmp_path: Path) -> None:
     assert seeds == [trace_seed(5, number) for number in range(30)]
 
 
-CANNOT_RUN = {"Gone": "start the broker first", "Broken": "ZeroDivisionError", "Jammed": "jammed"}
+CANNOT_RUN = {
+    "Gone": "nobody listens at port 1: start the broker first",
+    "Broken": "Broken raised ZeroDivisionError: oh",
+    "Jammed": "Jammed.open raised OSError: jammed",
+}
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
 @pytest.mark.parametrize("broker", CANNOT_RUN)
-def test_a_broker_that_cannot_be_run_fails_every_item_in_a_line(tmp_path: Path, broker: str) -> None:
-    ran = suite(tmp_path, broker)
-    assert ran.code == 1
-    assert CANNOT_RUN[broker] in ran.out
+def test_a_broker_that_cannot_be_run_ends_the_session_with_a_line(
+    tmp_path: Path, broker: str, workers: tuple[str, ...]
+) -> None:
+    ran = suite(tmp_path, broker, *workers, select="same-key")
+    assert ran.code == Exit.BAD_INPUT == pytest.ExitCode.INTERRUPTED
+    assert len(ran.items) in (1, len(workers))
+    assert f"Interrupted: partq: {CANNOT_RUN[broker]}" in ran.out
     assert "Traceback" not in ran.out
+
+
+def test_what_a_library_logs_does_not_hide_why_the_broker_cannot_be_run(tmp_path: Path) -> None:
+    (tmp_path / "chatty.py").write_text(
+        "import logging\n"
+        "from canned_broker import Gone\n"
+        "class Chatty(Gone):\n"
+        "    def simulate(self, program):\n"
+        "        logging.getLogger('library').error('a page of it')\n"
+        "        return super().simulate(program)\n"
+    )
+    ran = run(tmp_path, *SUITE, "--broker=chatty:Chatty")
+    assert "start the broker first" in ran.out
+    assert "a page of it" not in ran.out
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--broker=nosuch",), "no broker 'nosuch'"),
+        (("--broker=nosuch", "--profile=azure-premium"), "no broker 'nosuch'"),
+        (("--broker=nomodule:Broker", "--profile=azure-premium"), "cannot import 'nomodule'"),
+        (("--broker=canned_broker:Boasting", "-n", "2"), "ZeroDivisionError: nothing at all"),
         (("--broker=canned_broker:Canned", "--profile=azure-premum"), "Did you mean azure-premium?"),
     ],
 )
@@ -265,13 +373,6 @@ def test_one_job_or_a_worker_of_xdist_runs_one_case_at_a_time(
     ran = suite(tmp_path, "Solitary", *options, select="same-key] or numbers] or key]")
     assert "somebody else is here" not in ran.out
     assert "not exercised" in ran.out
-
-
-def test_a_broker_that_does_not_say_what_it_lacks_is_one_line(tmp_path: Path) -> None:
-    ran = suite(tmp_path, "Boasting")
-    assert ran.code == pytest.ExitCode.INTERRUPTED
-    assert "ZeroDivisionError: nothing at all" in ran.out
-    assert "Traceback" not in ran.out
 
 
 def test_other_suites_keep_their_own_options(tmp_path: Path) -> None:

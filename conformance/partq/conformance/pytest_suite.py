@@ -6,14 +6,14 @@ that no module of ours is imported by its path. A case is run once and shared by
 of a live broker are run several at once, where it allows that; in workers of xdist, which share them out,
 each when it is asked for.
 
-What fails an item is what makes ``partq run`` end with 1 or 3: a binding rule that is violated or unknown. A
-SHOULD that is one of these is an xfail.
+A rule that binds and is violated fails one item of a session, the first that shows it (with xdist, one of
+each worker): any further item says which, and is an xfail, as is one that violates a SHOULD. An item with a
+rule left unknown is skipped, and the session then ends with 3, as ``partq run`` does, unless it fails anyway.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,60 +21,62 @@ from typing import Any, Final
 import pytest
 
 from partq.model.profiles import PROFILES, UnknownProfile, profile
-from partq.model.requirements import Level, catalogue
 
 from .adapters import Broker, UnknownBroker, Unreachable, claimed_profiles, open_broker, public_name
 from .cases import ALL_CASES, Case
-from .suite import JOBS, BrokerFailed, Run, Task, Ways, cases_for, default_programs, runs, seeded
-from .terse import witness
-from .verdict import Exit, Finding, Status, Verdict, Verdicts, merge
+from .pytest_summary import Reported, Row, row_of, telling, unknown_of
+from .suite import JOBS, BrokerFailed, Run, Task, Ways, cases_for, default_programs, lacks_of, runs, seeded
+from .telling import told
+from .verdict import Exit, Finding, Status, Verdict, Verdicts, failing_rows, merge
 
 HERE: Final = Path(__file__).resolve()
 
 OTHERS: Final = "other-rules"
-"""The item of a case for the rules it does not name: none of them may be violated or unknown either."""
+"""The item of a case for the rules it does not name: none of them may be violated either."""
 
 TOGETHER: Final = 25
 """Seeded programs in an item."""
 
 USAGE: Final = "partq: no broker to check; give one: pytest --pyargs partq.conformance --broker=reference"
 
-COLOURS: Final[Mapping[Status, Mapping[str, bool]]] = {
-    Status.PASS: {"green": True},
-    Status.VIOLATED: {"red": True, "bold": True},
-    Status.UNKNOWN: {"yellow": True},
-}
-
-
 Batch = Generator[tuple[int, Run], None, None]
 
 
 class NotConformant(Exception):
-    """A requirement is violated or unknown; the text is what the report shows."""
+    """A requirement is violated; the text is what the report shows."""
+
+
+class CannotRun(Exception):
+    """The broker can't be run, so that the session ends; the text says why."""
 
 
 class SuitePlugin:
-    """One session's suite: which broker, which profiles, the runs so far, the statuses reported so far.
+    """One session's suite: which broker, which profiles, the runs so far, the verdicts reported so far.
+    ``failed``: the item that failed for each profile's rule.
 
-    Raises `pytest.UsageError` where the options name no broker or profile.
+    Raises `pytest.UsageError` where the options name no broker or profile, or no usable one.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.broker: str | None = config.getoption("partq_broker")
         self.strict: bool = config.getoption("partq_strict")
-        self.profiles = () if self.broker is None else self._profiles(self.broker)
         self.brokers: dict[str, Broker] = {}
-        self.runs: dict[tuple[str, str], Run | Exception] = {}
+        self.profiles = () if self.broker is None else self._profiles(self.broker)
+        self.runs: dict[tuple[str, str], Run] = {}
         self.batches: dict[tuple[str, tuple[str, ...]], Batch] = {}
-        self.reported: list[dict[str, Verdict]] = []
+        self.failed: dict[tuple[str, str], str] = {}
+        self.reported = Reported(self.strict)
 
     def _profiles(self, broker: str) -> tuple[str, ...]:
         try:
             asked = tuple(profile(name).name for name in self.config.getoption("partq_profile") or ())
-            return asked or claimed_profiles(open_broker(broker)) or tuple(PROFILES)
-        except (UnknownBroker, UnknownProfile) as error:
+            names = asked or claimed_profiles(open_broker(broker)) or tuple(PROFILES)
+            for name in names:
+                lacks_of(self.opened(name))
+        except (UnknownBroker, UnknownProfile, BrokerFailed) as error:
             raise pytest.UsageError(f"partq: {error}") from None
+        return names
 
     def opened(self, profile_name: str) -> Broker:
         """The profile's broker, made once in this process."""
@@ -86,26 +88,21 @@ class SuitePlugin:
         return broker
 
     def run(self, item: CaseItem) -> Run:
-        """The item's case's run, done once in this process. Raises what it raised, each time."""
+        """The item's case's run, done once in this process. Raises `CannotRun`."""
         name = item.profile_name
         key = (name, item.case.name)
         if key not in self.runs:
-            cases = self._together(item)
-            batch = self._batch(name, cases)
+            batch = self._batch(name, self._together(item))
             try:
                 while key not in self.runs:
                     _, ended = next(batch)
                     self.runs[name, ended.name] = ended
             except (Unreachable, BrokerFailed) as error:
-                for case in cases:
-                    self.runs.setdefault((name, case.name), NotConformant(str(error)))
-        done = self.runs[key]
-        if isinstance(done, Exception):
-            raise done
-        return done
+                raise CannotRun(str(error)) from None
+        return self.runs[key]
 
     def programs(self, profile_name: str, numbers: range) -> list[Run]:
-        """The runs of these seeded programs, on a broker object of their own. Raises `NotConformant`."""
+        """The runs of these seeded programs, on a broker object of their own. Raises `CannotRun`."""
         assert self.broker is not None
         try:
             broker = open_broker(self.broker)
@@ -113,7 +110,11 @@ class SuitePlugin:
             tasks = seeded(broker, profile_name, self.config.getoption("partq_seed"), numbers)
             return [done for _, done in sorted(runs(broker, profile_name, tasks, self._ways()))]
         except (UnknownBroker, Unreachable, BrokerFailed) as error:
-            raise NotConformant(str(error)) from None
+            raise CannotRun(str(error)) from None
+
+    def fails(self, item: SuiteItem, requirement: str) -> bool:
+        """Whether it is this item that fails for the rule: the first that shows it."""
+        return self.failed.setdefault((item.profile_name, requirement), item.name) == item.name
 
     def _ways(self) -> Ways:
         assert self.broker is not None
@@ -165,42 +166,39 @@ class SuitePlugin:
             return None
         return f"partq: {public_name(self.broker)} ({', '.join(self.profiles)})"
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Give the report what the item has to say, in plain data that a worker can send."""
+        report = yield
+        if isinstance(item, SuiteItem) and report.when == "call":
+            report.partq = item.said  # type: ignore[attr-defined]  # pytest keeps a report's own attributes
+            if call.excinfo is not None and call.excinfo.errisinstance(CannotRun):
+                report.sections.clear()  # what libraries log of it would hide the one line
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note an item's status, here or in a worker."""
-        if report.when == "call":
-            self.reported.append(dict(_statuses(dict(report.user_properties))))
+        """Note an item's verdicts, here or in a worker."""
+        said = getattr(report, "partq", None)
+        if said is not None:
+            self.reported.add(said)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End what is still running. A run in which nothing was put to the test is no success."""
+        """End what is still running. A run that decides nothing, or leaves a binding rule open, is no
+        success."""
         for batch in self.batches.values():
             batch.close()
-        if exitstatus == pytest.ExitCode.OK and self.reported and not self._exercised():
+        if exitstatus == pytest.ExitCode.OK and self.reported.inconclusive():
             session.exitstatus = Exit.INCONCLUSIVE
-
-    def _exercised(self) -> bool:
-        return any(verdict.exercised for statuses in self.reported for verdict in statuses.values())
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One line for each requirement, or how to use the suite."""
         if self.broker is None:
             terminalreporter.write_line(USAGE)
-            return
-        if not self.reported:
-            return
-        terminalreporter.section(f"partq: {public_name(self.broker)}")
-        total = merge(self.reported)
-        for requirement, row in catalogue().items():
-            if requirement in total:
-                verdict = total[requirement]
-                times = f"{verdict.exercised:,}×" if verdict.exercised else ""
-                terminalreporter.write(f"{requirement:9} {row.level.value:6} {row.title:45} ")
-                terminalreporter.write(f"{verdict.status.value:14}", **COLOURS.get(verdict.status, {}))
-                terminalreporter.write_line(f" {times}")
-        counts = Counter(verdict.status.value for verdict in total.values())
-        terminalreporter.write_line(", ".join(f"{count} {status}" for status, count in counts.items()))
-        if not self._exercised():
-            terminalreporter.write_line("partq: nothing was exercised: inconclusive", yellow=True)
+        else:
+            self.reported.show(terminalreporter, public_name(self.broker))
 
 
 class SuiteFile(pytest.File):
@@ -213,23 +211,30 @@ class SuiteFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """An item for each requirement of each case that applies, one for all other rules, and in the end the
-        seeded programs."""
+        seeded programs. The other rules come after the named ones, so that these fail first; not in workers,
+        where a case's items are to stay together."""
         suite = self.suite
         for name in suite.profiles:
             label = "" if len(suite.profiles) == 1 else f"-{name}"
-            for case in self._cases(name):
-                for requirement in (*case.requirements, OTHERS):
-                    item: CaseItem = CaseItem.from_parent(
-                        self,
-                        name=f"{requirement}[{case.name}{label}]",
-                        case=case,
-                        profile_name=name,
-                        requirement=requirement,
-                    )
-                    if suite.config.pluginmanager.hasplugin("xdist"):
-                        item.add_marker(pytest.mark.xdist_group(f"{case.name}{label}"))
-                    yield item
+            items = list(self._cases(name, label))
+            if not hasattr(suite.config, "workerinput"):
+                items.sort(key=lambda item: item.requirement == OTHERS)
+            yield from items
             yield from self._programs(name, label)
+
+    def _cases(self, profile_name: str, label: str) -> Iterator[CaseItem]:
+        for case in cases_for(self.suite.opened(profile_name), profile_name, ALL_CASES.values()):
+            for requirement in (*case.requirements, OTHERS):
+                item: CaseItem = CaseItem.from_parent(
+                    self,
+                    name=f"{requirement}[{case.name}{label}]",
+                    case=case,
+                    profile_name=profile_name,
+                    requirement=requirement,
+                )
+                if self.suite.config.pluginmanager.hasplugin("xdist"):
+                    item.add_marker(pytest.mark.xdist_group(f"{case.name}{label}"))
+                yield item
 
     def _programs(self, profile_name: str, label: str) -> Iterator[pytest.Item]:
         asked = self.suite.config.getoption("partq_programs")
@@ -244,44 +249,69 @@ class SuiteFile(pytest.File):
             )
             yield item
 
-    def _cases(self, profile_name: str) -> tuple[Case, ...]:
-        try:
-            return cases_for(self.suite.opened(profile_name), profile_name, ALL_CASES.values())
-        except BrokerFailed as error:
-            raise self.CollectError(str(error)) from None
-
 
 class SuiteItem(pytest.Item):
-    """What all our items have: a profile, and the verdict on what was found."""
+    """What all our items have: a profile, and what they say, ``said``, for the summary."""
 
     def __init__(self, *, profile_name: str, **more: Any) -> None:
         super().__init__(**more)
         self.suite: SuitePlugin = more["parent"].suite
         self.profile_name = profile_name
+        self.said: list[Row] = []
+
+    def say(self, runs: Sequence[Run], verdicts: Verdicts) -> None:
+        """Take down these verdicts, which the runs come to together."""
+        label = f" ({self.profile_name})" if len(self.suite.profiles) > 1 else ""
+        for name, verdict in verdicts.items():
+            where = [f"{run.name}{label}" for run in runs if run.verdicts[name].findings]
+            self.said.append(row_of(name, verdict, where))
 
     def conclude(self, found: Sequence[tuple[Run, Finding]], unknown: Mapping[str, str]) -> None:
-        """Fail for a binding rule that is violated or unknown (requirement -> why); xfail for another."""
-        strict = self.suite.strict
-        broken = [(run, finding) for run, finding in found if _binding(finding.requirement, strict)]
-        if broken:
-            raise NotConformant("\n\n".join(_text(run, finding) for run, finding in broken[:3]))
-        undecided = [f"{name} unknown: {why}" for name, why in unknown.items() if _binding(name, strict)]
-        if undecided:
-            raise NotConformant("\n".join(undecided))
-        if found:
-            pytest.xfail(f"violated, but no MUST: {found[0][1].title}")
+        """Fail for a binding rule that is violated, if no other item did; else xfail for what is violated,
+        and skip for what is unknown (requirement -> why)."""
+        first: dict[str, tuple[Run, Finding]] = {}
+        for run, finding in found:
+            first.setdefault(finding.requirement, (run, finding))
+        binding = failing_rows(self.suite.strict) & first.keys()
+        new = [told(f, run.history) for name, (run, f) in first.items() if self._fails(name, binding)]
+        if new:
+            raise NotConformant("\n\n".join(new))
+        if first:
+            pytest.xfail("; ".join(self._known(f, binding) for _, f in first.values()))
         if unknown:
-            pytest.xfail(f"unknown, but no MUST: {', '.join(unknown)}")
+            pytest.skip("; ".join(f"{name} unknown: {why}" for name, why in unknown.items()))
+
+    def _fails(self, requirement: str, binding: Collection[str]) -> bool:
+        return requirement in binding and self.suite.fails(self, requirement)
+
+    def _known(self, finding: Finding, binding: Collection[str]) -> str:
+        rule = finding.requirement
+        if rule in binding:
+            return f"{rule} violated, for which {self.suite.failed[self.profile_name, rule]} fails"
+        return f"{rule} violated, but no MUST: {finding.title}"
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """What was found, without a traceback of ours."""
-        if isinstance(excinfo.value, NotConformant):
+        if isinstance(excinfo.value, NotConformant | CannotRun):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """What a failure's heading says."""
         return self.path, None, f"{self.name} {self.profile_name}"
+
+    def runtest(self) -> None:
+        """Judge. That the broker can't be run fails this item and ends the session."""
+        self.said = []
+        try:
+            self.judge()
+        except CannotRun as error:
+            self.session.shouldstop = f"partq: {error}"
+            raise
+
+    def judge(self) -> None:
+        """Pass, fail, xfail or skip. Raises `CannotRun`."""
+        raise NotImplementedError
 
 
 class CaseItem(SuiteItem):
@@ -292,17 +322,18 @@ class CaseItem(SuiteItem):
         self.case = case
         self.requirement = requirement
 
-    def runtest(self) -> None:
-        """Pass, fail or skip by the requirement's verdict in the case's history."""
+    def judge(self) -> None:
+        """By the requirement's verdict in the case's history, or by those of all that it does not name."""
         properties = {"requirement": self.requirement, "case": self.case.name, "profile": self.profile_name}
         self.user_properties.extend(properties.items())
         run = self.suite.run(self)
         if self.requirement == OTHERS:
             self._others(run)
         else:
-            self._judge(run, run.verdicts[self.requirement])
+            self._named(run, run.verdicts[self.requirement])
 
-    def _judge(self, run: Run, verdict: Verdict) -> None:
+    def _named(self, run: Run, verdict: Verdict) -> None:
+        self.say([run], {self.requirement: verdict})
         self.user_properties += [("status", verdict.status.value), ("exercised", verdict.exercised)]
         unknown = {self.requirement: verdict.reason} if verdict.status is Status.UNKNOWN else {}
         self.conclude([(run, finding) for finding in verdict.findings], unknown)
@@ -310,63 +341,33 @@ class CaseItem(SuiteItem):
             pytest.skip(f"{verdict.status.value}{f': {verdict.reason}' if verdict.reason else ''}")
 
     def _others(self, run: Run) -> None:
-        rest = {name: v for name, v in run.verdicts.items() if name not in self.case.requirements}
+        rest = {name: v for name, v in telling(run.verdicts).items() if name not in self.case.requirements}
+        self.say([run], rest)
         found = [(run, finding) for verdict in rest.values() for finding in verdict.findings]
-        unknown = _unknown(rest)
+        unknown = unknown_of(rest)
         rules = dict.fromkeys(finding.requirement for _, finding in found)
         status = Status.VIOLATED if rules else Status.UNKNOWN if unknown else Status.PASS
         self.user_properties += [("status", status.value)]
-        rows: dict[str, Iterable[str]] = {"violated": rules, "unknown": unknown}
+        rows: dict[str, Mapping[str, Any]] = {"violated": rules, "unknown": unknown}
         self.user_properties += [(word, ", ".join(ids)) for word, ids in rows.items() if ids]
         self.conclude(found, unknown)
 
 
 class ProgramsItem(SuiteItem):
-    """Some of the seeded programs: no rule may be violated or unknown in any of them."""
+    """Some of the seeded programs: no rule may be violated in any of them."""
 
     def __init__(self, *, numbers: range, **more: Any) -> None:
         super().__init__(**more)
         self.numbers = numbers
 
-    def runtest(self) -> None:
-        """Pass, fail or skip by all verdicts together."""
+    def judge(self) -> None:
+        """By all verdicts together."""
         self.user_properties += [("profile", self.profile_name), ("programs", len(self.numbers))]
         done = self.suite.programs(self.profile_name, self.numbers)
-        total = merge(run.verdicts for run in done)
-        telling = {name: v for name, v in total.items() if v.exercised or v.status in COLOURS}
-        rows = (f"{name} {verdict.exercised} {verdict.status.value}" for name, verdict in telling.items())
+        total = telling(merge(run.verdicts for run in done))
+        self.say(done, total)
+        rows = (f"{name} {verdict.exercised} {verdict.status.value}" for name, verdict in total.items())
         self.user_properties += [("rows", ", ".join(rows))]
-        self.conclude([(run, finding) for run in done for finding in run.findings], _unknown(total))
+        self.conclude([(run, finding) for run in done for finding in run.findings], unknown_of(total))
         if not any(verdict.exercised for verdict in total.values()):
             pytest.skip(Status.NOT_EXERCISED.value)
-
-
-def _unknown(verdicts: Verdicts) -> dict[str, str]:
-    return {name: v.reason for name, v in verdicts.items() if v.status is Status.UNKNOWN}
-
-
-def _binding(requirement: str, strict: bool) -> bool:
-    level = catalogue()[requirement].level
-    return level is Level.MUST or (strict and level is Level.SHOULD)
-
-
-def _text(run: Run, finding: Finding) -> str:
-    shown = [f"    {text}" for text in witness(finding, run.history)]
-    rows = [f"{finding.requirement} violated: {finding.title}", f"  {finding.detail}"]
-    return "\n".join([*rows, f"  allowed: {finding.allowed}", *shown])
-
-
-def _statuses(properties: Mapping[str, Any]) -> Iterable[tuple[str, Verdict]]:
-    """What an item's properties say, as verdicts by requirement."""
-    for row in _listed(properties, "rows"):
-        requirement, exercised, status = row.split(" ", 2)
-        yield requirement, Verdict(Status(status), int(exercised))
-    for status in (Status.VIOLATED, Status.UNKNOWN):
-        for requirement in _listed(properties, status.value):
-            yield requirement, Verdict(status)
-    if "status" in properties and properties["requirement"] != OTHERS:
-        yield properties["requirement"], Verdict(Status(properties["status"]), properties["exercised"])
-
-
-def _listed(properties: Mapping[str, Any], name: str) -> Iterable[str]:
-    return filter(None, str(properties.get(name, "")).split(", "))
