@@ -104,7 +104,9 @@ def test_nothing_exercised_is_skipped_and_no_success(tmp_path: Path) -> None:
     assert ran.code == Exit.INCONCLUSIVE
     assert "not exercised" in ran.out
     assert "inconclusive" in ran.out
-    assert ran.items["ROUTE-1[same-key]"].find("skipped") is not None
+    for item in ("ROUTE-1[same-key]", "other-rules[same-key]"):
+        assert ran.items[item].find("skipped") is not None
+        assert ran.properties(item)["status"] == "not exercised"
 
 
 def test_one_item_fails_for_a_rule_and_the_others_name_it(tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--partq-seed", metavar="N", type=int, default=1, help="the same seed gives the same programs [1]"
     )
     group.addoption(
-        "--partq-strict", action="store_true", help="a violated SHOULD fails too (else it is an xfail)"
+        "--partq-strict",
+        action="store_true",
+        help="a SHOULD binds too: violated it fails (else xfail), unknown it leaves the session inconclusive",
     )
 
 
