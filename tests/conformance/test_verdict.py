@@ -11,10 +11,14 @@ from partq.conformance.history import Record
 from partq.conformance.notation import history
 from partq.conformance.verdict import (
     KEPT_FINDINGS,
+    Exit,
     Finding,
     Status,
     Verdict,
     Verdicts,
+    exit_code,
+    failing_rows,
+    from_plain,
     kept,
     merge,
     plain,
@@ -73,3 +77,26 @@ def test_findings_given_without_a_count_are_counted(bad_first: bool) -> None:
     total = merge(runs if bad_first else runs[::-1])
     assert total["A-1"].times == 3
     assert plain(total)["A-1"]["found"] == {"A-1/k": 3}
+
+
+def either(*rules: str) -> Verdicts:
+    """The verdicts of a run of which a checker says that one of these rules is broken."""
+    said, inspection = Report(), Inspection({"SEQ-1": 1})
+    said.either(rules, "the one or the other")
+    inspection.add(said)
+    return verdicts(inspection, "azure-standard")
+
+
+def test_one_of_several_rules_is_violated_for_sure() -> None:
+    found = either("RCV-6", "RCV-7")
+    for rule in ("RCV-6", "RCV-7"):
+        assert (found[rule].status, found[rule].reason) == (Status.UNKNOWN, "the one or the other")
+        assert found[rule].among == ("RCV-6", "RCV-7")
+    assert exit_code(found, failing_rows(strict=False)) == Exit.VIOLATED
+    assert exit_code(from_plain(plain(merge([found, run_of()]))), failing_rows(strict=False)) == Exit.VIOLATED
+
+
+def test_what_may_be_a_mere_should_fails_strict_runs_alone() -> None:
+    found = either("RCV-6", "ROUTE-4")
+    assert exit_code(found, failing_rows(strict=False)) == Exit.INCONCLUSIVE
+    assert exit_code(found, failing_rows(strict=True)) == Exit.VIOLATED

@@ -44,6 +44,7 @@ class Inspection:
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     found: dict[str, Counter[str]] = field(default_factory=dict)
     open: dict[str, str] = field(default_factory=dict)
+    among: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, report: Report) -> None:
         """Take in one checker's report."""
@@ -55,6 +56,7 @@ class Inspection:
         for requirement, causes in report.found.items():
             self.found.setdefault(requirement, Counter()).update(causes)
         self.open.update(report.open)
+        self.among.update(report.among)
 
 
 def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = CHECKER_LIMIT) -> Inspection:
@@ -68,7 +70,13 @@ def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = 
                 inspection.add(_guarded(checker, facts, alarm))
             facts.forget()
     exempt = not_applicable(*question).keys()
-    for said in (inspection.exercised, inspection.findings, inspection.found, inspection.open):
+    for said in (
+        inspection.exercised,
+        inspection.findings,
+        inspection.found,
+        inspection.open,
+        inspection.among,
+    ):
         for requirement in said.keys() & exempt:
             del said[requirement]
     return inspection
@@ -105,7 +113,8 @@ def _verdict(requirement: str, inspection: Inspection, exempt: Mapping[str, str]
         findings, found = kept(inspection.findings[requirement]), inspection.found[requirement]
         return Verdict(Status.VIOLATED, times, findings, found=found)
     if requirement in inspection.open:
-        return Verdict(Status.UNKNOWN, times, reason=inspection.open[requirement])
+        among = inspection.among.get(requirement, ())
+        return Verdict(Status.UNKNOWN, times, reason=inspection.open[requirement], among=among)
     if not checked:
         return Verdict(Status.NOT_IMPLEMENTED, reason="no checker yet")
     return Verdict(Status.PASS if times else Status.NOT_EXERCISED, times)
@@ -145,7 +154,7 @@ def _guarded(checker: Checker, facts: Facts, alarm: _Alarm) -> Report:
         try:
             alarm.start()
             report = checker.check(facts)
-            return left_open(facts, report) if facts.unfollowed and report.findings else report
+            return left_open(facts, report) if facts.unfollowed else report
         finally:
             alarm.meant = False
     except Exception as error:

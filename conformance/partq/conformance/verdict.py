@@ -68,15 +68,16 @@ class Finding(NamedTuple):
 @dataclass(slots=True)
 class Verdict:
     """One requirement's verdict. ``exercised``: how often it was put to the test. ``reason``: why it is
-    unknown, not applicable or not implemented. ``findings``: the earliest of each cause, see
-    `KEPT_FINDINGS`. ``found``: by key, how many there were of that cause; unless given, those in
-    ``findings``."""
+    unknown, not applicable or not implemented. ``among``: where it is unknown, the rules of which one surely
+    is violated, if one is. ``findings``: the earliest of each cause, see `KEPT_FINDINGS`. ``found``: by key,
+    how many there were of that cause; unless given, those in ``findings``."""
 
     status: Status
     exercised: int = 0
     findings: tuple[Finding, ...] = ()
     reason: str = ""
     found: Mapping[str, int] = field(default_factory=dict)
+    among: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.findings and not self.found:
@@ -123,6 +124,7 @@ def merged(a: Verdict, b: Verdict) -> Verdict:
         kept(a.findings + b.findings) if b.findings else a.findings,
         first.reason or second.reason if first.status is second.status else first.reason,
         Counter(a.found) + Counter(b.found) if b.found else a.found,
+        first.among or second.among if first.status is second.status else first.among,
     )
 
 
@@ -137,7 +139,7 @@ def merge(runs: Iterable[Verdicts]) -> dict[str, Verdict]:
 
 
 def plain(verdicts: Verdicts) -> dict[str, Any]:
-    """The verdicts as plain data: ``{ID: {status, exercised, findings, found, reason}}`` of
+    """The verdicts as plain data: ``{ID: {status, exercised, findings, found, reason, among}}`` of
     ``partq.verdicts/1``."""
     return {
         requirement: {
@@ -146,6 +148,7 @@ def plain(verdicts: Verdicts) -> dict[str, Any]:
             "findings": [{**f._asdict(), "witness": list(f.witness)} for f in verdict.findings],
             "found": dict(verdict.found),
             "reason": verdict.reason,
+            "among": list(verdict.among),
         }
         for requirement, verdict in verdicts.items()
     }
@@ -161,7 +164,10 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
     found = {str(key): int(times) for key, times in row.get("found", {}).items()}
     if found and not found.keys() >= {finding.key for finding in findings}:
         raise ValueError(f"found: a cause is missing: {found!r}")
-    return Verdict(Status(row["status"]), int(row["exercised"]), findings, text_of(row, "reason"), found)
+    among = tuple(str(requirement) for requirement in row.get("among", ()))
+    return Verdict(
+        Status(row["status"]), int(row["exercised"]), findings, text_of(row, "reason"), found, among
+    )
 
 
 def finding_of(data: Mapping[str, Any]) -> Finding:
@@ -182,11 +188,12 @@ def text_of(data: Mapping[str, Any], name: str) -> str:
 
 
 def exit_code(verdicts: Verdicts, failing: Iterable[str] | None = None) -> int:
-    """The exit code of a run: 1 if any requirement in ``failing`` (default: all) is violated, 3 if one is
-    unknown or nothing at all was exercised, else 0."""
+    """The exit code of a run: 1 if any requirement in ``failing`` (default: all) is violated, be it not known
+    which of several, 3 if one is unknown or nothing at all was exercised, else 0."""
     counted = set(verdicts if failing is None else failing)
-    statuses = {verdict.status for requirement, verdict in verdicts.items() if requirement in counted}
-    if Status.VIOLATED in statuses:
+    judged = [verdict for requirement, verdict in verdicts.items() if requirement in counted]
+    statuses = {verdict.status for verdict in judged}
+    if Status.VIOLATED in statuses or any(v.among and counted.issuperset(v.among) for v in judged):
         return Exit.VIOLATED
     if Status.UNKNOWN in statuses or Status.PASS not in statuses:
         return Exit.INCONCLUSIVE

@@ -109,16 +109,21 @@ def _lane_verdicts(
     mine = [part for part in parts if (part["broker"], part["profile"]) == lane]
     exercised: Counter[str] = Counter()
     left_open: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
     total = Inspection(exercised)
     for part in mine:
         exercised.update(part["exercised"])
         left_open.update(part["unknown"])
         for requirement, causes in part["found"].items():
             total.found.setdefault(requirement, Counter()).update(causes)
+        for requirement, why in part["open"].items():
+            reasons.setdefault(requirement, why)
+        for requirement, among in part["among"].items():
+            total.among.setdefault(requirement, tuple(among))
     for row in kept:
         if (row["broker"], row["profile"]) == lane:
             total.findings.setdefault(row["requirement"], []).append(finding_of(row))
-    total.open = {id: f"left open in {n} trace{'s'[: n > 1]}" for id, n in left_open.items()}
+    total.open = {id: f"in {n} trace{'s'[: n > 1]}, the first: {reasons[id]}" for id, n in left_open.items()}
     return verdicts(total, lane[1], tuple(mine[0]["lacks"]))
 
 

@@ -20,19 +20,27 @@ class Report:
     """What one checker has to say of one history.
 
     ``exercised``: how often each requirement was put to the test (only then can it pass).
-    ``open``: requirement -> why this history leaves it undecided. ``found``: requirement -> how many
+    ``open``: requirement -> why this history leaves it undecided. ``among``: of those the ones that are
+    not undecided together -> the rules of which one surely is broken. ``found``: requirement -> how many
     findings of each cause there were, kept or not.
     """
 
     exercised: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     open: dict[str, str] = field(default_factory=dict)
+    among: dict[str, tuple[str, ...]] = field(default_factory=dict)
     found: dict[str, Counter[str]] = field(default_factory=dict, repr=False, compare=False)
 
     def count(self, requirement: str, times: int = 1) -> None:
         """Note that the requirement was put to the test ``times`` more."""
         if times:
             self.exercised[requirement] = self.exercised.get(requirement, 0) + times
+
+    def either(self, requirements: tuple[str, ...], why: str) -> None:
+        """Note that one of these is violated for sure, and that this history does not tell which."""
+        for requirement in requirements:
+            self.open.setdefault(requirement, why)
+            self.among.setdefault(requirement, requirements)
 
     def find(
         self, requirement: str, cause: str, title: str, witness: tuple[Record, ...], detail: str, allowed: str

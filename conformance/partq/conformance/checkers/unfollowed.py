@@ -39,10 +39,13 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
 
 
 def left_open(facts: Facts, report: Report) -> Report:
-    """The report without the findings that an operation explains which the checkers do not follow."""
+    """The report without the findings that an operation explains which the checkers do not follow. What is
+    surely one of several rules may as well be none of them then."""
+    if not report.findings and not report.among:
+        return report
     findings, still_open = [], dict(report.open)
     for finding in report.findings:
-        cause = next((r for r in facts.unfollowed if _touches(facts, r, finding.requirement)), None)
+        cause = _cause(facts, finding.requirement)
         if cause is None:
             findings.append(finding)
             continue
@@ -50,7 +53,17 @@ def left_open(facts: Facts, report: Report) -> Report:
         still_open.setdefault(finding.requirement, f"{finding.title}, as it seems; {why}")
     told = {finding.requirement for finding in findings}
     found = {requirement: causes for requirement, causes in report.found.items() if requirement in told}
-    return Report(report.exercised, findings, still_open, found)
+    among = {
+        requirement: rules
+        for requirement, rules in report.among.items()
+        if not any(_cause(facts, rule) for rule in rules)
+    }
+    return Report(report.exercised, findings, still_open, among, found)
+
+
+def _cause(facts: Facts, requirement: str) -> Record | None:
+    """The first operation that may explain what breaks that rule."""
+    return next((record for record in facts.unfollowed if _touches(facts, record, requirement)), None)
 
 
 def _touches(facts: Facts, record: Record, requirement: str) -> bool:

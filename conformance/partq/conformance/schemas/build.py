@@ -273,6 +273,7 @@ def _verdicts() -> Schema:
         "findings": _list(_ref("finding")),
         "found": {"type": "object", "additionalProperties": whole(1, MAX_INT)},
         "reason": TEXT,
+        "among": _list(TEXT),
     }
     definitions = {
         "requirements": {
