@@ -31,7 +31,7 @@ def chunk(at: Chunk, **causes: int) -> ChunkResult:
         told = {"exercised": [("ROUTE-1", 1)], "violated": [], "unknown": unknown}
         result.verdicts.append({**row, "status": "pass", **told})
     result.open["SEQ-4"] = f"a gap in chunk {at.index}"
-    result.among["SEQ-4"] = ("SEQ-4", "RCV-2")
+    result.among = {"SEQ-4": ("SEQ-4", "RCV-2")} if causes else {}
     result.found["ROUTE-1"] = Counter({f"ROUTE-1/{cause}": 2 * times for cause, times in causes.items()})
     for cause, times in causes.items():
         for n in range(times):
