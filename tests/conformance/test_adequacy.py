@@ -26,22 +26,22 @@ class Counts(NamedTuple):
 
 
 COUNTS: Final = {
-    "routing": Counts(28800, 19366, 2936, 1832),
-    "delivery": Counts(13920, 12928, 1292, 0),
-    "deletion": Counts(11520, 10020, 30, 80),
-    "expiry": Counts(4680, 4364, 448, 0),
-    "peek": Counts(14040, 10836, 1719, 543),
-    "flat peek": Counts(9360, 8294, 730, 802),
-    "transactions": Counts(12800, 9721, 1557, 361),
-    "isolation": Counts(8160, 7028, 88, 46),
-    "answers": Counts(800, 672, 60, 32),
+    "routing": Counts(28800, 19366, 288, 1832),
+    "delivery": Counts(13920, 12928, 0, 0),
+    "deletion": Counts(11520, 10020, 0, 80),
+    "expiry": Counts(4680, 4364, 0, 0),
+    "peek": Counts(14040, 10836, 0, 543),
+    "flat peek": Counts(9360, 8294, 0, 802),
+    "transactions": Counts(12800, 9721, 0, 361),
+    "isolation": Counts(8160, 7028, 0, 46),
+    "answers": Counts(800, 672, 0, 32),
     "times": Counts(120, 92, 0, 0),
     "outage": Counts(648, 96, 0, 0),
     "assignment": Counts(5616, 5292, 124, 0),
-    "move": Counts(888, 784, 40, 24),
-    "handoff": Counts(1688, 1508, 72, 249),
-    "loss": Counts(1548, 1377, 168, 0),
-    "standby": Counts(1539, 1377, 15, 0),
+    "move": Counts(888, 784, 0, 24),
+    "handoff": Counts(1688, 1508, 0, 249),
+    "loss": Counts(1548, 1377, 0, 0),
+    "standby": Counts(1539, 1377, 0, 0),
 }
 
 
@@ -71,7 +71,7 @@ def test_the_scopes_are_large_and_not_one_sided() -> None:
     assert sum(counts.compared for counts in COUNTS.values()) >= 100_000
     for counts in COUNTS.values():
         assert counts.compared - counts.rejected >= counts.compared // 30, "nearly all is wrong"
-        assert counts.open + counts.blind <= counts.rejected // 4, "the checkers see too little"
+        assert counts.open + counts.blind <= counts.rejected // 6, "the checkers see too little"
 
 
 def without(name: str) -> tuple[Checker, ...]:

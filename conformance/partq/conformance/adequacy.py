@@ -2,9 +2,10 @@
 
 A `Scope` is a row of slots; each slot lists what may stand there, in the terse notation, and the scope is
 every choice of one alternative a slot, under every overlap of neighbours. What the exact judge rejects the
-checkers together must reject, or at least not pass: where they leave a row open, that is counted, and the
-tests bound it. What they may miss is listed in `BLIND_SPOTS`, with the reason; a history that they reject and
-the judge accepts is a false alarm, and there is no list for those.
+checkers together must reject, by a finding or by one of several rules that is broken for sure; where they
+leave a row open instead, that is counted, and the tests bound it. What they may miss is listed in
+`BLIND_SPOTS`, with the reason; a history that they reject and the judge accepts is a false alarm, and there
+is no list for those.
 """
 
 from __future__ import annotations
@@ -174,11 +175,11 @@ def _compare(
     result.compared += 1
     inspection = inspect(history, checkers)
     if status is Judged.ACCEPTED:
-        if inspection.findings and len(result.false_alarms) < KEPT:
+        if (inspection.findings or inspection.among) and len(result.false_alarms) < KEPT:
             result.false_alarms.append(history)
         return
     result.rejected += 1
-    if inspection.findings:
+    if inspection.findings or inspection.among:
         return
     if inspection.open:
         result.left_open += 1

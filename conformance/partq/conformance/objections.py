@@ -17,10 +17,13 @@ QUICK: Final = 2_000
 
 
 def wrong_in(run: Run, exact: bool) -> list[str]:
-    """What is wrong in the run's history, in words: of each rule the first violation, or else what the exact
-    judge says."""
+    """What is wrong in the run's history, in words: of each rule the first violation, or else what breaks one
+    of several, or else what the exact judge says."""
     first = (one.findings[0] for one in run.verdicts.values() if one.findings)
     trouble = [told(finding, run.history) for finding in first]
+    if not trouble:
+        either = {one.among: f"{' or '.join(one.among)}: {one.reason}" for one in run.verdicts.values()}
+        trouble = [why for among, why in either.items() if among]
     if trouble or not exact:
         return trouble
     against = objection(run.history)

@@ -75,5 +75,6 @@ class Faults:
         yield HOP
 
     def drop_locks(self, partition: Partition) -> None:
-        """End every lock without counting it."""
+        """End every lock: those whose time was over have counted, the others do not."""
+        partition.expire(self.broker.clock.now)
         partition.recover()

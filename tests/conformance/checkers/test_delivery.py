@@ -621,6 +621,18 @@ BAD: dict[str, tuple[str, str, str]] = {
         p1 receive 1 -> m1#3.1 lock=l2 count=0
         """,
     ),
+    "an expiry not counted, as the broker was killed afterwards": (
+        "RCV-9",
+        STANDARD,
+        """
+        p1 send m1 key=a
+        p1 receive 1 -> m1#3.1 lock=l1 count=0 until=30s
+        env advance 31s
+        env broker_kill
+        env broker_start
+        p1 receive 1 -> m1#3.1 lock=l2 count=0
+        """,
+    ),
     "an abandon counted twice": (
         "RCV-9",
         STANDARD,

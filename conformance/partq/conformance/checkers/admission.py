@@ -51,8 +51,8 @@ def check(facts: Facts) -> Report:
             )
             allowed = "all of the batch stored, or nothing"
             if loss.doubtful:
-                report.open.setdefault("KEY-7", f"{detail}; but a fault may have lost them (RCV-2)")
-                report.open.setdefault("RCV-2", f"{detail}; but they may never have been stored (KEY-7)")
+                why = f"{detail}: they were never stored (KEY-7), or a fault lost them (RCV-2)"
+                report.either(("KEY-7", "RCV-2"), why)
             else:
                 report.find("KEY-7", "in part", "A batch was stored in part", loss.records, detail, allowed)
     if not facts.derive(Outages).none:

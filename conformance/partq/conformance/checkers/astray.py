@@ -78,7 +78,7 @@ def _leave_open(report: Report, rules: Iterable[str]) -> None:
     reason = (
         "messages came through flows without a partition that was ready; why, may be told in several ways"
     )
-    report.open.update(dict.fromkeys(sorted(rules), reason))
+    report.either(tuple(sorted(rules)), reason)
 
 
 def _wrong(paths: Paths, path: Path) -> Seen:

@@ -90,8 +90,8 @@ def _rejected(facts: Facts, report: Report, sent: Sent, seen: Seen) -> None:
     record = sent.record
     outage = facts.derive(Locks).faults(None).touching(record.call, record.ret or FOREVER)
     if record.error in UNAVAILABLE and outage:
-        report.open.setdefault(
-            _RULE,
+        report.either(
+            (_RULE, "ROUTE-5", "ROUTE-8"),
             f"message {sent.message.id!r} was shown though its send answered error {record.error}: it was "
             f"sent amid an outage, so that ROUTE-5 or ROUTE-8 may be the broken rule, else it is RCV-1",
         )

@@ -59,7 +59,7 @@ def judge_keys(facts: Facts, paths: Paths, report: Report, astray: bool) -> None
 
 def _leave_open(report: Report, more: Sequence[str], why: str) -> None:
     reason = f"messages of one key seem to have been in different partitions, {why}"
-    report.open.update(dict.fromkeys((*_RULES, *more), reason))
+    report.either((*_RULES, *more), reason)
 
 
 def _count(group: Sequence[Path], everything: int, report: Report) -> None:

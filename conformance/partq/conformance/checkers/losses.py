@@ -231,12 +231,13 @@ class Losses:
         )
 
     def _leave_open(self, loss: Loss, refusals: list[tuple[Seen, Record]]) -> None:
-        other = "only a part of its batch or transaction was done (KEY-7, TXN-5)"
+        missing = f"message {loss.sent.message.id!r} is missing: it was lost (RCV-2), or"
         if refusals:
-            other = f"the settlement of record {refusals[0][1].i}, by a lost lock, removed it (RCV-8)"
-        self.report.open.setdefault(
-            "RCV-2", f"message {loss.sent.message.id!r} is missing: it was lost (RCV-2), or {other}"
-        )
+            why = f"{missing} the settlement of record {refusals[0][1].i}, by a lost lock, removed it (RCV-8)"
+            self.report.either(("RCV-2", "RCV-8"), why)
+        else:
+            why = f"{missing} only a part of its batch or transaction was done (KEY-7, TXN-5)"
+            self.report.either(("RCV-2", "KEY-7", "TXN-5"), why)
 
     def _report(self, loss: Loss) -> None:
         sent, seens = loss.sent, loss.seens

@@ -105,8 +105,8 @@ class Order:
             None if older is None else next((f for f in group if f.sent.record.call > _returned(older)), None)
         )
         if older is not None and newer is not None:
-            self.report.open.setdefault(
-                "RCV-3",
+            self.report.either(
+                ("RCV-3", "RCV-2"),
                 f"message {newer.sent.message.id!r} was delivered, {older.message.id!r}, sent before, never: "
                 "out of order (RCV-3), or lost (RCV-2)",
             )
@@ -123,8 +123,8 @@ class Order:
                 where = _name(partition)
                 self._report("RCV-3", "first deliveries", older, newer, f"has the lower number in {where}")
             else:
-                self.report.open.setdefault(
-                    "RCV-3",
+                self.report.either(
+                    ("RCV-3", "RCV-9"),
                     f"message {newer.sent.message.id!r} overtook message {older.sent.message.id!r}: out "
                     f"of order (RCV-3), or the older one was locked unseen, and that was not counted (RCV-9)",
                 )

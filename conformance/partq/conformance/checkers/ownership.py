@@ -239,7 +239,7 @@ class _Handoffs:
         sure = self.paths.sound and self.paths.exclusive
         if not sure:
             reason = "a handoff was too early or too late, or messages came through wrong flows"
-            self.report.open.update(dict.fromkeys(("REB-2", "REB-14"), reason))
+            self.report.either(("REB-14", "REB-2"), reason)
         return sure
 
     def _early(self, old: Pair, new: Pair, start: Record, ready: Record, seen: Seen) -> None:

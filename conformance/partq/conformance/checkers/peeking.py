@@ -182,8 +182,7 @@ class Peeking:
                 f"the peek of record {record.i} shows a message again, after a fault: the walk went back "
                 f"(PEEK-5), or began anew and left older ones out ({self.skipping.rule})"
             )
-            self.report.open.setdefault("PEEK-5", why)
-            self.report.open.setdefault(self.skipping.rule, why)
+            self.report.either(("PEEK-5", self.skipping.rule), why)
         return None
 
     def _check_each(self, record: Record) -> None:
@@ -234,8 +233,8 @@ class Peeking:
         if any(seen.record.call > self.shelves.gone[id] for seen in facts.received[id]):
             return
         if facts.drained is None or not self._surely_gone(id, record.call):
-            self.report.open.setdefault(
-                rule,
+            self.report.either(
+                (rule, "RCV-7", "RCV-8"),
                 f"message {id!r} was peeked after its removal: it is shown though it is gone ({rule}), or "
                 f"the removal came to nothing (RCV-7, RCV-8)",
             )

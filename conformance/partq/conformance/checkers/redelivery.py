@@ -118,8 +118,8 @@ class Redelivery:
         if sure:
             self._report_return(first, end, sure[0].record)
         elif possible:
-            self.report.open.setdefault(
-                "RCV-7",
+            self.report.either(
+                ("RCV-7", "RCV-6", "RCV-8"),
                 f"message {first.delivery.id!r} was finished and delivered again, but the two overlap, or "
                 f"its lock may have ended before: a finished message came back (RCV-7), its lock did not "
                 f"exclude others (RCV-6), or a lost lock settled (RCV-8)",
@@ -165,8 +165,8 @@ class Redelivery:
 
     def _report_overlap(self, holder: Seen, seen: Seen) -> bool:
         if self.facts.profile.flows and self._shared_out(holder.record, seen.record):
-            self.report.open.setdefault(
-                "RCV-6",
+            self.report.either(
+                ("RCV-6", "REB-2"),
                 f"message {seen.delivery.id!r} was delivered twice at a time: its lock did not exclude "
                 f"others (RCV-6), or went to a flow that had not its partition (REB-2)",
             )
@@ -196,12 +196,8 @@ class Redelivery:
         gone (RCV-7) or was still locked (RCV-6)."""
         for one, two in pairwise(by_return):
             if self._bars(one, two) and self._in_turn(one, two):
-                self.report.open.update(
-                    dict.fromkeys(
-                        ("RCV-6", "RCV-7"),
-                        f"message {two.delivery.id!r} came again, still locked (RCV-6) or gone (RCV-7)",
-                    )
-                )
+                why = f"message {two.delivery.id!r} came again, still locked (RCV-6) or gone (RCV-7)"
+                self.report.either(("RCV-6", "RCV-7"), why)
                 return True
         return False
 
@@ -259,7 +255,7 @@ class Redelivery:
         delivery, called = seen.delivery, again.call
         if delivery.lock is None:
             return False
-        if self.locks.struck(seen, again.ret or FOREVER):
+        if self._struck(seen, again):
             return False
         settlements = [s for s in self.facts.settled.get(delivery.lock, ()) if s.outcome != Outcome.ERROR]
         if not settlements or all(s.op == "abandon" and "txn" not in s.args for s in settlements):
@@ -277,20 +273,27 @@ class Redelivery:
             return False
         return first.ret is not None and first.ret < called and self.locks.held_until(seen) == first.call
 
+    def _struck(self, seen: Seen, again: Record) -> bool:
+        """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
+        returned = again.ret or FOREVER
+        if self.kills:
+            return self.locks.struck(seen, returned)
+        return self.locks.struck(seen, min(self.locks.ended(seen), returned))
+
     def _must_raise(self, seen: Seen, again: Record) -> bool:
         """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
         lock = seen.delivery.lock
         if lock is None or not self.facts.profile.locks_expire:
             return False
-        return not self.locks.struck(seen, again.ret or FOREVER) and all(
+        return not self._struck(seen, again) and all(
             (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args
             for s in self.facts.settled.get(lock, ())
             if s.outcome != Outcome.ERROR
         )
 
     def _leave_low_open(self, seen: Seen) -> None:
-        self.report.open.setdefault(
-            "RCV-9",
+        self.report.either(
+            ("RCV-9", "RCV-6", "RCV-7"),
             f"the delivery count of message {seen.delivery.id!r} did not rise: the last lock was not counted "
             f"(RCV-9), or had not ended (RCV-6), or had removed the message (RCV-7)",
         )
@@ -318,14 +321,14 @@ class Redelivery:
         since = self.facts.by_id[id][0].record.call if before is None else before.record.call
         others = bisect_right(self.calls, end) - bisect_right(self.calls, since) - 1
         if self.caching and count <= high + others:
-            why = "locks ended early, also such as nobody saw (RCV-6)"
+            other, why = "RCV-6", "locks ended early, also such as nobody saw (RCV-6)"
         elif any(peek.record.call < end for peek in self.facts.peeked.get(id, ())):
-            why = "a peek raised it (PEEK-6)"
+            other, why = "PEEK-6", "a peek raised it (PEEK-6)"
         else:
             self._report_count(seen, before, low, high)
             return
-        self.report.open.setdefault(
-            "RCV-9",
+        self.report.either(
+            ("RCV-9", other),
             f"the delivery count of message {id!r} rose more than its locks explain: each raised it too far "
             f"(RCV-9), or {why}",
         )

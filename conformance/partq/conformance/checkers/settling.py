@@ -100,8 +100,7 @@ class Settling:
                     f"message {seen.delivery.id!r} went to {again.record.proc}, then {record.op} by the old "
                     f"lock answered ok: that held still (RCV-6), or was lost (RCV-8)"
                 )
-                self.report.open.setdefault("RCV-6", why)
-                self.report.open.setdefault("RCV-8", why)
+                self.report.either(("RCV-6", "RCV-8"), why)
                 return
 
     def _never_given(self, name: str, record: Record) -> None:
@@ -153,11 +152,11 @@ class Settling:
     def _refused_as_lost(self, seens: Sequence[Seen], record: Record) -> None:
         other = next((o for seen in seens if (o := self._other_settlement(seen, record))), None)
         if other is not None or self.facts.profile.flows:
-            why = "it was the lock of a flow that had not this partition (REB-2)"
+            rule, why = "REB-2", "it was the lock of a flow that had not this partition (REB-2)"
             if other is not None:
-                why = f"the settlement of record {other.i}, by a lost lock, took effect (RCV-8)"
-            self.report.open.setdefault(
-                "RCV-6",
+                rule, why = "RCV-8", f"the settlement of record {other.i}, by a lost lock, did it (RCV-8)"
+            self.report.either(
+                ("RCV-6", rule),
                 f"{record.op} of record {record.i} was refused though its lock held: the lock did not last "
                 f"(RCV-6), or {why}",
             )
@@ -204,8 +203,8 @@ class Settling:
         if record.outcome == Outcome.ERROR:
             self.report.count("RCV-14", record.error == "invalid_operation")
         elif record.outcome == Outcome.OK and not all(self._held_through(seen, record) for seen in seens):
-            self.report.open.setdefault(
-                "RCV-14",
+            self.report.either(
+                ("RCV-14", "RCV-8"),
                 f"{record.op} of record {record.i} named locks of several partitions and answered ok, but "
                 f"some of them may have been lost before (RCV-8)",
             )

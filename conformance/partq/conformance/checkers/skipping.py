@@ -149,8 +149,8 @@ class Skipping:
         found = {finding.requirement for finding in self.report.findings}
         for rule, (book, record) in self._unclear.items():
             if rule not in found and "PEEK-7" not in found:
-                self.report.open.setdefault(
-                    rule,
+                self.report.either(
+                    (rule, "PEEK-7"),
                     f"the peek of record {record.i} passed over message {book.sent.message.id!r}, which was "
                     f"there but may have been locked: it skipped the message ({rule}), or does not show "
                     f"locked ones (PEEK-7)",

@@ -45,8 +45,8 @@ def check(facts: Facts) -> Report:
             detail = f"{', '.join(loss.ids)} were committed and never seen, also not in the drain{also}"
             title = "A transaction took effect in part" if loss.siblings else "A committed send never visible"
             if loss.doubtful:
-                report.open.setdefault("TXN-5", f"{detail}, but a fault may have lost them (RCV-2)")
-                report.open.setdefault("RCV-2", f"{detail}, but the commit may not have stored all (TXN-5)")
+                why = f"{detail}: the commit did not store all (TXN-5), or a fault lost them (RCV-2)"
+                report.either(("TXN-5", "RCV-2"), why)
             else:
                 report.find("TXN-5", "in part", title, loss.records, detail, "all of it visible, or none")
     return report

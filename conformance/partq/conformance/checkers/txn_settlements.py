@@ -71,8 +71,8 @@ def _report_early(report: Report, txn: Txn, record: Record, seen: Seen, again: S
         title = "A locked message was delivered to somebody else"
         report.find("RCV-6", "overlap in a transaction", title, witness, detail, allowed)
     elif txn.end is not None and returned(again.record) > txn.end.call:
-        for rule in ("TXN-5", "RCV-6"):
-            report.open.setdefault(rule, f"{detail}: the rollback did it (TXN-5), or the lock ended (RCV-6)")
+        why = f"{detail}: the rollback did it (TXN-5), or the lock ended (RCV-6)"
+        report.either(("TXN-5", "RCV-6"), why)
     else:
         title = "A settlement took effect before the commit"
         report.find("TXN-5", "settled before commit", title, witness, detail, allowed)
@@ -100,8 +100,7 @@ def _after_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: 
             f"ns; yet a later {other.op} with it answered ok"
         )
         why = f"{detail}: the commit did not settle it (TXN-5), or lost locks settle (RCV-8)"
-        report.open.setdefault("TXN-5", why)
-        report.open.setdefault("RCV-8", why)
+        report.either(("TXN-5", "RCV-8"), why)
         return True
     if record.op not in REMOVALS:
         return False
@@ -201,8 +200,7 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen) ->
     detail = f"{id!r}, completed in transaction {txn.name!r} that was not committed, was never seen again"
     if not _outlived(facts, id):
         why = f"{detail}: the completion took effect (TXN-5), or it was lost as its lock ended (RCV-2)"
-        report.open.setdefault("TXN-5", why)
-        report.open.setdefault("RCV-2", why)
+        report.either(("TXN-5", "RCV-2"), why)
         return True
     title = "A completion took effect without a commit"
     allowed = "still there, and delivered again in the drain"

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..clock import Steps
 from ..errors import Refused
+from ..faults import Faults
 from ..frontend import FrontEnd
 from ..network import Connection
 from ..partition import Partition
@@ -112,6 +113,14 @@ class _FailuresCountedTwice(Partition):
     def abandon(self, stored: Stored) -> None:
         stored.count += 1
         super().abandon(stored)
+
+
+@defect("kill-forgets-expiry", "RCV-9")
+class _KillForgetsExpiry(Faults):
+    """A lock that ran out before a kill, or a partition's fault, is only counted if anybody asked since."""
+
+    def drop_locks(self, partition: Partition) -> None:
+        partition.recover()
 
 
 @defect("lock-until-in-the-future", "RCV-13")
