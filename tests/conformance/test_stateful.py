@@ -35,10 +35,10 @@ def test_a_mutant_is_found_or_out_of_reach(mutant: str, rule: str | None) -> Non
     if rule is None:  # the machine's bodies are short
         search_on(broker, "azure-premium", examples=60, seed=1, exact=False)
         return
-    with pytest.raises(NotConformant, match=f"^{rule} violated") as found:
+    with pytest.raises(NotConformant, match=f"^{rule} (violated|or )") as found:
         search_on(broker, "azure-premium", examples=400, seed=1, exact=False)
     assert found.value.steady
-    assert len(found.value.program.steps) <= 10
+    assert len(found.value.program.steps) <= 12
     assert verdict(open_broker(f"mutant:{mutant}"), found.value.program)
 
 
