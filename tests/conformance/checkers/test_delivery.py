@@ -156,7 +156,7 @@ GOOD: dict[str, tuple[str, str, dict[str, int]]] = {
         p2 receive 1 -> m2#3.2 until=30s @10-11
         p1 receive 1 -> m1#3.1 until=20s @5s-6s
         """,
-        {"RCV-3": 1},
+        {"RCV-3": 0},
     ),
     "an older one that was delivered before is free": (
         FLAT,
@@ -175,8 +175,8 @@ GOOD: dict[str, tuple[str, str, dict[str, int]]] = {
         """
         p1 send m1 key=a
         p1 send m2 key=a
-        p1 receive 1 -> m1#3.max
-        p1 receive 1 -> m2#3.0
+        p1 receive 1 -> m1#3.max count=0 until=35s @5s-6s
+        p1 receive 1 -> m2#3.0 count=0 until=40s @10s-11s
         """,
         {"RCV-3": 1},
     ),
@@ -842,3 +842,33 @@ def test_findings_of_one_cause_are_limited() -> None:
 def test_the_checker_is_in_the_suite() -> None:
     assert CHECKER in ALL
     assert CHECKER.blind_spots
+
+
+IN_TURN = """
+    p1 send m1 key=a @0-1ms
+    p1 send m2 key=a @2ms-3ms
+    p2 receive 1 -> m{first} count=0 until=30001ms @{times}
+    p3 receive 1 -> m{second} count=0 until=30100ms @100ms-101ms
+    """
+
+
+@pytest.mark.parametrize(
+    ("times", "skew", "told"),
+    [("4ms-5ms", 0, 1), ("4ms-5ms", 50, 1), ("4ms-5ms", 99, 0), ("4ms-102ms", 0, 0), ("1ms-2500us", 0, 0)],
+    ids=["apart", "apart by more than the skew", "by less", "at the same time", "before it was sent"],
+)
+def test_the_order_is_put_to_the_test_where_the_other_way_round_it_is_wrong(
+    times: str, skew: int, told: int
+) -> None:
+    right = inspected(IN_TURN.format(first="1#3.1", second="2#3.2", times=times), skew=skew * 10**6)
+    assert right.exercised.get("RCV-3", 0) == told and not right.findings
+    if times == "4ms-5ms":
+        wrong = IN_TURN.format(first="2#3.2", second="1#3.1", times=times)
+        assert violated(wrong, skew=skew * 10**6) == ({"RCV-3"} if told else set())
+
+
+@pytest.mark.parametrize(("skew", "told"), [(29, 1), (30, 0)])
+def test_an_end_is_put_to_the_test_where_twice_the_duration_is_too_long(skew: int, told: int) -> None:
+    receive = "p1 send m1 @0-1\np1 receive 1 -> m1#3.1 lock=l1 until=30s @2-3"
+    history = f"{receive}\np1 renew_lock l1 -> m1 until=31s @2s-3s"
+    assert inspected(history, skew=skew * 10**9).exercised.get("RCV-13", 0) == 2 * told

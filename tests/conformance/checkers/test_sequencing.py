@@ -379,3 +379,11 @@ def test_a_gap_names_where_it_is() -> None:
     (finding,) = inspected(text).findings["SEQ-4"]
     assert "1 numbers of partition 3 are missing" in finding.detail
     assert "between the counters 2 and 4" in finding.detail
+
+
+@pytest.mark.parametrize(("skew", "told"), [(20, 1), (21, 0)])
+def test_times_are_put_to_the_test_where_the_skew_does_not_allow_all_of_the_history(
+    skew: int, told: int
+) -> None:
+    history = "p1 send m1 @10-20\np1 receive 1 -> m1#3.1 enqueued=15 @30-40"
+    assert inspected(history, skew=skew).exercised.get("SEQ-7", 0) == told

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 
 from msgspec import Struct
@@ -113,8 +114,8 @@ class Order:
 
     def _by_number(self, partition: int | None, group: list[First]) -> None:
         """RCV-3 in one partition: a sweep from the lowest number up."""
-        self.report.count("RCV-3", len(group) - 1)
         in_order = self._sorted(group)
+        self.report.count("RCV-3", self._told_apart(pairwise(in_order)))
         pairs = list(self._overtaken(in_order, self._upsets(partition)))
         if not pairs or _contradicted(in_order):
             return
@@ -128,6 +129,15 @@ class Order:
                     f"message {newer.sent.message.id!r} overtook message {older.sent.message.id!r}: out "
                     f"of order (RCV-3), or the older one was locked unseen, and that was not counted (RCV-9)",
                 )
+
+    def _told_apart(self, neighbours: Iterable[tuple[First, First]]) -> int:
+        """Of how many, the older one first, the newer one was there when the older one was received, and
+        surely came later: the other way round it would have been found. With too much skew, none."""
+        count = 0
+        for older, newer in neighbours:
+            if older.returned < newer.began and _accepted(newer) < older.seen.record.call:
+                count += not (self._free(older) or self._free(newer))
+        return count
 
     def _maybe_uncounted(self, older: First) -> bool:
         """Whether a lock that nobody saw had the time to run out before the one that the delivery shows."""
@@ -170,11 +180,13 @@ class Order:
 
     def _by_send(self, key: str, group: list[First]) -> None:
         """RCV-12: a flat entity keeps the order of a key, whatever is known of partitions and numbers."""
-        self.report.count("RCV-12", len(group) - 1)
+        in_order = sorted(group, key=attrgetter("place"))
+        in_turn = (pair for pair in pairwise(in_order) if _accepted(pair[0]) < pair[1].place)
+        self.report.count("RCV-12", self._told_apart(in_turn))
         waiting = sorted(((_accepted(first), n) for n, first in enumerate(group)), key=itemgetter(0))
         older: First | None = None
         at = 0
-        for newer in sorted(group, key=attrgetter("place")):
+        for newer in in_order:
             while at < len(waiting) and waiting[at][0] < newer.place:
                 candidate = group[waiting[at][1]]
                 if not self._free(candidate) and (older is None or candidate.began > older.began):
