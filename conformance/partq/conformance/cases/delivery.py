@@ -13,6 +13,7 @@ from .steps import (
     LOCK,
     PARTITIONED,
     abandon,
+    apart,
     complete,
     lose_front_end,
     message,
@@ -56,12 +57,14 @@ def _in_order(profile: str) -> Program:
     one_by_one: list[Step] = []
     for _ in range(6):
         one_by_one += [receive("c2"), complete("c2")]
-    return program(profile, *sends, *one_by_one)
+    return program(profile, *sends, *apart(*one_by_one))
 
 
 def _in_order_two(profile: str) -> Program:
     sends = [send("c1", message(f"m{n}", f"k{n % 2}")) for n in range(10)]
-    return program(profile, *sends, *[receive(f"c{2 + n % 2}", 2) for n in range(8)], lock_duration=HELD)
+    return program(
+        profile, *sends, *apart(*[receive(f"c{2 + n % 2}", 2) for n in range(8)]), lock_duration=HELD
+    )
 
 
 def _excluded(profile: str) -> Program:

@@ -19,6 +19,10 @@ EXPIRY: Final = LOCK + SECOND
 HELD: Final = 12 * SECOND
 """The lock duration where locks must last through the case."""
 
+APART: Final = SECOND // 10
+"""So far apart are receives whose order is told by times that the broker shows: a `skew_ns` of less leaves it
+to be told."""
+
 AZURE: Final = ("azure-standard", "azure-premium", "azure-flat")
 PARTITIONED: Final = ("azure-standard", "azure-premium")
 
@@ -127,6 +131,13 @@ def lose_front_end(proc: str) -> Step:
 def pass_time(by: int = EXPIRY) -> Step:
     """Time passes."""
     return Step(ENV, "advance", {"by": by})
+
+
+def apart(*steps: Step) -> tuple[Step, ...]:
+    """The steps, and a pause after each receive, so that their order can be told despite some skew."""
+    return tuple(
+        one for step in steps for one in ((step, pass_time(APART)) if step.op == "receive" else (step,))
+    )
 
 
 def restart() -> tuple[Step, ...]:
