@@ -59,7 +59,7 @@ def test_another_cause_of_the_same_rule_is_not_the_finding() -> None:
 @pytest.mark.parametrize(
     ("rule", "key", "name"),
     [
-        ("ROUTE-2", "ROUTE-2/split by the sender", "ROUTE-2-split-by-the-sender.json"),
+        ("ROUTE-1", "ROUTE-1/apart, the last broker kill", "ROUTE-1-apart-the-last-broker-kill.json"),
         ("RCV-1", "RCV-1/altered körper", "RCV-1-altered-k-rper.json"),
         ("RCV-1", "RCV-1/", "RCV-1-finding.json"),
         ("RCV-1", "../../x", "RCV-1-x.json"),

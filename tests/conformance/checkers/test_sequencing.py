@@ -374,16 +374,52 @@ def test_which_partitions_can_not_be_relied_upon() -> None:
     assert facts.derive(Sequencing).wrong == {3}
 
 
-def test_a_gap_names_where_it_is() -> None:
-    text = KEYED + "p1 receive 9 -> m1#3.1, m2#3.2, m3#3.4, m4#3.5, m5#3.6\nenv drained"
-    (finding,) = inspected(text).findings["SEQ-4"]
-    assert "1 numbers of partition 3 are missing" in finding.detail
-    assert "between the counters 2 and 4" in finding.detail
-
-
 @pytest.mark.parametrize(("skew", "told"), [(20, 1), (21, 0)])
 def test_times_are_put_to_the_test_where_the_skew_does_not_allow_all_of_the_history(
     skew: int, told: int
 ) -> None:
     history = "p1 send m1 @10-20\np1 receive 1 -> m1#3.1 enqueued=15 @30-40"
     assert inspected(history, skew=skew).exercised.get("SEQ-7", 0) == told
+
+
+GAPS: dict[str, tuple[str, dict[str, Any], str, set[str]]] = {
+    "one number": (
+        KEYED + "p1 receive 9 -> m1#3.1, m2#3.2, m3#3.4, m4#3.5, m5#3.6\nenv drained",
+        {},
+        "1 number of partition 3 is missing, between 'm2' (counter 2) and 'm3' (counter 4); there is no "
+        "message that was rejected, unknown, rolled back or never seen to explain it",
+        {"m2", "m3"},
+    ),
+    "two holes, flat": (
+        SENDS + "p1 receive 9 -> m1#1, m2#3, m3#4, m4#7, m5#8\nenv drained",
+        FLAT,
+        "3 numbers are missing, 2 of them between 'm3' (counter 4) and 'm4' (counter 7); there is no "
+        "message that was rejected, unknown, rolled back or never seen to explain them",
+        {"m3", "m4"},
+    ),
+    "before the first": (
+        KEYED + "p1 receive 9 -> m1#3.2, m2#3.3, m3#3.4, m4#3.5, m5#3.6\nenv drained",
+        {"seq_start": 1},
+        "1 number of partition 3 is missing, before 'm1' (counter 2), where they begin; there is no "
+        "message that was rejected, unknown, rolled back or never seen to explain it",
+        {"m1"},
+    ),
+    "partly explained": (
+        "p1 send m1\np1 send m2 -> error timeout\np1 send m3\np1 receive 9 -> m1#3.1, m3#3.4\nenv drained",
+        {},
+        "2 numbers of partition 3 are missing, between 'm1' (counter 1) and 'm3' (counter 4); messages that "
+        "were rejected, unknown, rolled back or never seen explain at most 1 of them",
+        {"m1", "m3"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_a_gap_is_told_with_the_messages_beside_it_and_their_sends(name: str) -> None:
+    text, settings, detail, beside = GAPS[name]
+    (finding,) = inspected(text, **settings).findings["SEQ-4"]
+    assert finding.detail == detail
+    records = history(text, **{"profile": "azure-standard", **settings}).records
+    sends = [records[i].args["messages"][0].id for i in finding.witness if records[i].op == "send"]
+    assert set(sends) == beside
+    assert {records[i].op for i in finding.witness} == {"send", "receive"}

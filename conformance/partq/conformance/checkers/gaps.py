@@ -8,11 +8,11 @@ known, else in any. Only what is missing beyond that is a violation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from partq.conformance.facts import Facts
+from partq.conformance.facts import Facts, Seen
 
 from .admission import homes
 from .numbers import ALLOWED, Numbers
@@ -23,11 +23,12 @@ from .shown import Placed, Shown
 
 class _Gap(NamedTuple):
     """Numbers missing in a partition. ``at_roll``: whether all of them follow the greatest one, which is
-    there. The widest hole is between the counters ``after`` and ``before``."""
+    there. In the widest hole, between the counters ``after`` and ``before``, are ``widest`` of them."""
 
     partition: int
     missing: int
     at_roll: bool
+    widest: int
     after: int
     before: int
 
@@ -61,11 +62,12 @@ def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
     if counters[0] == 0 and counters[-1] == mask:
         report.count("SEQ-5")
     if not missing:
-        return _Gap(partition, 0, False, 0, 0)
+        return _Gap(partition, 0, False, 0, 0, 0)
     zero = -origin & mask
     at_roll = any(a == zero - 1 and b - a - 1 == missing for a, b in pairwise(places)) if zero else False
     after, before = max(pairwise(places), key=lambda pair: pair[1] - pair[0])
-    return _Gap(partition, missing, at_roll, (after + origin) & mask, (before + origin) & mask)
+    ends = (after + origin) & mask, (before + origin) & mask
+    return _Gap(partition, missing, at_roll, before - after - 1, *ends)
 
 
 def _adjacent(places: list[int]) -> int:
@@ -108,14 +110,35 @@ def _report_gap(numbers: Numbers, report: Report, gap: _Gap, explained: int, at_
     """SEQ-5 if in all partitions nothing is missing but right after the greatest number, else SEQ-4."""
     rule = "SEQ-5" if at_roll else "SEQ-4"
     title = "The counter does not go on from zero" if at_roll else "A gap in the numbers"
-    detail = (
-        f"{gap.missing} numbers{numbers.of(gap.partition)} are missing, most of them between the counters "
-        f"{gap.after} and {gap.before}; messages that were rejected, unknown, rolled back or never seen "
-        f"explain {explained} of them at most"
+    ends = sorted(_ends(numbers, gap), key=lambda seen: _counter(numbers, seen) != gap.after)
+    sends = (sent.record for seen in ends for sent in numbers.facts.by_id.get(seen.delivery.id, ())[:1])
+    witness = (*sends, *(seen.record for seen in ends))
+    report.find(rule, "gap", title, witness, _detail(numbers, gap, ends, explained), ALLOWED[rule])
+
+
+def _ends(numbers: Numbers, gap: _Gap) -> Iterator[Seen]:
+    """The messages beside the widest hole; only one if it lies before the first number."""
+    for number, seen in numbers.facts.derive(Shown).numbers.items():
+        if number & numbers.mask in (gap.after, gap.before) and numbers.partition(seen) == gap.partition:
+            yield seen
+
+
+def _counter(numbers: Numbers, seen: Seen) -> int:
+    return (seen.delivery.seq or 0) & numbers.mask
+
+
+def _detail(numbers: Numbers, gap: _Gap, ends: Sequence[Seen], explained: int) -> str:
+    one = gap.missing == 1
+    named = [f"{seen.delivery.id!r} (counter {_counter(numbers, seen)})" for seen in ends]
+    where = f"between {' and '.join(named)}" if len(named) > 1 else f"before {named[0]}, where they begin"
+    share = "" if gap.widest == gap.missing else f"{gap.widest} of them "
+    unseen = "that was rejected, unknown, rolled back or never seen"
+    return (
+        f"{gap.missing} {'number' if one else 'numbers'}{numbers.of(gap.partition)} {'is' if one else 'are'} "
+        f"missing, {share}{where}; "
+        + (
+            f"messages {unseen.replace('was', 'were')} explain at most {explained} of them"
+            if explained
+            else f"there is no message {unseen} to explain {'it' if one else 'them'}"
+        )
     )
-    shown = tuple(
-        seen.record
-        for number, seen in numbers.facts.derive(Shown).numbers.items()
-        if number & numbers.mask in (gap.after, gap.before) and numbers.partition(seen) == gap.partition
-    )
-    report.find(rule, "gap", title, shown, detail, ALLOWED[rule])

@@ -15,10 +15,12 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 | KEY-1 | the single send, if it bears a session ID |
 | KEY-2 | the single send, if it bears no session ID |
 | KEY-8 | the single send, if its key is in the JMS property alone |
-| ROUTE-2 | sender, connection, its losses, operation, kind of key, length of the body; the single send |
+| ROUTE-2 | sender, connection, its losses, operation, kind of key, length of the body; nothing of these |
 
-The rules that would fit, but have too little for them, are left open. A batch, and what was sent in one
-transaction, counts as one send. What a counter tore apart that spilled into the partition bits is SEQ-5's.
+The rules that would fit, but have too little for them, are left open. On what the partition depends under
+ROUTE-2 is a guess within one history: it is told as such, and all its findings are of one cause. A batch, and
+what was sent in one transaction, counts as one send. What a counter tore apart that spilled into the
+partition bits is SEQ-5's.
 """
 
 from __future__ import annotations
@@ -63,8 +65,9 @@ Class = Callable[[Placed], Hashable]
 
 
 class _Explanation(NamedTuple):
-    """What the partition depends on: ``classes`` sorts the sends of one key. ``enough``: bits that have to
-    speak for it; more where there are many like it, less where what it names is rare."""
+    """What the partition depends on: ``classes`` sorts the sends of one key. ``because``: in words; none if
+    nothing that clients can see explains it. ``enough``: bits that have to speak for it; more where there are
+    many like it, less where what it names is rare."""
 
     requirement: str
     because: str
@@ -84,18 +87,31 @@ def judge_splits(
     scored = [
         (_coincidences(one, keys), one) for one in _explanations(facts) if applies(facts, one.requirement)
     ]
+    fitting = [(score, one) for score, one in scored if score is not None]
     astray = sum(_astray(_sends(groups[key])) for key in apart)
-    owner = _owner(
-        [(score, one) for score, one in scored if score is not None],
-        astray,
-        min(log2(facts.entity.partitions), BITS),
-    )
+    owner = _owner(fitting, astray, min(log2(facts.entity.partitions), BITS))
     for key in apart:
-        _report_split(report, owner, key, groups[key])
-    for score, one in scored:
-        if score is not None and one.requirement not in (owner.requirement, "ROUTE-2"):
-            why = f"equal keys were in two partitions, as if it depended on {one.because}; shown as ROUTE-2"
+        _report_split(report, owner, _guess(owner, fitting), key, groups[key])
+    for _, one in fitting:
+        if one.requirement not in (owner.requirement, "ROUTE-2"):
+            why = (
+                f"equal keys were in two partitions (shown as {owner.requirement}), which is also consistent "
+                f"with one that depends on {one.because}"
+            )
             report.open.setdefault(one.requirement, why)
+
+
+def _guess(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> str:
+    """On what the partition may depend: all that fits under ROUTE-2, else what made the rule the owner."""
+    if owner.requirement != "ROUTE-2":
+        return f"this history is consistent with a partition that depends on {owner.because}"
+    fits = [one.because for _, one in fitting if one.requirement == "ROUTE-2" and one.because]
+    if not fits:
+        return (
+            "neither sender, connection, operation, kind of key nor length of the body tells which is where"
+        )
+    listed = " or ".join(filter(None, (", ".join(fits[:-1]), fits[-1])))
+    return f"this history is consistent with a partition that depends on the key and {listed}"
 
 
 def _sends(group: Sequence[Placed]) -> list[Placed]:
@@ -148,25 +164,28 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
     outages = facts.derive(Outages)
     if not outages.none:
         yield _Explanation(
-            "ROUTE-5", "whether its partition was down", lambda sends: _diverted(outages, sends), 16.0
+            "ROUTE-5",
+            "whether the key's own partition was down",
+            lambda sends: _diverted(outages, sends),
+            16.0,
         )
-    yield _Explanation("TXN-8", "being in a transaction", lambda _: _in_txn, 8.0)
+    yield _Explanation("TXN-8", "the key and whether it is sent in a transaction", lambda _: _in_txn, 8.0)
     for kind, times in _changes(facts).items():
         if kind in ("broker kill", "partition down", "partition up"):
-            yield _Explanation("ROUTE-1", f"the last {kind}", _since(times), 12.0)
+            yield _Explanation("ROUTE-1", f"the key and the last {kind} before the send", _since(times), 12.0)
         else:
-            yield _Explanation("ROUTE-2", f"the last {kind}", _since(times))
+            yield _Explanation("ROUTE-2", f"the last {kind} before the send", _since(times))
     if facts.profile.key_rule is KeyRule.SERVICE_BUS:
-        yield _Explanation("KEY-1", "the single send with a session ID", lambda _: _alone_if(_has_session))
-        yield _Explanation("KEY-2", "the single send without a session ID", lambda _: _alone_if(_no_session))
+        yield _Explanation("KEY-1", "the key unless it is a session ID", lambda _: _alone_if(_has_session))
+        yield _Explanation("KEY-2", "the key only if it is a session ID", lambda _: _alone_if(_no_session))
     else:
-        yield _Explanation("KEY-8", "the single send with the JMS property", lambda _: _alone_if(_jms_only))
+        yield _Explanation("KEY-8", f"the key only if it is in {SOLACE_KEY}", lambda _: _alone_if(_jms_only))
     yield _Explanation("ROUTE-2", "the sender", lambda _: _sender)
     yield _Explanation("ROUTE-2", "the connection", _connection(facts))
     yield _Explanation("ROUTE-2", "the operation", lambda _: _operation)
     yield _Explanation("ROUTE-2", "the kind of key", lambda _: _has_session)
     yield _Explanation("ROUTE-2", "the length of the body", lambda _: _length)
-    yield _Explanation("ROUTE-2", "the single send", lambda _: id)
+    yield _Explanation("ROUTE-2", "", lambda _: id)
 
 
 def _in_txn(placed: Placed) -> bool:
@@ -268,15 +287,17 @@ def _spilled(group: Sequence[Placed]) -> bool:
     )
 
 
-def _report_split(report: Report, owner: _Explanation, key: Group, group: Sequence[Placed]) -> None:
+def _report_split(
+    report: Report, owner: _Explanation, guess: str, key: Group, group: Sequence[Placed]
+) -> None:
     a = group[0]
     b = next(placed for placed in group if placed.partition != a.partition)
     report.find(
         owner.requirement,
-        f"split by {owner.because}",
+        "apart" if owner.requirement == "ROUTE-2" else f"apart, {owner.because}",
         "Equal keys, two partitions",
         (a.sent.record, b.sent.record, a.seen.record, b.seen.record),
         f"key {key[0]!r}: {a.sent.message.id!r} is in partition {a.partition}, {b.sent.message.id!r} in "
-        f"partition {b.partition}; in this history the partition depends on {owner.because}",
+        f"partition {b.partition}; {guess}",
         f"every message with key {key[0]!r} in partition {a.partition}, or every one in {b.partition}",
     )
