@@ -49,7 +49,7 @@ FOLLOWED = {
         PREMIUM,
         "p send x key=a\np send y key=b\nc1 receive 1 delete -> x#9.1\n"
         "c1 peek 1 -> y#4.1\nc1 peek 1 -> nothing",
-        ["send m1", "send m2", "receive → m1", "peek → m2"],
+        ["send m1", "send m2", "receive → m1", "peek → m2", "peek"],
     ),
     "a key's partition shows when it is down": (
         OUTAGES,

@@ -31,7 +31,7 @@ BUDGET: Final = 20_000
 """How many (records done, state) pairs are looked at before the best so far is taken."""
 
 IGNORED: Final = frozenset({"advance", "renew_lock"})
-"""What changes no state without a clock. Nor does a peek that shows nothing, which a scope does not offer."""
+"""What changes no state without a clock."""
 
 Names = tuple[tuple[Any, Any], ...]
 """What of the history is what of the model, sorted: ``("message", "m1-2")`` -> ``"m1"`` and so on."""
@@ -95,8 +95,7 @@ def _records(survey: Survey, history: History) -> list[Record]:
     for record in history.records:
         if (record.proc != ENV and record.proc not in clients) or record.op == "drained":
             break
-        blank = record.op == "peek" and record.outcome == Outcome.OK and not record.messages
-        if record.op not in IGNORED and not blank:
+        if record.op not in IGNORED:
             found.append(record)
     return found
 

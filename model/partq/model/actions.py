@@ -50,8 +50,8 @@ class Action(NamedTuple):
     return minus that clock); deadlines that it starts are loosened by it. ``victim``: the client that a fault
     hits. ``partition`` is the shown name, ``number`` a message's place in its partition, for the broker's own
     moves. ``only``: for exploration, restrict a receive or peek to answers out of the partition at this
-    position (0 …), a send to storing there, a settlement to locks there; `NOWHERE`: to answers that need no
-    partition (but a peek that shows nothing, which needs all). ``calm``: no partition fault touches the
+    position (0 …), a send to storing there, a settlement to locks there; `NOWHERE`: to answers out of none.
+    ``calm``: no partition fault touches the
     operation, so that it may be refused as busy, which changes nothing.
     """
 

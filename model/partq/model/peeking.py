@@ -48,7 +48,7 @@ def peek(state: State, action: Action, seen: Observed | None) -> Steps:
         if seen is None:
             every = range(len(state.parts))
             yield from _answers(begun, action, [p for p in every if action.only in (None, p)], ())
-            if action.only is None and _may_be_empty(begun, action):
+            if action.only in (None, NOWHERE) and _may_be_empty(begun, action):
                 yield OK, begun
         elif seen.status == Outcome.OK:
             for after in _explained(begun, action, seen.messages):

@@ -205,6 +205,7 @@ class Scope:
     def _consuming(self) -> Iterator[Group]:
         flows = ["flows"] if self.has_flows else []
         txns = ["txns"] if self.transacts else []
+        everywhere = [f"part {p}" for p in range(self.partitions)]
         for c in self.consumers:
             for p in (*range(self.partitions), NOWHERE):
                 part = [f"part {p}"] if p >= 0 else []
@@ -214,7 +215,7 @@ class Scope:
                 )
                 if "peek" in self.operations:
                     yield Group(
-                        self._footprint(*part, f"client {c}"),
+                        self._footprint(*(part or everywhere), f"client {c}"),
                         _just(Action("peek", c, max=self.max, only=p)),
                     )
             for p in range(self.partitions):
