@@ -84,8 +84,11 @@ def test_a_mutant_is_killed_by_its_own_rule_and_shrunk(name: str) -> None:
     found: dict[str, int] = {}
     for seed in range(TRACES):
         program = generate(mutant.profile, seed, lacks=lacks)
-        findings = inspect(broker.simulate(program)).findings
+        inspection = inspect(broker.simulate(program))
+        findings = inspection.findings
         found |= dict.fromkeys(findings, seed)
+        for among in inspection.among.values():
+            assert {mutant.breaks, *mutant.also, *findings}.intersection(among), "not one of these is broken"
         if mutant.breaks in findings:
             killers.append((program, findings[mutant.breaks][0]))
         if killers and seed >= AFTER:

@@ -180,9 +180,9 @@ class Peeking:
         if self.skipping.trusts(partition, shelf):
             why = (
                 f"the peek of record {record.i} shows a message again, after a fault: the walk went back "
-                f"(PEEK-5), or began anew and left older ones out ({self.skipping.rule})"
+                f"(PEEK-5), or began anew and left older ones out ({self.skipping.rule}, PEEK-7)"
             )
-            self.report.either(("PEEK-5", self.skipping.rule), why)
+            self.report.either(("PEEK-5", self.skipping.rule, "PEEK-7"), why)
         return None
 
     def _check_each(self, record: Record) -> None:

@@ -320,18 +320,19 @@ class Redelivery:
         end = _returned(seen)
         since = self.facts.by_id[id][0].record.call if before is None else before.record.call
         others = bisect_right(self.calls, end) - bisect_right(self.calls, since) - 1
+        neighbours = {}
         if self.caching and count <= high + others:
-            other, why = "RCV-6", "locks ended early, also such as nobody saw (RCV-6)"
-        elif any(peek.record.call < end for peek in self.facts.peeked.get(id, ())):
-            other, why = "PEEK-6", "a peek raised it (PEEK-6)"
+            neighbours["RCV-6"] = "locks ended early, also such as nobody saw (RCV-6)"
+        if any(peek.record.call < end for peek in self.facts.peeked.get(id, ())):
+            neighbours["PEEK-6"] = "a peek raised it (PEEK-6)"
+        if neighbours:
+            self.report.either(
+                ("RCV-9", *neighbours),
+                f"the delivery count of message {id!r} rose more than its locks explain: each raised it too "
+                f"far (RCV-9), or {', or '.join(neighbours.values())}",
+            )
         else:
             self._report_count(seen, before, low, high)
-            return
-        self.report.either(
-            ("RCV-9", other),
-            f"the delivery count of message {id!r} rose more than its locks explain: each raised it too far "
-            f"(RCV-9), or {why}",
-        )
 
     def _report_count(self, seen: Seen, before: Seen | None, low: int, high: int) -> None:
         delivery, record = seen.delivery, seen.record
