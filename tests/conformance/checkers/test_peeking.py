@@ -325,6 +325,22 @@ BAD: dict[str, tuple[str, str, str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a locked message is hidden", "older and newer messages of one partition, but not message 'm2'"),
+        (
+            "the oldest is hidden while it is locked",
+            "shows newer messages of one partition, but not message 'm1'",
+        ),
+    ],
+)
+def test_what_hides_a_locked_message_is_told_as_the_answer_was(name: str, shown: str) -> None:
+    rule, profile, text = BAD[name]
+    (finding,) = inspected(text, profile).findings[rule]
+    assert shown in finding.detail
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_bad(name: str) -> None:
     rule, profile, text = BAD[name]

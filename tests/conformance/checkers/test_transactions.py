@@ -340,3 +340,29 @@ def test_who_owns_what_is_missing() -> None:
     assert owners(lost) == {"b2": "KEY-7", "m1": "TXN-5", "m2": "TXN-5"}
     assert owners(lost.replace("env drained", "")) == {}
     assert owners("p1 send x key=a\n" + lost) == {}
+
+
+TOLD = {
+    "committed in part": (
+        SENT + "p1 commit t\np2 receive 2 -> m1#3.1\nenv drained",
+        "'m2' was committed and never seen, also not in the drain; of the same transaction 'm1' was seen",
+    ),
+    "not at all": (
+        SENT + "p1 commit t\np1 send m3 key=a\np2 receive 2 -> m3#3.1\nenv drained",
+        "'m1', 'm2' were committed and never seen, also not in the drain",
+    ),
+    "before the commit": (
+        SENT + "p2 peek 2 -> m1#3.1 @40-1500000000\np1 commit t @1500000001-1500000002",
+        "'m1', sent in transaction 't', was seen by 1.5 s; its commit was called at 1.500000001 s",
+    ),
+    "after a rollback": (
+        SENT + "p1 rollback t @40-41\np2 receive 2 -> m1#3.1 @42-57",
+        "'m1', sent in transaction 't', which was not committed, was seen by 57 ns",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_became_of_the_sends_is_told(name: str) -> None:
+    text, detail = TOLD[name]
+    assert [finding.detail for finding in inspected(text).findings["TXN-5"]] == [detail]

@@ -12,6 +12,7 @@ from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts
 from partq.conformance.history import Record
+from partq.conformance.times import exact
 from partq.model.operations import Outcome
 
 from .attribution import applies
@@ -149,7 +150,7 @@ def _too_long(report: Report, record: Record, over: int) -> None:
         record.op,
         "A lock lasts longer than its duration",
         (record,),
-        f"A lock that {record.proc} got by {record.op} ends {over} ns later than one begun at the last "
+        f"A lock that {record.proc} got by {record.op} ends {exact(over)} later than one begun at the last "
         f"possible instant would.",
         "any end up to the operation's return plus the lock duration; an earlier one means that the lock "
         "began before its delivery",

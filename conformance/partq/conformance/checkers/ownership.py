@@ -21,6 +21,7 @@ from typing import Final
 from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
 from partq.conformance.timeline import Life, Pair, Timeline
+from partq.conformance.times import exact
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 
@@ -45,13 +46,13 @@ def _one_owner(pairs: list[Pair], skew: int, horizon: int, report: Report) -> No
     latest = None
     for pair in pairs:
         if latest is not None and min(latest.told_until, horizon) - pair.begin.call > skew:
-            still = latest.states[-1][0] if latest.end is None else f"ended only at {latest.end.call} ns"
+            still = latest.states[-1][0] if latest.end is None else f"ended only at {exact(latest.end.call)}"
             report.find(
                 "REB-1",
                 "two owners",
                 "One partition, two flows",
                 (latest.begin, pair.begin) if latest.end is None else (latest.begin, pair.begin, latest.end),
-                f"partition {pair.partition} was given to flow {pair.flow} at {pair.begin.call} ns while "
+                f"partition {pair.partition} was given to flow {pair.flow} at {exact(pair.begin.call)} while "
                 f"flow {latest.flow} had it ({still})",
                 "the old flow's assignment ends before the new one's begins",
             )
@@ -110,7 +111,8 @@ def _untrue(pair: Pair, state: str, event: Record, contrary: Record, why: str, r
         f"untrue {state}",
         "A partition's state is not true",
         (contrary, event),
-        f"partition {pair.partition} was {state} at flow {pair.flow} from {event.call} ns on, though {why}",
+        f"partition {pair.partition} was {state} at flow {pair.flow} from {exact(event.call)} on, though "
+        f"{why}",
         "`unbound` if its flow is gone, `ready` or `paused` only while it is bound",
     )
 
@@ -248,9 +250,9 @@ class _Handoffs:
             "early handoff",
             "A new flow started before the old one had settled",
             (seen.record, start, ready),
-            f"partition {old.partition} went from flow {old.flow} to {new.flow} {ready.call - start.call} ns "
-            f"after the handoff began, while {seen.delivery.id!r} was unsettled at flow {old.flow}; the "
-            f"handoff time is {self.limit} ns",
+            f"partition {old.partition} went from flow {old.flow} to {new.flow} "
+            f"{exact(ready.call - start.call)} after the handoff began, while {seen.delivery.id!r} was "
+            f"unsettled at flow {old.flow}; the handoff time is {exact(self.limit)}",
             "the new flow waits until the old one's messages are settled or the handoff time is over",
         )
 
@@ -260,8 +262,10 @@ class _Handoffs:
             "late handoff",
             "A handoff lasted longer than it may",
             (event,) if end is None else (event, end),
-            f"partition {pair.partition} of flow {pair.flow} was still paused {by} ns after "
-            + (since if "settled" in since else f"its handoff began; the handoff time is {self.limit} ns"),
+            f"partition {pair.partition} of flow {pair.flow} was still paused {exact(by)} after "
+            + (
+                since if "settled" in since else f"its handoff began; the handoff time is {exact(self.limit)}"
+            ),
             "the new flow starts when the old one's messages are settled or the handoff time is over",
         )
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from partq.conformance.facts import Facts, Seen
 from partq.conformance.history import Record
+from partq.conformance.times import exact
 from partq.model.operations import Outcome
 from partq.model.state import COUNTER_BITS
 
@@ -263,10 +264,11 @@ class Sequencing:
             return
         sent = placed.sent.record
         detail = (
-            f"{placed.sent.message.id!r}, sent from {sent.call} to {sent.ret} ns and first seen by "
-            f"{placed.seen.record.ret} ns, bears the enqueued time {at} ns"
+            f"{placed.sent.message.id!r}, sent from {exact(sent.call)} to {exact(returned(sent))} and first "
+            f"seen by {exact(returned(placed.seen.record))}, bears the enqueued time {exact(at)}"
         )
-        allowed = f"a time from {placed.earliest - skew} to {placed.latest + skew} ns (skew {skew} ns)"
+        since, until = exact(placed.earliest - skew), exact(placed.latest + skew)
+        allowed = f"a time from {since} to {until} (skew {exact(skew)})"
         records, title = (sent, placed.seen.record), "Enqueued outside of its send"
         self.report.find("SEQ-7", "outside of the send", title, records, detail, allowed)
 
@@ -293,9 +295,9 @@ class Sequencing:
         title = "Numbers against the order of acceptance" if rule == "SEQ-3" else _CLASH_TITLES["SEQ-5"]
         self.wrong.add(partition)
         detail = (
-            f"{first.sent.message.id!r}{numbers.of(partition)} was accepted by {first.latest} ns and bears "
-            f"{numbers.say(first.seq)}; {second.sent.message.id!r}, sent from {second.earliest} ns on, bears "
-            f"{numbers.say(second.seq)}"
+            f"{first.sent.message.id!r}{numbers.of(partition)} was accepted by {exact(first.latest)} and "
+            f"bears {numbers.say(first.seq)}; {second.sent.message.id!r}, sent from "
+            f"{exact(second.earliest)} on, bears {numbers.say(second.seq)}"
         )
         records = (first.sent.record, second.sent.record, first.seen.record, second.seen.record)
         self.report.find(rule, "order", title, records, detail, ALLOWED[rule])
@@ -325,10 +327,11 @@ class Sequencing:
     def _back_in_time(self, before: Placed, after: Placed, skew: int) -> None:
         say, later = self.numbers.say, after.sent.message.id
         detail = (
-            f"{before.sent.message.id!r} bears {say(before.seq)} and the time {before.enqueued_at} ns, "
-            f"{later!r} {say(after.seq)}, which is later, and the time {after.enqueued_at} ns"
+            f"{before.sent.message.id!r} bears {say(before.seq)} and the time "
+            f"{exact(before.enqueued_at or 0)}, {later!r} {say(after.seq)}, which is later, and the time "
+            f"{exact(after.enqueued_at or 0)}"
         )
-        allowed = f"{(before.enqueued_at or 0) - skew} ns or later on {later!r}"
+        allowed = f"{exact((before.enqueued_at or 0) - skew)} or later on {later!r}"
         records, title = (before.seen.record, after.seen.record), "Enqueued times decrease along the numbers"
         self.report.find("SEQ-7", "decreasing", title, records, detail, allowed)
 

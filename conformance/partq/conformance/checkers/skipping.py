@@ -35,7 +35,8 @@ _LOOKED_AT: Final = 64
 
 
 class Passed(NamedTuple):
-    """An answer that passed over a surely locked message. ``total``: what it should have shown at least."""
+    """An answer that passed over a surely locked message. ``total``: what it should have shown at least.
+    ``middle``: it shows older messages than that one too."""
 
     book: Book
     record: Record
@@ -145,7 +146,7 @@ class Skipping:
             for passed in self._locked:
                 better = passed.middle or self._whole["from_seq" in passed.record.args] >= passed.total
                 if shown or better:
-                    self._report_locked(self.rule if shown else "PEEK-7", passed.record, passed.book)
+                    self._report_locked(self.rule if shown else "PEEK-7", passed)
         found = {finding.requirement for finding in self.report.findings}
         for rule, (book, record) in self._unclear.items():
             if rule not in found and "PEEK-7" not in found:
@@ -180,16 +181,16 @@ class Skipping:
             "at least one message",
         )
 
-    def _report_locked(self, rule: str, record: Record, book: Book) -> None:
-        id = book.sent.message.id
+    def _report_locked(self, rule: str, passed: Passed) -> None:
+        book, record, id = passed.book, passed.record, passed.book.sent.message.id
         holders = [s.record for s in self.facts.received[id] if (s.record.ret or record.call) < record.call]
         self.report.find(
             rule,
             "skipped a locked one",
             "A peek skipped a locked message",
             (book.sent.record, *holders[-1:], record),
-            f"The answer to {record.proc} shows older and newer messages of one partition, but not message "
-            f"{id!r}, which surely was there and locked.",
+            f"The answer to {record.proc} shows {'older and ' * passed.middle}newer messages of one "
+            f"partition, but not message {id!r}, which surely was there and locked.",
             f"message {id!r} in its place: a lock does not hide it",
         )
 

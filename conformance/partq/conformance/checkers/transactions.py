@@ -7,6 +7,7 @@ its sends and settlements did before, instead, or only in part is TXN-5.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from partq.conformance.facts import Facts, Txn
@@ -41,8 +42,8 @@ def check(facts: Facts) -> Report:
             _find(report, rule, "stored", (sent.record, seen.record), detail)
     for loss in facts.derive(missing):
         if loss.requirement == "TXN-5":
-            also = f"; of the same transaction {', '.join(loss.siblings)} were" if loss.siblings else ""
-            detail = f"{', '.join(loss.ids)} were committed and never seen, also not in the drain{also}"
+            also = f"; of the same transaction {_were(loss.siblings)} seen" if loss.siblings else ""
+            detail = f"{_were(loss.ids)} committed and never seen, also not in the drain{also}"
             title = "A transaction took effect in part" if loss.siblings else "A committed send never visible"
             if loss.doubtful:
                 why = f"{detail}: the commit did not store all (TXN-5), or a fault lost them (RCV-2)"
@@ -50,6 +51,11 @@ def check(facts: Facts) -> Report:
             else:
                 report.find("TXN-5", "in part", title, loss.records, detail, "all of it visible, or none")
     return report
+
+
+def _were(ids: Sequence[str]) -> str:
+    """The messages as the subject of a sentence in the passive voice."""
+    return f"{', '.join(map(repr, ids))} {'was' if len(ids) == 1 else 'were'}"
 
 
 def _find(report: Report, rule: str, cause: str, witness: tuple[Record, ...], detail: str) -> None:

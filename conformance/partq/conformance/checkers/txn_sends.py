@@ -9,6 +9,7 @@ from typing import Final
 
 from partq.conformance.facts import Facts, Seen, Txn
 from partq.conformance.history import Record
+from partq.conformance.times import exact
 from partq.model.messages import Message, effective_key
 from partq.model.operations import Outcome
 
@@ -79,8 +80,11 @@ def _returned(seen: Seen) -> int:
 def _too_early(report: Report, txn: Txn, send: Record, id: str, shown: Seen) -> None:
     rolled_back = txn.committed_from is None and txn.end is not None
     title = "Visible after the rollback" if rolled_back else "Visible before the commit"
-    when = "which was not committed" if txn.committed_from is None else "before its commit was called"
-    detail = f"{id!r}, sent in transaction {txn.name!r}, was seen by {shown.record.ret} ns, {when}"
+    since, seen = txn.committed_from, f"was seen by {exact(returned(shown.record))}"
+    if since is None:
+        detail = f"{id!r}, sent in transaction {txn.name!r}, which was not committed, {seen}"
+    else:
+        detail = f"{id!r}, sent in transaction {txn.name!r}, {seen}; its commit was called at {exact(since)}"
     witness = (send, shown.record, *ending(txn))
     allowed = "not visible before the commit, and never after a rollback"
     cause = "visible after rollback" if rolled_back else "visible before commit"

@@ -12,6 +12,7 @@ from typing import Final
 
 from partq.conformance.facts import FOREVER, Facts, Seen, Txn
 from partq.conformance.history import Record
+from partq.conformance.times import exact
 from partq.model.operations import UNAVAILABLE, Outcome
 
 from .attribution import WIPING, unsurely_taken
@@ -63,7 +64,7 @@ def _report_early(report: Report, txn: Txn, record: Record, seen: Seen, again: S
     An abandon may have taken effect; if it did so by the rollback, or its lock ended, nobody can tell."""
     detail = (
         f"{seen.delivery.id!r}, whose lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, "
-        f"was delivered again at {again.record.ret} ns, while that lock had to hold"
+        f"was delivered again at {exact(returned(again.record))}, while that lock had to hold"
     )
     witness = (seen.record, record, again.record, *ending(txn))
     allowed = "locked until the commit or rollback"
@@ -96,8 +97,8 @@ def _after_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen: 
         and "txn" not in other.args
     ):
         detail = (
-            f"lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, committed by {committed} "
-            f"ns; yet a later {other.op} with it answered ok"
+            f"lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, committed by "
+            f"{exact(committed)}; yet a later {other.op} with it answered ok"
         )
         why = f"{detail}: the commit did not settle it (TXN-5), or lost locks settle (RCV-8)"
         report.either(("TXN-5", "RCV-8"), why)
@@ -118,7 +119,7 @@ def _report_undone(facts: Facts, report: Report, txn: Txn, record: Record, again
     how = "delivered again by a receive" if again.record.op == "receive" else "shown by a peek"
     detail = (
         f"{again.delivery.id!r} was completed in transaction {txn.name!r}, which was committed, and {how} "
-        f"called at {again.record.call} ns"
+        f"called at {exact(again.record.call)}"
     )
     if _struck(facts, txn.committed_from or 0, returned(again.record)):
         why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
