@@ -133,9 +133,9 @@ class Toy(Broker):
     lock_duration = SECOND  # in seeded programs and searches; the shorter, the sooner they end
 
     def open(self, entity: Entity) -> None:
-        """A fresh queue. How far the history's clock is ahead of the broker's is found out here, once: by a look
-        at the broker's between two at the history's, the best of ten. It is wrong by no more than lies between
-        those two."""
+        """A fresh queue. How far the history's clock is ahead of the broker's is found out here, once: by a
+        look at the broker's between two at the history's, the best of ten. It is wrong by no more than lies
+        between those two."""
         looks = [(self.now(), time.monotonic_ns(), self.now()) for _ in range(10)]
         before, theirs, after = min(looks, key=lambda look: look[2] - look[0])
         self.ahead, self.skew_ns = before - theirs, after - before + ROUNDING

@@ -163,6 +163,19 @@ class Told(list[str]):
 # --- what works --------------------------------------------------------------------------------------
 
 
+def test_how_long_a_send_may_take_is_recorded_and_asked_for() -> None:
+    asked: list[float] = []
+
+    class Timed(MemoryClient):
+        def send(self, message: Message, *, txn: str | None = None, timeout: float = 1.0) -> None:
+            asked.append(timeout)
+
+    broker = Memory(connect=lambda proc: Timed(broker, proc))
+    history = run(broker, program(send("a", "m1"), send("a", "m2", timeout=16 * SECOND)), limits=FAST)
+    assert [record.args["timeout"] for record in history.records] == [60 * SECOND, 16 * SECOND]
+    assert asked == [60.0, 16.0]
+
+
 def test_a_sequential_program_is_done_in_the_listed_order() -> None:
     broker = Memory()
     steps = [send("a", "m1"), send("b", "m2"), receive("b", 1), send("a", "m3"), receive("a", 5)]

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, ERRORS, OPS, Outcome
-from partq.model.profiles import RECEIVE_TIMEOUT, SECOND, SEND_TIMEOUT, Entity
+from partq.model.profiles import SECOND, Entity
 
 from .adapters.protocol import Broker, Client, Indefinite, Rejected, Unreachable
 from .codec_fields import FieldError
@@ -37,18 +37,15 @@ class Lie(Exception):
 
 
 def _send(client: Client, args: Args) -> None:
-    wait = args.get("timeout", SEND_TIMEOUT) / SECOND
-    client.send(args["messages"][0], txn=args.get("txn"), timeout=wait)
+    client.send(args["messages"][0], txn=args.get("txn"), timeout=own_time(args))
 
 
 def _send_batch(client: Client, args: Args) -> None:
-    wait = args.get("timeout", SEND_TIMEOUT) / SECOND
-    client.send_batch(args["messages"], txn=args.get("txn"), timeout=wait)
+    client.send_batch(args["messages"], txn=args.get("txn"), timeout=own_time(args))
 
 
 def _receive(client: Client, args: Args) -> object:
-    wait = args.get("timeout", RECEIVE_TIMEOUT) / SECOND
-    return client.receive(args["max"], mode=args.get("mode", "peek_lock"), timeout=wait)
+    return client.receive(args["max"], mode=args.get("mode", "peek_lock"), timeout=own_time(args))
 
 
 def _disconnect(client: Client, args: Args) -> None:
@@ -72,13 +69,11 @@ CALLS: Final[Mapping[str, Callable[[Client, Args], object]]] = {
 }
 """How each client operation is asked of an adapter."""
 
-_OWN_TIME: Final = {"send": SEND_TIMEOUT, "send_batch": SEND_TIMEOUT, "receive": RECEIVE_TIMEOUT}
 
-
-def own_time(op: str, args: Args) -> float:
-    """Seconds that the call may take by its own timeout."""
-    default = _OWN_TIME.get(op)
-    return 0.0 if default is None else args.get("timeout", default) / SECOND
+def own_time(args: Args) -> float:
+    """Seconds that the call may take by its own timeout, which sends and receives always have."""
+    seconds: float = args.get("timeout", 0) / SECOND
+    return seconds
 
 
 def operate(connect: Callable[[], Client], op: str, args: Args) -> Came:

@@ -21,7 +21,7 @@ from itertools import cycle, repeat
 from typing import Final
 
 from partq.model.operations import ENV, OPS, Outcome
-from partq.model.profiles import SECOND, Entity, profile
+from partq.model.profiles import SECOND, SEND_TIMEOUT, Entity, profile
 
 from .adapters.protocol import Broker, SimulatedBroker, Unreachable
 from .calls import Came, Lie, event_args, open_queue, operate, own_time, says_empty, strike, words
@@ -256,7 +256,10 @@ class _Run:
             self._strike(hand, step)
 
     def _fitted(self, op: str, args: Args) -> Args:
-        """The arguments as they are really used: with a bounded wait, and a way to disconnect."""
+        """The arguments as they are really used: with a bounded wait, how long a send may take (ROUTE-6), and
+        a way to disconnect."""
+        if op in ("send", "send_batch"):
+            return {"timeout": SEND_TIMEOUT, **args}
         if op == "receive":
             longest = int(self.limits.wait * SECOND)
             return {**args, "timeout": min(args.get("timeout", longest), longest)}
@@ -265,7 +268,7 @@ class _Run:
         return args
 
     def _operate(self, hand: Hand, op: str, args: Args) -> None:
-        self._called(hand, op, args, own_time(op, args) + self.limits.hang)
+        self._called(hand, op, args, own_time(args) + self.limits.hang)
         came = operate(hand.connected, op, args)
         if self._returned(hand, came):
             hand.script.absorb(op, args, came.outcome, came.error, came.messages)

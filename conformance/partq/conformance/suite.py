@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from .adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
 from .adapters.protocol import FAULTS
+from .adapters.shape import misfit
 from .assess import Inspection, assess, not_applicable, verdicts
 from .cases import Case
 from .history import History
@@ -124,7 +125,10 @@ def cases_for(broker: Broker, profile: str, cases: Iterable[Case]) -> tuple[Case
 
 
 def lacks_of(broker: Broker) -> frozenset[str]:
-    """What the broker says that it lacks. Raises `BrokerFailed` where it does not say that."""
+    """What the broker says that it lacks. Raises `BrokerFailed` where it does not say that, and where its
+    classes are not what an adapter's have to be."""
+    if wrong := misfit(broker):
+        raise BrokerFailed(wrong)
     try:
         lacks = frozenset(broker.lacks())
     except Exception as error:

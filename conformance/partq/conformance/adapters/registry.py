@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from difflib import get_close_matches
+from types import ModuleType
 from urllib.parse import urlsplit, urlunsplit
 
 from partq.model.profiles import PROFILES
@@ -42,7 +44,15 @@ def open_broker(name: str) -> Broker:
         return RabbitMQ(name)
     if ":" in name and "://" not in name:
         return _third_party(name)
-    raise UnknownBroker(f"no broker {name!r}; known: {KNOWN}")
+    raise UnknownBroker(f"no broker {name!r}{_hint(name)}; known: {KNOWN}")
+
+
+def _hint(name: str) -> str:
+    """What may have been meant."""
+    if near := get_close_matches(name, ("reference", "reference:live"), n=1):
+        return f"; did you mean {near[0]}?"
+    is_module = name and all(part.isidentifier() for part in name.split("."))
+    return f"; for a class in your {name}.py say {name}:ItsName" if is_module else ""
 
 
 def claimed_profiles(broker: Broker) -> tuple[str, ...]:
@@ -82,9 +92,9 @@ def _third_party(name: str) -> Broker:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         raise UnknownBroker(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
-    factory = getattr(module, class_name, None)
+    factory = getattr(module, class_name, None) if class_name else None
     if factory is None:
-        raise UnknownBroker(f"module {module_name!r} has no {class_name!r}")
+        raise UnknownBroker(f"module {module_name!r} has no {class_name!r}{_brokers_of(module)}")
     try:
         broker = factory()
     except (Exception, SystemExit) as error:
@@ -92,3 +102,13 @@ def _third_party(name: str) -> Broker:
     if not isinstance(broker, Broker):
         raise UnknownBroker(f"{name} is not a partq.conformance.adapters.Broker")
     return broker
+
+
+def _brokers_of(module: ModuleType) -> str:
+    """Which brokers it has, for a hint."""
+    found = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Broker) and value.__module__ == module.__name__
+    ]
+    return f"; say {' or '.join(f'{module.__name__}:{name}' for name in found)}" if found else ""

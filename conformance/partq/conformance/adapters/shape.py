@@ -1,0 +1,66 @@
+"""Whether an adapter can be called as partq calls it, and says what it has: seen before the first call, so
+that a slip in a signature is one line, and not an error in every operation. No method is called here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import getattr_static, signature
+from typing import Any, Final, cast
+
+from .protocol import Broker, Client, SimulatedBroker
+
+BROKER_CALLS: Final = ("open", "connect", "inject", "is_empty", "close", "lacks", "profiles")
+"""The methods of a `Broker` that partq calls, with the arguments of the base class, by position."""
+
+CLIENT_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
+    "send": ("txn", "timeout"),
+    "send_batch": ("txn", "timeout"),
+    "receive": ("mode", "timeout"),
+    "complete": ("txn",),
+    "abandon": ("txn",),
+    "renew_lock": (),
+    "peek": ("from_seq",),
+    "begin": (),
+    "commit": (),
+    "rollback": (),
+    "bind": ("partition",),
+    "unbind": (),
+    "disconnect": ("how",),
+    "close": (),
+}
+"""The methods of a `Client` and the arguments that are always given by name."""
+
+
+def misfit(broker: Broker) -> str | None:
+    """What is wrong with the adapter's classes, in one line, or None."""
+    if isinstance(broker, SimulatedBroker):
+        return None
+    name, client = type(broker).__name__, cast("object", broker.client_class)
+    if not (isinstance(client, type) and issubclass(client, Client)):
+        return f"{name}.client_class is {client!r}, which is no subclass of Client"
+    if client is Client and type(broker).lacks is Broker.lacks:
+        return f"{name}.client_class is not set: from it partq learns which operations the broker has"
+    for call in BROKER_CALLS:
+        if wrong := _unlike(f"{name}.{call}", getattr(broker, call), _arguments(Broker, call)):
+            return wrong
+    for call, named in CLIENT_CALLS.items():
+        asked = [argument for argument in _arguments(Client, call) if argument not in named]
+        if not isinstance(getattr_static(client, call), staticmethod | classmethod):
+            asked.insert(0, "self")
+        if wrong := _unlike(f"{client.__name__}.{call}", getattr(client, call), asked, named):
+            return wrong
+    return None
+
+
+def _arguments(owner: type, call: str) -> list[str]:
+    return list(signature(getattr(owner, call)).parameters)[1:]
+
+
+def _unlike(where: str, own: Callable[..., Any], asked: list[str], named: tuple[str, ...] = ()) -> str | None:
+    """How a method cannot be called with these arguments, or None."""
+    try:
+        signature(own).bind(*asked, **dict.fromkeys(named))
+    except (TypeError, ValueError) as error:
+        how = ", ".join([*(name for name in asked if name != "self"), *(f"{name}=…" for name in named)])
+        return f"{where} cannot be called with ({how}): {error}"
+    return None
