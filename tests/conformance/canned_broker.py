@@ -3,11 +3,13 @@ the commands and the plugin are tested with, independent of the reference broker
 user's own folder, too."""
 
 import threading
+from collections.abc import Sequence
 
 from partq.conformance.adapters import Broker, Client, Shares, SimulatedBroker, Unreachable
 from partq.conformance.history import History
 from partq.conformance.notation import history
 from partq.conformance.program import Program
+from partq.model.messages import Delivery, Message
 from partq.model.profiles import Entity
 
 TOGETHER = "p1 send m1 key=a\np2 send m2 key=a\np3 peek 5 -> m1#3.1 key=a, m2#3.2 key=a"
@@ -118,6 +120,37 @@ class Jammed(Refusing):
 class Clientless(Refusing):
     def connect(self, proc: str) -> Client:
         return None  # type: ignore[return-value]
+
+
+class Liar(Client):
+    """Sends well, and answers a receive with what no history can hold."""
+
+    def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
+        pass
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        return [{"id": "m1"}]  # type: ignore[list-item]
+
+
+class Lying(Refusing):
+    def connect(self, proc: str) -> Client:
+        return Liar()
+
+
+class Forger(Liar):
+    """Answers with a message that nobody sent."""
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        return [Delivery("forged", seq=1)]
+
+
+class Forging(Refusing):
+    def connect(self, proc: str) -> Client:
+        return Forger()
 
 
 class Sociable(Refusing):

@@ -74,6 +74,10 @@ def one_error(ran: Ran) -> str:
     return lines[0]
 
 
+def last_line(ran: Ran) -> str:
+    return ran.out.splitlines()[-1]
+
+
 def run_canned(partq: Partq, name: str, *more: object) -> Ran:
     return partq("run", f"canned_broker:{name}", "--case", "same-key", *more)
 
@@ -124,7 +128,81 @@ def test_what_an_adapter_does_wrong_is_told_once_and_counted(partq: Partq) -> No
 
 
 def test_nothing_exercised_is_no_success(partq: Partq) -> None:
-    assert run_canned(partq, "Silent").code == 3
+    ran = run_canned(partq, "Silent")
+    assert ran.code == 3
+    assert last_line(ran) == "INCONCLUSIVE: nothing was put to the test"
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "line"),
+    [
+        ("Canned", (), "CONFORMANT: 10 rules held"),
+        ("Split", (), "NOT CONFORMANT: ROUTE-2 violated"),
+        ("Heap", (), "CONFORMANT: 8 rules held; violated, but no MUST: ROUTE-4"),
+        ("Heap", ("--strict",), "NOT CONFORMANT: ROUTE-4 violated"),
+        (
+            "Any",
+            ("--profile", "azure-premium", "--profile", "azure-flat"),
+            "INCONCLUSIVE: nothing was put to the test (azure-flat)",
+        ),
+    ],
+)
+def test_the_last_line_says_it_in_words(partq: Partq, name: str, more: tuple[str, ...], line: str) -> None:
+    ran = run_canned(partq, name, *more)
+    assert last_line(ran) == line
+    assert run_canned(partq, name, *more, "--format", "json").json["conclusion"] == line
+
+
+def test_each_count_is_named(partq: Partq) -> None:
+    ran = run_canned(partq, "Split")
+    assert "exercised ┃ violations" in ran.flat
+    assert "azure-premium, same-key, 1 violation\n" in ran.out
+    assert " rules pass, 1 violated" in ran.out
+    assert ran.out.splitlines()[0] == "canned_broker:Split"
+
+
+def test_a_narrow_terminal_loses_no_column(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("azure-standard", "azure-premium", "azure-flat")
+    asked = [word for name in names for word in ("--profile", name)]
+    wide = run_canned(partq, "Any", *asked)
+    assert " ┃ ".join(names) in wide.flat
+    monkeypatch.setenv("COLUMNS", "56")
+    narrow = run_canned(partq, "Any", *asked)
+    assert "…" not in narrow.out
+    assert max(map(len, narrow.out.splitlines())) <= 56
+    assert all(f"\n{name}\n┏" in narrow.out for name in names)
+    assert narrow.flat.count("┃ status") == 3
+
+
+def test_answers_that_no_history_can_hold_are_no_success(partq: Partq) -> None:
+    ran = run_canned(partq, "Lying", "--programs", "0")
+    assert ran.code == 3
+    assert last_line(ran).startswith("INCONCLUSIVE: ")
+    assert (
+        "answers of the adapter were unusable: first that to receive in same-key (azure-premium)" in ran.out
+    )
+    assert "receive answered a dict where a Delivery belongs" in ran.err
+
+
+def test_a_live_violation_is_told_when_its_case_ends(partq: Partq) -> None:
+    ran = run_canned(partq, "Forging", "--programs", "0", "--out", "kept")
+    assert ran.code == 1
+    assert "azure-premium: cases: 1, seeded programs: 0" in ran.err
+    assert "azure-premium: same-key (1 of 1): RCV-1, RCV-2 violated" in ran.err
+    assert "not shrunk: the broker is a live one (partq replay kept/counterexamples/" in ran.out
+
+
+def test_what_was_stored_is_said(partq: Partq) -> None:
+    kept = run_canned(partq, "Split", "--out", "kept")
+    file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
+    assert f"counterexample {file}, " in kept.out
+    assert f"(partq replay {file})" in kept.out
+    assert "verdicts in kept/verdicts.json (partq report kept)" in kept.out
+    assert "--out" in run_canned(partq, "Split").out
+    assert "--out" not in run_canned(partq, "Canned").out
+    listed = run_canned(partq, "Split", "--out", "more", "--format", "json").json
+    assert listed["out"] == "more"
+    assert listed["counterexamples"] == [file.replace("kept", "more")]
 
 
 def test_what_a_broker_says_does_not_steer_the_terminal(partq: Partq) -> None:
@@ -236,6 +314,13 @@ def test_out_keeps_verdicts_counterexamples_and_histories(partq: Partq, tmp_path
         (("check", "canned_broker.py"), "canned_broker.py:1: not JSON"),
         (("check", "canned_broker.py", "--profile", "solce"), "Did you mean solace?"),
         (("explain", "ROUT-1"), "did you mean ROUTE-1"),
+        (("run", "canned_broker:Canned", "--case", "nosuchcase"), "partq explain RULE names the cases"),
+        (("run", "mutant:"), "partq explain RULE names the mutants"),
+        (("run", "reference", "--profile", "rabbitmq"), "the reference broker has no profile rabbitmq"),
+        (("run", "reference", "--jobs", "0"), "must be at least 1 (see partq run --help)"),
+        (("run", "reference", "--format", "yaml"), "'--format': 'yaml' is not one of 'table', 'json' (see"),
+        (("fuzz", "reference", "--traces", "abc", "--out", "x"), "'--traces': not a whole number (see"),
+        (("explain", "rou"), "no group of requirements 'ROU'; did you mean ROUTE?"),
         (("explain",), "--all"),
         (("explain", "ROUTE-1", "--all"), "--all"),
     ],
@@ -288,12 +373,23 @@ OVERTAKEN = "p1 send m1\np1 send m2\np2 receive 1 delete -> m2#2"
 
 def test_the_exact_judge_explains(partq: Partq, tmp_path: Path) -> None:
     write_history(tmp_path / "h", history(OVERTAKEN, "azure-flat"))
-    assert partq("check", "h").code == 1  # out of order, or lost: the checkers do not tell which
+    told = partq("check", "h")
+    assert told.code == 1  # out of order, or lost: the checkers do not tell which
+    assert told.flat.count("│ RCV-3 or RCV-2 violated │") == 2
+    assert (
+        told.flat.count(
+            "azure-flat, one of them for sure message 'm2' was delivered, 'm1', sent before, never"
+        )
+        == 1
+    )
+    assert "2 perhaps violated" in told.flat
+    assert last_line(told) == "NOT CONFORMANT: RCV-3 or RCV-2 violated"
     ran = partq("check", "h", "--exact")
     assert ran.code == 1
     assert "Exact judge, h: rejected: no order of the operations is allowed" in ran.flat
     assert "then none of: 2 p2 receive" in ran.flat
     assert "allowed instead of 2: ok: m1" in ran.flat
+    assert last_line(ran) == "NOT CONFORMANT: RCV-3 or RCV-2 violated; the exact judge rejects h"
 
 
 def test_the_exact_judge_as_data(partq: Partq, tmp_path: Path) -> None:
@@ -349,6 +445,13 @@ def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
         assert "checkers: none: not implemented" in ran.flat
 
 
+def test_case_does_not_matter_and_a_group_is_listed(partq: Partq) -> None:
+    assert partq("explain", "route-6").out == partq("explain", "ROUTE-6").out
+    ran = partq("explain", "route")
+    assert ran.out.startswith("ROUTE: From key to partition\n")
+    assert len(ran.out.splitlines()) == 1 + sum(row.group == "ROUTE" for row in catalogue().values())
+
+
 def test_open_questions_and_contradictions_are_told(partq: Partq) -> None:
     ran = partq("explain", "SEQ-4")
     assert "not settled: Does an aborted send" in ran.flat
@@ -358,6 +461,7 @@ def test_open_questions_and_contradictions_are_told(partq: Partq) -> None:
 def test_the_whole_catalogue(partq: Partq) -> None:
     ran = partq("explain", "--all")
     assert ran.code == 0
+    assert ran.out.startswith("ENT: ")
     assert all(f"{requirement} " in ran.out for requirement in catalogue())
 
 

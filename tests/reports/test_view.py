@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from partq.conformance.verdict import Finding, Status, Verdict, exit_code, failing_rows, worst
@@ -57,6 +59,27 @@ def test_an_unknown_must_leaves_it_open() -> None:
     assert "undecided: ROUTE-1" in sentence
 
 
+def test_one_of_several_surely_violated_is_not_conformant_and_told() -> None:
+    either = Verdict(Status.UNKNOWN, reason="overtaken", among=("RCV-3", "RCV-2"))
+    material = of(lane(ROUTE_2=Status.PASS))
+    verdicts = {**material.lanes[0].verdicts, "RCV-2": either, "RCV-3": either}
+    view = report_view(
+        of(replace(material.lanes[0], verdicts=verdicts, exit=exit_code(verdicts, failing_rows(False))))
+    )
+    assert view.headline.word == "Not conformant"
+    assert view.headline.sentence.startswith(
+        "RCV-3 or RCV-2 violated, though it does not show which; 1 passed."
+    )
+    rows = [
+        row
+        for group in view.groups
+        for row in group.rows
+        if row.rule.id in verdicts and row.cells[0].reason == "overtaken"
+    ]
+    assert [row.cells[0].sign.status for row in rows] == ["RCV-3 or RCV-2 violated"] * 2
+    assert all(row.statuses == ("violated",) for row in rows)
+
+
 def test_one_bad_profile_is_enough() -> None:
     assert headline(lane(ROUTE_1=Status.PASS), lane(ROUTE_1=Status.VIOLATED))[0] == "Not conformant"
 
@@ -65,7 +88,7 @@ def test_findings_of_one_cause_are_listed_once() -> None:
     view = report_view(of(lane(ROUTE_1=Status.VIOLATED)))
     row = next(row for group in view.groups for row in group.rows if row.rule.id == "ROUTE-1")
     assert [item.times for item in row.findings] == [3]
-    assert row.found == "3 found"
+    assert row.found == "3 violations"
     assert row.statuses == ("violated",)
 
 
@@ -75,7 +98,7 @@ def test_every_finding_is_counted_kept_or_not() -> None:
     verdicts = {"ROUTE-1": Verdict(Status.VIOLATED, 5, findings, found=found)}
     view = report_view(Material((Lane("b", "azure-standard", verdicts, 1),), 1))
     row = next(row for group in view.groups for row in group.rows if row.rule.id == "ROUTE-1")
-    assert row.found == "1,201 found, 2 causes"
+    assert row.found == "1,201 violations, 2 causes"
     assert [(item.finding.key, item.times) for item in row.findings] == list(found.items())
 
 

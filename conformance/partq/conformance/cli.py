@@ -34,8 +34,9 @@ BROKEN: Final = 70
 """The exit code of a defect of partq itself, so that no crash is taken for a verdict."""
 
 EPILOG: Final = (
-    "Exit codes: 0 conformant, 1 violated (mutants: one survived; replay: reproduced), 2 bad input or usage, "
-    "3 inconclusive: something is unknown, or nothing was exercised."
+    "Exit codes: 0 conformant; 1 violated (search: found something; replay: reproduced; mutants: one "
+    "survived); 2 bad input or usage; 3 inconclusive: something is unknown, nothing was exercised, or the "
+    f"adapter gave answers that no history can hold; {INTERRUPTED} interrupted; {BROKEN} a defect of partq."
 )
 
 app = typer.Typer(
@@ -84,6 +85,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(code or 0)
 
 
+_UNSAID: Final = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "not a whole number",
+    "Input should be greater than or equal to ": "must be at least ",
+    "Input should be less than or equal to ": "must be at most ",
+}
+"""What the library that reads options says, and what it is in words."""
+
+
+def _plain(text: str) -> str:
+    for theirs, ours in _UNSAID.items():
+        text = text.replace(theirs, ours)
+    return text.removesuffix(".")
+
+
 def _failed(error: Exception) -> int:
     describe = getattr(error, "format_message", None)
     if describe is None:
@@ -92,6 +108,6 @@ def _failed(error: Exception) -> int:
         return BROKEN
     context = getattr(error, "ctx", None)
     usage = f" (see {context.command_path} --help)" if context is not None else ""
-    if text := describe():
+    if text := _plain(describe()):
         console.print(f"partq: error: {text}{usage}", markup=False, soft_wrap=True)
     return int(getattr(error, "exit_code", Exit.BAD_INPUT))

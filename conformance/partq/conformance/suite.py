@@ -36,6 +36,9 @@ PROGRAMS_LIVE = 3
 JOBS: Final = 8
 """How many programs of a live broker are run at once unless asked otherwise."""
 
+ADAPTER: Final = "adapter"
+"""The error of an operation whose adapter raised or answered what it must not."""
+
 log = logging.getLogger(__name__)
 
 
@@ -68,17 +71,26 @@ class Run:
         """Everything found, in the catalogue's order."""
         return tuple(finding for verdict in self.verdicts.values() for finding in verdict.findings)
 
+    @property
+    def unusable(self) -> tuple[str, ...]:
+        """The operations that the adapter answered with what no history can hold."""
+        return tuple(record.op for record in self.history.records if record.error == ADAPTER)
+
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
     """``verdicts``: all runs merged, one for every row of the catalogue. ``cases``: each case's verdicts.
-    ``kept``: the runs that found something, with their histories. ``runs``: how many there were."""
+    ``kept``: the runs that found something, with their histories. ``runs``: how many there were.
+    ``unusable``: how many answers of the adapter no history can hold; ``unusable_first``: to which operation,
+    and in which run, the first one was."""
 
     profile: str
     verdicts: Verdicts
     cases: dict[str, Verdicts]
     kept: tuple[Run, ...]
     runs: int
+    unusable: int = 0
+    unusable_first: str = ""
 
     def evidence(self, finding: Finding) -> Run | None:
         """The run that the finding comes from, or None."""
@@ -170,12 +182,15 @@ def run_suite(
                 told += 1
     ordered = [done[number] for number in range(len(tasks))]
     nothing = verdicts(Inspection(), profile, tuple(sorted(lacks)))
+    unusable = [f"{op} in {run_.name}" for run_ in ordered for op in run_.unusable]
     return SuiteResult(
         profile,
         merge([nothing, *(run_.verdicts for run_ in ordered)]),
         {run_.name: run_.verdicts for run_ in ordered[: len(directed)]},
         tuple(run_ for run_ in ordered if run_.findings),
         len(ordered),
+        len(unusable),
+        unusable[0] if unusable else "",
     )
 
 

@@ -84,6 +84,11 @@ class Verdict:
             self.found = Counter(finding.key for finding in self.findings)
 
     @property
+    def either(self) -> str:
+        """That one of several rules surely is violated, in words; empty if that is not so."""
+        return f"{' or '.join(self.among)} violated" if self.among else ""
+
+    @property
     def times(self) -> int:
         """How many findings there were, kept or not."""
         return sum(self.found.values())

@@ -16,27 +16,11 @@ from partq.model.profiles import PROFILES
 from partq.model.requirements import Requirement, catalogue, groups, sources
 
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
+from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_verdicts, kill_views
 from .material import BlindSpots, Figures, Lane, Material
+from .signs import SIGNS, Share, Sign, shares
 from .text import count, plural
 
-
-class Sign(NamedTuple):
-    """How a status looks: its class and a sign, so that it is never told by colour alone."""
-
-    status: str
-    css: str
-    glyph: str
-
-
-SIGNS: Final = {
-    Status.VIOLATED: Sign(Status.VIOLATED.value, "violated", "✗"),
-    Status.UNKNOWN: Sign(Status.UNKNOWN.value, "unknown", "?"),
-    Status.PASS: Sign(Status.PASS.value, "pass", "✓"),
-    Status.NOT_EXERCISED: Sign(Status.NOT_EXERCISED.value, "idle", "○"),
-    Status.NOT_IMPLEMENTED: Sign(Status.NOT_IMPLEMENTED.value, "todo", "…"),
-    Status.NOT_APPLICABLE: Sign(Status.NOT_APPLICABLE.value, "none", "–"),
-}
-"""In the order of the summary: what needs attention first."""
 
 _TELLING: Final = frozenset({Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.NOT_EXERCISED})
 _HEADLINES: Final = {
@@ -44,16 +28,11 @@ _HEADLINES: Final = {
     Exit.VIOLATED: ("violated", "✗", "Not conformant"),
     Exit.INCONCLUSIVE: ("unknown", "?", "Inconclusive"),
 }
+_UNFOLDED: Final = 3
+"""With more counterexamples than this, only the first is unfolded; of mutants, none."""
+
 _SHOWN_FINDINGS: Final = 5
 """Causes listed at a requirement; the rest are counted."""
-
-
-class Share(NamedTuple):
-    """How many requirements have one status, and their share of the bar in per cent."""
-
-    sign: Sign
-    number: int
-    percent: float
 
 
 class CellView(NamedTuple):
@@ -91,7 +70,7 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """A group of the catalogue. ``open``: whether anything in it was decided or could have been."""
+    """A group of the catalogue. ``open``: whether there is in it what asks for attention."""
 
     code: str
     title: str
@@ -123,12 +102,17 @@ class LaneView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """A whole page. ``causes``: the first counterexample of each requirement."""
+    """A whole page. ``causes``: the first counterexample of each requirement. ``kills``: of a campaign of
+    mutants, whose ``lanes`` are one: the suite itself. ``bar``: what the head counts, ``counted``: in words.
+    ``again``: what ``command`` does. ``unfolded``: so many counterexamples are shown open."""
 
     brokers: tuple[str, ...]
     title: str
     profiles: tuple[tuple[str, str], ...]
     headline: Headline
+    kills: tuple[KillView, ...]
+    bar: tuple[Share, ...]
+    counted: str
     causes: tuple[ExampleView, ...]
     lanes: tuple[LaneView, ...]
     shares: tuple[Share, ...]
@@ -138,42 +122,55 @@ class ReportView:
     columns: tuple[str, ...]
     groups: tuple[GroupView, ...]
     examples: tuple[ExampleView, ...]
+    unfolded: int
     histograms: tuple[HistogramView, ...]
     heat: tuple[HeatView, ...]
     blind_spots: tuple[BlindSpots, ...]
     sources: tuple[tuple[str, str, str], ...]
     open_questions: tuple[tuple[str, str], ...]
     command: str
+    again: str
     notes: tuple[str, ...]
     version: str
 
 
 def report_view(material: Material) -> ReportView:
     """The page of the material."""
-    total = merge(lane.verdicts for lane in material.lanes)
+    lanes, kills = material.lanes, material.kills
+    if kills:
+        lanes = (Lane("mutants", COLUMN, kill_verdicts(kills), material.exit),)
+    total = merge(lane.verdicts for lane in lanes)
     drawn = examples(material.examples)
+    anchors = {example.broker: example.anchor for example in reversed(drawn)}
     pairs = tuple((lane.broker, lane.profile) for lane in material.lanes)
     brokers = tuple(dict.fromkeys(broker for broker, _ in pairs))
     return ReportView(
         brokers=brokers,
-        title=_title(brokers),
+        title=f"{plural(len(kills), 'mutant')} of the reference broker" if kills else _title(brokers),
         profiles=tuple((name, _family(name)) for name in dict.fromkeys(name for _, name in pairs)),
         headline=_headline(material, total),
-        causes=tuple({example.finding.requirement: example for example in reversed(drawn)}.values())[::-1],
-        lanes=tuple(_lane(lane, len(brokers) > 1) for lane in material.lanes),
-        shares=_shares(total.values()),
+        kills=kill_views(kills, anchors),
+        bar=kill_shares(kills) if kills else shares(total.values()),
+        counted=plural(len(kills), "mutant") if kills else plural(len(total), "requirement"),
+        causes=()
+        if kills
+        else tuple({example.finding.requirement: example for example in reversed(drawn)}.values())[::-1],
+        lanes=tuple(_lane(lane, len(brokers) > 1) for lane in lanes) if total else (),
+        shares=shares(total.values()),
         total=len(total),
         figures=tuple(_figures(material.figures)),
         settings=(*_settings(material.figures), *material.made.items()),
-        columns=tuple(name for name, _ in _columns(material.lanes, total)),
-        groups=tuple(_groups(material.lanes, total, drawn)),
+        columns=tuple(name for name, _ in _columns(lanes, total)),
+        groups=tuple(_groups(lanes, total, drawn)) if total else (),
         examples=drawn,
-        histograms=histograms(material.spread, pairs),
-        heat=heat_maps(material.coverage, pairs),
+        unfolded=0 if kills else len(drawn) if len(drawn) <= _UNFOLDED else 1,
+        histograms=() if kills else histograms(material.spread, pairs),
+        heat=() if kills else heat_maps(material.coverage, pairs),
         blind_spots=tuple(spots for spots in material.blind_spots if spots.sentences),
         sources=tuple((source.code, source.name, source.kind) for source in sources().values()),
         open_questions=tuple((r.id, r.open_question) for r in catalogue().values() if r.open_question),
         command=material.command,
+        again="The same again" if material.complete else "Finish it",
         notes=material.notes,
         version=material.version,
     )
@@ -184,8 +181,19 @@ def report_view(material: Material) -> ReportView:
 
 def _headline(material: Material, total: Mapping[str, Verdict]) -> Headline:
     if not material.complete:
-        return Headline("unknown", "?", "Unfinished", "The campaign has not come to its end: no verdict yet.")
+        return Headline("unknown", "?", "Unfinished", f"{_progress(material)} There is no verdict yet.")
+    if material.kills:
+        css, glyph, _ = _HEADLINES[material.exit]
+        word = "All killed" if material.exit == Exit.CONFORMANT else "Not all killed"
+        return Headline(css, glyph, word, kill_sentence(material.kills))
     return Headline(*_HEADLINES[material.exit], _sentence(material.exit, total))
+
+
+def _progress(material: Material) -> str:
+    planned = sum(lane.traces or 0 for lane in material.lanes)
+    if material.stored is None or not planned:
+        return "The campaign has not come to its end."
+    return f"{count(material.stored)} of {plural(planned, 'trace')} are stored."
 
 
 def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
@@ -194,7 +202,10 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
     unknown, idle = by_status[Status.UNKNOWN], len(by_status[Status.NOT_EXERCISED])
     if code == Exit.VIOLATED:
         verb = "is" if len(bad) == 1 else "are"
-        text = f"{plural(len(bad), 'requirement')} {verb} violated: {_listed(bad)}; {count(held)} passed."
+        said = [f"{plural(len(bad), 'requirement')} {verb} violated: {_listed(bad)}"] if bad else []
+        either = dict.fromkeys(verdict.either for verdict in total.values() if verdict.among)
+        said += [f"{text}, though it does not show which" for text in either]
+        text = f"{'; '.join([*said, f'{count(held)} passed'])}."
     elif code == Exit.INCONCLUSIVE:
         why = f"undecided: {_listed(unknown)}" if unknown else "too little was put to the test"
         text = f"No binding rule was seen broken, but the run is no proof: {why}; {count(held)} passed."
@@ -214,16 +225,6 @@ def _listed(ids: Sequence[str], most: int = 6) -> str:
     return f"{', '.join(ids[:most])} and {len(ids) - most} more"
 
 
-def _shares(verdicts: Iterable[Verdict]) -> tuple[Share, ...]:
-    numbers = Counter(verdict.status for verdict in verdicts)
-    total = sum(numbers.values()) or 1
-    return tuple(
-        Share(sign, numbers[status], round(100 * numbers[status] / total, 3))
-        for status, sign in SIGNS.items()
-        if numbers[status]
-    )
-
-
 def _lane(lane: Lane, name_broker: bool) -> LaneView:
     css, _, word = _HEADLINES[lane.exit]
     sign = next(sign for sign in SIGNS.values() if sign.css == css)
@@ -235,7 +236,7 @@ def _lane(lane: Lane, name_broker: bool) -> LaneView:
         word,
         sign,
         traces,
-        _shares(lane.verdicts.values()),
+        shares(lane.verdicts.values()),
     )
 
 
@@ -259,7 +260,7 @@ def _figures(figures: Figures) -> Iterable[tuple[str, str]]:
     )
     yield from ((name, count(number)) for name, number in known if number is not None)
     if figures.seconds:
-        yield "duration", _seconds(figures.seconds)
+        yield "spent on traces", _seconds(figures.seconds)
         if figures.operations:
             yield "operations a second", count(figures.operations / figures.seconds)
         if figures.traces:
@@ -301,6 +302,7 @@ def _groups(
     lanes: Sequence[Lane], total: Mapping[str, Verdict], drawn: Sequence[ExampleView]
 ) -> Iterable[GroupView]:
     columns, found = _columns(lanes, total), _findings(lanes, drawn)
+    urgent = _urgent(total)
     for code, title in groups().items():
         rules = [rule for rule in catalogue().values() if rule.group == code]
         verdicts = [total[rule.id] for rule in rules if rule.id in total]
@@ -308,9 +310,16 @@ def _groups(
             code,
             title,
             tuple(_row(rule, columns, found.get(rule.id, [])) for rule in rules),
-            _shares(verdicts),
-            any(verdict.status in _TELLING for verdict in verdicts),
+            shares(verdicts),
+            any(verdict.status in urgent for verdict in verdicts),
         )
+
+
+def _urgent(total: Mapping[str, Verdict]) -> frozenset[Status]:
+    """The statuses that ask for attention: the worst ones, or if all is well whatever tells something."""
+    statuses = {verdict.status for verdict in total.values()}
+    worst = next((status for status in (Status.VIOLATED, Status.UNKNOWN) if status in statuses), None)
+    return _TELLING if worst is None else frozenset({worst})
 
 
 def _row(
@@ -332,14 +341,16 @@ def _found(found: Sequence[FindingView]) -> str:
     if not found:
         return ""
     causes = len({item.finding.key for item in found})
-    return f"{count(sum(item.times for item in found))} found" + (f", {causes} causes" if causes > 1 else "")
+    times = sum(item.times for item in found)
+    return plural(times, "violation") + (f", {causes} causes" if causes > 1 else "")
 
 
 def _cell(name: str, verdict: Verdict | None) -> CellView:
     if verdict is None:
         return CellView(name, SIGNS[Status.NOT_IMPLEMENTED], "", "not in this report's data")
     times = f"{count(verdict.exercised)}×" if verdict.exercised else ""
-    return CellView(name, SIGNS[verdict.status], times, verdict.reason)
+    sign = SIGNS[Status.VIOLATED]._replace(status=verdict.either) if verdict.among else SIGNS[verdict.status]
+    return CellView(name, sign, times, verdict.reason)
 
 
 def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, list[FindingView]]:

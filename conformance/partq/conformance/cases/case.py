@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from partq.conformance.codec_fields import did_you_mean
 from partq.conformance.program import Program
 
 
@@ -33,7 +33,6 @@ def chosen(cases: Mapping[str, Case], names: Sequence[str]) -> tuple[Case, ...]:
     """The cases of these names, in the order asked for. Raises `UnknownCase`."""
     for name in names:
         if name not in cases:
-            near = get_close_matches(name, cases, n=3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else f"; known: {', '.join(cases)}"
+            hint = did_you_mean(name, cases) or "; partq explain RULE names the cases of a rule"
             raise UnknownCase(f"unknown case {name!r}{hint}")
     return tuple(cases[name] for name in dict.fromkeys(names))

@@ -15,6 +15,8 @@ from partq.conformance.verdict import Exit
 from .common import (
     PROFILE_NAMES,
     Format,
+    conclude,
+    conclusion,
     fail,
     known_profile,
     print_json,
@@ -57,18 +59,21 @@ def check(
         by_profile.setdefault(history.header.profile, []).append(judged[file])
     results = {name: merge(verdicts) for name, verdicts in by_profile.items()}
     subject = next(iter(read)) if len(read) == 1 else f"{len(read)} histories"
-    document = verdicts_document(subject, results, strict)
-    if exact:
-        document["exact"] = {file: _judged(history) for file, history in read.items()}
-        if any(found["judgement"] == "rejected" for found in document["exact"].values()):
-            document["exit"] = Exit.VIOLATED
+    searched = {file: _judged(history) for file, history in read.items()} if exact else {}
+    besides = [
+        (Exit.VIOLATED, f"the exact judge rejects {file}")
+        for file, found in searched.items()
+        if found["judgement"] == "rejected"
+    ]
     if format is Format.JSON:
-        print_json(document)
+        document = verdicts_document(subject, results, strict, besides)
+        print_json({**document, "exact": searched} if exact else document)
     else:
         show_verdicts(subject, results, every_row, partial(_evidence, read, judged))
-        for file, found in document.get("exact", {}).items():
+        for file, found in searched.items():
             _show_judged(file, found, read[file])
-    raise typer.Exit(document["exit"])
+        conclude(results, strict, besides)
+    raise typer.Exit(conclusion(results, strict, besides)[0])
 
 
 def _evidence(
@@ -102,7 +107,7 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
     from partq.conformance.terse import line
 
     why = f": {found['reason']}" if found["reason"] else ""
-    print(f"\nExact judge, {printable(file)}: {found['judgement']}{printable(why)}")
+    print(f"Exact judge, {printable(file)}: {found['judgement']}{printable(why)}")
     family, records = known_profile(history.header.profile), {record.i: record for record in history.records}
     if found["judgement"] == "accepted":
         return

@@ -13,26 +13,46 @@ if TYPE_CHECKING:
 
 
 def explain(
-    id: Annotated[str | None, typer.Argument(help="A requirement, such as ROUTE-1.")] = None,
+    id: Annotated[
+        str | None, typer.Argument(help="A requirement, such as ROUTE-1, or a group of them, such as ROUTE.")
+    ] = None,
     every_row: Annotated[bool, typer.Option("--all", help="The whole catalogue.")] = False,
 ) -> None:
-    """Print a requirement: text, sources, profiles, reading, and the code and cases that belong to it."""
+    """Print a requirement: text, sources, profiles, reading, and the code, cases and mutants that belong to
+    it; of a group, its requirements in a line each."""
+    from partq.conformance.codec_fields import did_you_mean
     from partq.model.requirements import UnknownRequirement, catalogue, groups, requirement
 
     if every_row == (id is not None):
-        fail("give one requirement, or --all")
+        fail("give one requirement or group, or --all")
+    name = (id or "").upper()
+    if name in groups():
+        return _list(name)
+    if id is not None and "-" not in name:
+        hint = did_you_mean(name, groups()) or f"; known: {', '.join(groups())}"
+        fail(f"no group of requirements {name!r}{hint}")
     if id is not None:
         try:
-            return _print(requirement(id))
+            return _print(requirement(name))
         except UnknownRequirement as error:
             fail(str(error))
-    group = ""
-    for rule in catalogue().values():
-        if rule.group != group:
-            group = rule.group
-            output().print(f"\n{group}: {groups()[group]}\n", style="bold")
-        _print(rule)
+    for number, group in enumerate(groups()):
+        output().print(f"{chr(10) if number else ''}{group}: {groups()[group]}\n", style="bold")
+        for rule in catalogue().values():
+            if rule.group == group:
+                _print(rule)
     return None
+
+
+def _list(group: str) -> None:
+    """The group's requirements, a line each."""
+    from partq.model.requirements import catalogue, groups
+
+    out = output()
+    out.print(f"{group}: {groups()[group]}", style="bold")
+    for rule in catalogue().values():
+        if rule.group == group:
+            out.print(f"  {rule.id:9} {rule.level.value:6}  {rule.title}")
 
 
 def _print(rule: Requirement) -> None:

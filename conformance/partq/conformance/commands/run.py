@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,12 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from partq.conformance.verdict import Exit
+
 from .common import (
     PROFILE_NAMES,
     Format,
+    conclude,
     console,
     fail,
     opened,
+    outcome,
     print_json,
     printable,
     profiles_for,
@@ -76,15 +81,43 @@ def run(
         keep = _saver(out / "histories" / name) if out is not None and save_histories else None
         results[name] = _suite(broker, name, cases, wanted, seed, keep, jobs)
     verdicts = {name: result.verdicts for name, result in results.items()}
-    document = verdicts_document(public_name(broker), verdicts, strict)
+    besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
+    document = verdicts_document(public_name(broker), verdicts, strict, besides)
+    stored: dict[Path, str] = {}
     if out is not None:
         options = _options(profile, programs, seed, case, jobs, strict)
-        _store(out, broker, {**document, "strict": strict, "options": options, "made": begun}, results)
+        _store(
+            out, broker, {**document, "strict": strict, "options": options, "made": begun}, results, stored
+        )
     if format is Format.JSON:
-        print_json(document)
+        kept = {} if out is None else {"out": str(out), "counterexamples": [str(path) for path in stored]}
+        print_json({**document, **kept})
     else:
         show_verdicts(public_name(broker), verdicts, every_row, _evidence(results))
+        _show_stored(out, public_name(broker), stored, any(result.kept for result in results.values()))
+        conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
+
+
+def _unusable(result: SuiteResult) -> str:
+    """How often the adapter answered what no history can hold."""
+    number = result.unusable
+    answers = "1 answer of the adapter was" if number == 1 else f"{number:,} answers of the adapter were"
+    return f"{answers} unusable: first that to {result.unusable_first} ({result.profile})"
+
+
+def _show_stored(out: Path | None, broker: str, stored: Mapping[Path, str], found: bool) -> None:
+    """Where everything is, and what can be done with it."""
+    from partq.conformance.counterexample import replay_command
+    from partq.conformance.verdict import FILE
+
+    if out is None:
+        if found:
+            print("with --out FOLDER what was found is kept, for partq replay and partq report")
+        return
+    for path, how in stored.items():
+        print(printable(f"counterexample {path}, {how} ({replay_command(path, broker)})"))
+    print(printable(f"verdicts in {out / FILE} ({shlex.join(['partq', 'report', str(out)])})"))
 
 
 def _options(
@@ -148,8 +181,8 @@ def _suite(
         told = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
         console.print(f"{profile}: {told}", markup=False, soft_wrap=True)
     try:
-        total = len(suite.cases_for(target, profile, cases)) + wanted
-        with _progress(profile, total, live) as advance:
+        directed = len(suite.cases_for(target, profile, cases))
+        with _progress(profile, directed, wanted, live) as advance:
             result = suite.run_suite(
                 target, profile, cases, wanted, seed, keep or (lambda run: None), ways=ways, on_end=advance
             )
@@ -179,20 +212,26 @@ class _Problems:
 
 
 @contextmanager
-def _progress(profile: str, total: int, live: bool) -> Iterator[Callable[[Run], None]]:
+def _progress(profile: str, cases: int, programs: int, live: bool) -> Iterator[Callable[[Run], None]]:
     """A bar on standard error, gone when all is done; a line for each run where that is no terminal and the
-    broker a live one, which takes its time."""
+    broker a live one, which takes its time. A live broker's run that violates something is always told."""
     from rich.progress import Progress
 
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    bar, total = Progress(console=console, transient=True, disable=not console.is_terminal), cases + programs
+    lines = live and not console.is_terminal
     with bar:
         task = bar.add_task(profile, total=total)
         numbers = count(1)
 
         def advance(done: Run) -> None:
             bar.update(task, advance=1, description=f"{profile}: {done.name}")
-            if live and not console.is_terminal:
-                console.print(f"{profile}: {done.name} ({next(numbers)} of {total})", markup=False)
+            place, bad = next(numbers), outcome(done.verdicts, done.verdicts)
+            wrong = f": {bad[1]}" if bad[0] == Exit.VIOLATED else ""
+            if lines and place == 1:
+                console.print(f"{profile}: cases: {cases}, seeded programs: {programs}", markup=False)
+            if lines or (live and wrong):
+                told = f"{profile}: {done.name} ({place} of {total}){wrong}"
+                console.print(told, markup=False, soft_wrap=True)
 
         yield advance
 
@@ -209,8 +248,15 @@ def _saver(folder: Path) -> Callable[[Run], None]:
     return save
 
 
-def _store(out: Path, broker: str, document: Mapping[str, Any], results: Mapping[str, SuiteResult]) -> None:
-    """Write ``verdicts.json``, and of each cause in each profile the smallest program that shows it."""
+def _store(
+    out: Path,
+    broker: str,
+    document: Mapping[str, Any],
+    results: Mapping[str, SuiteResult],
+    stored: dict[Path, str],
+) -> None:
+    """Write ``verdicts.json``, and of each cause in each profile a program that shows it; into ``stored`` the
+    file of each, and what became of its size."""
     from partq.conformance.counterexample import FOLDER
     from partq.conformance.verdict import FILE
 
@@ -223,25 +269,29 @@ def _store(out: Path, broker: str, document: Mapping[str, Any], results: Mapping
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
         for done, finding in causes.values():
             console.print(f"storing a counterexample of {finding.requirement}", markup=False)
-            _store_example(out / FOLDER / profile, broker, done, finding)
+            path, how = _store_example(out / FOLDER / profile, broker, done, finding)
+            stored[path] = how
 
 
-def _store_example(folder: Path, broker: str, done: Run, finding: Finding) -> None:
+def _store_example(folder: Path, broker: str, done: Run, finding: Finding) -> tuple[Path, str]:
     """Shrunk where the broker is simulated; from a live one, the program and history it was seen in."""
     from partq.conformance import counterexample
     from partq.conformance.adapters import SimulatedBroker, public_name
 
     target = opened(broker)
     target.profile = done.program.profile
-    example = None
+    example, steps = None, len(done.program.steps)
+    how = f"{steps} steps, not shrunk: the broker is a live one"
     if isinstance(target, SimulatedBroker):
         example = counterexample.make(broker, target, done.program, finding)
+        how = f"{steps} steps, not shrunk: it does not show again"
     if example is None:
-        steps = len(done.program.steps)
         example = counterexample.Counterexample(
             public_name(broker), done.program, finding, done.history, None, steps
         )
-    counterexample.write(folder, example)
+    else:
+        how = f"{len(example.program.steps)} steps of {steps}"
+    return counterexample.write(folder, example), how
 
 
 def _evidence(
