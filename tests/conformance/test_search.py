@@ -73,7 +73,7 @@ def test_the_worst_profile_decides(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("reference", "--profile", "rabbitmq"), "rabbitmq: not modelled"),
+        (("canned_broker:Any", "--profile", "rabbitmq"), "rabbitmq: not modelled"),
         (("rabbitmq://guest:guest@localhost:1/%2f",), "rabbitmq: not modelled"),
         (("canned_broker:Gone",), "start the broker first"),
         (("canned_broker:Broken",), "ZeroDivisionError: oh dear"),

@@ -275,7 +275,7 @@ def test_a_broker_that_fails_is_one_line(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_command_refuses_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = partq(capsys, "tours", "reference", "--profile", "rabbitmq")
+    code, _, err = partq(capsys, "tours", "canned_broker:Any", "--profile", "rabbitmq")
     assert code == 2 and "not modelled" in err
     code, _, err = partq(capsys, "tours", "reference", "--profile", "solace", "--scope", "stale")
     assert code == 2 and "two flows" in err
