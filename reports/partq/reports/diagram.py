@@ -31,6 +31,12 @@ _BAND_ENDS: Final = frozenset(_BANDS.values())
 ARRIVING: Final = frozenset({"deliver", "peek"})
 """The kinds of link that lead from a partition to a client."""
 
+_ACROSS: Final = frozenset({"advance", "drained"})
+"""Events that are drawn across all lanes."""
+
+_ELSEWHERE: Final = _ACROSS | {"assignment"}
+"""Events that need no lane of the environment."""
+
 _SETTLES: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
 
 
@@ -167,6 +173,13 @@ def _message_ids(record: Record, locks: Mapping[str, Delivery]) -> Iterator[str]
     yield from (locks[lock].id for lock in locks_in(record.args) if lock in locks)
 
 
+def _across(record: Record) -> str:
+    """An event of `_ACROSS` in words."""
+    if record.op == "advance":
+        return f"{duration(record.args['by'])} pass"
+    return "drained: received and peeked until nothing is left"
+
+
 def _naturally(name: str) -> tuple[list[str | int], str]:
     """Orders c2 before c10: digits as numbers."""
     parts = re.split(r"([0-9]{1,18})", name)
@@ -245,7 +258,7 @@ class _Builder:
 
     def _lanes(self) -> dict[tuple[str, str | int], int]:
         names: list[tuple[str, str | int]] = []
-        if any(record.is_env for record in self.records):
+        if any(record.is_env and record.op not in _ELSEWHERE for record in self.records):
             names.append((ENV, ENV))
         names += [("client", client) for client in self.clients]
         names += [("partition", place) for place in self.partitions]
@@ -267,8 +280,8 @@ class _Builder:
             if is_call:
                 self._note_left_out(skipped.get(record.i, 0))
                 self.begun[record.i] = self._row(self._call_kind(record))
-                if record.op == "advance":
-                    self.gaps.append(Gap(self.begun[record.i], f"{duration(record.args['by'])} pass"))
+                if record.op in _ACROSS:
+                    self.gaps.append(Gap(self.begun[record.i], _across(record)))
                 if not self._is_span(record):
                     self.ended[record.i] = self.begun[record.i]
             else:
@@ -304,7 +317,7 @@ class _Builder:
         return len(self.rows) - 1
 
     def _call_kind(self, record: Record) -> str:
-        if record.op == "advance":
+        if record.op in _ACROSS:
             return "gap"
         return "call" if self._is_span(record) else "instant"
 
@@ -372,7 +385,7 @@ class _Builder:
         return Band(self.lanes["partition", place], start, end, "down")
 
     def _marks(self, record: Record) -> Iterator[Mark]:
-        if not record.is_env or record.op == "advance":
+        if not record.is_env or record.op in _ACROSS:
             return
         row = self.begun[record.i]
         if record.op == "assignment":

@@ -14,14 +14,15 @@ from markupsafe import Markup
 
 from partq.conformance.history import Record
 from partq.conformance.verdict import Finding
+from partq.model.messages import Message
 from partq.model.requirements import catalogue
 
 from .diagram import Diagram, diagram
 from .material import Cell, Example, Spread
 from .plots import Bar, histogram_svg
 from .sequence import sequence_svg
-from .text import compact, count, duration, plural
-from .wording import describe, locks_of
+from .text import compact, count, duration, plural, shortened
+from .wording import SENDS, describe, locks_of
 
 T = TypeVar("T", str, tuple[str, str])
 
@@ -31,6 +32,11 @@ MOST_LANES: Final = 6
 """With more brokers and profiles than this, the page does not show each by itself."""
 
 _MOST_BARS: Final = 64
+_DRAINER: Final = "drain"
+_COMPARED: Final = 6
+"""The most messages put side by side."""
+
+_KEYS: Final = ("session_id", "partition_key")
 _LISTED: Final = 400
 """The most records listed as text below a diagram."""
 
@@ -52,9 +58,18 @@ class RecordView(NamedTuple):
     witness: bool
 
 
+class Contrast(NamedTuple):
+    """Messages side by side: the names of what they differ in, and of each message the values of these."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ExampleView:
-    """One counterexample, drawn. ``steps`` is None where no program is known."""
+    """One counterexample, drawn. ``steps`` is None where no program is known. ``drains``: whether partq's own
+    client, which receives at the end what is left, is drawn. ``contrast``: None where less than two messages
+    that were sent count as witnesses."""
 
     anchor: str
     finding: Finding
@@ -66,6 +81,8 @@ class ExampleView:
     mode: str
     drawing: Markup
     drawn: str
+    drains: bool
+    contrast: Contrast | None
     records: tuple[RecordView, ...]
 
 
@@ -123,6 +140,8 @@ def _example(anchor: str, example: Example) -> ExampleView:
         "" if program is None else _mode(program),
         sequence_svg(content, f"Sequence diagram of {finding.requirement}: {finding.title}"),
         _drawn(content),
+        any(lane.title == _DRAINER for lane in content.lanes),
+        _contrast(example),
         tuple(_records(example)),
     )
 
@@ -162,6 +181,39 @@ def _records(example: Example) -> Iterator[RecordView]:
         yield RecordView(record.i, record.proc, *describe(record, locks), record.i in witness)
 
 
+def _contrast(example: Example) -> Contrast | None:
+    """What the witnessed messages differ in. Where the finding names some of them, these alone."""
+    finding = example.finding
+    sent = [
+        (message.id, _traits(record, message))
+        for record in example.history.records
+        if record.i in finding.witness
+        for message in (record.args["messages"] if record.op in SENDS else ())
+    ]
+    named = [entry for entry in sent if repr(entry[0]) in finding.detail]
+    chosen = (named if len(named) > 1 else sent)[:_COMPARED]
+    if len(chosen) < 2:
+        return None
+    every = dict.fromkeys(name for _, traits in chosen for name in traits)
+    names = tuple(name for name in every if len({traits.get(name) for _, traits in chosen}) > 1)
+    rows = tuple((id, tuple(traits.get(name) or "–" for name in names)) for id, traits in chosen)
+    return Contrast(names, rows) if names else None
+
+
+def _traits(record: Record, message: Message) -> dict[str, str | None]:
+    """All that a client can vary of a message and its send."""
+    body = shortened(message.body, 40)
+    return {
+        "sent by": record.proc,
+        "operation": record.op.replace("_", " "),
+        **{name: getattr(message, name) for name in _KEYS},
+        "body": f"{body} ({plural(len(message.body), 'character')})",
+        "in transaction": record.args.get("txn"),
+        "outcome": record.outcome,
+        **{f"property {name}": value for name, value in message.properties},
+    }
+
+
 def _mode(program: Mapping[str, Any]) -> str:
     entity = program.get("entity", {})
     parts = [plural(entity["partitions"], "partition")] if "partitions" in entity else []
@@ -181,13 +233,10 @@ def _step(step: Mapping[str, Any]) -> str:
 
 
 def _message(message: Mapping[str, Any]) -> str:
-    keys = [message[name] for name in ("session_id", "partition_key") if message.get(name) is not None]
-    keys += [value for _, value in message.get("properties", ())]
-    return (
-        f"{message['id']} (key {', '.join(dict.fromkeys(map(str, keys)))})"
-        if keys
-        else f"{message['id']} (no key)"
-    )
+    """The message and where it bears a key."""
+    keys = [f"{name} {message[name]}" for name in _KEYS if message.get(name) is not None]
+    keys += [f"{name} {value}" for name, value in message.get("properties", ())]
+    return f"{message['id']} ({', '.join(keys) or 'no key'})"
 
 
 def _argument(name: str, value: Any) -> str:

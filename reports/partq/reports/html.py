@@ -15,8 +15,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from .material import Material
+from .signs import SIGNS
 from .text import count, plural, visible
-from .view import SIGNS, report_view
+from .view import report_view
 
 
 def render(material: Material) -> str:

@@ -64,6 +64,24 @@ class Cell(NamedTuple):
     exercised: int
 
 
+class Kill(NamedTuple):
+    """One mutant's fate. ``breaks``: its own rule. ``first``: how many traces until that was first violated,
+    None if never. ``operations``: steps of the shrunk program. ``wrong``: rules that it must not break and
+    that were reported."""
+
+    mutant: str
+    breaks: str
+    profile: str
+    first: int | None
+    operations: int | None
+    wrong: tuple[str, ...]
+
+    @property
+    def killed(self) -> bool:
+        """By its own rule, and for no wrong reason."""
+        return self.first is not None and not self.wrong
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """A campaign's figures; what is not known is None. ``seconds``: the time the counted work took."""
@@ -90,7 +108,9 @@ class BlindSpots:
 @dataclass(frozen=True, slots=True)
 class Material:
     """Everything of one report. ``exit``: the exit code of the command that made the results. ``complete``:
-    whether the campaign got to its end. ``command``: the command line that does the same again, or empty.
+    whether the campaign got to its end; if not, ``lanes`` have no verdicts, and ``stored`` is how many traces
+    are done (None: unknown). ``command``: the command line that does the same again, or finishes it, or
+    empty. ``kills``: of a campaign of mutants.
     ``notes``: what the reader should know of the data. ``made``: when, where and with what the results were
     made, each with its name."""
 
@@ -106,3 +126,5 @@ class Material:
     notes: tuple[str, ...] = ()
     made: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
+    stored: int | None = None
+    kills: tuple[Kill, ...] = ()

@@ -15,7 +15,9 @@ from .diagram import ARRIVING, Band, Diagram, Gap, Lane, Link, Mark, Span
 from .svg import el
 from .text import columns, shortened
 
-_HEIGHT: Final = {"call": 29, "return": 17, "instant": 22, "gap": 30}
+_HEIGHT: Final = {"call": 38, "return": 15, "instant": 22, "gap": 30}
+"""Of each kind of row. Arrows run along its upper edge, text stands below."""
+
 _WIDTHS: Final = {"env": (104, 190), "client": (116, 268), "partition": (92, 168)}
 """Kind of lane -> its least and greatest width in pixels."""
 
@@ -138,15 +140,14 @@ class _Drawing:
         return el(
             "g",
             el("title", span.tooltip),
-            el("text", shortened(label, room), x=x, y=y + 12, class_=classes),
-            el("text", shortened(span.note, room), x=x, y=y + 24, class_=f"how {span.outcome}"),
+            el("text", shortened(label, room), x=x, y=y + 17, class_=classes),
+            el("text", shortened(span.note, room), x=x, y=y + 29, class_=f"how {span.outcome}"),
         )
 
     def _witness(self, span: Span) -> Markup:
-        left, top = self.left[span.lane] + 4, self._y(span.start) - 1
-        height = max(29, self._y(span.end) - top + 2) if span.end is not None else 30
-        width = self.lane_width[span.lane] - 8
-        return el("rect", x=left, y=top, width=width, height=height, rx=5, class_="halo")
+        left, top = self._axis(span.lane) + _BAR - 2, self._y(span.start) + 5
+        width = self.left[span.lane] + self.lane_width[span.lane] - 4 - left
+        return el("rect", x=left, y=top, width=width, height=29, rx=5, class_="halo")
 
     def _arrow(self, link: Link) -> Markup:
         y = self._y(link.row)

@@ -6,7 +6,6 @@ requirement holds was decided elsewhere; here it is counted, grouped and put int
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -20,7 +19,6 @@ from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_verdicts, 
 from .material import BlindSpots, Figures, Lane, Material
 from .signs import SIGNS, Share, Sign, shares
 from .text import count, plural
-
 
 _TELLING: Final = frozenset({Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.NOT_EXERCISED})
 _HEADLINES: Final = {
@@ -193,7 +191,7 @@ def _progress(material: Material) -> str:
     planned = sum(lane.traces or 0 for lane in material.lanes)
     if material.stored is None or not planned:
         return "The campaign has not come to its end."
-    return f"{count(material.stored)} of {plural(planned, 'trace')} are stored."
+    return f"{count(material.stored)} of {plural(planned, 'trace')} are stored; what is shown is of these."
 
 
 def _sentence(code: int, total: Mapping[str, Verdict]) -> str:

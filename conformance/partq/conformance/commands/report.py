@@ -20,9 +20,10 @@ from partq.conformance.campaign import plan
 from partq.conformance.verdict import FILE, SCHEMA, Exit, exit_code, failing_rows, from_plain, text_of, worst
 
 from .common import fail
+from .mutants import MATRIX
 
 if TYPE_CHECKING:
-    from partq.reports.material import BlindSpots, Example, Figures, Lane, Material
+    from partq.reports.material import BlindSpots, Example, Figures, Kill, Lane, Material
 
 CAMPAIGN: Final = (plan.SUMMARY, plan.SCHEMA)
 RUN: Final = (FILE, SCHEMA)
@@ -76,13 +77,16 @@ def _campaign(folder: Path) -> Material:
     file = folder / CAMPAIGN[0]
     data = _document(file, CAMPAIGN[1])
     try:
-        lanes, figures = tuple(_campaign_lanes(data)), _figures(data)
-        command = _fuzz_command(folder, data["plan"], bool(data.get("strict")))
-        code, made = _code(data, lanes), _made(data)
         complete = bool(data["complete"])
+        lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
+        command = _fuzz_command(folder, data["plan"], bool(data.get("strict")), complete)
+        code, made = _code(data, lanes), _made(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadResults(f"{file}: {_why(error)}") from None
     spread, coverage, notes = _tables(folder)
+    kills = _kills(folder) if complete else ()
+    if kills:
+        code = Exit.CONFORMANT if all(kill.killed for kill in kills) else Exit.VIOLATED
     return Material(
         lanes,
         code,
@@ -96,6 +100,8 @@ def _campaign(folder: Path) -> Material:
         notes,
         made,
         _version(),
+        None if complete else _stored(folder),
+        kills,
     )
 
 
@@ -104,6 +110,48 @@ def _campaign_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
     for result in data.get("results", ()):
         broker, profile = text_of(result, "broker"), text_of(result, "profile")
         yield _lane(data, broker, profile, result["requirements"], shares.get((broker, profile)))
+
+
+def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
+    """What an unfinished campaign will have; nothing is said of it yet."""
+    for lane in data["plan"]["lanes"]:
+        yield _lane(data, text_of(lane, "broker"), text_of(lane, "profile"), {}, int(lane["traces"]))
+
+
+def _stored(folder: Path) -> int | None:
+    """How many traces of an unfinished campaign are done."""
+    try:
+        from partq.conformance.campaign.store import summaries
+    except ImportError:
+        return None
+    try:
+        return sum(int(part["traces"]) for part in summaries(folder))
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadResults(f"{folder / 'progress'}: {_why(error)}") from None
+
+
+def _kills(folder: Path) -> tuple[Kill, ...]:
+    """What became of each mutant; none where the campaign was of another broker."""
+    from partq.reports.material import Kill
+
+    file = folder / MATRIX
+    if not file.is_file():
+        return ()
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+        return tuple(
+            Kill(
+                text_of(row, "mutant"),
+                text_of(row, "breaks"),
+                text_of(row, "profile"),
+                None if row["first"] is None else int(row["first"]),
+                None if row["operations"] is None else int(row["operations"]),
+                tuple(map(str, row["wrong"])),
+            )
+            for row in rows
+        )
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise BadResults(f"{file}: {_why(error)}") from None
 
 
 def _figures(data: Mapping[str, Any]) -> Figures:
@@ -121,8 +169,8 @@ def _figures(data: Mapping[str, Any]) -> Figures:
     )
 
 
-def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool) -> str:
-    """The command line that does the campaign again, for one broker or for a set of mutants."""
+def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool, complete: bool) -> str:
+    """The command line that does the campaign again, or finishes it; for one broker or a set of mutants."""
     from partq.conformance.mutants import MUTANTS
 
     lanes = planned["lanes"]
@@ -138,7 +186,7 @@ def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool) -> str
             words += [word for name in names for word in ("--only", name)]
     words += ["--seed", str(planned["seed"]), "--length", str(planned["length"])]
     words += ["--strict"] if strict else []
-    return _again(words, folder)
+    return _again(words, folder) if complete else shlex.join([*words, "--out", str(folder), "--resume"])
 
 
 def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]]:

@@ -22,7 +22,7 @@ reveal();
 
 let closed = [];
 addEventListener("beforeprint", () => {
-  closed = all.filter((box) => !box.open && box.matches(".group, footer details"));
+  closed = all.filter((box) => !box.open && box.matches(".group, .example, footer details"));
   for (const box of closed) box.open = true;
 });
 addEventListener("afterprint", () => {

@@ -1,0 +1,95 @@
+"""The view of a campaign of mutants: which known defects the suite killed, and how soon. Pure.
+
+Like `evidence.py`, apart from `view.py` only for size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from partq.conformance.verdict import Status, Verdict
+from partq.model.requirements import catalogue
+
+from .material import Kill
+from .signs import Share, Sign
+from .text import count, plural
+
+COLUMN: Final = "kills its mutants"
+"""What the table of requirements says of each: whether it does."""
+
+
+class KillView(NamedTuple):
+    """One mutant. ``css``, ``glyph`` and ``fate`` tell whether it was killed. ``anchor`` leads to its
+    counterexample, or is empty."""
+
+    mutant: str
+    breaks: str
+    title: str
+    profile: str
+    css: str
+    glyph: str
+    fate: str
+    traces: str
+    steps: str
+    anchor: str
+
+
+def kill_views(kills: Sequence[Kill], anchors: Mapping[str, str]) -> tuple[KillView, ...]:
+    """The mutants, survivors first, then in the catalogue's order of what they break. ``anchors``: broker ->
+    its counterexample."""
+    order = {id: place for place, id in enumerate(catalogue())}
+    ordered = sorted(kills, key=lambda kill: (kill.killed, order.get(kill.breaks, len(order)), kill.mutant))
+    return tuple(_kill(kill, anchors.get(f"mutant:{kill.mutant}", "")) for kill in ordered)
+
+
+def _kill(kill: Kill, anchor: str) -> KillView:
+    css, glyph = ("pass", "✓") if kill.killed else ("violated", "✗")
+    fate = "survived" if kill.first is None else "killed"
+    if kill.wrong:
+        fate += f", but {', '.join(kill.wrong)} reported too"
+    return KillView(
+        kill.mutant,
+        kill.breaks,
+        catalogue()[kill.breaks].title if kill.breaks in catalogue() else "",
+        kill.profile,
+        css,
+        glyph,
+        fate,
+        "–" if kill.first is None else count(kill.first),
+        "–" if kill.operations is None else count(kill.operations),
+        anchor,
+    )
+
+
+def kill_sentence(kills: Sequence[Kill]) -> str:
+    """How many were killed, and which were not."""
+    survivors = [kill.mutant for kill in kills if kill.first is None]
+    wrong = [kill.mutant for kill in kills if kill.wrong]
+    killed = sum(kill.killed for kill in kills)
+    text = f"{killed} of {plural(len(kills), 'mutant')} killed by the rule that it breaks, and by no other."
+    text += f" Survivors: {', '.join(survivors)}." if survivors else ""
+    return text + (f" Other rules reported: {', '.join(wrong)}." if wrong else "")
+
+
+def kill_shares(kills: Sequence[Kill]) -> tuple[Share, ...]:
+    """How many were killed by their own rule and by no other, and how many not."""
+    killed = sum(kill.killed for kill in kills)
+    words = ((len(kills) - killed, "not killed", "violated", "✗"), (killed, "killed", "pass", "✓"))
+    return tuple(
+        Share(Sign(word, css, glyph), number, round(100 * number / len(kills), 3))
+        for number, word, css, glyph in words
+        if number
+    )
+
+
+def kill_verdicts(kills: Sequence[Kill]) -> dict[str, Verdict]:
+    """Each requirement's verdict on itself: it passes if it killed all its mutants."""
+    verdicts = {}
+    for requirement in catalogue():
+        mine = [kill for kill in kills if kill.breaks == requirement]
+        missed = [kill.mutant for kill in mine if not kill.killed]
+        status = Status.NOT_EXERCISED if not mine else Status.VIOLATED if missed else Status.PASS
+        reason = f"not killed: {', '.join(missed)}" if missed else "" if mine else "no mutant breaks it"
+        verdicts[requirement] = Verdict(status, len(mine), reason=reason)
+    return verdicts

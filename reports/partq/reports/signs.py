@@ -1,0 +1,47 @@
+"""How a status looks, and the shares of a bar: what all parts of the page have in common. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from partq.conformance.verdict import Status, Verdict
+
+
+class Sign(NamedTuple):
+    """How a status looks: its class and a sign, so that it is never told by colour alone."""
+
+    status: str
+    css: str
+    glyph: str
+
+
+SIGNS: Final = {
+    Status.VIOLATED: Sign(Status.VIOLATED.value, "violated", "✗"),
+    Status.UNKNOWN: Sign(Status.UNKNOWN.value, "unknown", "?"),
+    Status.PASS: Sign(Status.PASS.value, "pass", "✓"),
+    Status.NOT_EXERCISED: Sign(Status.NOT_EXERCISED.value, "idle", "○"),
+    Status.NOT_IMPLEMENTED: Sign(Status.NOT_IMPLEMENTED.value, "todo", "…"),
+    Status.NOT_APPLICABLE: Sign(Status.NOT_APPLICABLE.value, "none", "–"),
+}
+"""In the order of the summary: what needs attention first."""
+
+
+class Share(NamedTuple):
+    """How many things have one status, and their share of the bar in per cent."""
+
+    sign: Sign
+    number: int
+    percent: float
+
+
+def shares(verdicts: Iterable[Verdict]) -> tuple[Share, ...]:
+    """The share of each status that there is."""
+    numbers = Counter(verdict.status for verdict in verdicts)
+    total = sum(numbers.values()) or 1
+    return tuple(
+        Share(sign, numbers[status], round(100 * numbers[status] / total, 3))
+        for status, sign in SIGNS.items()
+        if numbers[status]
+    )
