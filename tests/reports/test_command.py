@@ -120,5 +120,46 @@ def test_a_campaign_still_running_is_reported_as_unfinished(tmp_path: Path) -> N
     started = {"schema": data["schema"], "complete": False, "plan": data["plan"]}
     (folder / "campaign.json").write_text(json.dumps(started))
     shutil.rmtree(folder / "counterexamples")
+    (folder / "progress").mkdir()
+    for chunk, traces in enumerate((100, 250)):
+        (folder / "progress" / f"chunk-{chunk:06d}.json").write_text(json.dumps({"traces": traces}))
     assert call(folder).exit_code == 0
-    assert "Unfinished" in (folder / "report.html").read_text()
+    assert "350 of 20,000 traces are stored" in (folder / "report.html").read_text()
+    material = gather(folder)
+    assert [(lane.broker, lane.verdicts) for lane in material.lanes] == [("acme:Broker", {})] * 4
+    assert material.command.endswith(f"--seed 7 --length 24 --out {folder} --resume")
+
+
+def test_a_damaged_marker_is_named(tmp_path: Path) -> None:
+    folder = campaign(tmp_path / "c")
+    data = json.loads((folder / "campaign.json").read_text())
+    (folder / "campaign.json").write_text(json.dumps({**data, "complete": False}))
+    (folder / "progress").mkdir()
+    (folder / "progress" / "chunk-000000.json").write_text("{}")
+    result = call(folder)
+    assert result.exit_code == 2
+    assert "missing 'traces'" in result.output
+
+
+ROW = {"mutant": "astray", "breaks": "ROUTE-1", "profile": "azure-standard", "first": 3, "operations": 8}
+
+
+@pytest.mark.parametrize(("first", "wrong", "code"), [(3, [], 0), (None, [], 1), (3, ["KEY-1"], 1)])
+def test_a_campaign_of_mutants_is_reported_by_what_became_of_them(
+    tmp_path: Path, first: int | None, wrong: list[str], code: int
+) -> None:
+    folder = campaign(tmp_path / "c")
+    (folder / "mutants.json").write_text(json.dumps([{**ROW, "first": first, "wrong": wrong}]))
+    material = gather(folder)
+    assert material.exit == code
+    assert [(kill.mutant, kill.first, list(kill.wrong)) for kill in material.kills] == [
+        ("astray", first, wrong)
+    ]
+
+
+def test_a_damaged_table_of_mutants_is_named(tmp_path: Path) -> None:
+    folder = campaign(tmp_path / "c")
+    (folder / "mutants.json").write_text(json.dumps([ROW]))
+    result = call(folder)
+    assert result.exit_code == 2
+    assert "missing 'wrong'" in result.output

@@ -101,6 +101,16 @@ def test_time_passing_is_a_row_of_its_own() -> None:
     assert [gap.label for gap in diagram(history(PEEKED, "azure-premium")).gaps] == ["30 s pass"]
 
 
+def test_that_it_was_drained_is_a_row_of_its_own_and_needs_no_environment() -> None:
+    content = diagram(history("c0 send m1\ndrain receive 9 -> m1#3.1\nenv advance 1s\nenv drained"))
+    assert [lane.title for lane in content.lanes] == ["c0", "drain", "partition 3"]
+    assert [gap.label for gap in content.gaps] == [
+        "1 s pass",
+        "drained: received and peeked until nothing is left",
+    ]
+    assert content.marks == ()
+
+
 def test_the_witness_is_marked() -> None:
     content = diagram(history(ROUTED), (0, 4))
     assert [span.label for span in content.spans if span.witness] == ["send m1", "receive → m1"]
@@ -147,6 +157,25 @@ def test_the_drawing_holds_every_label_and_fits_its_box() -> None:
     ys = [float(y) for y in re.findall(r'\by[12]?="([-\d.]+)"', text)]
     assert 0 <= min(xs) <= max(xs) <= width
     assert 0 <= min(ys) <= max(ys) <= height
+
+
+def test_no_arrow_runs_through_text_or_its_box() -> None:
+    text = str(sequence_svg(diagram(history(ROUTED), tuple(range(9))), "t"))
+    arrows = [
+        float(y)
+        for y in re.findall(r'<line x1="[\d.]+" x2="[\d.]+" y1="([\d.]+)" y2="\1"></line><poly', text)
+    ]
+    boxes = [
+        (float(y), float(y) + float(height))
+        for y, height in re.findall(
+            r'y="([\d.]+)" width="[\d.]+" height="([\d.]+)" rx="5" class="halo"', text
+        )
+    ]
+    words = [float(y) for y in re.findall(r'y="([\d.]+)" class="(?:what|how)', text)]
+    assert len(arrows) == 6
+    assert len(boxes) == 6
+    assert all(not low <= y <= high for y in arrows for low, high in boxes)
+    assert all(not baseline - 9 <= y <= baseline + 3 for y in arrows for baseline in words)
 
 
 def test_long_names_are_cut_and_kept_in_the_tooltip() -> None:

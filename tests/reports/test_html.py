@@ -24,7 +24,7 @@ from partq.model.messages import Delivery, Message
 from partq.model.operations import Outcome
 from partq.model.requirements import catalogue
 from partq.reports.html import render
-from partq.reports.material import BlindSpots, Cell, Example, Figures, Lane, Material, Spread
+from partq.reports.material import BlindSpots, Cell, Example, Figures, Kill, Lane, Material, Spread
 
 EVIL = (
     "</script></style></title></svg></text><script>alert(1)</script>"
@@ -64,13 +64,14 @@ class Shape(HTMLParser):
         self.comments += 1
 
 
-def material(word: str) -> Material:
+def material(word: str, killed: bool = False) -> Material:
     """A material with ``word`` wherever a broker, a program or a finding can put text."""
     key = f"key{word}"
     message = Message(f"id{word}", f"body{word}", None, key, (("QUEUE_PARTITION_KEY", key), (word, word)))
+    other = Message(f"id{word}2", f"body{word}2")
     shown = Delivery(f"id{word}", word, seq=7, partition=3, lock=f"lock{word}", state=word, session_id=word)
     records = (
-        Record(0, f"c{word}", "send", word, 1, 2, {"messages": (message,), "txn": word}),
+        Record(0, f"c{word}", "send", word, 1, 2, {"messages": (message, other), "txn": word}),
         Record(1, f"c{word}", "receive", word, 3, 4, {"max": 1}, Outcome.OK, None, (shown,)),
         Record(2, f"d{word}", "complete", word, 5, None, {"locks": (f"lock{word}",)}, Outcome.UNKNOWN, word),
         Record(3, "env", "frontend_lost", word, 6, 7, {"proc": f"c{word}"}),
@@ -97,6 +98,7 @@ def material(word: str) -> Material:
         (word,),
         {f"host{word}": word},
         f"version{word}",
+        kills=(Kill(f"mutant{word}", f"ROUTE-1{word}", word, 1, 2, (word,)),) if killed else (),
     )
 
 
@@ -110,8 +112,9 @@ def page(folder: Path) -> str:
     return render(gather(folder))
 
 
-def test_no_element_or_attribute_arises_from_data() -> None:
-    plain, evil = Shape(render(material("plain"))), Shape(render(material(EVIL)))
+@pytest.mark.parametrize("killed", [False, True])
+def test_no_element_or_attribute_arises_from_data(killed: bool) -> None:
+    plain, evil = Shape(render(material("plain", killed))), Shape(render(material(EVIL, killed)))
     assert evil.elements == plain.elements
     assert evil.counts["script"] == 1
     assert evil.counts["style"] == 1
@@ -205,6 +208,25 @@ def test_an_unfinished_campaign_has_no_verdict(folder: Path) -> None:
     page = render(replace(whole, lanes=(), complete=False))
     assert "Unfinished" in page
     assert "Not conformant" not in page
+    assert 'id="verdicts"' not in page
+    assert {link.removeprefix("#") for link in Shape(page).links} <= set(Shape(page).ids)
+
+
+def test_counterexamples_come_before_the_verdicts(page: str) -> None:
+    sections = [id for id in Shape(page).ids if id in ("counterexamples", "verdicts", "partitions", "limits")]
+    assert sections == ["counterexamples", "verdicts", "partitions", "limits"]
+
+
+def test_the_fate_of_mutants_comes_first_and_leads_to_their_counterexamples(folder: Path) -> None:
+    told = gather(folder)
+    mutant = replace(told.examples[0], broker="mutant:astray")
+    kills = (Kill("astray", "ROUTE-1", "azure-standard", 3, 8, ()),)
+    page = render(replace(told, kills=kills, examples=(mutant,)))
+    shape = Shape(page)
+    assert shape.ids.index("mutants") < shape.ids.index("counterexamples") < shape.ids.index("verdicts")
+    assert "#counterexample-1" in shape.links
+    assert "partitions" not in shape.ids, "of many brokers together they say nothing"
+    assert {link.removeprefix("#") for link in shape.links} <= set(shape.ids)
 
 
 def test_many_lanes_share_one_column(folder: Path) -> None:

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from partq.conformance.notation import history
 from partq.conformance.verdict import Finding, Status, Verdict, exit_code, failing_rows, worst
 from partq.model.requirements import catalogue
-from partq.reports.evidence import heat_maps, histograms
-from partq.reports.material import Cell, Lane, Material, Spread
+from partq.reports.evidence import examples, heat_maps, histograms
+from partq.reports.material import Cell, Example, Kill, Lane, Material, Spread
 from partq.reports.plots import Bar, histogram_svg
 from partq.reports.text import columns, compact, duration, shortened, visible
-from partq.reports.view import report_view
+from partq.reports.view import ReportView, report_view
 
 
 def lane(**statuses: Status) -> Lane:
@@ -115,6 +116,133 @@ def test_when_and_where_the_results_were_made_is_told() -> None:
     told = lane(ROUTE_1=Status.PASS)
     view = report_view(Material((told,), told.exit, made={"started": "then", "host": "there"}))
     assert view.settings == (("started", "then"), ("host", "there"))
+
+
+def opened(told: Lane) -> list[str]:
+    return [group.code for group in report_view(of(told)).groups if group.open]
+
+
+def test_groups_with_what_is_worst_are_open_and_all_where_nothing_is_bad() -> None:
+    assert opened(lane(ROUTE_1=Status.VIOLATED, KEY_1=Status.UNKNOWN, SEQ_1=Status.PASS)) == ["ROUTE"]
+    assert opened(lane(KEY_1=Status.UNKNOWN, SEQ_1=Status.PASS)) == ["KEY"]
+    assert opened(lane(SEQ_1=Status.PASS)) == list(dict.fromkeys(row.group for row in catalogue().values()))
+
+
+def test_one_of_several_surely_violated_opens_its_groups_as_a_violation_does() -> None:
+    among = ("RCV-8", "TXN-5")
+    rows = {id: Verdict(Status.UNKNOWN, 1, among=among) for id in among}
+    told = lane(KEY_1=Status.UNKNOWN)
+    assert opened(replace(told, verdicts={**told.verdicts, **rows})) == ["RCV", "TXN"]
+
+
+KILLS = (
+    Kill("slow", "TXN-5", "azure-premium", 900, 4, ()),
+    Kill("quiet", "KEY-1", "azure-standard", None, None, ()),
+    Kill("loud", "TXN-5", "azure-premium", 3, 5, ("RCV-8",)),
+)
+
+
+def of_mutants(kills: tuple[Kill, ...], code: int) -> ReportView:
+    lanes = tuple(Lane(f"mutant:{kill.mutant}", kill.profile, lane().verdicts, 1, 100) for kill in kills)
+    return report_view(Material(lanes, code, kills=kills))
+
+
+def test_a_campaign_of_mutants_is_told_by_what_became_of_them() -> None:
+    view = of_mutants(KILLS, 1)
+    assert view.title == "3 mutants of the reference broker"
+    assert (view.headline.word, view.headline.css) == ("Not all killed", "violated")
+    assert view.headline.sentence == (
+        "1 of 3 mutants killed by the rule that it breaks, and by no other. Survivors: quiet. "
+        "Other rules reported: loud."
+    )
+    assert [(kill.mutant, kill.fate, kill.traces) for kill in view.kills] == [
+        ("quiet", "survived", "–"),
+        ("loud", "killed, but RCV-8 reported too", "3"),
+        ("slow", "killed", "900"),
+    ]
+    assert [(share.sign.status, share.number) for share in view.bar] == [("not killed", 2), ("killed", 1)]
+
+
+def test_a_rule_passes_if_it_killed_its_mutants() -> None:
+    rows = {row.rule.id: row for group in of_mutants(KILLS, 1).groups for row in group.rows}
+    assert rows["KEY-1"].statuses == rows["TXN-5"].statuses == ("violated",)
+    assert rows["TXN-5"].cells[0].reason == "not killed: loud"
+    assert rows["SEQ-1"].statuses == ("idle",)
+    rows = {row.rule.id: row for group in of_mutants(KILLS[:1], 0).groups for row in group.rows}
+    assert rows["TXN-5"].statuses == ("pass",)
+
+
+def test_all_killed_is_a_success() -> None:
+    view = of_mutants(KILLS[:1], 0)
+    assert (view.headline.word, view.headline.css) == ("All killed", "pass")
+    assert "Survivors" not in view.headline.sentence
+    assert view.causes == ()
+
+
+@pytest.mark.parametrize(
+    ("stored", "says"), [(20, "20 of 100 traces are stored"), (None, "not come to its end")]
+)
+def test_an_unfinished_campaign_tells_how_far_it_is(stored: int | None, says: str) -> None:
+    planned = Lane("b", "azure-standard", {}, 3, 100)
+    view = report_view(Material((planned,), 3, command="go on", complete=False, stored=stored))
+    assert says in view.headline.sentence
+    assert (view.title, view.again) == ("b", "Finish it")
+    assert view.groups == view.bar == view.lanes == ()
+
+
+def example(told: Finding, text: str) -> Example:
+    return Example(told, "b", "azure-standard", history(text))
+
+
+def test_messages_are_put_side_by_side_with_all_in_which_they_differ() -> None:
+    text = """
+        p1 send m1 key=a body=x -> ok
+        p1 send m2 key=a body=x -> ok
+        p2 send m3 session=a body=yy -> ok
+        """
+    (whole,) = examples([example(Finding("ROUTE-2", "t", (0, 1, 2), "all", "a", "k"), text)])
+    assert whole.contrast is not None
+    assert whole.contrast.names == ("sent by", "session_id", "partition_key", "body")
+    assert [id for id, _ in whole.contrast.rows] == ["m1", "m2", "m3"]
+    (named,) = examples([example(Finding("ROUTE-2", "t", (0, 1, 2), "'m1' and 'm3'", "a", "k"), text)])
+    assert named.contrast is not None
+    assert named.contrast.rows == (
+        ("m1", ("p1", "–", "a", "x (1 character)")),
+        ("m3", ("p2", "a", "–", "yy (2 characters)")),
+    )
+
+
+@pytest.mark.parametrize("witness", [(0,), (0, 1), ()])
+def test_nothing_is_put_side_by_side_where_nothing_differs(witness: tuple[int, ...]) -> None:
+    text = "p1 send m1 key=a body=x -> ok\np1 send m2 key=a body=x -> ok"
+    (view,) = examples([example(Finding("ROUTE-2", "t", witness, "d", "a", "k"), text)])
+    assert view.contrast is None
+
+
+@pytest.mark.parametrize(("number", "unfolded"), [(1, 1), (3, 3), (4, 1)])
+def test_of_many_counterexamples_one_is_unfolded(number: int, unfolded: int) -> None:
+    told = example(Finding("ROUTE-2", "t", (), "d", "a", "k"), "p1 send m1 -> ok")
+    bad = lane(ROUTE_2=Status.VIOLATED)
+    assert report_view(Material((bad,), 1, examples=(told,) * number)).unfolded == unfolded
+    mutants = Material((bad,), 1, examples=(told,) * number, kills=KILLS)
+    assert report_view(mutants).unfolded == 0
+
+
+def test_a_step_names_where_a_message_bears_its_key() -> None:
+    messages = [
+        {"id": "m1", "session_id": "k1"},
+        {"id": "m2", "session_id": "k1", "partition_key": "k1"},
+        {"id": "m3", "properties": [["QUEUE_PARTITION_KEY", "k1"]]},
+        {"id": "m4"},
+    ]
+    program = {"steps": [{"proc": "c1", "op": "send_batch", "args": {"messages": messages}}]}
+    told = example(Finding("ROUTE-2", "t", (), "d", "a", "k"), "p1 send m1 -> ok")
+    (view,) = examples([replace(told, program=program)])
+    assert view.steps is not None
+    assert view.steps[0].text == (
+        "send batch m1 (session_id k1) m2 (session_id k1, partition_key k1) m3 (QUEUE_PARTITION_KEY k1) "
+        "m4 (no key)"
+    )
 
 
 def test_shares_count_every_row_once() -> None:

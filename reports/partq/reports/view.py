@@ -300,7 +300,7 @@ def _groups(
     lanes: Sequence[Lane], total: Mapping[str, Verdict], drawn: Sequence[ExampleView]
 ) -> Iterable[GroupView]:
     columns, found = _columns(lanes, total), _findings(lanes, drawn)
-    urgent = _urgent(total)
+    urgent = max(map(_weight, total.values()), default=0)
     for code, title in groups().items():
         rules = [rule for rule in catalogue().values() if rule.group == code]
         verdicts = [total[rule.id] for rule in rules if rule.id in total]
@@ -309,15 +309,15 @@ def _groups(
             title,
             tuple(_row(rule, columns, found.get(rule.id, [])) for rule in rules),
             shares(verdicts),
-            any(verdict.status in urgent for verdict in verdicts),
+            any(_weight(verdict) == urgent for verdict in verdicts),
         )
 
 
-def _urgent(total: Mapping[str, Verdict]) -> frozenset[Status]:
-    """The statuses that ask for attention: the worst ones, or if all is well whatever tells something."""
-    statuses = {verdict.status for verdict in total.values()}
-    worst = next((status for status in (Status.VIOLATED, Status.UNKNOWN) if status in statuses), None)
-    return _TELLING if worst is None else frozenset({worst})
+def _weight(verdict: Verdict) -> int:
+    """How much the verdict asks for attention; of all groups those with the most are open."""
+    if verdict.status is Status.VIOLATED or verdict.among:
+        return 3
+    return 2 if verdict.status is Status.UNKNOWN else int(verdict.status in _TELLING)
 
 
 def _row(
