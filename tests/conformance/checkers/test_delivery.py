@@ -781,6 +781,22 @@ OPEN: dict[str, tuple[str, str, str]] = {
         env drained
         """,
     ),
+    "lost, or removed by a refused settlement; of another the later delivery was called for first": (
+        "RCV-2",
+        FLAT,
+        """
+        p1 send m1
+        p1 receive 1 -> m1#1 lock=l1 count=0 until=30s
+        env advance 31s
+        p1 complete l1 -> error lock_lost
+        p1 send m2
+        p2 receive 1 delete ...
+        p1 receive 1 -> m2#2 lock=l2 count=0
+        p1 abandon l2
+        p2 -> m2#2 count=1
+        env drained
+        """,
+    ),
     "overtaken, or a front end's lock was not counted": (
         "RCV-3",
         STANDARD,

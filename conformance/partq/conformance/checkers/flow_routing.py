@@ -48,7 +48,8 @@ def judge_keys(facts: Facts, paths: Paths, report: Report, astray: bool) -> None
     if not apart:
         return
     if astray:
-        _leave_open(report, (), "messages came through wrong flows")
+        why = "messages of one key seem to have been in different partitions, or came through wrong flows"
+        report.open.update(dict.fromkeys(_RULES, why))
     elif None not in excuses:
         _leave_open(report, sorted(map(str, excuses)), "or their partition delivered while it was not ready")
     elif not paths.exclusive:

@@ -8,6 +8,7 @@ a rolled-back transaction had settled (TXN-5), what a refused settlement by a lo
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from partq.conformance.facts import FOREVER, SETTLEMENTS, Facts, Seen, Sent
@@ -197,7 +198,9 @@ class Losses:
             return False
         abandoned, expired = self._fate(loss.seens)
         for id, seens in self.facts.received.items():
-            if id != loss.sent.message.id and len(seens) > 1 and len(self.facts.by_id.get(id, ())) == 1:
+            if id == loss.sent.message.id or len(self.facts.by_id.get(id, ())) != 1:
+                continue
+            if len(seens) > 1 and _in_turn(seens):
                 survived = self._fate(seens[:-1])
                 if survived[0] >= abandoned and survived[1] >= expired and not self._refused(seens):
                     return True
@@ -254,6 +257,14 @@ class Losses:
             f"and the drain did not find it.",
             "the message in an answer, before or in the drain",
         )
+
+
+def _in_turn(seens: list[Seen]) -> bool:
+    """Whether each delivery surely was over before the next began, all but the last with a lock."""
+    return all(
+        one.delivery.lock is not None and one.record.ret is not None and one.record.ret < two.record.call
+        for one, two in pairwise(seens)
+    )
 
 
 def _last(loss: Loss) -> int:

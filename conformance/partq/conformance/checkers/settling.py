@@ -98,8 +98,8 @@ class Settling:
             if record.op in REMOVALS or (again.record.ret or FOREVER) < record.call:
                 why = (
                     f"message {seen.delivery.id!r} went to {again.record.proc}, then {record.op} by the old "
-                    f"lock answered ok: that held still (RCV-6), or was lost (RCV-8), or the message came back "
-                    f"after it (RCV-7)"
+                    f"lock answered ok: that held still (RCV-6), was lost (RCV-8), or the message came "
+                    f"back (RCV-7)"
                 )
                 self.report.either(("RCV-6", "RCV-7", "RCV-8"), why)
                 return

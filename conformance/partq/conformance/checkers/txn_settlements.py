@@ -200,8 +200,11 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen) ->
         return False
     detail = f"{id!r}, completed in transaction {txn.name!r} that was not committed, was never seen again"
     if not _outlived(facts, id):
-        why = f"{detail}: the completion took effect (TXN-5), or it was lost as its lock ended (RCV-2)"
-        report.either(("TXN-5", "RCV-2"), why)
+        why = (
+            f"{detail}: the completion took effect (TXN-5), it was lost as its lock ended (RCV-2), or a "
+            f"refused settlement removed it (RCV-8)"
+        )
+        report.either(("TXN-5", "RCV-2", "RCV-8"), why)
         return True
     title = "A completion took effect without a commit"
     allowed = "still there, and delivered again in the drain"
@@ -225,7 +228,9 @@ def _outlived(facts: Facts, id: str) -> bool:
 def _ran_out(facts: Facts, seens: list[Seen]) -> int:
     """After how many locks that nobody settled, and no fault ended, the message was delivered again."""
     return sum(
-        (seen.delivery.lock or "") not in facts.settled
+        seen.delivery.lock is not None
+        and seen.delivery.lock not in facts.settled
+        and returned(seen.record) < again.record.call
         and not _struck(facts, seen.record.call, returned(again.record))
         for seen, again in pairwise(seens)
     )
