@@ -17,6 +17,7 @@ from partq.conformance.notation import history
 from partq.conformance.program import Program, Step
 from partq.conformance.verdict import Finding
 from partq.model.messages import Message
+from partq.model.profiles import Entity
 
 PROGRAM = Program(
     "azure-premium",
@@ -27,11 +28,11 @@ OVERTAKEN = "p1 send m1\np1 send m2\np2 receive 1 delete -> m2#2"
 UNHEARD = "p1 send m1 key=a -> unknown\np2 send m2 key=a -> unknown"
 
 
-def stored(folder: Path, rule: str = "ROUTE-2") -> Path:
+def stored(folder: Path, rule: str = "ROUTE-2", program: Program = PROGRAM) -> Path:
     """A counterexample of that rule, as found on a broker that splits keys."""
     finding = Finding(rule, "t", (0, 1), "d", "a", f"{rule}/k")
     shown = history(SPLIT, "azure-premium")
-    return counterexample.write(folder, Counterexample("canned_broker:Split", PROGRAM, finding, shown))
+    return counterexample.write(folder, Counterexample("canned_broker:Split", program, finding, shown))
 
 
 @pytest.fixture(autouse=True)
@@ -134,3 +135,49 @@ def test_a_mere_program_is_put_to_the_exact_judge_too(
     assert main(["replay", str(file), "--broker", "canned_broker:Overtaken"]) == 1
     told = capsys.readouterr().out
     assert told.startswith("VIOLATED on canned_broker:Overtaken (azure-flat): the model allows no order")
+
+
+def test_fixed_says_in_how_many_tries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["replay", str(stored(tmp_path)), "--broker", "canned_broker:Canned"]
+    assert main(arguments) == 0
+    assert "tries" not in capsys.readouterr().out
+    assert main([*arguments, "--tries", "3"]) == 0
+    assert capsys.readouterr().out.strip().endswith("(azure-premium) (not seen in 3 tries)")
+
+
+@pytest.mark.parametrize(("sequential", "times"), [(True, 1), (False, 5)])
+def test_live_races_are_tried_several_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sequential: bool, times: int
+) -> None:
+    import canned_broker
+
+    opened: list[Entity] = []
+
+    class Counting(canned_broker.Refusing):
+        def open(self, entity: Entity) -> None:
+            opened.append(entity)
+
+    monkeypatch.setattr(canned_broker, "Counting", Counting, raising=False)
+    file = stored(tmp_path, program=replace(PROGRAM, sequential=sequential))
+    assert main(["replay", str(file), "--broker", "canned_broker:Counting"]) == 3
+    assert len(opened) == times
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("hello", "is no JSON file"),
+        ('{"schema":"partq.history/1"}', "is of schema 'partq.history/1'"),
+        ('{"schema":"partq.history/1"}\n{"i":0}', "is no JSON file"),
+        ("[]", "has no schema"),
+    ],
+)
+def test_a_file_of_another_kind_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
+) -> None:
+    (tmp_path / "file").write_text(text, encoding="utf-8")
+    assert main(["replay", str(tmp_path / "file")]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert told in lines[0]
+    assert lines[0].endswith(": a counterexample or a program is expected (a history: partq check)")

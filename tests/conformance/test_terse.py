@@ -47,6 +47,8 @@ def test_printed_records_are_read_again_as_they_were(name: str) -> None:
         "env assignment 3 f1 ready -> ok @1-1",
         "env assignment 3 state=unassigned -> ok @1-1",
         "env advance 30 -> ok @1-31",
+        "env advance 90s -> ok @1-31",
+        "c1 receive 3 timeout=1500ms -> nothing @1-2",
         "env frontend_lost c1 -> ok @1-2",
     ],
 )
@@ -65,6 +67,15 @@ def test_no_text_steers_a_terminal() -> None:
     assert line(sent, FLAT).isprintable()
 
 
+def test_a_body_is_shown_where_it_was_sent_and_where_it_is_another() -> None:
+    text = "c1 send m1 body=long\nc1 send m2 body=long\nc2 peek 5 -> m1#1 body=long, m2#2 body=gone"
+    finding = Finding("RCV-1", "title", (0, 2), "altered", "allowed", "key")
+    assert list(witness(finding, read(text, "azure-flat"))) == [
+        "   0  c1 send m1 body=long -> ok @1-2",
+        "   2  c2 peek 5 -> m1#1, m2#2 body=gone @5-6",
+    ]
+
+
 def test_a_witness_shows_the_messages_that_matter() -> None:
     many = tuple(Delivery(f"m{n}", lock="l5" if n == 5 else None) for n in range(9))
     records = (
@@ -77,6 +88,6 @@ def test_a_witness_shows_the_messages_that_matter() -> None:
     shown = list(witness(finding, History(Header("azure-flat"), records)))
     assert shown == [
         "   0  p peek 9 -> m2, m5 lock=l5, m7 @1-2  # of 9 messages",
-        "   4  p peek 9 -> m0, m1, m2 @3-4",
+        "   4  p peek 9 -> m2 @3-4  # of 3 messages",
         "   6  p complete l5 -> ok @7-8",
     ]

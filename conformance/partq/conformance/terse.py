@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
 from partq.model.operations import OPS, Kind, Outcome
-from partq.model.profiles import Profile, profile
+from partq.model.profiles import SECOND, Profile, profile
 
 from .history import History, Record
 from .verdict import Finding
@@ -31,20 +31,26 @@ _SHOWN: Final = {
 }
 
 
-SHORT: Final = 4
-"""An answer of more messages is cut down to those that matter."""
+SHORT: Final = 1
+"""An answer of more messages is cut down to those that matter, if there are any."""
 
 
 def witness(finding: Finding, history: History) -> Iterator[str]:
-    """The finding's records, a line each. Of long answers, only the messages that the finding speaks of, or
-    whose locks its other records name."""
+    """The finding's records, a line each. Of answers of several messages, only those that the finding speaks
+    of, or whose locks its other records name. A body is shown where it was sent, and where it came back as
+    another."""
     family, wanted = profile(history.header.profile), set(finding.witness)
     records = [record for record in history.records if record.i in wanted]
     named = {lock for r in records for lock in (*r.args.get("locks", ()), r.args.get("lock"))} - {None}
+    sent = {message.id: message.body for r in history.records for message in r.args.get("messages", ())}
     for record in records:
         kept = tuple(m for m in record.messages if m.lock in named or repr(m.id) in finding.detail)
         cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
-        text = line(replace(record, messages=kept) if cut else record, family)
+        shown = tuple(
+            m._replace(body=None) if m.body is not None and m.body == sent.get(m.id) else m
+            for m in (kept if cut else record.messages)
+        )
+        text = line(replace(record, messages=shown), family)
         yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
 
 
@@ -68,12 +74,26 @@ def _arguments(record: Record, family: Profile) -> Iterator[str]:
         elif arg.kind in (Kind.TEXTS, Kind.SEQS):
             yield from (_word(item, arg.kind, family) for item in value)
         elif first and not missing:
-            yield _word(value, arg.kind, family)
+            yield _duration(value) if name in _DURATIONS else _word(value, arg.kind, family)
         elif (name, value) == ("mode", "receive_and_delete"):
             named.append("delete")
         else:
-            named.append(f"{_ALIASES.get(name, name)}={_word(value, arg.kind, family)}")
+            word = _duration(value) if name in _DURATIONS else _word(value, arg.kind, family)
+            named.append(f"{_ALIASES.get(name, name)}={word}")
     yield from named
+
+
+_DURATIONS: Final = ("timeout", "by")
+"""Arguments in ns."""
+
+
+def _duration(ns: int) -> str:
+    """Such as ``30s``: the largest unit that it is a whole number of."""
+    unit = next((name for name, size in _UNITS.items() if ns and ns % size == 0), "")
+    return f"{ns // _UNITS[unit]}{unit}" if unit else str(ns)
+
+
+_UNITS: Final = {"s": SECOND, "ms": SECOND // 1000, "us": SECOND // 1_000_000}
 
 
 _FIRST: Final = {

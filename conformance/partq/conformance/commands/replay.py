@@ -21,6 +21,9 @@ from .common import Format, fail, opened, outcome, print_json, printable, verdic
 if TYPE_CHECKING:
     from partq.conformance.program import Program
 
+TRIES: Final = 5
+"""How often a concurrent program is run on a live broker unless asked otherwise."""
+
 OF_A_RULE: Final = {
     Status.VIOLATED: "REPRODUCED",
     Status.PASS: "FIXED",
@@ -38,6 +41,8 @@ OF_ANY_RULE: Final = {
 }
 """The word where no rule was: the file is a mere program."""
 
+_EXPECTED: Final = "a counterexample or a program is expected (a history: partq check)"
+
 _IDLE: Final = "it does not show again, but the program no longer puts the rule to the test either"
 
 
@@ -46,7 +51,12 @@ def replay(
         Path, typer.Argument(help="A counterexample, or a program.", exists=True, dir_okay=False)
     ],
     broker: Annotated[str | None, typer.Option(help="Another broker than the one it was found on.")] = None,
-    tries: Annotated[int, typer.Option(min=1, help="How often; a live broker's races need several.")] = 1,
+    tries: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help=f"How often [1; of a concurrent program on a live broker, whose races vary: {TRIES}]."
+        ),
+    ] = None,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Run a stored counterexample again: REPRODUCED (exit code 1), FIXED (0), or neither (3).
@@ -60,8 +70,11 @@ def replay(
     name = broker or stored.broker
     if name is None:
         fail(f"{file} is a program, which names no broker: say which with --broker")
-    verdicts, against = _verdicts(name, stored, tries)
+    times = _tries(name, stored.program) if tries is None else tries
+    verdicts, against = _verdicts(name, stored, times)
     code, word, reason = _answer(verdicts, against, stored.rule)
+    if times > 1 and code == Exit.CONFORMANT:
+        reason = f" (not seen in {times} tries)"
     if format is Format.JSON:
         document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
         print_json({**document, "replay": word, "rule": stored.rule, "exit": code})
@@ -70,6 +83,13 @@ def replay(
         print(f"{word}{rule} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}")
         _show(_findings(verdicts, stored.rule))
     raise typer.Exit(code)
+
+
+def _tries(name: str, program: Program) -> int:
+    """How often it takes to see what the program may show: only live races are not the same each time."""
+    from partq.conformance.adapters import SimulatedBroker
+
+    return 1 if program.sequential or isinstance(opened(name), SimulatedBroker) else TRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +108,21 @@ def _read(file: Path) -> _Stored:
 
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(data, dict) and data.get("schema") == programs.SCHEMA:
+    except OSError as error:
+        fail(f"{file}: {error.strerror}")
+    except (ValueError, RecursionError):
+        fail(f"{file} is no JSON file: {_EXPECTED}")
+    schema = data.get("schema") if isinstance(data, dict) else None
+    try:
+        if schema == programs.SCHEMA:
             return _Stored(programs.from_json(data))
+        if schema != counterexample.SCHEMA:
+            what = f"is of schema {schema!r}" if schema else "has no schema"
+            fail(f"{file} {what}: {_EXPECTED}")
         example = counterexample.read(file)
     except programs.InvalidProgram as error:
         fail(f"{file}: {error}")
-    except (ValueError, RecursionError, OSError) as error:
+    except (ValueError, OSError) as error:
         fail(str(error) if str(file) in str(error) else f"{file}: {error}")
     if example.finding.requirement not in catalogue():
         fail(f"{file}: finding.requirement: no rule {example.finding.requirement!r}")
