@@ -92,7 +92,7 @@ def _report(owner: Explanation, pair: Pair, paths: Paths, report: Report) -> Non
     a, b = pair
     report.find(
         owner.requirement,
-        "apart" if owner.requirement == "ROUTE-2" else f"apart, {owner.because}",
+        "apart",
         "Equal keys, two partitions",
         (a.sent.record, b.sent.record, a.first.record, b.first.record),
         f"key {a.sent.key!r}: {a.sent.message.id!r} came from {_named(paths, a)}, {b.sent.message.id!r} from "

@@ -17,10 +17,10 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 | KEY-8 | the single send, if its key is in the JMS property alone |
 | ROUTE-2 | sender, connection, its losses, operation, kind of key, length of the body; nothing of these |
 
-The rules that would fit, but have too little for them, are left open. On what the partition depends under
-ROUTE-2 is a guess within one history: it is told as such, and all its findings are of one cause. A batch, and
-what was sent in one transaction, counts as one send. What a counter tore apart that spilled into the
-partition bits is SEQ-5's.
+The rules that would fit, but have too little for them, are left open. On what the partition depends is a
+guess within one history: it is told as such, and all findings of a rule are of one cause. A batch, and what
+was sent in one transaction, counts as one send. What a counter tore apart that spilled into the partition
+bits is SEQ-5's.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ def _report_split(
     b = next(placed for placed in group if placed.partition != a.partition)
     report.find(
         owner.requirement,
-        "apart" if owner.requirement == "ROUTE-2" else f"apart, {owner.because}",
+        "apart",
         "Equal keys, two partitions",
         (a.sent.record, b.sent.record, a.seen.record, b.seen.record),
         f"key {key[0]!r}: {a.sent.message.id!r} is in partition {a.partition}, {b.sent.message.id!r} in "
