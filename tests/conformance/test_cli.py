@@ -18,6 +18,7 @@ from partq.conformance.cli import BROKEN, INTERRUPTED, UNREAD, main
 from partq.conformance.codec import read_history, write_history
 from partq.conformance.notation import history
 from partq.conformance.program import dumps
+from partq.conformance.suite import PROGRAMS_LIVE, PROGRAMS_SIMULATED
 from partq.conformance.verdict import Status
 from partq.model.requirements import PROFILE_COLUMNS, catalogue
 
@@ -471,7 +472,11 @@ def test_version_and_help(partq: Partq) -> None:
     assert helped.code == 0
     for command in ("run", "check", "fuzz", "mutants", "replay", "report", "explain"):
         assert f" {command} " in helped.out
-        assert partq(command, "--help").code == 0
+        told = partq(command, "--help")
+        assert told.code == 0
+        assert not any(sign in told.out for sign in ("<int", "<str>", "<bool>", "<list", "{"))
+    assert f"[{PROGRAMS_SIMULATED}; of a live broker {PROGRAMS_LIVE}]" in partq("run", "--help").flat
+    assert "partq run [OPTIONS] BROKER" in partq("run", "--help").out
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -10,9 +10,11 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, Final
+from functools import partial
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand
 
 from .commands.check import check
 from .commands.common import console
@@ -39,6 +41,41 @@ EPILOG: Final = (
     f"adapter gave answers that no history can hold; {INTERRUPTED} interrupted; {BROKEN} a defect of partq."
 )
 
+_KINDS: Final = {
+    "bool": "",
+    "int": "NUMBER",
+    "int range": "NUMBER",
+    "str": "NAME",
+    "list[str]": "NAME",
+    "path": "PATH",
+    "file": "FILE",
+    "list[Path]": "FILES",
+}
+"""How a user calls the kind of value that an option takes."""
+
+
+def _kind(theirs: str, ctx: Any) -> str:
+    return _KINDS.get(theirs, theirs)
+
+
+class _Command(TyperCommand):
+    """A command whose help speaks of values as a user would, not as Python does."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, each with a word for its kind."""
+        params: list[Any] = super().get_params(ctx)
+        for one in params:
+            kind = one.display_type(ctx).strip("<>")
+            one.display_type = partial(_kind, kind)
+        return params
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """``BROKER`` instead of ``{broker}``."""
+        return [
+            piece.replace("{", "").replace("}", "").upper() for piece in super().collect_usage_pieces(ctx)
+        ]
+
+
 app = typer.Typer(
     help="Executable model and conformance suite for partitioned message brokers.",
     epilog=EPILOG,
@@ -48,7 +85,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (run, check, fuzz, search, tours, mutants, replay, report, explain):
-    app.command()(_command)
+    app.command(cls=_Command)(_command)
 
 
 def _version(asked: bool) -> None:

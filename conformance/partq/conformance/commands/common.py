@@ -53,6 +53,9 @@ STYLES: Final = {
 }
 
 
+BROKERS: Final = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
+"""For the help of arguments that take a broker."""
+
 PROFILE_NAMES: Final = ", ".join(PROFILES)
 """For the help of options that take a profile."""
 

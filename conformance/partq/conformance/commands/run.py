@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from partq.conformance.verdict import Exit
 
 from .common import (
+    BROKERS,
     PROFILE_NAMES,
     Format,
     conclude,
@@ -38,17 +39,26 @@ if TYPE_CHECKING:
     from partq.conformance.verdict import Finding
 
 
+_PROGRAMS: Final = "200; of a live broker 3"
+"""`suite.default_programs`, for the help: importing it would take its time."""
+
+
 def run(
-    broker: Annotated[str, typer.Argument(help="reference, mutant:NAME, rabbitmq://…, my_module:MyBroker")],
+    broker: Annotated[str, typer.Argument(help=BROKERS)],
     profile: Annotated[
         list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
     ] = None,
     programs: Annotated[
-        int | None, typer.Option(min=0, help="Seeded programs for each profile, after the cases.")
+        int | None,
+        typer.Option(min=0, help=f"Seeded programs for each profile, after the cases [{_PROGRAMS}]."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
     case: Annotated[
-        list[str] | None, typer.Option(help="Only this case, and no programs unless asked; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Only this case, and no programs unless asked; may be repeated. "
+            "partq explain RULE names the cases of a rule."
+        ),
     ] = None,
     jobs: Annotated[
         int | None,
