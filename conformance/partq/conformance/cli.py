@@ -124,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 _UNSAID: Final = {
     "Value error, ": "",
+    "dir '": "'",
     "Input should be a valid integer, unable to parse string as an integer": "not a whole number",
     "Input should be greater than or equal to ": "must be at least ",
     "Input should be less than or equal to ": "must be at most ",

@@ -103,9 +103,11 @@ def _option(name: str, text: str) -> tuple[str, Any]:
         return name, text
     if name in COUNTS and text.isdecimal() and 1 <= int(text) <= COUNTS[name]:
         return name, int(text)
-    known = [f"{option} ({' or '.join(words)})" for option, words in WORDS.items()]
-    known += [f"{option} (1 to {most})" for option, most in COUNTS.items()]
-    raise UnknownBroker(f"rabbitmq URL: {name}={text} is not an option; known: {', '.join(known)}")
+    known = {option: " or ".join(words) for option, words in WORDS.items()}
+    known |= {option: f"a number from 1 to {most}" for option, most in COUNTS.items()}
+    if name in known:
+        raise UnknownBroker(f"rabbitmq URL: {name}={text}: {name} is {known[name]}")
+    raise UnknownBroker(f"rabbitmq URL: {name}={text}: {name} is no option; known: {', '.join(known)}")
 
 
 class RabbitMQ(Broker):
