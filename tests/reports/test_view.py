@@ -164,7 +164,7 @@ def test_a_campaign_of_mutants_is_told_by_what_became_of_them() -> None:
     assert (view.headline.word, view.headline.css) == ("Not all killed", "violated")
     assert view.headline.sentence == (
         "1 of 3 mutants killed by the rule that it breaks, and by no other. Survivors: quiet. "
-        "Other rules reported: loud."
+        "Other rules were reported of: loud."
     )
     assert [(kill.mutant, kill.fate, kill.traces) for kill in view.kills] == [
         ("quiet", "survived", "–"),

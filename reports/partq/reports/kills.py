@@ -69,7 +69,7 @@ def kill_sentence(kills: Sequence[Kill]) -> str:
     killed = sum(kill.killed for kill in kills)
     text = f"{killed} of {plural(len(kills), 'mutant')} killed by the rule that it breaks, and by no other."
     text += f" Survivors: {', '.join(survivors)}." if survivors else ""
-    return text + (f" Other rules reported: {', '.join(wrong)}." if wrong else "")
+    return text + (f" Other rules were reported of: {', '.join(wrong)}." if wrong else "")
 
 
 def kill_shares(kills: Sequence[Kill]) -> tuple[Share, ...]:

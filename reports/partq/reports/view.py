@@ -201,7 +201,8 @@ def _progress(material: Material) -> str:
     planned = sum(lane.traces or 0 for lane in material.lanes)
     if material.stored is None or not planned:
         return "The campaign has not come to its end."
-    return f"{count(material.stored)} of {plural(planned, 'trace')} are stored; what is shown is of these."
+    shown = "; what is shown is of these" if material.stored else ""
+    return f"{count(material.stored)} of {plural(planned, 'trace')} are stored{shown}."
 
 
 def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
