@@ -12,6 +12,7 @@ import threading
 import time
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -132,7 +133,7 @@ class Toy(Broker):
     shares = Shares.NOTHING  # several may run at once: each has a queue and faults of its own
     lock_duration = SECOND  # in seeded programs and searches; the shorter, the sooner they end
 
-    def open(self, entity: Entity) -> None:
+    def open(self, entity: Entity) -> Entity:
         """A fresh queue. How far the history's clock is ahead of the broker's is found out here, once: by a
         look at the broker's between two at the history's, the best of ten. It is wrong by no more than lies
         between those two."""
@@ -140,6 +141,7 @@ class Toy(Broker):
         before, theirs, after = min(looks, key=lambda look: look[2] - look[0])
         self.ahead, self.skew_ns = before - theirs, after - before + ROUNDING
         self.queue = Queue(entity.partitions, entity.lock_duration / SECOND)
+        return replace(entity, seq_start=1)  # whatever was asked for: its counters begin at 1
 
     def connect(self, proc: str) -> Client:
         """A client; the name matters only to brokers that show it in their logs."""

@@ -37,6 +37,14 @@ def test_a_lock_is_settled_again_only_in_the_transaction_that_settled_it() -> No
     assert sorted(script.held) == ["k", "l"]
 
 
+def test_a_settlement_names_each_lock_once_and_one_at_least() -> None:
+    script = Script("c")
+    play(script, "receive", locks=("k", "l"), max=2)
+    assert play(script, "complete", "error", pick=[0, 2, 1, 1]) == {"locks": ("k", "l")}
+    assert play(script, "complete", pick=[]) is None
+    assert play(script, "renew_lock", pick=[]) is None
+
+
 def test_a_flow_binds_again_under_its_name_and_leaves_again_by_it() -> None:
     script = Script("c")
     assert play(script, "unbind", again=True) is None

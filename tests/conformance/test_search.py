@@ -9,7 +9,10 @@ from pathlib import Path
 import canned_broker
 import pytest
 
+from partq.conformance.adapters import Broker, Client
 from partq.conformance.cli import main
+from partq.model.messages import Delivery, Message
+from partq.model.profiles import SECOND, Entity
 
 PartqIn = Callable[..., tuple[int, str, str]]
 
@@ -119,3 +122,47 @@ def test_a_live_broker_shows_progress_and_what_its_adapter_does_wrong(
     assert code == 3
     assert "azure-premium: searching (program 1, 3 to search)" in err
     assert "connect answered NoneType" in err
+
+
+class Garbling(canned_broker.Refusing):
+    """A live broker that delivers another text than was sent."""
+
+    class Garbler(Client):
+        def __init__(self, stored: list[str]) -> None:
+            self.stored = stored
+
+        def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
+            self.stored.append(message.id)
+
+        def receive(
+            self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+        ) -> list[Delivery]:
+            return [Delivery(self.stored.pop(), body="hm")] if self.stored else []
+
+    client_class = Garbler
+    lock_duration = SECOND // 10
+
+    def open(self, entity: Entity) -> None:
+        self.stored: list[str] = []
+
+    def connect(self, proc: str) -> Client:
+        return self.Garbler(self.stored)
+
+    lacks = Broker.lacks
+
+
+def test_what_is_found_on_a_live_broker_is_shown_before_it_is_shrunk(
+    partq_in: PartqIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canned_broker, "Garbling", Garbling, raising=False)
+    code, out, err = partq_in("search", "canned_broker:Garbling", "--length", "4", "--seconds", "6")
+    assert code == 1
+    assert "azure-premium: found, and being shrunk:\nRCV-1 violated" in err
+    assert out.count("RCV-1 violated") == err.count("RCV-1 violated") == 1
+
+
+def test_a_search_ends_when_its_time_is_over(partq_in: PartqIn) -> None:
+    options = ("--examples", "100000", "--length", "1", "--seconds", "1")
+    code, out, _ = partq_in("search", "canned_broker:Canned", *options)
+    assert code == 0
+    assert out.endswith(" programs, then the 1 s were over\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import canned_broker
@@ -16,7 +17,9 @@ from partq.conformance.adapters.reference import Reference
 from partq.conformance.cli import main
 from partq.conformance.history import History
 from partq.conformance.program import Program
-from partq.conformance.stateful import NotConformant, generated, search, search_on, verdict
+from partq.conformance.stateful import NotConformant, generated, machine_for, search, search_on, verdict
+from partq.model.profiles import SECOND
+from partq.model.profiles import profile as profile_named
 
 PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
 
@@ -103,3 +106,30 @@ def test_a_program_that_is_not_drawn_to_its_end_is_not_run() -> None:
 def test_the_generator_draws_from_hypothesis_too(program: Program) -> None:
     assert programs.from_json(programs.to_json(program)) == program
     assert not verdict(Reference("azure-premium"), program, exact=False)
+
+
+def test_without_time_the_first_program_is_the_only_one() -> None:
+    broker = Failing()
+    seen = search_on(broker, "azure-premium", examples=50, seed=1, seconds=0)
+    assert (broker.asked, seen.programs, seen.over) == (1, 1, True)
+    broker = Failing(violations=1000)
+    with pytest.raises(NotConformant):
+        search_on(broker, "azure-premium", examples=50, seed=1, seconds=0)
+    assert broker.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "lock", "spans"),
+    [
+        ("azure-premium", 30 * SECOND, {SECOND, 6 * SECOND, 31 * SECOND}),
+        ("azure-premium", SECOND, {SECOND // 5, 2 * SECOND}),
+        ("solace", SECOND, {SECOND // 5, 6 * SECOND}),
+    ],
+)
+def test_time_passes_as_the_queue_needs(profile: str, lock: int, spans: set[int]) -> None:
+    made = machine_for(
+        Failing(), profile, replace(profile_named(profile).default_entity, lock_duration=lock)
+    )()
+    for span in range(3):
+        made.advance(span=span)
+    assert {step.args["by"] for step in made.steps} == spans

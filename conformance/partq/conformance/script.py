@@ -61,6 +61,8 @@ class Script:
         if not pool:
             return None
         locks = tuple(dict.fromkeys(pool[k % len(pool)] for k in args.get("pick", (0,))))
+        if not locks:
+            return None
         return _with_txn({"locks": locks}, self.txn if args.get("txn") else None)
 
     def _renew(self, args: Args) -> Args | None:

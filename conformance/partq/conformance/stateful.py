@@ -9,6 +9,7 @@ and given to ``partq replay``.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -63,6 +64,10 @@ class NotConformant(AssertionError):
         return "\n".join([*self.trouble, *seldom, heading, *(f"  {text}" for text in lines)])
 
 
+class _TimeIsUp(BaseException):
+    """Ends a search. No `Exception`, which Hypothesis would take for a failure, and shrink."""
+
+
 def again(program: Program, broker: str) -> str:
     """How to run a program again that is stored nowhere; its last line is the program."""
     command = f"partq replay program.json --broker {broker}"
@@ -73,13 +78,23 @@ def again(program: Program, broker: str) -> str:
 class Seen:
     """What a search has seen so far: of how many programs, and their verdicts, merged. ``failing``: the
     smallest failure, from which on it shrinks. ``broken``: the broker could not be run, for this reason.
-    ``on_program``: told of each program that was judged."""
+    ``on_program``: told of each program that was judged. ``seconds``: so long it may search, and as long
+    again it may shrink. ``over``: that time was up."""
 
     programs: int = 0
     verdicts: Verdicts = field(default_factory=dict)
     failing: NotConformant | None = None
     broken: Exception | None = None
     on_program: Callable[[Seen], None] = lambda seen: None
+    seconds: float | None = None
+    since: float = field(default_factory=time.monotonic)
+    over: bool = False
+
+    def check_time(self) -> None:
+        """Raise `_TimeIsUp` if it is, unless nothing was seen yet."""
+        if self.seconds is not None and self.programs and time.monotonic() - self.since > self.seconds:
+            self.over = True
+            raise _TimeIsUp
 
     def add(self, verdicts: Verdicts) -> None:
         """Take in one more program's."""
@@ -88,6 +103,8 @@ class Seen:
 
     def fail(self, failure: NotConformant) -> None:
         """Take in a failure."""
+        if self.failing is None:
+            self.since = time.monotonic()
         if self.failing is None or len(failure.program.steps) <= len(self.failing.program.steps):
             self.failing = failure
 
@@ -181,7 +198,7 @@ class BrokerMachine(RuleBasedStateMachine):
     def receive(self, proc: str, most: int, delete: bool) -> None:
         """Receive, locking or deleting."""
         mode = "receive_and_delete" if delete else "peek_lock"
-        self.step(proc, "receive", max=most, mode=mode, timeout=SECOND)
+        self.step(proc, "receive", max=most, mode=mode, timeout=min(SECOND, self.entity.lock_duration // 5))
 
     @precondition(lambda self: self.held())
     @rule(
@@ -242,10 +259,13 @@ class BrokerMachine(RuleBasedStateMachine):
         self.step(ENV, "broker_start")
 
     @precondition(lambda self: bool(self.steps) and self.steps[-1].op != "advance")
-    @rule(by=st.sampled_from((SECOND, 6 * SECOND, 31 * SECOND)))
-    def advance(self, by: int) -> None:
-        """Let time pass, which a live broker takes really."""
-        self.step(ENV, "advance", by=by)
+    @rule(span=st.sampled_from((0, 1, 2)))
+    def advance(self, span: int) -> None:
+        """Let time pass, which a live broker takes really: little, some of a lock's time, or until all has
+        ended that may."""
+        lock = self.entity.lock_duration
+        longest = max(lock, self.entity.rebalance_delay) if self.family.flows else lock
+        self.step(ENV, "advance", by=(min(SECOND, lock // 5), lock // 5, longest + SECOND)[span])
 
     def _message(self, key: str | None, way: int) -> Message:
         self.messages += 1
@@ -266,6 +286,7 @@ class BrokerMachine(RuleBasedStateMachine):
         seen = self.seen
         if seen.broken is not None:
             raise seen.broken
+        seen.check_time()
         program = Program(self.profile_name, tuple(self.steps), self.entity, sequential=True)
         try:
             done = _run(self.broker, program, f"program {seen.programs + 1}", self.ways)
@@ -340,12 +361,13 @@ def search_on(
     *,
     ways: Ways = ALONE,
     on_program: Callable[[Seen], None] = lambda seen: None,
+    seconds: float | None = None,
 ) -> Seen:
     """`search` on a broker that is open. Without ``exact`` the checkers alone judge. ``on_program`` hears of
     each program that was judged. Raises `Unreachable` and `BrokerFailed` at the first program that can't be
     run."""
     machine = machine_for(broker, profile_name)
-    machine.exact, machine.ways, machine.seen = exact, ways, Seen(on_program=on_program)
+    machine.exact, machine.ways, machine.seen = exact, ways, Seen(on_program=on_program, seconds=seconds)
     chosen = settings(
         max_examples=examples,
         stateful_step_count=length,
@@ -356,11 +378,14 @@ def search_on(
         suppress_health_check=list(HealthCheck),
         print_blob=False,
     )
+    seen = machine.seen
     try:
         run_state_machine_as_test(machine if seed is None else seeded(seed)(machine), settings=chosen)
+    except _TimeIsUp:
+        if seen.failing is not None:
+            raise seen.failing from None
     except Flaky:
-        if machine.seen.failing is None:
+        if seen.failing is None:
             raise
-        failing = machine.seen.failing
-        raise NotConformant(failing.program, failing.trouble, steady=False) from None
-    return machine.seen
+        raise NotConformant(seen.failing.program, seen.failing.trouble, steady=False) from None
+    return seen

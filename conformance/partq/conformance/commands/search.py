@@ -24,6 +24,10 @@ MODELLED: Final = tuple(name for name, family in PROFILES.items() if family.colu
 """The profiles that the search can walk along the model of."""
 
 
+LIVE_SECONDS: Final = 120
+"""How long a live broker is searched unless asked otherwise."""
+
+
 def search(
     broker: Annotated[str, typer.Argument(help="reference, mutant:NAME, my_module:MyBroker")],
     profile: Annotated[
@@ -32,6 +36,10 @@ def search(
     examples: Annotated[int, typer.Option(min=1, help="Programs for each profile.")] = 200,
     length: Annotated[int, typer.Option(min=1, help="Steps in a program at the most.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same search.")] = 1,
+    seconds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Search no longer for each profile, nor shrink longer [live brokers: 120]."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
 ) -> None:
     """Search for the smallest program that a broker answers wrongly (Hypothesis, one step at a time)."""
@@ -42,14 +50,15 @@ def search(
     codes = []
     for name in names:
         try:
-            seen = _searched(broker, name, examples, length, seed)
+            seen = _searched(broker, name, examples, length, seed, seconds)
         except NotConformant as found:
             print(printable(f"{name}: {found.story}"))
             print(printable(_kept(found, broker, out)))
             raise typer.Exit(Exit.VIOLATED) from None
         code, why = outcome(seen.verdicts, failing_rows(strict=False))
         codes.append(code)
-        print(printable(f"{name}: nothing found in {seen.programs} programs{why and f'; {why}'}"))
+        up = f", then the {seen.seconds:g} s were over" if seen.over else ""
+        print(printable(f"{name}: nothing found in {seen.programs} programs{up}{why and f'; {why}'}"))
     raise typer.Exit(worst(codes))
 
 
@@ -75,7 +84,7 @@ def _check(out: Path | None) -> None:
         fail(f"{out}: {error.strerror}")
 
 
-def _searched(broker: str, profile: str, examples: int, length: int, seed: int) -> Seen:
+def _searched(broker: str, profile: str, examples: int, length: int, seed: int, seconds: int | None) -> Seen:
     """What a search saw that found nothing. Raises `NotConformant`; ends with one line where the broker can't
     be run."""
     from partq.conformance.adapters import SimulatedBroker, Unreachable, open_broker
@@ -86,9 +95,12 @@ def _searched(broker: str, profile: str, examples: int, length: int, seed: int) 
     problems = _Problems()
     ways = Ways(lambda: open_broker(broker), jobs=1, on_problem=problems.told)
     live = not isinstance(target, SimulatedBroker)
+    most = LIVE_SECONDS if live and seconds is None else seconds
     try:
         with _no_traces(), _progress(profile, examples, live) as advance:
-            return search_on(target, profile, examples, length, seed, ways=ways, on_program=advance)
+            return search_on(
+                target, profile, examples, length, seed, ways=ways, on_program=advance, seconds=most
+            )
     except (Unreachable, BrokerFailed) as error:
         fail(str(error))
     finally:
@@ -110,16 +122,21 @@ def _no_traces() -> Iterator[None]:
 
 @contextmanager
 def _progress(profile: str, examples: int, live: bool) -> Iterator[Callable[[Seen], None]]:
-    """A bar on standard error, gone when all is done; some lines where that is no terminal and the broker a
-    live one, which takes its time."""
+    """A bar on standard error, gone when all is done. Of a live broker, which takes its time, the first
+    failure is shown at once, and some lines where that is no terminal."""
     from rich.progress import Progress
 
     bar = Progress(console=console, transient=True, disable=not console.is_terminal)
     often = max(1, examples // 10)
+    shown: list[NotConformant] = []
     with bar:
         task = bar.add_task(profile, total=examples)
 
         def advance(seen: Seen) -> None:
+            if live and seen.failing and not shown:
+                shown.append(seen.failing)
+                text = f"{profile}: found, and being shrunk:\n{seen.failing.story}"
+                console.print(printable(text), markup=False, soft_wrap=True)
             doing = f"{profile}: {'shrinking what was found' if seen.failing else 'searching'}"
             bar.update(task, completed=min(seen.programs, examples), description=doing)
             if live and not console.is_terminal and seen.programs % often == 0:
