@@ -44,6 +44,13 @@ class Heap(Canned):
     shows = HEAP
 
 
+class Overtaken(Canned):
+    """Out of order, or lost: which of them is not to be told."""
+
+    profile = "azure-flat"
+    shows = "p1 send m1\np1 send m2\np2 receive 1 delete -> m2#2"
+
+
 class Silent(Canned):
     shows = ""
 

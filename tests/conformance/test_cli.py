@@ -275,6 +275,20 @@ def test_out_keeps_verdicts_counterexamples_and_histories(partq: Partq, tmp_path
     assert "not empty" in one_error(run_canned(partq, "Split", "--out", "kept"))
 
 
+def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None:
+    case = next(case.name for case in ALL_CASES.values() if "azure-flat" in case.profiles)
+    ran = partq("run", "canned_broker:Overtaken", "--case", case, "--out", "kept")
+    assert ran.code == 1
+    assert f"RCV-3 or RCV-2 violated\n  azure-flat, {case}, one of them for sure\n" in ran.out
+    assert last_line(ran) == "NOT CONFORMANT: RCV-3 or RCV-2 violated"
+    file = "kept/programs/azure-flat/RCV-3-or-RCV-2.json"
+    command = ("replay", file, "--broker", "canned_broker:Overtaken")
+    assert f"program {file}, 1 steps of " in ran.out
+    assert f"(partq {' '.join(command)})" in ran.out
+    assert partq(*command).code == 1
+    assert partq("report", "kept").code == 0
+
+
 # --- every way to get it wrong ----------------------------------------------------------------------
 
 
@@ -383,7 +397,7 @@ def test_the_exact_judge_explains(partq: Partq, tmp_path: Path) -> None:
     assert told.flat.count("│ RCV-3 or RCV-2 violated │") == 2
     assert (
         told.flat.count(
-            "azure-flat, one of them for sure message 'm2' was delivered, 'm1', sent before, never"
+            "azure-flat, h, one of them for sure message 'm2' was delivered, 'm1', sent before, never"
         )
         == 1
     )

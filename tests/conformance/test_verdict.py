@@ -16,6 +16,7 @@ from partq.conformance.verdict import (
     Status,
     Verdict,
     Verdicts,
+    eithers,
     exit_code,
     failing_rows,
     from_plain,
@@ -100,3 +101,15 @@ def test_what_may_be_a_mere_should_fails_strict_runs_alone() -> None:
     found = either("RCV-6", "ROUTE-4")
     assert exit_code(found, failing_rows(strict=False)) == Exit.INCONCLUSIVE
     assert exit_code(found, failing_rows(strict=True)) == Exit.VIOLATED
+
+
+def test_one_of_several_is_not_said_where_one_is_known_to_be_violated() -> None:
+    either = Verdict(Status.UNKNOWN, reason="either", among=("RCV-3", "RCV-2"))
+    both = {"RCV-2": either, "RCV-3": either}
+    assert eithers(merge([both, both])) == {("RCV-3", "RCV-2"): "either"}
+    assert merge([both])["RCV-2"].either == "RCV-3 or RCV-2 violated"
+    finding = Finding("RCV-3", "t", (0,), "d", "a", "RCV-3/k")
+    told = merge([both, {"RCV-3": Verdict(Status.VIOLATED, 1, (finding,))}])
+    assert eithers(told) == {}
+    assert told["RCV-2"].status is Status.UNKNOWN
+    assert exit_code(told) == Exit.VIOLATED

@@ -26,7 +26,7 @@ from .program import Program
 from .runner import run
 from .several import completed
 from .stopping import Stop, Stopped
-from .verdict import Finding, Verdicts, merge
+from .verdict import Finding, Verdicts, eithers, merge
 from .workload import generate, trace_seed
 
 PROGRAMS_SIMULATED = 200
@@ -95,6 +95,10 @@ class SuiteResult:
     def evidence(self, finding: Finding) -> Run | None:
         """The run that the finding comes from, or None."""
         return next((run for run in self.kept if finding in run.verdicts[finding.requirement].findings), None)
+
+    def evidence_of_one(self, among: tuple[str, ...]) -> Run | None:
+        """The first run in which one of these rules surely is violated, not known which, or None."""
+        return next((run for run in self.kept if among in eithers(run.verdicts)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +191,7 @@ def run_suite(
         profile,
         merge([nothing, *(run_.verdicts for run_ in ordered)]),
         {run_.name: run_.verdicts for run_ in ordered[: len(directed)]},
-        tuple(run_ for run_ in ordered if run_.findings),
+        tuple(run_ for run_ in ordered if run_.findings or eithers(run_.verdicts)),
         len(ordered),
         len(unusable),
         unusable[0] if unusable else "",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -140,7 +140,22 @@ def merge(runs: Iterable[Verdicts]) -> dict[str, Verdict]:
         for requirement, verdict in run.items():
             known = total.get(requirement)
             total[requirement] = verdict if known is None else merged(known, verdict)
-    return total
+    return _told_once(total)
+
+
+def _told_once(total: dict[str, Verdict]) -> dict[str, Verdict]:
+    """Without saying that one of several rules is violated where one of them is known to be, for that says no
+    more: the others are merely unknown."""
+    surely = {requirement for requirement, verdict in total.items() if verdict.status is Status.VIOLATED}
+    return {
+        requirement: verdict if surely.isdisjoint(verdict.among) else replace(verdict, among=())
+        for requirement, verdict in total.items()
+    }
+
+
+def eithers(verdicts: Verdicts) -> dict[tuple[str, ...], str]:
+    """Each set of rules of which one surely is violated, and why it is not known which."""
+    return {verdict.among: verdict.reason for verdict in verdicts.values() if verdict.among}
 
 
 def plain(verdicts: Verdicts) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from partq.conformance.verdict import Exit
+from partq.conformance.verdict import Exit, eithers
 
 from .common import (
     PROFILE_NAMES,
@@ -69,7 +69,8 @@ def check(
         document = verdicts_document(subject, results, strict, besides)
         print_json({**document, "exact": searched} if exact else document)
     else:
-        show_verdicts(subject, results, every_row, partial(_evidence, read, judged))
+        place = partial(_place, read, judged)
+        show_verdicts(subject, results, every_row, partial(_evidence, read, judged), place)
         for file, found in searched.items():
             _show_judged(file, found, read[file])
         conclude(results, strict, besides)
@@ -84,6 +85,14 @@ def _evidence(
         if history.header.profile == profile and finding in judged[file][finding.requirement].findings:
             return file, history
     return None
+
+
+def _place(
+    read: Mapping[str, History], judged: Mapping[str, Verdicts], profile: str, among: tuple[str, ...]
+) -> str:
+    """The first file of the profile in which one of these rules surely is violated."""
+    files = (file for file, history in read.items() if history.header.profile == profile)
+    return next((file for file in files if among in eithers(judged[file])), "")
 
 
 def _judged(history: History) -> dict[str, Any]:

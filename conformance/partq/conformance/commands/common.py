@@ -1,4 +1,4 @@
-"""What the commands share: formats, the one way to fail, the verdict table and its JSON.
+"""What the commands share: formats, the one way to fail, verdicts as they are printed and as JSON.
 
 Everything a broker or file says is printed without markup.
 """
@@ -8,15 +8,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import typer
 from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
 from rich.text import Text
 
 from partq.conformance.history import History
@@ -28,6 +25,7 @@ from partq.conformance.verdict import (
     Status,
     Verdict,
     Verdicts,
+    eithers,
     exit_code,
     failing_rows,
     merge,
@@ -35,23 +33,16 @@ from partq.conformance.verdict import (
     worst,
 )
 from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
-from partq.model.requirements import PROFILE_COLUMNS, catalogue
+from partq.model.requirements import PROFILE_COLUMNS
+
+from .table import fits, summary, verdict_table, violations
+from .table import printable as printable
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
 
 console: Final = Console(stderr=True, highlight=False)
 """For progress and errors; results go to standard output."""
-
-STYLES: Final = {
-    Status.PASS: "green",
-    Status.VIOLATED: "bold red",
-    Status.UNKNOWN: "yellow",
-    Status.NOT_EXERCISED: "cyan",
-    Status.NOT_APPLICABLE: "dim",
-    Status.NOT_IMPLEMENTED: "dim",
-}
-
 
 BROKERS: Final = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 """For the help of arguments that take a broker."""
@@ -131,10 +122,9 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
     rows = {name: verdict for name, verdict in verdicts.items() if name in failing}
     if code == Exit.VIOLATED:
         surely = [name for name, verdict in rows.items() if verdict.status is Status.VIOLATED]
-        either = [
-            verdict.either for verdict in rows.values() if verdict.among and rows.keys() >= {*verdict.among}
-        ]
-        return code, "; ".join([f"{', '.join(surely)} violated"] * bool(surely) + list(dict.fromkeys(either)))
+        said = [f"{', '.join(surely)} violated"] if surely else []
+        said += [rows[among[0]].either for among in eithers(rows) if rows.keys() >= {*among}]
+        return code, "; ".join(said)
     if code == Exit.CONFORMANT:
         return code, ""
     unknown = [name for name, verdict in rows.items() if verdict.status is Status.UNKNOWN]
@@ -212,45 +202,36 @@ Evidence = Callable[[str, Finding], tuple[str, History] | None]
 """For a profile's finding: where it was seen, and the history that its witness counts in."""
 
 
+Place = Callable[[str, tuple[str, ...]], str]
+"""Where, under a profile, one of these rules surely is violated; empty where that is not known."""
+
+
 def show_verdicts(
     broker: str,
     results: Mapping[str, Verdicts],
     every_row: bool = False,
     evidence: Evidence = lambda profile, finding: None,
+    place: Place = lambda profile, among: "",
 ) -> None:
     """Print the verdict table, with a column for each of several profiles (or a table for each, where that is
     too wide), then what was found, and how many rules ended how."""
     out = output()
     out.print(Text(printable(broker), style="bold"))
-    table, hidden = _verdict_table(results, every_row, out.width)
-    if len(results) == 1 or _fits(out, table):
+    table, hidden = verdict_table(results, every_row, out.width)
+    if len(results) == 1 or fits(out, table):
         out.print(table)
     else:
         for name, result in results.items():
             out.print(Text(name, style="bold"))
-            out.print(_verdict_table({name: result}, every_row, out.width)[0])
+            out.print(verdict_table({name: result}, every_row, out.width)[0])
     for status, rows in hidden.items():
         out.print(f"{len(rows)} rules {status.value}: {' '.join(rows)}", style="dim")
     for name, result in results.items():
         for verdict in result.values():
             _show_findings(out, name, verdict, evidence)
-        _show_either(out, name, result)
+        _show_eithers(out, name, result, place)
     out.print()
-    out.print(_summary(results))
-
-
-NARROW: Final = 80
-"""Columns of a terminal; where there are fewer, rules are named by their IDs alone."""
-
-_TITLE: Final = 20
-"""Columns that the title of a rule needs at least."""
-
-
-def _fits(out: Console, table: Table) -> bool:
-    """Whether the table is as wide as the output at the most, titles broken."""
-    titles = max((len(row.title) for row in catalogue().values()), default=0)
-    spare = titles - _TITLE if out.width >= NARROW else 0
-    return Measurement.get(out, out.options.update(max_width=10 * NARROW), table).maximum - spare <= out.width
+    out.print(summary(results))
 
 
 class _Output(Console):
@@ -267,73 +248,6 @@ def output() -> Console:
     return _Output(highlight=False, markup=False, width=wide)
 
 
-def printable(text: str) -> str:
-    """A broker's or a file's text without anything that would steer a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-
-
-def _verdict_table(
-    results: Mapping[str, Verdicts], every_row: bool, width: int
-) -> tuple[Table, dict[Status, list[str]]]:
-    table = Table()
-    about = ("ID", "level", "rule") if width >= NARROW else ("ID",)
-    numbers = ("exercised", "violations")
-    for heading in (*about, *(("status", *numbers) if len(results) == 1 else results)):
-        wraps = heading in ("rule", "status")
-        table.add_column(heading, no_wrap=not wraps, justify="right" if heading in numbers else "left")
-    cells = _columns if len(results) == 1 else _cells
-    hidden: dict[Status, list[str]] = {}
-    for requirement, row in catalogue().items():
-        verdicts = [result[requirement] for result in results.values()]
-        best = max((verdict.status for verdict in verdicts), key=_loudness)
-        if best in _QUIET and not every_row:
-            hidden.setdefault(best, []).append(requirement)
-            continue
-        words = (requirement, row.level.value, row.title)[: len(about)]
-        table.add_row(*words, *cells(verdicts))
-    return table, hidden
-
-
-_QUIET: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
-
-
-def _loudness(status: Status) -> int:
-    return _QUIET.index(status) if status in _QUIET else len(_QUIET)
-
-
-def _styled(verdict: Verdict, more: str = "") -> Text:
-    style = STYLES[Status.VIOLATED if verdict.among else verdict.status]
-    return Text(f"{verdict.either or verdict.status.value}{more}", style=style)
-
-
-def _columns(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
-    (verdict,) = verdicts
-    status = _styled(verdict)
-    if verdict.reason and not verdict.among:
-        status.append(f"\n{printable(verdict.reason)}", style="dim")
-    return status, _number(verdict.exercised), _number(verdict.times)
-
-
-def _number(count: int) -> Text:
-    return Text(f"{count:,}" if count else "")
-
-
-def _cells(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
-    cells = []
-    for verdict in verdicts:
-        times = f" {verdict.exercised:,}×" if verdict.exercised else ""
-        found = f", {_violations(verdict.times)}" if verdict.findings else ""
-        if verdict.status is Status.NOT_APPLICABLE:
-            cells.append(Text("–", style=STYLES[verdict.status]))
-        else:
-            cells.append(_styled(verdict, f"{times}{found}"))
-    return tuple(cells)
-
-
-def _violations(number: int) -> str:
-    return f"{number:,} violation{'' if number == 1 else 's'}"
-
-
 def _show_findings(out: Console, name: str, verdict: Verdict, evidence: Evidence) -> None:
     """The first finding of each cause, with the operations that show it, and how many there were."""
     causes = verdict.causes
@@ -344,48 +258,19 @@ def _show_findings(out: Console, name: str, verdict: Verdict, evidence: Evidence
         out.print(Text(heading, style="bold red"))
         found = evidence(name, first)
         where = f", {printable(found[0])}" if found else ""
-        out.print(Text(f"  {name}{where}, {_violations(verdict.found[first.key])}", style="dim"))
+        out.print(Text(f"  {name}{where}, {violations(verdict.found[first.key])}", style="dim"))
         out.print(Text(f"  {printable(first.detail)}\n  allowed: {printable(first.allowed)}"))
         for text in witness(first, found[1]) if found else ():
             out.print(Text(f"    {text}", style="cyan"), soft_wrap=True)
 
 
-def _show_either(out: Console, name: str, result: Verdicts) -> None:
-    """Each set of rules of which one surely is violated, and why it is not known which."""
-    for either, reason in {v.either: v.reason for v in result.values() if v.among}.items():
+def _show_eithers(out: Console, name: str, result: Verdicts, place: Place) -> None:
+    """Each set of rules of which one surely is violated, where, and why it is not known which."""
+    for among, reason in eithers(result).items():
+        where = place(name, among)
         out.print()
-        out.print(Text(either, style="bold red"))
-        out.print(Text(f"  {name}, one of them for sure", style="dim"))
+        out.print(Text(result[among[0]].either, style="bold red"))
+        out.print(
+            Text(f"  {name}, {f'{printable(where)}, ' if where else ''}one of them for sure", style="dim")
+        )
         out.print(Text(f"  {printable(reason)}"))
-
-
-def _summary(results: Mapping[str, Verdicts]) -> Text:
-    """How many rules ended how, profile by profile."""
-    text = Text()
-    for name, result in results.items():
-        counts = Counter(status_word(verdict) for verdict in result.values())
-        text.append(f"{name}: " if len(results) > 1 else "")
-        for number, word in enumerate(word for word in SUMMARY_STYLES if counts[word]):
-            noun = "" if number else " rule" if counts[word] == 1 else " rules"
-            text.append(", " if number else "")
-            text.append(f"{counts[word]}{noun} {word}", style=SUMMARY_STYLES[word])
-        text.append("\n")
-    text.rstrip()
-    return text
-
-
-EITHER: Final = "perhaps violated"
-"""The status, in summaries, of a rule that is one of those of which one surely is violated."""
-
-
-def status_word(verdict: Verdict) -> str:
-    """The verdict's status in a summary."""
-    return EITHER if verdict.among else verdict.status.value
-
-
-SUMMARY_STYLES: Final = {
-    **{status.value: style for status, style in tuple(STYLES.items())[:2]},
-    EITHER: STYLES[Status.VIOLATED],
-    **{status.value: style for status, style in tuple(STYLES.items())[2:]},
-}
-"""The words of a summary, in order."""

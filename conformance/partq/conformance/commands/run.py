@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -31,6 +30,7 @@ from .common import (
     show_verdicts,
     verdicts_document,
 )
+from .kept import Stored, store, told
 
 if TYPE_CHECKING:
     from partq.conformance.cases import Case
@@ -93,18 +93,18 @@ def run(
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
     document = verdicts_document(public_name(broker), verdicts, strict, besides)
-    stored: dict[Path, str] = {}
+    stored: list[Stored] = []
     if out is not None:
         options = _options(profile, programs, seed, case, jobs, strict)
-        _store(
-            out, broker, {**document, "strict": strict, "options": options, "made": begun}, results, stored
-        )
+        whole = {**document, "strict": strict, "options": options, "made": begun}
+        stored = store(out, broker, whole, results)
     if format is Format.JSON:
-        kept = {} if out is None else {"out": str(out), "counterexamples": [str(path) for path in stored]}
+        kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
         print_json({**document, **kept})
     else:
-        show_verdicts(public_name(broker), verdicts, every_row, _evidence(results))
-        _show_stored(out, public_name(broker), stored, any(result.kept for result in results.values()))
+        show_verdicts(public_name(broker), verdicts, every_row, _evidence(results), partial(_place, results))
+        for line in told(out, stored, any(result.kept for result in results.values())):
+            print(printable(line))
         conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
 
@@ -114,20 +114,6 @@ def _unusable(result: SuiteResult) -> str:
     number = result.unusable
     answers = "1 answer of the adapter was" if number == 1 else f"{number:,} answers of the adapter were"
     return f"{answers} unusable: first that to {result.unusable_first} ({result.profile})"
-
-
-def _show_stored(out: Path | None, broker: str, stored: Mapping[Path, str], found: bool) -> None:
-    """Where everything is, and what can be done with it."""
-    from partq.conformance.counterexample import replay_command
-    from partq.conformance.verdict import FILE
-
-    if out is None:
-        if found:
-            print("with --out FOLDER what was found is kept, for partq replay and partq report")
-        return
-    for path, how in stored.items():
-        print(printable(f"counterexample {path}, {how} ({replay_command(path, broker)})"))
-    print(printable(f"verdicts in {out / FILE} ({shlex.join(['partq', 'report', str(out)])})"))
 
 
 def _options(
@@ -258,50 +244,9 @@ def _saver(folder: Path) -> Callable[[Run], None]:
     return save
 
 
-def _store(
-    out: Path,
-    broker: str,
-    document: Mapping[str, Any],
-    results: Mapping[str, SuiteResult],
-    stored: dict[Path, str],
-) -> None:
-    """Write ``verdicts.json``, and of each cause in each profile a program that shows it; into ``stored`` the
-    file of each, and what became of its size."""
-    from partq.conformance.counterexample import FOLDER
-    from partq.conformance.verdict import FILE
-
-    text = json.dumps(document, indent=1) + "\n"
-    (out / FILE).write_text(text, encoding="utf-8")
-    for profile, result in results.items():
-        causes: dict[tuple[str, str], tuple[Run, Finding]] = {}
-        for done in result.kept:
-            for finding in done.findings:
-                causes.setdefault((finding.requirement, finding.key), (done, finding))
-        for done, finding in causes.values():
-            console.print(f"storing a counterexample of {finding.requirement}", markup=False)
-            path, how = _store_example(out / FOLDER / profile, broker, done, finding)
-            stored[path] = how
-
-
-def _store_example(folder: Path, broker: str, done: Run, finding: Finding) -> tuple[Path, str]:
-    """Shrunk where the broker is simulated; from a live one, the program and history it was seen in."""
-    from partq.conformance import counterexample
-    from partq.conformance.adapters import SimulatedBroker, public_name
-
-    target = opened(broker)
-    target.profile = done.program.profile
-    example, steps = None, len(done.program.steps)
-    how = f"{steps} steps, not shrunk: the broker is a live one"
-    if isinstance(target, SimulatedBroker):
-        example = counterexample.make(broker, target, done.program, finding)
-        how = f"{steps} steps, not shrunk: it does not show again"
-    if example is None:
-        example = counterexample.Counterexample(
-            public_name(broker), done.program, finding, done.history, None, steps
-        )
-    else:
-        how = f"{len(example.program.steps)} steps of {steps}"
-    return counterexample.write(folder, example), how
+def _place(results: Mapping[str, SuiteResult], profile: str, among: tuple[str, ...]) -> str:
+    done = results[profile].evidence_of_one(among)
+    return done.name if done else ""
 
 
 def _evidence(
