@@ -10,20 +10,15 @@ from .adapters.reference import Reference
 from .adapters.registry import UnknownBroker
 from .codec_fields import did_you_mean
 
-__all__ = ["MUTANTS", "Mutant", "open_mutant", "unknown_mutant"]
-
-
-def unknown_mutant(name: str) -> str:
-    """That there is no mutant of that name, and where to find one."""
-    hint = did_you_mean(name, MUTANTS) or "; partq explain RULE names the mutants that break a rule"
-    return f"no mutant {name!r}{hint}"
+__all__ = ["MUTANTS", "Mutant", "open_mutant"]
 
 
 def open_mutant(name: str) -> Broker:
     """The reference broker with that defect. Raises `UnknownBroker`."""
     mutant = MUTANTS.get(name)
     if mutant is None:
-        raise UnknownBroker(unknown_mutant(name))
+        hint = did_you_mean(name, MUTANTS) or "; partq explain RULE names the mutants that break a rule"
+        raise UnknownBroker(f"no mutant {name!r}{hint}")
     broker = Reference(parts=mutant.parts)
     broker.profile = mutant.profile
     return broker

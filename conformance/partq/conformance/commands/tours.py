@@ -13,6 +13,7 @@ from rich.table import Table
 from .common import (
     PROFILE_NAMES,
     Format,
+    conclude,
     console,
     fail,
     opened,
@@ -65,6 +66,7 @@ def tours(
     else:
         show_verdicts(public_name(broker), verdicts, every_row, lambda name, f: results[name].seen(f))
         _show(visited)
+        conclude(verdicts, strict)
     raise typer.Exit(document["exit"])
 
 
