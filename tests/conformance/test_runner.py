@@ -176,6 +176,26 @@ def test_how_long_a_send_may_take_is_recorded_and_asked_for() -> None:
     assert asked == [60.0, 16.0]
 
 
+@pytest.mark.parametrize(("far", "told"), [(0, False), (3600 * SECOND, True), (-3600 * SECOND, True)])
+def test_times_of_another_clock_are_told_of(far: int, told: bool) -> None:
+    class Shows(MemoryClient):
+        def take(self, most: int) -> list[Delivery]:
+            return [Delivery("m1", locked_until=self.broker.now() + far)] * 2
+
+    broker = Memory(connect=lambda proc: Shows(broker, proc))
+    problems = Told()
+    run(broker, program(receive("a"), receive("a")), limits=FAST, on_problem=problems)
+    said = "a: locked_until looks like another clock's: tell it in that of self.now(), see Broker.now"
+    assert problems == [said] * told
+
+
+@pytest.mark.parametrize("sequential", [True, False])
+def test_what_the_broker_lacks_is_left_out(sequential: bool) -> None:
+    steps = send("a", "m1"), Step("a", "peek", {"max": 1}), Step("b", "peek", {"max": 1}), send("a", "m2")
+    history = run(Memory(), program(*steps, sequential=sequential), limits=FAST)
+    assert shown(history) == [("a", "send", "ok", None)] * 2
+
+
 def test_a_sequential_program_is_done_in_the_listed_order() -> None:
     broker = Memory()
     steps = [send("a", "m1"), send("b", "m2"), receive("b", 1), send("a", "m3"), receive("a", 5)]

@@ -7,7 +7,7 @@ Here are the calls and the checks of their answers; threads, clocks and records 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from traceback import extract_tb, format_exception_only
 from typing import Any, Final, NamedTuple
 
@@ -30,6 +30,10 @@ class Came(NamedTuple):
     messages: tuple[Delivery, ...] = ()
     args: Args | None = None
     problem: str = ""
+
+
+FAR: Final = 600 * SECOND
+"""A run is over long before; a time further from now is of no message in it."""
 
 
 class Lie(Exception):
@@ -76,8 +80,19 @@ def own_time(args: Args) -> float:
     return seconds
 
 
-def operate(connect: Callable[[], Client], op: str, args: Args) -> Came:
-    """What comes of a client's operation. Never raises; a client that cannot connect did not begin it."""
+def _other_clock(messages: Iterable[Delivery], now: int) -> str:
+    """That a time in an answer is too far from now to be of the history's clock; empty if none is."""
+    for delivery in messages:
+        for name in ("enqueued_at", "locked_until"):
+            shown = getattr(delivery, name)
+            if shown is not None and abs(shown - now) > FAR:
+                return f"{name} looks like another clock's: tell it in that of self.now(), see Broker.now"
+    return ""
+
+
+def operate(connect: Callable[[], Client], op: str, args: Args, now: Callable[[], int]) -> Came:
+    """What comes of a client's operation. Never raises; a client that cannot connect did not begin it.
+    ``now``: the history's clock."""
     try:
         client = connect()
     except Indefinite as error:
@@ -85,7 +100,8 @@ def operate(connect: Callable[[], Client], op: str, args: Args) -> Came:
     except BaseException as error:
         return _raised(error)
     try:
-        return Came(messages=deliveries(op, CALLS[op](client, args)))
+        messages = deliveries(op, CALLS[op](client, args))
+        return Came(messages=messages, problem=_other_clock(messages, now()))
     except BaseException as error:
         return _raised(error)
 

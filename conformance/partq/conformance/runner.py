@@ -108,6 +108,7 @@ class _Run:
         self.closed = False
         self.hurried = False
         self.lacks = broker.lacks()
+        self.steps = tuple(step for step in program.steps if step.op not in self.lacks)
         self.entity = program.entity
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
         self.faults: list[Step] = []
@@ -170,13 +171,13 @@ class _Run:
         self._watch(lambda: not hand.waiting)
 
     def _in_order(self) -> None:
-        for step in self.program.steps:
+        for step in self.steps:
             self._perform(step)
 
     def _at_once(self) -> None:
-        for position, step in enumerate(self.program.steps):
+        for position, step in enumerate(self.steps):
             self.hands[step.proc].positions.append(position)
-        for position, step in enumerate(self.program.steps):
+        for position, step in enumerate(self.steps):
             hand = self.hands[step.proc]
             hand.submit(partial(self._in_turn, hand, step, position))
         self._watch(lambda: not any(hand.waiting for hand in self.hands.values()))
@@ -269,7 +270,7 @@ class _Run:
 
     def _operate(self, hand: Hand, op: str, args: Args) -> None:
         self._called(hand, op, args, own_time(args) + self.limits.hang)
-        came = operate(hand.connected, op, args)
+        came = operate(hand.connected, op, args, self.recorder.now)
         if self._returned(hand, came):
             hand.script.absorb(op, args, came.outcome, came.error, came.messages)
 

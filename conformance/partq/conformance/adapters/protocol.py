@@ -54,6 +54,23 @@ class Shares(Enum):
     """Each opens a queue of its own, with faults of its own."""
 
 
+def clock() -> int:
+    """The history's clock, in ns, which all times that the broker shows have to be told in.
+
+    The runner replaces it by one that counts from the start of the run, before it calls `Broker.open`; that
+    one keeps its distance to `time.monotonic_ns`, which this is until then. So neither `time.monotonic_ns`
+    nor `time.time_ns` is it: look at both it and the broker's clock, and add the distance.
+    """
+    return time.monotonic_ns()
+
+
+def tell(op: str, args: dict[str, Any]) -> None:
+    """Tell the history of an environment event, such as ``assignment`` or ``connection_lost``, as it happens.
+
+    The runner replaces it; until then nobody listens.
+    """
+
+
 class Client:
     """One logical client, used by one thread at a time. Times and timeouts are seconds.
 
@@ -129,7 +146,7 @@ class Broker:
 
     ``profile``: the profile it claims, used unless the command line names another.
     ``ways_to_disconnect``: a program that does not say how takes each in turn; a drain takes the first.
-    ``skew_ns``: how far the times it shows may be off the history's clock.
+    ``skew_ns``: how far the times it shows may be off the history's clock (`now`); set here, or in `open`.
     ``shares``: what it has in common with other objects of its class.
     ``lock_duration``: ns that locks last in seeded programs and searches, which have to wait them out; None:
     as the programs would have it.
@@ -143,11 +160,10 @@ class Broker:
     lock_duration: ClassVar[int | None] = 5 * SECOND
     hung: bool = False
     """Set by the runner: a call on it did not return, so that it is not used for another program."""
-    now: Callable[[], int] = staticmethod(time.monotonic_ns)
-    """Set by the runner: the history's clock, in ns, which keeps its distance to `time.monotonic_ns`. A time
-    that the broker shows by a clock of its own is reported by this one."""
-    on_event: Callable[[str, dict[str, Any]], None] = staticmethod(lambda op, args: None)
-    """Set by the runner: call it with an environment event (such as ``assignment``) as it happens."""
+    now: Callable[[], int] = staticmethod(clock)
+    """Set by the runner."""
+    on_event: Callable[[str, dict[str, Any]], None] = staticmethod(tell)
+    """Set by the runner."""
 
     def open(self, entity: Entity) -> Entity | None:
         """Make one fresh, empty queue with these settings, before each program. Answers the settings that it
