@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
+from fnmatch import fnmatch
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from partq.conformance.campaign import spark
+from partq.conformance.campaign import jvm
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -36,6 +40,7 @@ def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[st
 def test_the_digest_does_not_depend_on_the_master(tmp_path: Path, master: str) -> None:
     done = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", master)
     assert done.returncode == 0, done.stderr
+    assert all(line == "starting Spark" or " of 80 traces, " in line for line in done.stderr.splitlines())
     assert json.loads(done.stdout)["campaign"]["digest"] == expected_digest(tmp_path)
     assert json.loads((tmp_path / "out" / "campaign.json").read_text())["complete"] is True
 
@@ -90,6 +95,122 @@ def test_resume_finishes_only_what_is_missing(tmp_path: Path) -> None:
     assert json.loads(resumed.stdout)["campaign"]["digest"] == json.loads(first.stdout)["campaign"]["digest"]
 
 
+FAULTY = dedent(
+    """
+    import os
+    from pathlib import Path
+    from partq.conformance.adapters import Broker, Client
+    from partq.conformance.adapters.reference import Reference
+
+    def tried():
+        with Path(__file__).with_name("tries").open("a") as tries:
+            tries.write("x")
+
+    class Simulated(Reference):
+        def simulate(self, program):
+            if program.steps:
+                tried()
+                raise ValueError("oh\\ndear")
+            return super().simulate(program)
+
+    class Live(Broker):
+        def connect(self, proc):
+            return Client()
+
+        def open(self, entity):
+            if "SPARK_ENV_LOADED" in os.environ:
+                tried()
+                raise ConnectionError("oh\\ndear")
+
+    class Deadly(Reference):
+        def simulate(self, program):
+            if program.steps:
+                tried()
+                os.kill(os.getpid(), 9)
+            return super().simulate(program)
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("broker", "tries", "told"),
+    [
+        ("Simulated", 1, "a chunk failed: ValueError: oh dear (*faulty.py:*)"),
+        ("Live", 4, "a chunk failed 4 times: Live.open raised ConnectionError: oh dear (*faulty.py:*)"),
+        ("Deadly", 4, "a chunk failed 4 times: Python worker exited unexpectedly (crashed).*"),
+    ],
+)
+def test_what_may_pass_is_tried_again_and_all_is_said_in_one_line(
+    tmp_path: Path, broker: str, tries: int, told: str
+) -> None:
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    done = fuzz(tmp_path, f"faulty:{broker}", *ARGS, "--out", "out", "--master", "local[2]")
+    assert done.returncode == 2
+    *before, line = done.stderr.splitlines()
+    assert fnmatch(line, f"partq: error: {told.replace('[', '[[]')}")
+    assert all(said == "starting Spark" or " of 80 traces, " in said for said in before)
+    assert (tmp_path / "tries").read_text() == tries * "x"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("master", "told"),
+    [
+        ("nonsense", "Spark does not start on nonsense: Master must"),
+        ("spark://127.0.0.1:1", "Spark stopped: spark://127.0.0.1:1 does not answer"),
+    ],
+)
+def test_a_master_that_is_none_is_one_line_and_leaves_no_folder(
+    tmp_path: Path, master: str, told: str
+) -> None:
+    done = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", master)
+    assert done.returncode == 2
+    assert f"partq: error: {told}" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+def group(leader: int) -> list[str]:
+    """The processes of that group, but for zombies."""
+    listed = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True)
+    fields = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+    return [line[2] for line in fields if line[0] == str(leader) and not line[1].startswith("Z")]
+
+
+def test_an_interrupt_ends_all_at_once_and_can_be_resumed(tmp_path: Path) -> None:
+    args = (
+        "fuzz",
+        "reference",
+        "--profile",
+        "azure-flat",
+        "--length",
+        "2",
+        "--traces",
+        "40000",
+        "--seed",
+        "7",
+    )
+    command = [str(Path(sys.executable).with_name("partq")), *args, "--out", "out", "--master", "local[2]"]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    until = time.monotonic() + 120
+    while not any((tmp_path / "out" / "progress").glob("chunk-*")) and time.monotonic() < until:
+        time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert re.fullmatch(
+        r"partq: interrupted: [\d,]+ of 40,000 traces are stored; finish with the same command and --resume",
+        said.splitlines()[-1],
+    )
+    assert "Traceback" not in said
+    assert "ERROR" not in said
+    assert group(running.pid) == []
+    done = fuzz(tmp_path, *args[1:], "--out", "out", "--master", "local[2]", "--resume", "--format", "json")
+    assert done.returncode in (0, 3), done.stderr
+    assert json.loads(done.stdout)["campaign"]["traces"] == 40000
+
+
 def test_a_broken_broker_gives_exit_code_1_and_a_counterexample(tmp_path: Path) -> None:
     done = fuzz(tmp_path, "mutant:long-bodies-cut", *ARGS, "--out", "out", "--master", "local[2]")
     assert done.returncode == 1, done.stderr
@@ -120,7 +241,7 @@ def test_an_old_java_is_one_clear_line(tmp_path: Path, version: str, told: str) 
 def test_a_missing_java_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    problem = spark.java_problem()
+    problem = jvm.java_problem()
     assert problem is not None
     assert "no Java found" in problem
     assert "install" in problem
@@ -129,4 +250,4 @@ def test_a_missing_java_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_a_recent_java_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", f"{fake_java(tmp_path, '21.0.1')}{os.pathsep}{os.environ['PATH']}")
-    assert spark.java_problem() is None
+    assert jvm.java_problem() is None

@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 
 from partq.conformance.adapters import Unreachable
-from partq.conformance.campaign import examples, run, store
-from partq.conformance.campaign.examples import first_of_each
+from partq.conformance.campaign import examples, jvm, run, store
+from partq.conformance.campaign.examples import Example, first_of_each
 from partq.conformance.campaign.plan import SUMMARY, Chunk, Plan, even
-from partq.conformance.campaign.run import Campaign, summarise
+from partq.conformance.campaign.run import Campaign, State, summarise
 from partq.conformance.campaign.work import ChunkResult
 from partq.conformance.cli import main
-from partq.conformance.verdict import KEPT_FINDINGS, Status
+from partq.conformance.counterexample import Counterexample
+from partq.conformance.notation import history
+from partq.conformance.program import Program
+from partq.conformance.verdict import KEPT_FINDINGS, Finding, Status
 
 PLAN = Plan(even("reference", ("azure-standard",), 600), seed=7, length=4)
 LANE = ("reference", "azure-standard")
+FINDING = Finding("ROUTE-1", "Two partitions", (1,), "m1 here, m2 there", "both here", "ROUTE-1/rare")
+NOTHING = history("", "azure-standard")
 
 
 def chunk(at: Chunk, **causes: int) -> ChunkResult:
@@ -45,7 +50,7 @@ def chunk(at: Chunk, **causes: int) -> ChunkResult:
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
     """Three chunks, the rare cause in the last one only."""
-    store.prepare(tmp_path / "out", PLAN, resume=False)
+    store.prepare(tmp_path / "out", PLAN)
     found = ({"often": 100}, {"often": 50}, {"often": 7, "rare": 1})
     for at, causes in zip(PLAN.chunks(), found, strict=True):
         store.write_chunk(tmp_path / "out", chunk(at, **causes))
@@ -78,7 +83,8 @@ def test_a_broker_that_is_gone_when_examples_are_shrunk_keeps_no_verdict_back(
     def shrinking(*arguments: object) -> None:
         written = arguments[-1]
         assert callable(written)
-        written(Path("found/\x1b[31m.json"))
+        found = Counterexample("b", Program("azure-standard", ()), FINDING, NOTHING)
+        written(Example("ROUTE-1", "ROUTE-1/rare", Path("found/\x1b[31m.json"), found))
         raise Unreachable("nobody listens\x9b any more")
 
     monkeypatch.setattr(run, "run_campaign", lambda *arguments: campaign)
@@ -92,19 +98,27 @@ def test_a_broker_that_is_gone_when_examples_are_shrunk_keeps_no_verdict_back(
         assert not {"\x1b", "\x9b"}.intersection(told.out + told.err)
 
 
+class Deaf:
+    """A watcher that hears nothing."""
+
+    def starting(self, state: State) -> None: ...
+
+    def went(self, state: State) -> None: ...
+
+
 def test_strictness_and_circumstances_are_stored_and_the_digest_knows_nothing_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "open_session", lambda master: None)
+    monkeypatch.setattr(jvm, "check", lambda: None)
     monkeypatch.setattr(
         run,
         "execute",
-        lambda session, plan, chunks, out, progress: [store.write_chunk(out, chunk(at)) for at in chunks],
+        lambda master, plan, chunks, out, progress: [store.write_chunk(out, chunk(at)) for at in chunks],
     )
     stored = []
     for host in ("here", "there"):
         monkeypatch.setattr(run, "made", lambda host=host: {"host": host})
-        run.run_campaign(PLAN, tmp_path / host, "local", False, lambda done, bad: None, host == "there")
+        run.run_campaign(PLAN, tmp_path / host, "local", False, Deaf(), host == "there")
         stored.append(json.loads((tmp_path / host / SUMMARY).read_text(encoding="utf-8")))
     assert [data["made"]["host"] for data in stored] == ["here", "there"]
     assert [data["strict"] for data in stored] == [False, True]

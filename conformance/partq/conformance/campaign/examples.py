@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from partq.conformance import counterexample
 from partq.conformance import program as programs
@@ -13,6 +13,15 @@ from partq.conformance.adapters import open_broker
 from partq.conformance.verdict import finding_of
 
 from .run import Campaign
+
+
+class Example(NamedTuple):
+    """A counterexample that was stored: of which rule and cause the violation was, and where it is."""
+
+    requirement: str
+    key: str
+    path: Path
+    found: counterexample.Counterexample
 
 
 def first_of_each(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
@@ -27,18 +36,20 @@ def write_examples(
     campaign: Campaign,
     broker: str,
     out: Path,
-    told: Callable[[str], None],
+    told: Callable[[int, int, str], None],
     budget: int,
-    written: Callable[[Path], None],
+    written: Callable[[Example], None],
 ) -> None:
-    """Shrink and store them; ``told`` hears of each before it starts, ``written`` of its file. One that does
-    not show again (a live broker's race) is stored as it was found, in the violations table alone. Raises
-    `Unreachable`; what was written stays."""
-    for row in first_of_each(campaign.kept):
-        told(f"shrinking {row['requirement']}: {row['title']}")
+    """Shrink and store them; ``told`` hears of each before it starts (which of how many, and its cause),
+    ``written`` after it. One that does not show again (a live broker's race) is stored as it was found, in
+    the violations table alone. Raises `Unreachable`; what was written stays."""
+    rows = first_of_each(campaign.kept)
+    for number, row in enumerate(rows, start=1):
+        told(number, len(rows), row["key"])
         example = shrunk(row, broker, budget)
         if example is not None:
-            written(counterexample.write(out / counterexample.FOLDER, example))
+            path = counterexample.write(out / counterexample.FOLDER, example)
+            written(Example(row["requirement"], row["key"], path, example))
 
 
 def shrunk(row: Mapping[str, Any], broker_name: str, budget: int) -> counterexample.Counterexample | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
+from partq.conformance.adapters import UnknownBroker, Unreachable
 from partq.conformance.assess import Inspection, verdicts
 from partq.conformance.made import made
+from partq.conformance.suite import BrokerFailed
 from partq.conformance.verdict import (
     KEPT_FINDINGS,
     Verdict,
@@ -21,9 +23,10 @@ from partq.conformance.verdict import (
     worst,
 )
 
-from . import store
-from .plan import SCHEMA, SUMMARY, Plan
-from .spark import Progress, execute, open_session
+from . import jvm, store
+from .plan import SCHEMA, SUMMARY, Chunk, Plan
+from .spark import execute
+from .work import check_broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +52,93 @@ class Campaign:
         return self.timed / self.seconds if self.seconds else None
 
 
+class State(NamedTuple):
+    """How far a campaign is. ``traces`` and ``violations`` are those of earlier sessions, too; ``timed``
+    traces were done in this one, in ``seconds``, its start apart."""
+
+    traces: int
+    violations: int
+    timed: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float | None:
+        """Traces a second, or None before the first."""
+        return self.timed / self.seconds if self.timed and self.seconds else None
+
+
+class Watcher(Protocol):
+    """Who is told how a campaign goes."""
+
+    def starting(self, state: State) -> None:
+        """All is checked; Spark is started, which takes a while."""
+
+    def went(self, state: State) -> None:
+        """So far it is; told now and then, the first time as the work begins."""
+
+
 def run_campaign(
-    plan: Plan, out: Path, master: str, resume: bool, progress: Progress, strict: bool = False
+    plan: Plan, out: Path, master: str, resume: bool, watcher: Watcher, strict: bool = False
 ) -> Campaign:
     """Do the campaign, or what is missing of it, and write ``campaign.json``. ``strict`` is for the exit code
     in there.
 
-    Raises `store.CampaignError` where the folder, Java, Spark or a chunk fails; what was done stays and can
-    be resumed.
+    Raises `store.CampaignError` where the folder, the broker, Java, Spark or a chunk fails. What was done
+    then, or before an interrupt, stays and can be resumed; if that is nothing, no folder is left.
     """
     begun = made()
-    done = store.prepare(out, plan, resume)
+    done = store.finished(out, plan, resume)
     chunks = [chunk for chunk in plan.chunks() if chunk.index not in done]
-    finished = sum(chunk.count for chunk in plan.chunks() if chunk.index in done)
-    seconds = 0.0
+    state = State(stored_traces(plan, out), sum(map(_violations, store.summaries(out))))
     if chunks:
-        session = open_session(master)
-        began = time.monotonic()
-        execute(session, plan, chunks, out, lambda traces, bad: progress(finished + traces, bad))
-        seconds = time.monotonic() - began
-    campaign = summarise(plan, out, seconds, plan.traces - finished)
+        _check(plan)
+        store.prepare(out, plan)
+        try:
+            state = _do(plan, chunks, out, master, state, watcher)
+        except BaseException:
+            store.discard(out)
+            raise
+    campaign = summarise(plan, out, state.seconds, state.timed)
     store.write_json(out / SUMMARY, {**_to_json(campaign, strict), "master": master, "made": begun})
     return campaign
+
+
+def stored_traces(plan: Plan, out: Path) -> int:
+    """How many of the plan's traces are stored there."""
+    done = store.done(out)
+    return sum(chunk.count for chunk in plan.chunks() if chunk.index in done)
+
+
+def _violations(part: Mapping[str, Any]) -> int:
+    return sum(times for causes in part["found"].values() for times in causes.values())
+
+
+def _check(plan: Plan) -> None:
+    """Raises `CampaignError` where nothing can come of the plan: no Java, no broker."""
+    jvm.check()
+    for lane in {lane.broker: lane for lane in plan.lanes}.values():
+        try:
+            check_broker(lane)
+        except (Unreachable, UnknownBroker, BrokerFailed) as error:
+            raise store.CampaignError(str(error)) from error
+
+
+def _do(
+    plan: Plan, chunks: Sequence[Chunk], out: Path, master: str, before: State, watcher: Watcher
+) -> State:
+    """Do these chunks; how far the campaign is then."""
+    state, began = before, 0.0
+
+    def progress(traces: int, violations: int) -> None:
+        nonlocal state, began
+        began = began or time.monotonic()
+        seconds = time.monotonic() - began
+        state = State(before.traces + traces, before.violations + violations, traces, seconds)
+        watcher.went(state)
+
+    watcher.starting(before)
+    execute(master, plan, chunks, out, progress)
+    return state
 
 
 def summarise(plan: Plan, out: Path, seconds: float = 0.0, timed: int = 0) -> Campaign:
@@ -84,7 +152,7 @@ def summarise(plan: Plan, out: Path, seconds: float = 0.0, timed: int = 0) -> Ca
         sum(part["traces"] for part in parts),
         sum(part["operations"] for part in parts),
         {lane: _lane_verdicts(lane, parts, kept) for lane in lanes},
-        sum(times for part in parts for causes in part["found"].values() for times in causes.values()),
+        sum(map(_violations, parts)),
         kept,
         seconds,
         timed,

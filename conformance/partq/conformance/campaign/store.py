@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .plan import SCHEMA, SUMMARY, Plan
+from .plan import SCHEMA, SUMMARY, Chunk, Plan
 from .work import ChunkResult
 
 PROGRESS: Final = "progress"
+
+MARKER: Final = frozenset(ChunkResult(Chunk(0, "", "", 0, 0)).summary())
+"""The fields of a chunk's marker."""
 
 _EXERCISED = pa.list_(pa.struct([("requirement", pa.string()), ("times", pa.int64())]))
 
@@ -79,19 +84,57 @@ class CampaignError(Exception):
     """The output folder can't be used. The text says why and what to do."""
 
 
-def prepare(out: Path, plan: Plan, resume: bool) -> set[int]:
-    """Make the folder ready and answer which chunks are done. Raises `CampaignError` where the folder
-    exists without ``resume``, or holds another campaign."""
-    summary = out / SUMMARY
-    if out.exists() and not resume and (not out.is_dir() or any(out.iterdir())):
-        raise CampaignError(f"{out} exists: give another folder, or --resume to finish what is missing in it")
-    if resume and out.exists() and any(out.iterdir()):
-        _same_plan(summary, plan)
+def finished(out: Path, plan: Plan, resume: bool) -> set[int]:
+    """Which chunks are done there already; nothing is written. Raises `CampaignError` where the folder exists
+    without ``resume``, holds another campaign, or can't be used."""
+    with _told(out):
+        if out.exists() and not out.is_dir():
+            raise CampaignError(f"{out} is a file: give a folder")
+        if not out.exists() or not any(out.iterdir()):
+            return set()
+        if not resume:
+            raise CampaignError(
+                f"{out} exists: give another folder, or --resume to finish what is missing in it"
+            )
+        _same_plan(out / SUMMARY, plan)
+        for part in summaries(out):
+            if missing := MARKER - part.keys():
+                _from_elsewhere(out, f"a marker has no {', '.join(sorted(missing))}")
+        _same_columns(out)
+        return done(out)
+
+
+def prepare(out: Path, plan: Plan) -> None:
+    """Make the folder ready, or what is missing of it. Raises `CampaignError` where it can't be."""
+    with _told(out):
+        for folder in (*TABLES, PROGRESS):
+            (out / folder).mkdir(parents=True, exist_ok=True)
+        if not (out / SUMMARY).exists():
+            write_json(out / SUMMARY, {"schema": SCHEMA, "complete": False, "plan": plan.to_json()})
+
+
+def discard(out: Path) -> None:
+    """Undo `prepare` where no chunk was done since, as far as nothing else is in the folder."""
+    if done(out):
+        return
     for folder in (*TABLES, PROGRESS):
-        (out / folder).mkdir(parents=True, exist_ok=True)
-    if not summary.exists():
-        write_json(summary, {"schema": SCHEMA, "complete": False, "plan": plan.to_json()})
+        shutil.rmtree(out / folder, ignore_errors=True)
+    (out / SUMMARY).unlink(missing_ok=True)
+    with suppress(OSError):
+        out.rmdir()
+
+
+def done(out: Path) -> set[int]:
+    """The chunks whose marker is there."""
     return {int(marker.stem.removeprefix("chunk-")) for marker in (out / PROGRESS).glob("chunk-*.json")}
+
+
+@contextmanager
+def _told(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CampaignError(f"{out}: {error.strerror}") from None
 
 
 def _same_plan(summary: Path, plan: Plan) -> None:
@@ -105,6 +148,21 @@ def _same_plan(summary: Path, plan: Plan) -> None:
             f"{summary.parent} holds another campaign (broker, profiles, traces, seed or length differ): "
             "resume it with the same arguments, or give another folder"
         )
+
+
+def _same_columns(out: Path) -> None:
+    for folder, schema in TABLES.items():
+        for file in sorted((out / folder).glob("chunk-*.parquet"))[:1]:
+            try:
+                same = pq.read_schema(file).equals(schema)
+            except pa.ArrowException as error:
+                raise CampaignError(f"{file}: {str(error).splitlines()[0]}") from None
+            if not same:
+                _from_elsewhere(out, f"{folder} has other columns")
+
+
+def _from_elsewhere(out: Path, why: str) -> NoReturn:
+    raise CampaignError(f"{out} was begun by another version of partq ({why}): give another folder")
 
 
 def write_chunk(out: Path, result: ChunkResult) -> None:
@@ -145,11 +203,18 @@ def _aside(target: Path) -> Path:
 
 
 def summaries(out: Path) -> list[dict[str, Any]]:
-    """Every finished chunk's summary, in order."""
-    return [
-        json.loads(marker.read_text(encoding="utf-8"))
-        for marker in sorted((out / PROGRESS).glob("chunk-*.json"))
-    ]
+    """Every finished chunk's summary, in order. Raises `CampaignError` where a file is none."""
+    return [_summary(marker) for marker in sorted((out / PROGRESS).glob("chunk-*.json"))]
+
+
+def _summary(marker: Path) -> dict[str, Any]:
+    try:
+        part = json.loads(marker.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CampaignError(f"{marker}: not JSON: {error}") from None
+    if not isinstance(part, dict):
+        raise CampaignError(f"{marker}: not a chunk's marker")
+    return part
 
 
 def digest(parts: Iterable[dict[str, Any]]) -> str:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import product
+from traceback import extract_tb
 from typing import Any, Final
 
 from partq.conformance import program as programs
-from partq.conformance.adapters import Broker, open_broker, public_name
+from partq.conformance.adapters import (
+    Broker,
+    SimulatedBroker,
+    UnknownBroker,
+    Unreachable,
+    open_broker,
+    public_name,
+)
 from partq.conformance.assess import Inspection, inspect
 from partq.conformance.history import History
 from partq.conformance.program import Program
 from partq.conformance.runner import run
+from partq.conformance.suite import BrokerFailed, Task, runs
 from partq.conformance.verdict import Status
 from partq.conformance.workload import generate, trace_seed
 from partq.model.messages import effective_key
@@ -22,7 +31,7 @@ from partq.model.operations import ENV
 from partq.model.profiles import Profile, profile
 from partq.model.state import COUNTER_BITS
 
-from .plan import Chunk
+from .plan import Chunk, Lane
 
 FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
 NO_FAULT: Final = "none"
@@ -110,6 +119,41 @@ class ChunkResult:
                 "keyed": keyed,
                 "messages": messages,
             }
+
+
+class ChunkFailed(Exception):
+    """The adapter raised where nothing may be raised. The text says in one line what and where."""
+
+
+def check_broker(lane: Lane) -> None:
+    """Open the lane's broker and close it, for what would keep every chunk from being done; a simulated one
+    has nothing to open. Raises `Unreachable`, `UnknownBroker`, and, where the adapter raises, `BrokerFailed`.
+    """
+    broker = open_broker(lane.broker)
+    if not isinstance(broker, SimulatedBroker):
+        program = replace(generate(lane.profile, 0, length=1), steps=(), drain=False)
+        for _ in runs(broker, lane.profile, [Task("an empty program", program)]):
+            pass
+
+
+def do_chunk(chunk: Chunk, seed: int, length: int) -> ChunkResult | ChunkFailed:
+    """`run_chunk`, whose failure is answered where the chunk would fail again, and raised as `ChunkFailed`
+    where it may pass."""
+    try:
+        return run_chunk(chunk, seed, length)
+    except Exception as error:
+        failed = ChunkFailed(_in_one_line(error))
+        if isinstance(error, UnknownBroker) or isinstance(open_broker(chunk.broker), SimulatedBroker):
+            return failed
+        raise failed from error
+
+
+def _in_one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, Unreachable | UnknownBroker | BrokerFailed):
+        return text
+    place = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {text} ({place.filename}:{place.lineno})"
 
 
 def run_chunk(chunk: Chunk, seed: int, length: int) -> ChunkResult:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .campaigns import DEFAULT_MASTER, done, interruptible, shrinking
 from .common import (
     Format,
+    conclude,
     console,
-    fail,
     print_json,
     printable,
     profiles_for,
@@ -22,10 +23,10 @@ from .common import (
 )
 
 if TYPE_CHECKING:
+    from partq.conformance.campaign.examples import Example
     from partq.conformance.campaign.run import Campaign
-    from partq.conformance.campaign.spark import Progress
-
-DEFAULT_MASTER = "local[*]"
+    from partq.conformance.history import History
+    from partq.conformance.verdict import Finding, Verdict, Verdicts
 
 
 def fuzz(
@@ -45,56 +46,32 @@ def fuzz(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
-    from partq.conformance.adapters import Unreachable
-    from partq.conformance.campaign.examples import write_examples
     from partq.conformance.campaign.plan import Plan, even
-    from partq.conformance.campaign.run import run_campaign
-    from partq.conformance.campaign.store import CampaignError
-    from partq.conformance.shrink import BUDGET
 
     plan = Plan(even(broker, profiles_for(broker, profile), traces), seed, length)
-    try:
-        with progress_bar(plan.traces) as progress:
-            campaign = run_campaign(plan, out, master, resume, progress, strict)
-    except CampaignError as error:
-        fail(str(error))
-    examples: list[Path] = []
-    try:
-        write_examples(campaign, broker, out, _tell, BUDGET, examples.append)
-    except Unreachable as error:
-        _tell(f"no further counterexamples: {error}")
+    with interruptible(plan, out):
+        campaign = done(plan, out, master, resume, strict)
+        examples = _examples(campaign, broker, out)
     _show(campaign, broker, out, examples, strict, format)
 
 
-def _tell(text: str) -> None:
-    console.print(printable(text), markup=False)
+def _examples(campaign: Campaign, broker: str, out: Path) -> list[Example]:
+    """The counterexamples, shrunk and stored."""
+    from partq.conformance.adapters import Unreachable
+    from partq.conformance.campaign.examples import write_examples
+    from partq.conformance.shrink import BUDGET
 
-
-@contextmanager
-def progress_bar(traces: int) -> Iterator[Progress]:
-    """A bar on standard error with rate and violations so far."""
-    from rich import progress
-
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]} traces/s"),
-        progress.TextColumn("{task.fields[bad]} violations"),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*columns, console=console) as bar:
-        task = bar.add_task("traces", total=traces, rate="-", bad=0)
-
-        def told(done: int, violations: int) -> None:
-            speed = bar.tasks[task].finished_speed or bar.tasks[task].speed
-            bar.update(task, completed=done, bad=violations, rate=f"{speed:,.0f}" if speed else "-")
-
-        yield told
+    examples: list[Example] = []
+    try:
+        with shrinking() as told:
+            write_examples(campaign, broker, out, told, BUDGET, examples.append)
+    except Unreachable as error:
+        console.print(printable(f"no further counterexamples: {error}"), markup=False, soft_wrap=True)
+    return examples
 
 
 def _show(
-    campaign: Campaign, broker: str, out: Path, examples: list[Path], strict: bool, format: Format
+    campaign: Campaign, broker: str, out: Path, examples: list[Example], strict: bool, format: Format
 ) -> None:
     from partq.conformance.adapters import public_name
     from partq.conformance.counterexample import replay_command
@@ -107,17 +84,47 @@ def _show(
             "traces": campaign.traces,
             "operations": campaign.operations,
             "out": str(out),
-            "counterexamples": [str(path) for path in examples],
+            "counterexamples": [str(example.path) for example in examples],
         }
         print_json({**document, "campaign": figures})
         raise typer.Exit(document["exit"])
-    show_verdicts(public_name(broker), results)
+    show_verdicts(public_name(broker), _shrunk(results, examples), evidence=_evidence(examples))
+    did = f"{campaign.operations:,} operations, {campaign.violations:,} violations"
     rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
-    told = f"{campaign.traces} traces, {campaign.operations} operations, {campaign.violations} violations"
-    print(f"{told}{rate}")
-    print(f"digest {campaign.digest}")
-    for path in examples:
-        command = replay_command(path, public_name(broker))
-        print(printable(f"counterexample {path} ({command})"))
+    print(f"{campaign.traces:,} traces, {did}{rate}")
+    print(f"digest {campaign.digest} (of all verdicts: the same traces and seed give the same)")
+    for example in examples:
+        command = replay_command(example.path, public_name(broker))
+        print(printable(f"counterexample {example.path} ({command})"))
     print(printable(f"stored in {out} ({shlex.join(['partq', 'report', str(out)])})"))
+    conclude(results, strict)
     raise typer.Exit(document["exit"])
+
+
+def _shrunk(results: Mapping[str, Verdicts], examples: Sequence[Example]) -> dict[str, Verdicts]:
+    """The verdicts with the finding of the counterexample, where there is one, for the first of its cause."""
+    known = {(example.requirement, example.key): example.found.finding for example in examples}
+
+    def shown(verdict: Verdict) -> Verdict:
+        firsts = [known.get((f.requirement, f.key), f)._replace(key=f.key) for f in verdict.causes]
+        return replace(verdict, findings=tuple(firsts))
+
+    return {
+        profile: {requirement: shown(verdict) for requirement, verdict in result.items()}
+        for profile, result in results.items()
+    }
+
+
+def _evidence(examples: Sequence[Example]) -> Callable[[str, Finding], tuple[str, History] | None]:
+    known = {(example.requirement, example.key): example for example in examples}
+
+    def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
+        example = known.get((finding.requirement, finding.key))
+        if example is None:
+            return None
+        program = example.found.program
+        under = "" if program.profile == profile else f" under {program.profile}"
+        steps = f"{example.found.found_steps} steps shrunk to {len(program.steps)}"
+        return f"{example.path.name}: {steps}{under}", example.found.history
+
+    return seen

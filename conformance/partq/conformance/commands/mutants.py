@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -12,11 +13,12 @@ from rich.table import Table
 from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, plain
 from partq.model.requirements import catalogue
 
-from .common import Format, console, fail, output, print_json
-from .fuzz import DEFAULT_MASTER, progress_bar
+from .campaigns import DEFAULT_MASTER, done, interruptible, shrinking
+from .common import Format, opened, output, print_json
 
 if TYPE_CHECKING:
     from partq.conformance.campaign.run import Campaign
+    from partq.conformance.mutants import Mutant
 
 MATRIX: Final = "mutants.json"
 
@@ -54,56 +56,65 @@ def mutants(
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
     from partq.conformance.campaign.plan import Lane, Plan
-    from partq.conformance.campaign.run import run_campaign
-    from partq.conformance.campaign.store import CampaignError, write_json
+    from partq.conformance.campaign.store import write_json
     from partq.conformance.mutants import MUTANTS
 
-    unknown = sorted(set(only or ()) - set(MUTANTS))
-    if unknown:
-        fail(f"no mutant {', '.join(unknown)}; known: {', '.join(MUTANTS)}")
+    for name in only or ():
+        opened(f"mutant:{name}")
     chosen = {name: mutant for name, mutant in MUTANTS.items() if not only or name in only}
     lanes = tuple(Lane(f"mutant:{name}", mutant.profile, traces) for name, mutant in chosen.items())
-    try:
-        with progress_bar(traces * len(lanes)) as progress:
-            campaign = run_campaign(Plan(lanes, seed, length), out, master, resume, progress)
-    except CampaignError as error:
-        fail(str(error))
-    rows = [_row(name, mutant, traces * n, campaign, out) for n, (name, mutant) in enumerate(chosen.items())]
-    write_json(out / MATRIX, [asdict(row) for row in rows])
+    plan = Plan(lanes, seed, length)
+    with interruptible(plan, out):
+        campaign = done(plan, out, master, resume)
+        rows = _rows(chosen, traces, campaign, out)
+        write_json(out / MATRIX, [asdict(row) for row in rows])
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
     if format is Format.JSON:
-        print_json({**_document(rows), "exit": code})
+        print_json(_document(rows, code))
     else:
         _show(rows)
     raise typer.Exit(code)
 
 
-def _row(name: str, mutant: Any, first_trace: int, campaign: Campaign, out: Path) -> Row:
+def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign, out: Path) -> list[Row]:
+    rows = []
+    with shrinking() as told:
+        for n, (name, mutant) in enumerate(chosen.items()):
+            told(n + 1, len(chosen), name)
+            rows.append(_row(name, mutant, traces * n, campaign, out))
+    return rows
+
+
+def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign, out: Path) -> Row:
+    mine = [row for row in campaign.kept if row["broker"] == f"mutant:{name}"]
+    own = sorted((row for row in mine if row["requirement"] == mutant.breaks), key=lambda row: row["trace"])
+    wrong = sorted({row["requirement"] for row in mine} - {mutant.breaks, *mutant.also})
+    first = own[0]["trace"] - first_trace + 1 if own else None
+    return Row(name, mutant.breaks, mutant.profile, first, _steps(name, own[:TRIED], out), tuple(wrong))
+
+
+def _steps(name: str, rows: Sequence[Mapping[str, Any]], out: Path) -> int | None:
+    """How short one of these violations gets, which is stored, or None if none shows again."""
     from partq.conformance import counterexample
     from partq.conformance.campaign.examples import shrunk
     from partq.conformance.shrink import BUDGET
 
-    mine = [row for row in campaign.kept if row["broker"] == f"mutant:{name}"]
-    own = sorted((row for row in mine if row["requirement"] == mutant.breaks), key=lambda row: row["trace"])
-    wrong = sorted({row["requirement"] for row in mine} - {mutant.breaks, *mutant.also})
-    if not own:
-        return Row(name, mutant.breaks, mutant.profile, None, None, tuple(wrong))
-    console.print(f"shrinking {name}", markup=False)
     example = None
-    for row in own[:TRIED]:
+    for row in rows:
         other = shrunk(row, f"mutant:{name}", BUDGET)
         if example is None or (other and len(other.program.steps) < len(example.program.steps)):
             example = other
         if example is not None and len(example.program.steps) <= counterexample.SHORT:
             break
-    if example is not None:
-        counterexample.write(out / counterexample.FOLDER / name, example)
-    steps = None if example is None else len(example.program.steps)
-    return Row(name, mutant.breaks, mutant.profile, own[0]["trace"] - first_trace + 1, steps, tuple(wrong))
+    if example is None:
+        return None
+    counterexample.write(out / counterexample.FOLDER / name, example)
+    return len(example.program.steps)
 
 
-def _document(rows: list[Row]) -> dict[str, Any]:
-    """``partq.verdicts/1`` of the suite itself: a rule passes if it killed all its mutants."""
+def _document(rows: Sequence[Row], code: int) -> dict[str, Any]:
+    """``partq.verdicts/1`` of the suite itself, the mutants' fates first: a rule passes if it killed all its
+    mutants."""
     verdicts: dict[str, Verdict] = {}
     for requirement in catalogue():
         mine = [row for row in rows if row.breaks == requirement]
@@ -113,9 +124,12 @@ def _document(rows: list[Row]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "broker": "mutants",
+        "exit": code,
+        "killed": sum(row.killed for row in rows),
+        "survived": [row.mutant for row in rows if not row.killed],
+        "mutants": [{**asdict(row), "killed": row.killed} for row in rows],
         "profiles": {},
         "requirements": plain(verdicts),
-        "mutants": [{**asdict(row), "killed": row.killed} for row in rows],
     }
 
 
