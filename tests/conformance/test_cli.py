@@ -366,7 +366,8 @@ def test_an_interrupted_run_is_no_verdict(partq: Partq, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr("partq.conformance.suite.assess", interrupt)
-    assert run_canned(partq, "Canned").code == INTERRUPTED
+    ran = run_canned(partq, "Canned")
+    assert (ran.code, ran.out, ran.err) == (INTERRUPTED, "", "partq: interrupted\n")
 
 
 # --- check ------------------------------------------------------------------------------------------

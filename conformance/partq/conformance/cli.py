@@ -112,13 +112,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = command.main(args=given, prog_name="partq", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
-        console.print("partq: interrupted", markup=False)
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
         return UNREAD
     except Exception as error:
         return _failed(error)
+    if code == INTERRUPTED:  # typer, too, makes it that
+        console.print("partq: interrupted", markup=False)
     return int(code or 0)
 
 

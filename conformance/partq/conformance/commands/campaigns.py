@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
 from .common import console, fail, printable
 
 if TYPE_CHECKING:
@@ -22,9 +20,6 @@ DEFAULT_MASTER: Final = "local[*]"
 
 PERIOD: Final = 10.0
 """Seconds between two lines of progress, where standard error is no terminal."""
-
-INTERRUPTED: Final = 130
-"""The exit code that shells give to what SIGINT ended."""
 
 
 def done(plan: Plan, out: Path, master: str, resume: bool, strict: bool = False) -> Campaign:
@@ -50,9 +45,8 @@ def interruptible(plan: Plan, out: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         stored = stored_traces(plan, out)
         told = f"{stored:,} of {plan.traces:,} traces are stored; finish with the same command and --resume"
-        text = told if stored else "nothing is stored yet"
-        console.print(f"partq: interrupted: {text}", markup=False, soft_wrap=True)
-        raise typer.Exit(INTERRUPTED) from None
+        console.print(told if stored else "nothing is stored yet", markup=False, soft_wrap=True)
+        raise
 
 
 class Display:
