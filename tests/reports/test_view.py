@@ -135,17 +135,6 @@ def test_one_of_several_surely_violated_opens_its_groups_as_a_violation_does() -
     assert opened(replace(told, verdicts={**told.verdicts, **rows})) == ["RCV", "TXN"]
 
 
-def test_what_a_known_violation_may_explain_is_only_unknown() -> None:
-    among = ("RCV-8", "TXN-5")
-    told = lane(RCV_8=Status.VIOLATED)
-    told = replace(told, verdicts={**told.verdicts, "TXN-5": Verdict(Status.UNKNOWN, 1, among=among)})
-    view = report_view(of(told))
-    rows = {row.rule.id: row for group in view.groups for row in group.rows}
-    assert rows["TXN-5"].statuses == ("unknown",)
-    assert opened(told) == ["RCV"]
-    assert "does not show which" not in view.headline.sentence
-
-
 KILLS = (
     Kill("slow", "TXN-5", "azure-premium", 900, 4, ()),
     Kill("quiet", "KEY-1", "azure-standard", None, None, ()),

@@ -7,7 +7,7 @@ requirement holds was decided elsewhere; here it is counted, grouped and put int
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from partq.conformance.verdict import Exit, Finding, Status, Verdict, merge
@@ -136,7 +136,7 @@ def report_view(material: Material) -> ReportView:
     """The page of the material."""
     kills = material.kills
     suite = Lane("mutants", COLUMN, kill_verdicts(kills), material.exit)
-    lanes = (suite,) if kills else tuple(map(_explained, material.lanes))
+    lanes = (suite,) if kills else material.lanes
     total = merge(lane.verdicts for lane in lanes)
     drawn = examples(material.examples)
     anchors = {example.broker: example.anchor for example in reversed(drawn)}
@@ -172,16 +172,6 @@ def report_view(material: Material) -> ReportView:
         notes=material.notes,
         version=material.version,
     )
-
-
-def _explained(lane: Lane) -> Lane:
-    """The lane without "one of these is violated" where one of these is known to be."""
-    bad = {id for id, verdict in lane.verdicts.items() if verdict.status is Status.VIOLATED}
-    verdicts = {
-        id: verdict if bad.isdisjoint(verdict.among) else replace(verdict, among=())
-        for id, verdict in lane.verdicts.items()
-    }
-    return lane if not bad else replace(lane, verdicts=verdicts)
 
 
 # --- the head ---------------------------------------------------------------------------------------
