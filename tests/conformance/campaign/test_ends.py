@@ -156,6 +156,13 @@ def test_the_mutants_json_begins_with_the_outcome(capsys: pytest.CaptureFixture[
     Draft202012Validator(schemas.load("verdicts")).validate(document)
 
 
+def test_where_the_results_are_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--traces", "1", "--profile", "azure-premium", out="a b") in (0, 3)
+    assert "stored in a b (partq report 'a b')\n" in capsys.readouterr().out
+    assert main(["mutants", "--only", "long-bodies-cut", "--traces", "1", "--out", "m\x1b"]) in (0, 1)
+    assert "stored in m\\x1b (partq report 'm\\x1b')\n" in capsys.readouterr().out
+
+
 def test_a_mutant_that_there_is_not_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mutants", "--only", "long-bodies-cutt", "--traces", "1", "--out", "out"]) == 2
     (line,) = told(capsys)

@@ -4,6 +4,7 @@ how it ends where it can't be done or is interrupted.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from partq.conformance.campaign.run import Campaign, State
 
 DEFAULT_MASTER: Final = "local[*]"
+
+LENGTH_HELP: Final = "Phrases (a few steps that belong together, such as a transaction) in each program."
 
 PERIOD: Final = 10.0
 """Seconds between two lines of progress, where standard error is no terminal."""
@@ -47,6 +50,11 @@ def interruptible(plan: Plan, out: Path) -> Iterator[None]:
         told = f"{stored:,} of {plan.traces:,} traces are stored; finish with the same command and --resume"
         console.print(told if stored else "nothing is stored yet", markup=False, soft_wrap=True)
         raise
+
+
+def stored_line(out: Path) -> str:
+    """Where the results are, and how to see them."""
+    return printable(f"stored in {out} ({shlex.join(['partq', 'report', str(out)])})")
 
 
 class Display:

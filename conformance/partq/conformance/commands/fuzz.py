@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .campaigns import DEFAULT_MASTER, done, interruptible, shrinking
+from .campaigns import DEFAULT_MASTER, LENGTH_HELP, done, interruptible, shrinking, stored_line
 from .common import (
+    PROFILE_NAMES,
     Format,
     conclude,
     console,
@@ -36,11 +36,13 @@ def fuzz(
         Path, typer.Option(help="Output folder; must not exist, or hold the same campaign (--resume).")
     ],
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same verdict rows.")] = 1,
-    profile: Annotated[list[str] | None, typer.Option(help="Only this profile; may be repeated.")] = None,
+    profile: Annotated[
+        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
+    ] = None,
     master: Annotated[
         str, typer.Option(help="Spark master, e.g. local[2] or spark://host:7077.")
     ] = DEFAULT_MASTER,
-    length: Annotated[int, typer.Option(min=1, max=100_000, help="Phrases in each program.")] = 24,
+    length: Annotated[int, typer.Option(min=1, max=100_000, help=LENGTH_HELP)] = 24,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
     strict: Annotated[bool, typer.Option(help="A violated SHOULD fails too.")] = False,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
@@ -96,7 +98,7 @@ def _show(
     for example in examples:
         command = replay_command(example.path, public_name(broker))
         print(printable(f"counterexample {example.path} ({command})"))
-    print(printable(f"stored in {out} ({shlex.join(['partq', 'report', str(out)])})"))
+    print(stored_line(out))
     conclude(results, strict)
     raise typer.Exit(document["exit"])
 

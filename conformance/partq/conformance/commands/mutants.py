@@ -13,7 +13,7 @@ from rich.table import Table
 from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, plain
 from partq.model.requirements import catalogue
 
-from .campaigns import DEFAULT_MASTER, done, interruptible, shrinking
+from .campaigns import DEFAULT_MASTER, LENGTH_HELP, done, interruptible, shrinking, stored_line
 from .common import Format, opened, output, print_json
 
 if TYPE_CHECKING:
@@ -47,10 +47,13 @@ class Row:
 def mutants(
     traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant.")],
     out: Annotated[Path, typer.Option(help="Output folder; must not exist (--resume continues).")],
-    seed: Annotated[int, typer.Option(min=0)] = 1,
-    only: Annotated[list[str] | None, typer.Option(help="Only this mutant; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this mutant (partq explain RULE names them); may be repeated."),
+    ] = None,
     master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
-    length: Annotated[int, typer.Option(min=1, help="Phrases in each program.")] = 24,
+    length: Annotated[int, typer.Option(min=1, help=LENGTH_HELP)] = 24,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
@@ -73,6 +76,7 @@ def mutants(
         print_json(_document(rows, code))
     else:
         _show(rows)
+        print(stored_line(out))
     raise typer.Exit(code)
 
 
