@@ -11,6 +11,7 @@ import typer
 
 from .campaigns import DEFAULT_MASTER, LENGTH_HELP, done, interruptible, shrinking, stored_line
 from .common import (
+    BROKERS,
     PROFILE_NAMES,
     Format,
     conclude,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def fuzz(
-    broker: Annotated[str, typer.Argument(help="reference, mutant:NAME, rabbitmq://…, my_module:MyBroker")],
+    broker: Annotated[str, typer.Argument(help=BROKERS)],
     traces: Annotated[int, typer.Option(min=1, help="How many traces, shared out among the profiles.")],
     out: Annotated[
         Path, typer.Option(help="Output folder; must not exist, or hold the same campaign (--resume).")

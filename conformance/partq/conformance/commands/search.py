@@ -38,7 +38,7 @@ def search(
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same search.")] = 1,
     seconds: Annotated[
         int | None,
-        typer.Option(min=1, help="Search no longer for each profile, nor shrink longer [live brokers: 120]."),
+        typer.Option(min=1, help="Search no longer for each profile, nor shrink longer (live brokers: 120)."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
 ) -> None:

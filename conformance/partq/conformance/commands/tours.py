@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from .common import (
+    BROKERS,
     PROFILE_NAMES,
     Format,
     conclude,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def tours(
-    broker: Annotated[str, typer.Argument(help="reference, mutant:NAME, rabbitmq://…, my_module:MyBroker")],
+    broker: Annotated[str, typer.Argument(help=BROKERS)],
     profile: Annotated[
         list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
     ] = None,
