@@ -21,7 +21,7 @@ from .checkers import ALL, Checker, Report
 from .checkers.unfollowed import left_open
 from .facts import Facts, facts_of
 from .history import History
-from .verdict import Finding, Status, Verdict, kept
+from .verdict import Finding, Status, Verdict, kept, told_once
 
 CHECKER_LIMIT = 60.0
 """Seconds one checker may take on one history before its verdict is `unknown`."""
@@ -99,10 +99,12 @@ def verdicts(
     """An inspection (of one history, or many added up) as a verdict for every row of the catalogue."""
     checked = {requirement for checker in checkers for requirement in checker.requirements}
     exempt = not_applicable(profile_name, lacks, checkers)
-    return {
-        requirement: _verdict(requirement, inspection, exempt, requirement in checked)
-        for requirement in catalogue()
-    }
+    return told_once(
+        {
+            requirement: _verdict(requirement, inspection, exempt, requirement in checked)
+            for requirement in catalogue()
+        }
+    )
 
 
 def _verdict(requirement: str, inspection: Inspection, exempt: Mapping[str, str], checked: bool) -> Verdict:

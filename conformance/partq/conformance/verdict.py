@@ -140,10 +140,10 @@ def merge(runs: Iterable[Verdicts]) -> dict[str, Verdict]:
         for requirement, verdict in run.items():
             known = total.get(requirement)
             total[requirement] = verdict if known is None else merged(known, verdict)
-    return _told_once(total)
+    return told_once(total)
 
 
-def _told_once(total: dict[str, Verdict]) -> dict[str, Verdict]:
+def told_once(total: dict[str, Verdict]) -> dict[str, Verdict]:
     """Without saying that one of several rules is violated where one of them is known to be, for that says no
     more: the others are merely unknown."""
     surely = {requirement for requirement, verdict in total.items() if verdict.status is Status.VIOLATED}
