@@ -36,7 +36,7 @@ lint: $(STAMP) ## ruff: rules and formatting
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: $(STAMP) ## mypy, strict, all five source roots
+types: $(STAMP) ## mypy, strict, all five source roots and the benchmarks
 	$(BIN)/mypy
 
 imports: $(STAMP) ## who may import whom
