@@ -37,7 +37,7 @@ def test_a_flat_entity_and_a_hidden_partition_count_nothing() -> None:
 
 
 def test_chunks_add_up(tmp_path: Path) -> None:
-    prepare(tmp_path / "out", Plan((), 1, 1), resume=False)
+    prepare(tmp_path / "out", Plan((), 1, 1))
     for index in range(2):
         result = ChunkResult(Chunk(index, "reference", "azure-standard", 0, 1))
         _spread(result.partitions, history(TRACE))
