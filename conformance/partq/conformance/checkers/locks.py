@@ -68,7 +68,7 @@ _NEVER: Final = Spans(())
 
 class Locks:
     """The locks of one entity's facts. ``began`` and ``held_until`` are the earliest, ``ended`` the latest
-    instants at which a lock may have begun or ended."""
+    instants at which a lock may have begun or ended. ``faulty``: whether anything ever was down."""
 
     __slots__ = (
         "_caching",
@@ -76,7 +76,6 @@ class Locks:
         "_duration",
         "_expire",
         "_faults",
-        "_faulty",
         "_handoffs",
         "_held",
         "_renewals",
@@ -85,6 +84,7 @@ class Locks:
         "_unsettled",
         "_upsets",
         "facts",
+        "faulty",
     )
 
     def __init__(self, facts: Facts) -> None:
@@ -98,7 +98,7 @@ class Locks:
         self._renewals = facts.renewals
         self._held: dict[Seen, int] = {}
         self._unsettled: dict[Seen, int] = {}
-        self._faulty = bool(facts.down or facts.dead)
+        self.faulty = bool(facts.down or facts.dead)
         self._faults: dict[int | None, Spans] = {}
         self._upsets: dict[int | None, Spans] = {}
         self._clients: dict[str, Spans] | None = None
@@ -106,7 +106,7 @@ class Locks:
 
     def faults(self, partition: int | None) -> Spans:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
-        if not self._faulty:
+        if not self.faulty:
             return _NEVER
         known = self._faults.get(partition)
         if known is None:
@@ -169,7 +169,7 @@ class Locks:
     def _held_unsettled(self, seen: Seen) -> int:
         delivery, record = seen.delivery, seen.record
         end = self._expires(seen) if self._expire else min(self._left(record), self._moved(record))
-        if self._faulty:
+        if self.faulty:
             faults = self.faults(self.facts.partition_of(delivery))
             if faults:
                 return min(end, faults.first(self.began(seen)))
@@ -177,7 +177,7 @@ class Locks:
 
     def struck(self, seen: Seen, until: int) -> bool:
         """Whether a fault of its partition may have hit the lock by then."""
-        if not self._faulty:
+        if not self.faulty:
             return False
         faults = self.faults(self.facts.partition_of(seen.delivery))
         return bool(faults) and faults.touching(self.began(seen), until) > 0

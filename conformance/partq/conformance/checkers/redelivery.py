@@ -275,10 +275,10 @@ class Redelivery:
 
     def _struck(self, seen: Seen, again: Record) -> bool:
         """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
+        if not self.locks.faulty:
+            return False
         returned = again.ret or FOREVER
-        if self.kills:
-            return self.locks.struck(seen, returned)
-        return self.locks.struck(seen, min(self.locks.ended(seen), returned))
+        return self.locks.struck(seen, returned if self.kills else min(self.locks.ended(seen), returned))
 
     def _must_raise(self, seen: Seen, again: Record) -> bool:
         """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
