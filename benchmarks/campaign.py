@@ -6,13 +6,16 @@ import tempfile
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from typing import TYPE_CHECKING
 
-from partq.conformance.campaign import store
+from partq.conformance.campaign import jvm, store
 from partq.conformance.campaign.plan import Chunk, Plan, even
-from partq.conformance.campaign.spark import execute
+from partq.conformance.campaign.spark import spread
 from partq.conformance.campaign.work import run_chunk
 from partq.model.profiles import PROFILES
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 from .figure import Figure, timed
 
@@ -24,7 +27,9 @@ def figures() -> list[Figure]:
     """The ratio of the times of the same 20,000 traces, Spark over pool."""
     names = tuple(name for name, family in PROFILES.items() if family.column is not None)
     plan = Plan(even("reference", names, TRACES), seed=7, length=24)
-    rounds = [(_spark(plan), _pool(plan)) for _ in range(ROUNDS)]
+    context = jvm.open_context("local[2]")
+    rounds = [(_spark(plan, context), _pool(plan)) for _ in range(ROUNDS)]
+    jvm.close(context)
     ratio = median(spark / pool for spark, pool in rounds)
     times = f"{median(s for s, _ in rounds):.1f} s against {median(p for _, p in rounds):.1f} s"
     bar = "≤ 1.25 × the pool's time"
@@ -33,14 +38,12 @@ def figures() -> list[Figure]:
     ]
 
 
-def _spark(plan: Plan) -> float:
-    """From the first word of progress, when the session stands, to the last."""
-    told: list[float] = []
+def _spark(plan: Plan, context: SparkContext) -> float:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         store.prepare(out, plan)
-        execute("local[2]", plan, tuple(plan.chunks()), out, lambda done, bad: told.append(perf_counter()))
-    return told[-1] - told[0]
+        chunks = tuple(plan.chunks())
+        return timed(lambda: spread(context, plan, chunks, out, lambda done, bad: None))
 
 
 def _pool(plan: Plan) -> float:

@@ -105,10 +105,16 @@ def stopped(context: SparkContext) -> bool:
 
 
 def close(context: SparkContext) -> None:
-    """End it and its Java, which takes what is running along. Raises nothing."""
+    """End it and its Java, which takes what is running along. Raises nothing.
+
+    PySpark keeps the way to its Java for the next context; as that Java ends here, so must its memory of it.
+    """
+    from pyspark import SparkContext
+
     java: subprocess.Popen[bytes] = context._gateway.proc  # type: ignore[union-attr]  # there while it is open
     with suppress(Exception):
         context.stop()
+    SparkContext._gateway = SparkContext._jvm = None
     with suppress(OSError, subprocess.TimeoutExpired):
         if java.stdin is not None:
             java.stdin.close()  # what it takes for the end of its parent

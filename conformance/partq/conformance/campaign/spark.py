@@ -37,7 +37,7 @@ def execute(master: str, plan: Plan, chunks: Sequence[Chunk], out: Path, progres
     opening = _Job(lambda: jvm.open_context(master))
     try:
         context = opening.result()
-        _spread(context, plan, tuple(chunks), str(out.resolve()), progress)
+        spread(context, plan, chunks, out, progress)
     finally:
         with _uninterrupted():
             _Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
@@ -56,9 +56,9 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _spread(
-    context: SparkContext, plan: Plan, chunks: tuple[Chunk, ...], folder: str, progress: Progress
-) -> None:
+def spread(context: SparkContext, plan: Plan, chunks: Sequence[Chunk], out: Path, progress: Progress) -> None:
+    """Do these chunks of the plan on an open context. Raises `CampaignError` where one can't be done."""
+    folder = str(out.resolve())
     traces, violations = context.accumulator(0), context.accumulator(0)
     failure = context.accumulator("", _first_text())
     seed, length = plan.seed, plan.length
