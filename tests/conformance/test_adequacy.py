@@ -39,7 +39,7 @@ COUNTS: Final = {
     "outage": Counts(648, 96, 0, 0),
     "assignment": Counts(5616, 5292, 124, 0),
     "move": Counts(888, 784, 0, 24),
-    "handoff": Counts(1688, 1508, 0, 249),
+    "handoff": Counts(1688, 1508, 6, 249),
     "loss": Counts(1548, 1377, 0, 0),
     "standby": Counts(1539, 1377, 0, 0),
 }

@@ -55,8 +55,16 @@ class Inspection:
             self.findings.setdefault(finding.requirement, []).append(finding)
         for requirement, causes in report.found.items():
             self.found.setdefault(requirement, Counter()).update(causes)
-        self.open.update(report.open)
-        self.among.update(report.among)
+        for requirement, why in report.open.items():
+            self.leave_open(requirement, why, report.among.get(requirement, ()))
+
+    def leave_open(self, requirement: str, why: str, among: tuple[str, ...] = ()) -> None:
+        """Note that the requirement is undecided, or one of several surely violated ones. What is known first
+        stays, but that something is violated counts for more."""
+        if requirement not in self.open or (among and requirement not in self.among):
+            self.open[requirement] = why
+            if among:
+                self.among[requirement] = among
 
 
 def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = CHECKER_LIMIT) -> Inspection:
@@ -79,6 +87,9 @@ def inspect(history: History, checkers: Sequence[Checker] = ALL, limit: float = 
     ):
         for requirement in said.keys() & exempt:
             del said[requirement]
+    # What one rule explains that is none of the profile's is allowed: then nothing is sure.
+    for requirement in [rule for rule, rules in inspection.among.items() if exempt & set(rules)]:
+        del inspection.among[requirement]
     return inspection
 
 

@@ -123,13 +123,15 @@ def kept(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def merged(a: Verdict, b: Verdict) -> Verdict:
     """Both runs' verdict of one requirement: the worse status, the sum of what was exercised and found."""
     first, second = (a, b) if _RANK[a.status] >= _RANK[b.status] else (b, a)
+    if first.status is second.status and second.among and not first.among:
+        first, second = second, first
     return Verdict(
         first.status,
         a.exercised + b.exercised,
         kept(a.findings + b.findings) if b.findings else a.findings,
         first.reason or second.reason if first.status is second.status else first.reason,
         Counter(a.found) + Counter(b.found) if b.found else a.found,
-        first.among or second.among if first.status is second.status else first.among,
+        first.among,
     )
 
 

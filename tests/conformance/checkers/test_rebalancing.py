@@ -11,6 +11,7 @@ import pytest
 from flow_histories import APART, CHECKERS, HANDOFF, MANY, ONE, THREE, TWO, judged
 
 from partq.conformance.assess import inspect
+from partq.conformance.checkers.attribution import STRAYED
 from partq.conformance.notation import history
 
 BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -420,7 +421,7 @@ PAUSED_KEY = (
 )
 
 OPEN: dict[str, tuple[set[str], str]] = {
-    "routing, or a paused partition that delivers": ({"KEY-8", "REB-13", "ROUTE-1", "ROUTE-2"}, PAUSED_KEY),
+    "routing, or a paused partition that delivers": ({"KEY-8", "ROUTE-1", "ROUTE-2", *STRAYED}, PAUSED_KEY),
     "order or routing": (
         {"REB-3"},
         ONE
@@ -453,7 +454,7 @@ OPEN: dict[str, tuple[set[str], str]] = {
         """,
     ),
     "routing, or flows that get everything": (
-        {"KEY-8", "REB-2", "ROUTE-1", "ROUTE-2"},
+        {"KEY-8", "ROUTE-1", "ROUTE-2", *STRAYED},
         TWO
         + """
         c1 send_batch m1 key=a, m2 key=a
@@ -474,7 +475,7 @@ OPEN: dict[str, tuple[set[str], str]] = {
         """,
     ),
     "a handoff that does not wait, or a flow that gets what is not its own": (
-        {"REB-2", "REB-14"},
+        {"REB-14", *STRAYED},
         HANDOFF
         + """
         env assignment 1 f1 state=unassigned @18001ms

@@ -177,7 +177,6 @@ def _lane_verdicts(
     mine = [part for part in parts if (part["broker"], part["profile"]) == lane]
     exercised: Counter[str] = Counter()
     left_open: Counter[str] = Counter()
-    reasons: dict[str, str] = {}
     total = Inspection(exercised)
     for part in mine:
         exercised.update(part["exercised"])
@@ -185,13 +184,12 @@ def _lane_verdicts(
         for requirement, causes in part["found"].items():
             total.found.setdefault(requirement, Counter()).update(causes)
         for requirement, why in part["open"].items():
-            reasons.setdefault(requirement, why)
-        for requirement, among in part["among"].items():
-            total.among.setdefault(requirement, tuple(among))
+            total.leave_open(requirement, why, tuple(part["among"].get(requirement, ())))
     for row in kept:
         if (row["broker"], row["profile"]) == lane:
             total.findings.setdefault(row["requirement"], []).append(finding_of(row))
-    total.open = {id: f"in {n} trace{'s'[: n > 1]}, the first: {reasons[id]}" for id, n in left_open.items()}
+    for requirement, n in left_open.items():
+        total.open[requirement] = f"in {n} trace{'s'[: n > 1]}, for instance: {total.open[requirement]}"
     return verdicts(total, lane[1], tuple(mine[0]["lacks"]))
 
 

@@ -40,8 +40,8 @@ NO_FAULT: Final = "none"
 @dataclass(slots=True)
 class ChunkResult:
     """What one chunk found. ``verdicts``: one row a trace · ``violations``: one row a finding that is kept ·
-    ``found``: requirement -> how many there were of each cause, kept or not · ``open`` and ``among``: as in
-    a report, of the first trace that has it · ``coverage``:
+    ``found``: requirement -> how many there were of each cause, kept or not · ``unsettled``: of it
+    ``open`` and ``among`` alone, of the first trace that has it · ``coverage``:
     (requirement, outcome, fault) -> in how many traces, and how often, the requirement was exercised beside
     an operation that ended so and a fault of that kind · ``partitions``: (rank, keyed) -> messages, each
     counted once, in the partition it was first shown in; see `_spread` for the rank."""
@@ -51,8 +51,7 @@ class ChunkResult:
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     violations: list[dict[str, Any]] = field(default_factory=list)
     found: dict[str, Counter[str]] = field(default_factory=dict)
-    open: dict[str, str] = field(default_factory=dict)
-    among: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unsettled: Inspection = field(default_factory=Inspection)
     coverage: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
     partitions: Counter[tuple[int, bool]] = field(default_factory=Counter)
     operations: int = 0
@@ -85,8 +84,8 @@ class ChunkResult:
                 requirement: dict(sorted(self.found[requirement].items()))
                 for requirement in sorted(self.found)
             },
-            "open": dict(sorted(self.open.items())),
-            "among": {requirement: list(among) for requirement, among in sorted(self.among.items())},
+            "open": dict(sorted(self.unsettled.open.items())),
+            "among": {rule: list(rules) for rule, rules in sorted(self.unsettled.among.items())},
             "exercised": dict(sorted(exercised.items())),
             **{status: dict(sorted(counter.items())) for status, counter in statuses.items()},
         }
@@ -180,9 +179,7 @@ def _run_trace(result: ChunkResult, broker: Broker, trace: int, program: Program
     result.operations += len(history)
     result.verdicts.append(_verdict_row(result.chunk, trace, program, history, inspection))
     for requirement, why in inspection.open.items():
-        result.open.setdefault(requirement, why)
-    for requirement, among in inspection.among.items():
-        result.among.setdefault(requirement, among)
+        result.unsettled.leave_open(requirement, why, inspection.among.get(requirement, ()))
     _cover(result.coverage, history, inspection)
     _spread(result.partitions, history)
     if inspection.findings:

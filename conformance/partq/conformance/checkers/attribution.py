@@ -25,7 +25,11 @@ from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import profile
 from partq.model.requirements import for_profile
 
+from .locks import may_be_given_up_on
 from .outages import Outages, returned
+
+STRAYED: Final = ("REB-2", "REB-5", "REB-7", "REB-13")
+"""The rules one of which is broken where a flow got what was not its own."""
 
 WIPING: Final = frozenset({"partition_down", "broker_kill"})
 """Faults by which a defective broker may lose what it had stored."""
@@ -221,6 +225,8 @@ def _partly(
         or not (siblings or alone)
         or len(gone) <= unsurely_taken(facts, since)
     ):
+        return []
+    if may_be_given_up_on(facts, (), since):
         return []
     wiped = _may_be_wiped(facts, since, siblings)
     if sure and wiped:

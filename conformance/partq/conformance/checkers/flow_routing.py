@@ -21,6 +21,7 @@ from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
 from .astray import excuse
+from .attribution import STRAYED
 from .flow_splits import Explanation, Pair, owners, pairs_of
 from .paths import Path, Paths
 from .protocol import Report
@@ -51,16 +52,16 @@ def judge_keys(facts: Facts, paths: Paths, report: Report, astray: bool) -> None
         why = "messages of one key seem to have been in different partitions, or came through wrong flows"
         report.open.update(dict.fromkeys(_RULES, why))
     elif None not in excuses:
-        _leave_open(report, sorted(map(str, excuses)), "or their partition delivered while it was not ready")
+        _leave_open(report, "or their partition delivered while it was not ready")
     elif not paths.exclusive:
-        _leave_open(report, ("REB-2",), "or flows got what was not theirs")
+        _leave_open(report, "or flows got what was not theirs")
     else:
         _judge_apart(facts, paths, apart, whole, report)
 
 
-def _leave_open(report: Report, more: Sequence[str], why: str) -> None:
+def _leave_open(report: Report, why: str) -> None:
     reason = f"messages of one key seem to have been in different partitions, {why}"
-    report.either((*_RULES, *more), reason)
+    report.either((*_RULES, *STRAYED), reason)
 
 
 def _count(group: Sequence[Path], everything: int, report: Report) -> None:

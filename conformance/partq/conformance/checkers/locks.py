@@ -6,7 +6,7 @@ Only intervals are computed here; nothing is judged. Every answer errs on the si
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, TypeVar
 
@@ -253,6 +253,17 @@ class Locks:
         if self._handoffs is None:
             self._handoffs = _handoffs(self.facts)
         return _first(self._handoffs, record.args.get("flow"), None, record.call)
+
+
+def may_be_given_up_on(facts: Facts, seens: Sequence[Seen], last: int) -> bool:
+    """Whether so many locks may have ended in vain that the broker dead-lettered a message (RCV-9).
+    ``seens``: its deliveries; ``last``: when it was surely still there."""
+    counted = (seen.delivery.delivery_count or 0 for seen in seens)
+    locks = max(len(seens), max(counted, default=-1) + 1)
+    if facts.profile.caching_front_ends:  # those of a cache that nobody saw
+        until = facts.records[-1].call if facts.drained is None else facts.drained
+        locks += max(0, until - last) // facts.entity.lock_duration
+    return locks >= facts.entity.max_delivery_count
 
 
 def _first(spans: Mapping[T, Spans], own: T, common: T, since: int) -> int:

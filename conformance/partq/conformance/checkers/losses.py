@@ -15,8 +15,8 @@ from partq.conformance.facts import FOREVER, SETTLEMENTS, Facts, Seen, Sent
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
-from .attribution import missing_ids
-from .locks import Locks
+from .attribution import applies, missing_ids
+from .locks import Locks, may_be_given_up_on
 from .protocol import Report
 
 _TAKING: Final = SETTLEMENTS - {"abandon"}
@@ -158,13 +158,9 @@ class Losses:
 
     def _given_up_on(self, loss: Loss) -> bool:
         """Whether so many locks may have ended in vain that the broker dead-lettered it (RCV-9)."""
-        limit = self.facts.entity.max_delivery_count
-        counted = (seen.delivery.delivery_count or 0 for seen in loss.seens)
-        locks = max(len(loss.seens), max(counted, default=-1) + 1)
-        if self.facts.profile.caching_front_ends:  # those of a cache that nobody saw
-            locks += (self.drained - loss.last) // self.facts.entity.lock_duration
-        if locks < limit:
+        if not may_be_given_up_on(self.facts, loss.seens, loss.last):
             return False
+        limit = self.facts.entity.max_delivery_count
         self.report.open.setdefault(
             "RCV-2",
             f"message {loss.sent.message.id!r} is missing: it was lost, or dead-lettered after {limit} "
@@ -177,7 +173,8 @@ class Losses:
         broken rule."""
         record = loss.sent.record
         unseen = not loss.seens and loss.sent.message.id not in self.facts.peeked
-        return unseen and ("txn" in record.args or len(record.args["messages"]) > 1)
+        part = "txn" in record.args or len(record.args["messages"]) > 1
+        return unseen and part and applies(self.facts, _whole(record))
 
     def _refusals(self, loss: Loss) -> list[tuple[Seen, Record]]:
         """The settlements of the message that were refused as by a lost lock, or of unknown outcome by one,
@@ -239,8 +236,10 @@ class Losses:
             why = f"{missing} the settlement of record {refusals[0][1].i}, by a lost lock, removed it (RCV-8)"
             self.report.either(("RCV-2", "RCV-8"), why)
         else:
-            why = f"{missing} only a part of its batch or transaction was done (KEY-7, TXN-5)"
-            self.report.either(("RCV-2", "KEY-7", "TXN-5"), why)
+            rule = _whole(loss.sent.record)
+            self.report.either(
+                ("RCV-2", rule), f"{missing} its batch or transaction was done in part ({rule})"
+            )
 
     def _report(self, loss: Loss) -> None:
         sent, seens = loss.sent, loss.seens
@@ -257,6 +256,11 @@ class Losses:
             f"and the drain did not find it.",
             "the message in an answer, before or in the drain",
         )
+
+
+def _whole(record: Record) -> str:
+    """The rule by which all of the send is done, or nothing."""
+    return "TXN-5" if "txn" in record.args else "KEY-7"
 
 
 def _in_turn(seens: list[Seen]) -> bool:

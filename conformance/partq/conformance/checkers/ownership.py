@@ -25,6 +25,7 @@ from partq.conformance.times import exact
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 
+from .attribution import STRAYED
 from .paths import Paths
 from .protocol import Checker, Report
 
@@ -241,7 +242,7 @@ class _Handoffs:
         sure = self.paths.sound and self.paths.exclusive
         if not sure:
             reason = "a handoff was too early or too late, or messages came through wrong flows"
-            self.report.either(("REB-14", "REB-2"), reason)
+            self.report.either(("REB-14", *STRAYED), reason)
         return sure
 
     def _early(self, old: Pair, new: Pair, start: Record, ready: Record, seen: Seen) -> None:

@@ -39,8 +39,8 @@ class Report:
     def either(self, requirements: tuple[str, ...], why: str) -> None:
         """Note that one of these is violated for sure, and that this history does not tell which."""
         for requirement in requirements:
-            self.open.setdefault(requirement, why)
-            self.among.setdefault(requirement, requirements)
+            if requirement not in self.among:
+                self.open[requirement], self.among[requirement] = why, requirements
 
     def find(
         self, requirement: str, cause: str, title: str, witness: tuple[Record, ...], detail: str, allowed: str

@@ -14,6 +14,7 @@ from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
+from .attribution import STRAYED
 from .locks import REMOVALS, Locks
 from .protocol import Report
 
@@ -166,7 +167,7 @@ class Redelivery:
     def _report_overlap(self, holder: Seen, seen: Seen) -> bool:
         if self.facts.profile.flows and self._shared_out(holder.record, seen.record):
             self.report.either(
-                ("RCV-6", "REB-2"),
+                ("RCV-6", *STRAYED),
                 f"message {seen.delivery.id!r} was delivered twice at a time: its lock did not exclude "
                 f"others (RCV-6), or went to a flow that had not its partition (REB-2)",
             )

@@ -13,6 +13,7 @@ from partq.conformance.facts import FOREVER, Facts, Seen
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
+from .attribution import STRAYED
 from .locks import REMOVALS, Locks
 from .protocol import Report
 
@@ -153,14 +154,15 @@ class Settling:
     def _refused_as_lost(self, seens: Sequence[Seen], record: Record) -> None:
         other = next((o for seen in seens if (o := self._other_settlement(seen, record))), None)
         if other is not None or self.facts.profile.flows:
-            rule, why = "REB-2", "it was the lock of a flow that had not this partition (REB-2)"
-            if other is not None:
-                rule, why = "RCV-8", f"the settlement of record {other.i}, by a lost lock, did it (RCV-8)"
-            self.report.either(
-                ("RCV-6", rule),
-                f"{record.op} of record {record.i} was refused though its lock held: the lock did not last "
-                f"(RCV-6), or {why}",
+            detail = (
+                f"{record.op} of record {record.i} was refused though its lock held: it did not last (RCV-6)"
             )
+            if self.facts.profile.flows:
+                why = f"{detail}, or it was that of a flow that had not this partition ({', '.join(STRAYED)})"
+                self.report.either(("RCV-6", *STRAYED), why)
+            elif other is not None:
+                why = f"{detail}, or the settlement of record {other.i}, by a lost lock, did it (RCV-8)"
+                self.report.either(("RCV-6", "RCV-8"), why)
             return
         self.report.find(
             "RCV-6",

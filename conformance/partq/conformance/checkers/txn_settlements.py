@@ -16,7 +16,7 @@ from partq.conformance.times import exact
 from partq.model.operations import UNAVAILABLE, Outcome
 
 from .attribution import WIPING, unsurely_taken
-from .locks import REMOVALS, Locks
+from .locks import REMOVALS, Locks, may_be_given_up_on
 from .outages import returned
 from .protocol import Report
 from .txn_sends import ending, surely_committed
@@ -123,8 +123,7 @@ def _report_undone(facts: Facts, report: Report, txn: Txn, record: Record, again
     )
     if _struck(facts, txn.committed_from or 0, returned(again.record)):
         why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
-        report.open.setdefault("TXN-5", why)
-        report.open.setdefault("RCV-7", why)
+        report.either(("TXN-5", "RCV-7"), why)
         return
     title = "A message is still there after a committed completion"
     witness = (record, *ending(txn), again.record)
@@ -199,6 +198,9 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Seen) ->
     ):
         return False
     detail = f"{id!r}, completed in transaction {txn.name!r} that was not committed, was never seen again"
+    if may_be_given_up_on(facts, facts.received[id], max(seen.record.call for seen in shown)):
+        report.open.setdefault("TXN-5", f"{detail}: it may have been dead-lettered (max_delivery_count)")
+        return True
     if not _outlived(facts, id):
         why = (
             f"{detail}: the completion took effect (TXN-5), it was lost as its lock ended (RCV-2), or a "
