@@ -44,6 +44,13 @@ CASES = {
         "azure-flat", NINE + LAST, "TXN-5", "RCV-2", "RCV-8", max_delivery_count=11
     ),
     "of a batch, and dead-lettered by locks of caches": told("azure-premium", BATCH, max_delivery_count=10),
+    "peeked when it was gone, or back by a receive called before": told(
+        "azure-flat",
+        "p send m1\nc3 receive 1 ...\nc2 receive 1 -> m1#1 lock=l count=0 until=30s\nc2 complete l\n"
+        "c1 peek 9 -> m1#1\nc3 -> m1#1 lock=k count=0 until=30s\nc3 complete k\nenv drained",
+        "RCV-6",
+        "RCV-7",
+    ),
     "a commit that a fault must not undo": told(
         "azure-standard",
         "p send h key=a\np receive 1 -> h#3.1 lock=l until=25s\np begin t\np complete l txn=t\np commit t\n"

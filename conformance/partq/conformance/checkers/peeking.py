@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-from partq.conformance.facts import Facts
+from partq.conformance.facts import FOREVER, Facts
 from partq.conformance.history import Record
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
@@ -230,7 +230,7 @@ class Peeking:
     def _check_removed(self, record: Record, id: str) -> None:
         """A message that had been removed is still shown. If it is delivered again, that is RCV-7."""
         rule, facts = self.skipping.rule, self.facts
-        if any(seen.record.call > self.shelves.gone[id] for seen in facts.received[id]):
+        if any((seen.record.ret or FOREVER) > self.shelves.gone[id] for seen in facts.received[id]):
             return
         if facts.drained is None or not self._surely_gone(id, record.call):
             self.report.either(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, plain
+from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, eithers, plain
 from partq.model.requirements import catalogue
 
 from .campaigns import DEFAULT_MASTER, LENGTH_HELP, done, interruptible, shrinking, stored_line
@@ -29,7 +29,8 @@ TRIED: Final = 20
 @dataclass(frozen=True, slots=True)
 class Row:
     """One mutant's fate. ``first``: how many traces until its own rule was first violated, None if never.
-    ``wrong``: rules it must not break that were reported. ``operations``: steps of the shrunk program."""
+    ``wrong``: rules it must not break that were reported, alone or as one of several. ``operations``: steps
+    of the shrunk program."""
 
     mutant: str
     breaks: str
@@ -92,7 +93,10 @@ def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign, out: Pa
 def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign, out: Path) -> Row:
     mine = [row for row in campaign.kept if row["broker"] == f"mutant:{name}"]
     own = sorted((row for row in mine if row["requirement"] == mutant.breaks), key=lambda row: row["trace"])
-    wrong = sorted({row["requirement"] for row in mine} - {mutant.breaks, *mutant.also})
+    owed = {mutant.breaks, *mutant.also}
+    lane = campaign.results[f"mutant:{name}", mutant.profile]
+    either = (" or ".join(among) for among in eithers(lane) if owed.isdisjoint(among))
+    wrong = sorted({row["requirement"] for row in mine} - owed) + sorted(either)
     first = own[0]["trace"] - first_trace + 1 if own else None
     return Row(name, mutant.breaks, mutant.profile, first, _steps(name, own[:TRIED], out), tuple(wrong))
 
