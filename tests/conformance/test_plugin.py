@@ -239,6 +239,65 @@ def test_a_binding_rule_that_is_unknown_is_no_success_and_hides_no_failure(
     assert "unknown: inconclusive" not in ran.out
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+def test_one_item_fails_where_one_of_several_rules_surely_is_violated(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    select = "one-by-one-in-order or bodies-and-properties or programs"
+    ran = suite(tmp_path, "Overtaken", *workers, "--partq-programs=2", "-rx", select=select)
+    assert ran.code == 1
+    (failed,) = (name for name, node in ran.items.items() if node.find("failure") is not None)
+    assert "RCV-3 or RCV-2 violated\n" in ran.out
+    assert ", one of them for sure\n" in ran.out
+    others = [name for name in ran.items if name != failed and "either" in ran.properties(name)]
+    assert {"RCV-3[one-by-one-in-order]", "programs[0-1]"} <= {*others}
+    for name in others:
+        assert ran.properties(name)["either"] == "RCV-3 or RCV-2 violated"
+        skipped = ran.items[name].find("skipped")
+        assert skipped is not None
+        assert f"RCV-3 or RCV-2 violated, for which {failed} fails" in str(skipped.get("message"))
+    assert "\npartq: RCV-3 or RCV-2 violated\n" in ran.out
+    assert "inconclusive" not in ran.out
+
+
+EITHER = """
+from canned_broker import Canned
+from partq.conformance import suite
+from partq.conformance.verdict import Status, Verdict
+assess = suite.assess
+def unsure(history):
+    among = "ROUTE-2", "ROUTE-4"
+    either = Verdict(Status.UNKNOWN, 1, reason="who knows", among=among)
+    return {**assess(history), **dict.fromkeys(among, either)}
+suite.assess = unsure
+"""
+
+
+def test_one_of_several_rules_fails_only_where_all_of_them_bind(tmp_path: Path) -> None:
+    """ROUTE-4 is a SHOULD: it may be the one that is violated."""
+    (tmp_path / "unsure.py").write_text(EITHER)
+    options = (*SUITE, "--broker=unsure:Canned", "-k", "same-key]")
+    ran = run(tmp_path, *options)
+    assert ran.code == Exit.INCONCLUSIVE
+    assert "partq: ROUTE-2 unknown: inconclusive" in ran.out
+    assert run(tmp_path, *options, "--partq-strict").code == 1
+
+
+def test_a_rule_known_to_be_violated_fails_alone(tmp_path: Path) -> None:
+    """ROUTE-2 is violated in every case; in the second one it or SEQ-4 is, which says no more."""
+    (tmp_path / "unsure.py").write_text(
+        EITHER.replace("ROUTE-4", "SEQ-4")
+        .replace("Canned", "Split")
+        .replace("(history):\n", "(history, seen=[]):\n    seen.append(1)\n")
+        .replace("    return", "    if len(seen) == 1:\n        return assess(history)\n    return")
+    )
+    ran = run(tmp_path, *SUITE, "--broker=unsure:Split", "-k", "ROUTE-2", "-rx")
+    failed = [name for name, node in ran.items.items() if node.find("failure") is not None]
+    assert len(failed) == 1 < len(ran.items)
+    assert f"ROUTE-2 or SEQ-4 violated, for which {failed[0]} fails" in " ".join(ran.out.split())
+    assert "\npartq: ROUTE-2 or SEQ-4" not in ran.out
+
+
 def test_the_seeded_programs_are_a_few_items(tmp_path: Path) -> None:
     ran = suite(tmp_path, "Canned", "--partq-programs=60", select="programs")
     assert ran.code == 0

@@ -7,13 +7,15 @@ of a live broker are run several at once, where it allows that; in workers of xd
 each when it is asked for.
 
 A rule that binds and is violated fails one item of a session, the first that shows it (with xdist, one of
-each worker): any further item says which, and is an xfail, as is one that violates a SHOULD. An item with a
-rule left unknown is skipped, and the session then ends with 3, as ``partq run`` does, unless it fails anyway.
+each worker): any further item says which, and is an xfail, as is one that violates a SHOULD. So it is with
+several binding rules of which one surely is violated, unless one of them alone has failed an item. An item
+with a rule otherwise left unknown is skipped, and the session then ends with 3, as ``partq run`` does, unless
+it fails anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -24,10 +26,10 @@ from partq.model.profiles import PROFILES, UnknownProfile, profile
 
 from .adapters import Broker, UnknownBroker, Unreachable, claimed_profiles, open_broker, public_name
 from .cases import ALL_CASES, Case
+from .pytest_shown import Judged, Rules, Shown, shown_by
 from .pytest_summary import Reported, Row, row_of, telling, unknown_of
 from .suite import JOBS, BrokerFailed, Run, Task, Ways, cases_for, default_programs, lacks_of, runs, seeded
-from .telling import told
-from .verdict import Exit, Finding, Status, Verdict, Verdicts, failing_rows, merge
+from .verdict import Exit, Status, Verdict, Verdicts, failing_rows, merge
 
 HERE: Final = Path(__file__).resolve()
 
@@ -52,7 +54,7 @@ class CannotRun(Exception):
 
 class SuitePlugin:
     """One session's suite: which broker, which profiles, the runs so far, the verdicts reported so far.
-    ``failed``: the item that failed for each profile's rule.
+    ``failed``: the item that failed for each profile's rule, or rules of which one surely is violated.
 
     Raises `pytest.UsageError` where the options name no broker or profile, or no usable one.
     """
@@ -65,7 +67,7 @@ class SuitePlugin:
         self.profiles = () if self.broker is None else self._profiles(self.broker)
         self.runs: dict[tuple[str, str], Run] = {}
         self.batches: dict[tuple[str, tuple[str, ...]], Batch] = {}
-        self.failed: dict[tuple[str, str], str] = {}
+        self.failed: dict[tuple[str, Rules], str] = {}
         self.reported = Reported(self.strict)
 
     def _profiles(self, broker: str) -> tuple[str, ...]:
@@ -112,9 +114,11 @@ class SuitePlugin:
         except (UnknownBroker, Unreachable, BrokerFailed) as error:
             raise CannotRun(str(error)) from None
 
-    def fails(self, item: SuiteItem, requirement: str) -> bool:
-        """Whether it is this item that fails for the rule: the first that shows it."""
-        return self.failed.setdefault((item.profile_name, requirement), item.name) == item.name
+    def failing(self, item: SuiteItem, rules: Rules) -> str:
+        """The item that fails for these rules: one that did for one of them alone, or the first to ask."""
+        alone = (self.failed.get((item.profile_name, (rule,))) for rule in rules)
+        known = next(filter(None, alone), None)
+        return known or self.failed.setdefault((item.profile_name, rules), item.name)
 
     def _ways(self) -> Ways:
         assert self.broker is not None
@@ -266,29 +270,26 @@ class SuiteItem(pytest.Item):
             where = [f"{run.name}{label}" for run in runs if run.verdicts[name].findings]
             self.said.append(row_of(name, verdict, where))
 
-    def conclude(self, found: Sequence[tuple[Run, Finding]], unknown: Mapping[str, str]) -> None:
-        """Fail for a binding rule that is violated, if no other item did; else xfail for what is violated,
-        and skip for what is unknown (requirement -> why)."""
-        first: dict[str, tuple[Run, Finding]] = {}
-        for run, finding in found:
-            first.setdefault(finding.requirement, (run, finding))
-        binding = failing_rows(self.suite.strict) & first.keys()
-        new = [told(f, run.history) for name, (run, f) in first.items() if self._fails(name, binding)]
-        if new:
+    def conclude(self, judged: Judged) -> None:
+        """Fail for binding rules that are violated, if no other item did; else xfail for what is violated,
+        and skip for what is unknown."""
+        binding = failing_rows(self.suite.strict)
+        shown = {
+            rules: one for rules, one in shown_by(judged).items() if one.finding or binding.issuperset(rules)
+        }
+        if several := [one.heading for one in shown.values() if not one.finding]:
+            self.user_properties.append(("either", "; ".join(several)))
+        failing = {rules: self.suite.failing(self, rules) for rules in shown if binding.issuperset(rules)}
+        if new := [shown[rules].told() for rules, item in failing.items() if item == self.name]:
             raise NotConformant("\n\n".join(new))
-        if first:
-            pytest.xfail("; ".join(self._known(f, binding) for _, f in first.values()))
-        if unknown:
+        if shown:
+            pytest.xfail("; ".join(self._known(one, failing.get(one.rules)) for one in shown.values()))
+        if unknown := unknown_of(merge(verdicts for _, verdicts in judged)):
             pytest.skip("; ".join(f"{name} unknown: {why}" for name, why in unknown.items()))
 
-    def _fails(self, requirement: str, binding: Collection[str]) -> bool:
-        return requirement in binding and self.suite.fails(self, requirement)
-
-    def _known(self, finding: Finding, binding: Collection[str]) -> str:
-        rule = finding.requirement
-        if rule in binding:
-            return f"{rule} violated, for which {self.suite.failed[self.profile_name, rule]} fails"
-        return f"{rule} violated, but no MUST: {finding.title}"
+    def _known(self, shown: Shown, failing: str | None) -> str:
+        why = f"for which {failing} fails" if failing else f"but no MUST: {shown.why}"
+        return f"{shown.heading}, {why}"
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """What was found, without a traceback of ours."""
@@ -335,23 +336,21 @@ class CaseItem(SuiteItem):
     def _named(self, run: Run, verdict: Verdict) -> None:
         self.say([run], {self.requirement: verdict})
         self.user_properties += [("status", verdict.status.value), ("exercised", verdict.exercised)]
-        unknown = {self.requirement: verdict.reason} if verdict.status is Status.UNKNOWN else {}
-        self.conclude([(run, finding) for finding in verdict.findings], unknown)
+        self.conclude([(run, {self.requirement: verdict})])
         if verdict.status is not Status.PASS:
             pytest.skip(f"{verdict.status.value}{f': {verdict.reason}' if verdict.reason else ''}")
 
     def _others(self, run: Run) -> None:
         rest = {name: v for name, v in telling(run.verdicts).items() if name not in self.case.requirements}
         self.say([run], rest)
-        found = [(run, finding) for verdict in rest.values() for finding in verdict.findings]
+        rules = [name for name, verdict in rest.items() if verdict.findings]
         unknown = unknown_of(rest)
-        rules = dict.fromkeys(finding.requirement for _, finding in found)
         held = Status.PASS if rest else Status.NOT_EXERCISED
         status = Status.VIOLATED if rules else Status.UNKNOWN if unknown else held
         self.user_properties += [("status", status.value)]
-        rows: dict[str, Mapping[str, Any]] = {"violated": rules, "unknown": unknown}
+        rows: dict[str, Collection[str]] = {"violated": rules, "unknown": unknown}
         self.user_properties += [(word, ", ".join(ids)) for word, ids in rows.items() if ids]
-        self.conclude(found, unknown)
+        self.conclude([(run, rest)])
         if not rest:
             pytest.skip(Status.NOT_EXERCISED.value)
 
@@ -371,6 +370,6 @@ class ProgramsItem(SuiteItem):
         self.say(done, total)
         rows = (f"{name} {verdict.exercised} {verdict.status.value}" for name, verdict in total.items())
         self.user_properties += [("rows", ", ".join(rows))]
-        self.conclude([(run, finding) for run in done for finding in run.findings], unknown_of(total))
+        self.conclude([(run, run.verdicts) for run in done])
         if not any(verdict.exercised for verdict in total.values()):
             pytest.skip(Status.NOT_EXERCISED.value)

@@ -14,7 +14,8 @@ from partq.model.requirements import catalogue
 from .verdict import Exit, Status, Verdict, Verdicts, exit_code, failing_rows, merge
 
 Row = list[Any]
-"""A rule's ID, status, how often it was exercised and violated, the reason, and the runs that violate it."""
+"""A rule's ID, status, how often it was exercised and violated, the reason, the runs that violate it, and the
+rules of which one surely is violated (`Verdict.among`)."""
 
 COLOURS: Final[Mapping[Status, Mapping[str, bool]]] = {
     Status.PASS: {"green": True},
@@ -28,7 +29,8 @@ NAMED: Final = 3
 
 def row_of(requirement: str, verdict: Verdict, where: Sequence[str]) -> Row:
     """An item's word for a rule."""
-    return [requirement, verdict.status.value, verdict.exercised, verdict.times, verdict.reason, list(where)]
+    counts = verdict.exercised, verdict.times
+    return [requirement, verdict.status.value, *counts, verdict.reason, list(where), list(verdict.among)]
 
 
 def telling(verdicts: Verdicts) -> dict[str, Verdict]:
@@ -53,9 +55,9 @@ class Reported:
     def add(self, said: Iterable[Row]) -> None:
         """Take in an item's rows."""
         self.items += 1
-        for name, status, exercised, times, reason, where in said:
+        for name, status, exercised, times, reason, where, among in said:
             found = {"": times} if times else {}
-            verdict = Verdict(Status(status), exercised, reason=reason, found=found)
+            verdict = Verdict(Status(status), exercised, reason=reason, found=found, among=tuple(among))
             self.total = merge((self.total, {name: verdict}))
             self.where.setdefault(name, {}).update(dict.fromkeys(where))
 
@@ -80,6 +82,10 @@ class Reported:
             reporter.write_line(f" {self._counts(name, verdict)}".rstrip())
         counts = Counter(self.total[name].status.value for name in rows)
         reporter.write_line(", ".join(f"{count} {status}" for status, count in counts.items()))
+        told = {v.among: v.either for v in self.total.values() if v.among}
+        for among, either in told.items():
+            binds = self.binding.issuperset(among)
+            reporter.write_line(f"partq: {either}", red=binds, yellow=not binds)
         violated = exit_code(self.total, self.binding) == Exit.VIOLATED
         if not violated and (why := self.inconclusive()):
             reporter.write_line(f"partq: {why}: inconclusive", yellow=True)
