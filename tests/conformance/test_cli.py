@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -547,3 +548,19 @@ def test_a_reader_that_goes_away_is_no_verdict() -> None:
     assert writer.stderr.read() == b""
     assert writer.wait() == UNREAD
     writer.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("broker", "code"), [("nosuch:Broker", 2), ("canned_broker:Lying", 3), ("canned_broker:Secretive", 2)]
+)
+def test_nobody_reading_errors_changes_no_exit_code_and_ends_no_run(broker: str, code: int) -> None:
+    """What `Lying` does wrong is told by the thread of a client."""
+    program = "from partq.conformance.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", program, "run", broker, "--case", "same-key", "--programs", "0"]
+    unread, errors = os.pipe()
+    os.close(unread)
+    ended = subprocess.run(
+        command, cwd=HERE, stdout=subprocess.DEVNULL, stderr=errors, timeout=60, check=False
+    )
+    os.close(errors)
+    assert ended.returncode == code

@@ -23,6 +23,7 @@ from partq.conformance.adapters import (
     Unreachable,
     open_broker,
 )
+from partq.conformance.hand import Hand
 from partq.conformance.history import Header, History, Record
 from partq.conformance.program import Program, Step
 from partq.conformance.runner import Limits, run
@@ -829,3 +830,50 @@ def test_the_toy_broker_of_the_documentation_conforms(monkeypatch: pytest.Monkey
         assert history.records[-1].op == "drained"
         verdicts = assess(history)
         assert {k: v.findings for k, v in verdicts.items() if v.status == "violated"} == {}
+
+
+# --- what on_problem raises --------------------------------------------------------------------------
+
+
+def raised_by_run(broker: Broker, *steps: Step, limits: Limits = FAST, **more: Any) -> BaseException | None:
+    """What a run raises whose ``on_problem`` raises ZeroDivisionError; fails if it does not end."""
+    ends: list[BaseException | None] = []
+
+    def work() -> None:
+        try:
+            run(broker, program(*steps, **more), limits=limits, on_problem=raising(ZeroDivisionError("oh")))
+        except BaseException as error:
+            ends.append(error)
+        else:
+            ends.append(None)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(PATIENT)
+    assert ends, "the run does not end"
+    return ends[0]
+
+
+@pytest.mark.parametrize("sequential", [True, False])
+@pytest.mark.parametrize("what", ["connect", "send", "inject", "close_client", "close", "is_empty"])
+def test_what_on_problem_raises_is_raised_by_the_run(what: str, sequential: bool) -> None:
+    behaviour = {"connect": raising(OSError("no")), "send": raising(KeyError("what"))}.get(what)
+    broker = Memory(**{what: behaviour or raising(KeyError("what"))})
+    steps = (send("p1", "m1"), Step(ENV, "restart", {}), send("p2", "m2"))
+    error = raised_by_run(broker, *steps, sequential=sequential, drain=what == "is_empty")
+    assert isinstance(error, ZeroDivisionError)
+    assert broker.closed[-1] == "broker"
+
+
+def test_a_job_that_raises_counts_as_done_and_the_next_is_done() -> None:
+    turn, raised, done = threading.Condition(), list[BaseException](), threading.Event()
+    hand = Hand("p1", turn, raising(OSError("no")), raised.append)
+    hand.submit(raising(ZeroDivisionError("oh")))
+    hand.submit(done.set)
+    hand.start()
+    with turn:
+        assert turn.wait_for(lambda: not hand.waiting, PATIENT)
+    assert done.is_set()
+    assert [type(error) for error in raised] == [ZeroDivisionError]
+    hand.jobs.put(None)
+    hand.join(PATIENT)

@@ -142,7 +142,7 @@ def _plain(text: str) -> str:
 def _failed(error: Exception) -> int:
     describe = getattr(error, "format_message", None)
     if describe is None:
-        traceback.print_exception(error)
+        console.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True, end="")
         console.print("partq: error: this is a defect of partq; please report it", markup=False)
         return BROKEN
     context = getattr(error, "ctx", None)

@@ -17,13 +17,21 @@ NEVER: Final = float("inf")
 
 
 class Hand(threading.Thread):
-    """Does its jobs in order until it is given up. ``turn`` guards all that other threads may see of it."""
+    """Does its jobs in order until it is given up. ``turn`` guards all that other threads may see of it.
+    ``failed`` is told what a job raised; the next one is done all the same."""
 
-    def __init__(self, proc: str, turn: threading.Condition, connect: Callable[[str], Client]) -> None:
+    def __init__(
+        self,
+        proc: str,
+        turn: threading.Condition,
+        connect: Callable[[str], Client],
+        failed: Callable[[BaseException], None],
+    ) -> None:
         super().__init__(name=f"partq-{proc}", daemon=True)
         self.proc = proc
         self.turn = turn
         self.connect = connect
+        self.failed = failed
         self.script = Script(proc)
         self.client: Client | None = None
         self.jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -40,19 +48,22 @@ class Hand(threading.Thread):
         return NEVER if self.lost or not self.positions else self.positions[0]
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Add a job, which must not raise."""
+        """Add a job."""
         with self.turn:
             self.waiting += 1
         self.jobs.put(job)
 
     def run(self) -> None:
-        """Do the jobs until there is one that is None."""
+        """Do the jobs until there is one that is None. A job counts as done however it ends."""
         while (job := self.jobs.get()) is not None:
-            job()
+            try:
+                job()
+            except BaseException as error:
+                self.failed(error)
             with self.turn:
                 if self.lost:
                     return
-                self.waiting -= 1
+                self.waiting, self.deadline = self.waiting - 1, NEVER
                 self.turn.notify_all()
 
     def connected(self) -> Client:

@@ -28,6 +28,7 @@ from .calls import Came, Lie, event_args, open_queue, operate, own_time, says_em
 from .drain import Did, Plan, drain, play
 from .hand import NEVER, Hand
 from .history import Header, History
+from .problems import Problems
 from .program import Program, Step
 from .recorder import Recorder
 from .script import Args
@@ -77,8 +78,8 @@ def run(
     """Run the program and answer its history.
 
     ``on_problem`` is told in words whatever an adapter did that it must not, each thing once. Raises
-    `Unreachable` where `Broker.open` does not do what it should, `Stopped` where ``stop`` was asked, and
-    nothing that an adapter raises. The broker is closed in any case.
+    `Unreachable` where `Broker.open` does not do what it should, `Stopped` where ``stop`` was asked, what
+    ``on_problem`` raises, and nothing that an adapter raises. The broker is closed in any case.
     """
     if isinstance(broker, SimulatedBroker):
         return broker.simulate(program)
@@ -99,11 +100,10 @@ class _Run:
         self.broker = broker
         self.program = program
         self.limits = limits
-        self.on_problem = on_problem
-        self.problems: set[str] = set()
         self.stop = stop
         self.recorder = Recorder(ENTITY)
         self.turn = threading.Condition()
+        self.problems = Problems(self.turn, on_problem)
         self.over = threading.Event()
         self.closed = False
         self.hurried = False
@@ -112,12 +112,13 @@ class _Run:
         self.entity = program.entity
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
         self.faults: list[Step] = []
-        self.hands = {proc: Hand(proc, self.turn, broker.connect) for proc in (*program.procs, ENV)}
+        self._hand = partial(Hand, turn=self.turn, connect=broker.connect, failed=self.problems.failed)
+        self.hands = {proc: self._hand(proc) for proc in (*program.procs, ENV)}
         self.env = self.hands[ENV]
         self.clients = [hand for hand in self.hands.values() if hand is not self.env]
 
     def history(self) -> History:
-        """Run it all. Raises `Unreachable` and `Stopped`."""
+        """Run it all. Raises `Unreachable`, `Stopped` and what ``on_problem`` raised."""
         with self.stop.heard(self._hurry):
             try:
                 if self.stop.asked:
@@ -128,6 +129,7 @@ class _Run:
                 raise
             finally:
                 self._finish()
+        self.problems.check()
         return history
 
     def _whole(self) -> History:
@@ -194,7 +196,7 @@ class _Run:
         """Do one step to its end, in its own thread; None where there was nothing to do."""
         hand = self.hands.get(step.proc)
         if hand is None:
-            hand = self.hands[step.proc] = Hand(step.proc, self.turn, self.broker.connect)
+            hand = self.hands[step.proc] = self._hand(step.proc)
             self._start(hand)
         hand.did = None
         if not hand.lost:
@@ -203,11 +205,14 @@ class _Run:
         return Did(Outcome.UNKNOWN, "hang") if hand.lost else hand.did
 
     def _watch(self, done: Callable[[], bool]) -> None:
-        """Wait until it is done, and give up the threads that hang meanwhile. Raises `Stopped`."""
+        """Wait until it is done, and give up the threads that hang meanwhile. Raises, while the run is not
+        over, `Stopped` and what ``on_problem`` raised."""
         with self.turn:
             while not done():
-                if self.hurried and not self.over.is_set():
-                    raise Stopped
+                if not self.over.is_set():
+                    self.problems.check()
+                    if self.hurried:
+                        raise Stopped
                 now = time.monotonic()
                 for hand in self.hands.values():
                     if hand.deadline <= now:
@@ -215,12 +220,14 @@ class _Run:
                 soonest = min(hand.deadline for hand in self.hands.values())
                 if not done():
                     self.turn.wait(None if soonest == NEVER else max(0.0, soonest - now))
+            if not self.over.is_set():
+                self.problems.check()
 
     def _give_up(self, hand: Hand) -> None:
         hand.lost, hand.waiting, hand.deadline = True, 0, NEVER
         self.broker.hung = True
         if not self.hurried:
-            self._tell(f"{hand.proc}: a call did not return in time; this client does nothing more")
+            self.problems.tell(f"{hand.proc}: a call did not return in time; this client does nothing more")
         self.turn.notify_all()
 
     def _wake(self) -> None:
@@ -235,11 +242,6 @@ class _Run:
             for hand in tuple(self.hands.values()):
                 hand.deadline = min(hand.deadline, soon) if hand.deadline != NEVER else NEVER
             self.turn.notify_all()
-
-    def _tell(self, problem: str) -> None:
-        if problem not in self.problems:
-            self.problems.add(problem)
-            self.on_problem(problem)
 
     # One step.
 
@@ -314,7 +316,7 @@ class _Run:
             else:
                 self.recorder.drop(i)
         if came.problem:
-            self._tell(f"{hand.proc}: {came.problem}")
+            self.problems.tell(f"{hand.proc}: {came.problem}")
         return struck
 
     def _on_event(self, op: str, args: object) -> None:
@@ -323,7 +325,7 @@ class _Run:
         try:
             known = event_args(op, args)
         except Lie as lie:
-            self._tell(f"{ENV}: {lie}")
+            self.problems.tell(f"{ENV}: {lie}")
         else:
             self.recorder.event(op, known)
 
@@ -363,7 +365,7 @@ class _Run:
         try:
             call()
         except BaseException as error:
-            self._tell(f"{hand.proc}: {words(error)}")
+            self.problems.tell(f"{hand.proc}: {words(error)}")
         with self.turn:
             hand.deadline = NEVER
 
@@ -383,12 +385,12 @@ class _Run:
             self.turn.wait_for(lambda: self.closed, PARTING if self.hurried else 0)
             if not self.closed:
                 self.broker.hung = True
-                self._tell("Broker.close did not return in time")
+                self.problems.tell("Broker.close did not return in time")
 
     def _close_broker(self) -> None:
         try:
             self.broker.close()
         except BaseException as error:
-            self._tell(f"Broker.close raised {words(error)}")
+            self.problems.tell(f"Broker.close raised {words(error)}")
         self.closed = True
         self._wake()

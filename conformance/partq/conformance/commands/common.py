@@ -41,7 +41,19 @@ from .table import printable as printable
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
 
-console: Final = Console(stderr=True, highlight=False)
+
+class _Errors(Console):
+    """Standard error. That nobody reads it is no exit code, and no end of what is under way."""
+
+    def on_broken_pipe(self) -> None:
+        """Say nothing more, and leave nothing that Python would try to say at the end."""
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.file.fileno())
+        os.close(nowhere)
+
+
+console: Final = _Errors(stderr=True, highlight=False, emoji=False)
 """For progress and errors; results go to standard output."""
 
 BROKERS: Final = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
