@@ -463,7 +463,7 @@ OPEN: dict[str, tuple[set[str], str]] = {
         """,
     ),
     "a standby, or a flow that has its share to come": (
-        {"REB-2", "REB-5"},
+        {*STRAYED},
         THREE
         + """
         c4 bind f4
@@ -484,7 +484,7 @@ OPEN: dict[str, tuple[set[str], str]] = {
         """,
     ),
     "a lost flow's partition, or another's": (
-        {"REB-2", "REB-7"},
+        {*STRAYED},
         TWO
         + """
         c1 disconnect f1 @30s-30001ms

@@ -5,7 +5,7 @@ The table is in `flows.py`. Nothing here chooses what is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import accumulate
 from operator import and_
@@ -15,6 +15,7 @@ from partq.conformance.facts import FOREVER, Seen
 from partq.conformance.history import Record
 from partq.conformance.timeline import Timeline
 
+from .attribution import STRAYED
 from .paths import Path, Paths
 from .protocol import Report
 
@@ -64,21 +65,21 @@ def judge_astray(paths: Paths, report: Report) -> bool:
         for path in bare:
             _to_a_standby(paths, path, report)
     elif bare:
-        _leave_open(report, {"REB-2", "REB-5"})
+        _leave_open(report)
     sure = {found.requirement for _, found in astray if found is not None and found.sure}
     for path, found in astray:
         if found is not None and found.requirement in sure:
             _excused(paths, path, found, report)
         elif found is not None:
-            _leave_open(report, {"REB-2", found.requirement})
+            _leave_open(report)
     return bool(astray)
 
 
-def _leave_open(report: Report, rules: Iterable[str]) -> None:
+def _leave_open(report: Report) -> None:
     reason = (
         "messages came through flows without a partition that was ready; why, may be told in several ways"
     )
-    report.either(tuple(sorted(rules)), reason)
+    report.either(STRAYED, reason)
 
 
 def _wrong(paths: Paths, path: Path) -> Seen:

@@ -135,7 +135,7 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
     if code == Exit.VIOLATED:
         surely = [name for name, verdict in rows.items() if verdict.status is Status.VIOLATED]
         said = [f"{', '.join(surely)} violated"] if surely else []
-        said += [rows[among[0]].either for among in eithers(rows) if rows.keys() >= {*among}]
+        said += [f"{' or '.join(among)} violated" for among in eithers(rows) if rows.keys() >= {*among}]
         return code, "; ".join(said)
     if code == Exit.CONFORMANT:
         return code, ""
@@ -281,7 +281,7 @@ def _show_eithers(out: Console, name: str, result: Verdicts, place: Place) -> No
     for among, reason in eithers(result).items():
         where = place(name, among)
         out.print()
-        out.print(Text(result[among[0]].either, style="bold red"))
+        out.print(Text(f"{' or '.join(among)} violated", style="bold red"))
         out.print(
             Text(f"  {name}, {f'{printable(where)}, ' if where else ''}one of them for sure", style="dim")
         )
