@@ -85,6 +85,8 @@ def open_context(master: str) -> SparkContext:
         raise CampaignError(f"Spark does not start on {master}: {said.reason() or cause(error)}") from error
     said.pass_on()
     context.setLogLevel("OFF")
+    # A worker that ends amid its report would be a traceback on standard error; the job tells of its end.
+    context._accumulatorServer.handle_error = lambda *request: None  # type: ignore[method-assign]
     return context
 
 
