@@ -8,10 +8,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from partq.conformance.campaign import jvm, store
-from partq.conformance.campaign.plan import Chunk, Plan, even
-from partq.conformance.campaign.spark import spread
-from partq.conformance.campaign.work import run_chunk
+from partq.conformance.frontends.campaign import jvm, store
+from partq.conformance.frontends.campaign.plan import Chunk, Plan, even
+from partq.conformance.frontends.campaign.spark import spread
+from partq.conformance.frontends.campaign.work import run_chunk
 from partq.model.profiles import PROFILES
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from statistics import median
 from time import process_time
 
 from partq.conformance.adapters.reference import Reference
-from partq.conformance.assess import inspect
-from partq.conformance.workload import generate
+from partq.conformance.execution.runner import run
+from partq.conformance.screens.assess import inspect
+from partq.conformance.workload.generator import generate
 
 from .figure import Figure, timed
 
@@ -54,7 +55,7 @@ def _round(first_seed: int) -> tuple[int, float, float, float]:
         began = process_time()
         program = generate(PROFILE, seed)
         generated = process_time()
-        history = broker.simulate(program)
+        history = run(broker, program)
         simulated = process_time()
         inspect(history)
         checking += process_time() - simulated
@@ -86,7 +87,7 @@ def _checked(size: int, seed: int) -> tuple[int, float]:
     """How many operations a history of about that size has, and the seconds to check it."""
     broker = Reference()
     broker.profile = PROFILE
-    history = broker.simulate(generate(PROFILE, seed, length=int(size / 1.6)))
+    history = run(broker, generate(PROFILE, seed, length=int(size / 1.6)))
     return len(history), median(timed(lambda: inspect(history), process_time) for _ in range(REPEATS))
 
 

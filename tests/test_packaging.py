@@ -74,9 +74,8 @@ def test_lock_has_hashes_and_no_index() -> None:
 
 def test_plugin_import_is_light() -> None:
     """Every pytest run on a machine where partq is installed imports the plugin."""
-    code = (
-        f"import sys, partq.conformance.plugin\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
-    )
+    plugin = "partq.conformance.frontends.pytest_plugin.plugin"
+    code = f"import sys, {plugin}\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []
 

@@ -11,7 +11,7 @@ from partq.model.profiles import SECOND, Entity
 D = 30 * SECOND
 """The default lock duration."""
 
-SMALL = {"hindsight": False, "gaps": False, "lag": False, "early": False, "owing": False}
+SMALL = {"hindsight": False, "gaps": False, "lag": False, "early": False, "owing": False, "serving": False}
 """No freedom but those of the answers."""
 
 

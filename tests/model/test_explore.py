@@ -41,9 +41,9 @@ SIZES = [
     (scope("a", *BASIC, "abandon", "delete", "stale"), 15, 130),
     (scope("a-", *BASIC, "partition faults"), 2081, 16239),
     (scope("ab", *BASIC, "transactions", clients=1), 454, 2769),
-    (scope("a", *BASIC, "transactions", "partition faults", clients=1, freedoms=("early", "lag")), 874, 7769),
-    (scope("a", *BASIC, "broker faults", "lost front ends", "peek", **FLAT), 760, 9712),
-    (scope("a", **SOLACE), 2304, 20801),
+    (scope("a", *BASIC, "transactions", "partition faults", clients=1, freedoms=("early", "lag")), 874, 7759),
+    (scope("a", *BASIC, "broker faults", "lost front ends", "peek", **FLAT), 1136, 14612),
+    (scope("a", **SOLACE), 2304, 21661),
 ]
 
 

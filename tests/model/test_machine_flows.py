@@ -9,7 +9,7 @@ from partq.model.actions import Action
 from partq.model.machine import State, internal, steps
 from partq.model.messages import SOLACE_KEY, Message
 from partq.model.profiles import SECOND
-from partq.model.state import Flows
+from partq.model.state import Deadline, Flows
 
 DELAY, HANDOFF = 5 * SECOND, 3 * SECOND
 REFUSED = "error invalid_operation|lock_lost|not_found|unsupported"
@@ -192,10 +192,54 @@ def test_a_handoff_waits_for_what_is_unsettled_or_the_handoff_time() -> None:
 def test_a_handoff_to_a_flow_that_is_gone_leaves_the_partition_to_the_next_rebalance() -> None:
     state = took(loaded(), "f", "x1")
     state = owned(after(state, bind("g")), "f paused", "f ready")
-    [state] = {s for _, s in steps(state, unbind("g")) if flows(s).timer is not None}
+    waits, cancelled = {s for _, s in steps(state, unbind("g")) if flows(s).timer is not None}
+    [state] = {s for s in (waits, cancelled) if owners(s) == ["f paused", "f ready"]}
+    assert {tuple(owners(s)) for s in (waits, cancelled)} > {("f ready", "f ready")}
     state = after(state, complete("f", token(state, "x1")), Action("handoff", partition=0))
     assert owners(state) == ["-", "f ready"]
     assert [owners(s) for s in rebalanced(state)] == [["f ready", "f ready"]]
+
+
+def test_a_rebalance_amid_a_handoff_keeps_its_end_or_starts_it_anew() -> None:
+    state = took(loaded(4), "f", "x1", "y1")
+    state = after(state, bind("g"), advance(DELAY))
+    target = ("g", "g", None, None)
+    [state] = [s for _, s in steps(state, Action("rebalance", target=target))]
+    first = state.now + HANDOFF
+    state = after(state, Action("handoff", partition=2)) if flows(state).handoff[2] else state
+    state = state._replace(flows=flows(state)._replace(timer=None))
+    again = after(state, advance(HANDOFF - 1))
+    again = again._replace(flows=flows(again)._replace(timer=Deadline(again.now, again.now)))
+    found = [s for _, s in steps(again, Action("rebalance", target=target))]
+    ends = {flows(s).handoff[0] for s in found}
+    assert ends == {("g", first, first), ("g", again.now + HANDOFF, again.now + HANDOFF)}
+
+
+def test_a_rebalance_goes_to_its_target() -> None:
+    state = after(solace(5), bind("f"), bind("g"), bind("h"), advance(DELAY))
+    every = [s for _, s in steps(state, Action("rebalance"))]
+    for target in (("f", None, None, "f", None), ("g", "h", "f", "f", "h"), (None, "h", None, None, "g")):
+        wanted = [
+            s for s in every if all(t in (None, o.split()[0]) for t, o in zip(target, owners(s), strict=True))
+        ]
+        found = [s for _, s in steps(state, Action("rebalance", target=target))]
+        assert len(found) == len(wanted) > 0
+        assert set(found) == set(wanted)
+    assert not list(steps(state, Action("rebalance", target=("f", "f", "f", None, None))))
+    assert not list(steps(state, Action("rebalance", target=("x", None, None, None, None))))
+
+
+def test_an_answer_keeps_the_order_of_each_partition() -> None:
+    assert explains(loaded(), receive("f", 3), seen("x1"), seen("y1"), seen("x2"))
+    assert not explains(loaded(), receive("f", 3), seen("x2"), seen("y1"), seen("x1"))
+    assert not explains(loaded(), receive("f", 2), seen("x1"), seen("y1"), seen("x2"))
+
+
+def test_what_a_flow_left_unsettled_comes_before_younger_messages() -> None:
+    gone = after(took(loaded(), "f", "x1"), bind("g"), unbind("f"), advance(DELAY))
+    [then] = [s for _, s in steps(gone, Action("rebalance")) if owners(s) == ["g ready", "g ready"]]
+    assert explains(then, receive("g", 2), seen("x1", redelivered=True), seen("x2"))
+    assert not explains(then, receive("g", 2), seen("x2"), seen("x1"))
 
 
 def test_only_the_flow_that_got_a_lock_settles_it() -> None:
@@ -234,6 +278,14 @@ def test_what_a_kill_gives_back_keeps_its_place() -> None:
     assert "ok x1 x2" in answers(back, receive("f", 2))
     assert "ok x2" not in answers(back, receive("f", 2))
     assert not explains(back, receive("f"), seen("x2"))
+
+
+def test_what_a_kill_struck_is_delivered_again_in_one_way() -> None:
+    state = took(loaded(), "f", "x1", "x2", "y1")
+    [kept] = [s for _, s in steps(state, Action("broker_kill")) if owners(s) == ["f ready", "f ready"]]
+    alive = after(kept, Action("broker_start"))
+    shown = [seen(id, redelivered=True) for id in ("y1", "x1", "x2")]
+    assert len(explains(alive, receive("f", 3), *shown)) == 1
 
 
 # Assignment events

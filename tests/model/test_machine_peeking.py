@@ -135,14 +135,15 @@ def test_the_count_changes_only_if_a_lock_may_have_ended() -> None:
     assert explains(raised, receive(), seen("a1", delivery_count=1))
 
 
-def test_the_end_of_a_lock_may_be_counted_at_the_next_delivery() -> None:
+def test_the_end_of_a_lock_may_be_counted_as_late_as_at_the_next_delivery() -> None:
     state = after(took(four(flat(owing=1)), "a1"), advance(D))
-    for first, second in ((0, 1), (1, 0)):
-        [shown] = explains(state, peek(), seen("a1", delivery_count=first))
-        assert explains(shown, peek(proc="other"), seen("a1", delivery_count=first))
-        assert not explains(shown, peek(proc="other"), seen("a1", delivery_count=second))
-        assert explains(shown, receive(), seen("a1", delivery_count=1))
-        assert not explains(shown, receive(), seen("a1", delivery_count=0))
+    [shown] = explains(state, peek(), seen("a1", delivery_count=0))
+    assert explains(shown, receive(), seen("a1", delivery_count=1))
+    assert not explains(shown, receive(), seen("a1", delivery_count=0))
+    for other in (0, 1):
+        assert explains(shown, peek(proc="other"), seen("a1", delivery_count=other))
+    [counted] = explains(state, peek(), seen("a1", delivery_count=1))
+    assert not explains(counted, peek(proc="other"), seen("a1", delivery_count=0))
     assert len({s for _, s in steps(state, peek())}) == 2
 
 
@@ -152,6 +153,31 @@ def test_a_fault_may_reset_the_cursor() -> None:
     assert [a for a in answers(state, peek()) if a.startswith("ok")] == ["ok a1", "ok b1"]
     [reset] = explains(state, peek(), seen("a1"))
     assert answers(reset, peek()) == ["ok a2"]
+
+
+def test_a_lost_front_end_may_reset_the_cursor_of_any_client() -> None:
+    state = after(four(flat()), peek(2), answer="ok a1 a2")
+    state = after(state, Action("frontend_lost", victim="other"))
+    assert answers(state, peek()) == ["ok a1", "ok b1"]
+
+
+def test_a_reset_cursor_is_decided_by_the_first_peek_that_tells() -> None:
+    state = after(four(flat()), peek(4), answer="ok a1 a2 b1 b2")
+    state = after(state, receive(4, delete=True), answer="ok a1 a2 b1 b2")
+    state = after(state, Action("frontend_lost", victim="c"))
+    [empty] = explains(state, peek(proc="c"))
+    assert empty.clients[0].loose
+
+
+def test_a_peek_of_one_partition_says_nothing_of_the_others() -> None:
+    state = after(four(prem()), peek(4), answer="ok a1 a2 b1 b2")
+    state = after(state, send("a3", key="a"))
+    assert not explains(state, peek(4))
+    assert explains(state, peek(4, only=1))
+    assert not explains(state, peek(4, only=0))
+    [one] = explains(state, peek(4, only=0), seen("a3"))
+    assert not explains(state, peek(4, only=1), seen("a3"))
+    assert explains(one, peek(4))
 
 
 def test_no_more_than_the_cap() -> None:

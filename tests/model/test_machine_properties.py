@@ -213,4 +213,4 @@ def test_every_row_of_the_model_has_a_clause_and_every_clause_a_row() -> None:
 def test_clauses_are_found_by_requirement() -> None:
     assert "routing.rejected" in clauses.of("ROUTE-5")
     assert clauses.of("FWD-1") == ()
-    assert clauses.of("KEY-3") == ("routing.refusals",)
+    assert "routing.refusals" in clauses.of("KEY-3")

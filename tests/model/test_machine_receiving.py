@@ -14,6 +14,7 @@ from acts import (
     down,
     explains,
     flat,
+    peek,
     prem,
     receive,
     seen,
@@ -26,7 +27,8 @@ from acts import (
 )
 
 from partq.model.actions import Action
-from partq.model.machine import State, internal, steps
+from partq.model.machine import State, initial, internal, steps
+from partq.model.profiles import Entity
 
 LOST = "error invalid_operation|lock_lost|not_found"
 UNAVAILABLE = "error internal|timeout|unavailable"
@@ -131,8 +133,10 @@ def test_renewing_restarts_the_clock() -> None:
     assert answers(state, complete(lock)) == ["ok"]
     assert answers(after(state, advance(1)), complete(lock)) == [LOST]
     assert not explains(state, Action("renew_lock", "c", locks=(lock,)), seen("y"))
-    [state] = explains(state, Action("renew_lock", "c", locks=(lock,)), seen("x", locked_until=5 * D))
-    assert answers(after(state, advance(2 * D)), complete(lock)) == ["ok"]
+    renewal = Action("renew_lock", "c", locks=(lock,))
+    assert not explains(state, renewal, seen("x", locked_until=3 * D - 1))
+    [state] = explains(state, renewal, seen("x", locked_until=3 * D - 2))
+    assert answers(after(state, advance(D - 1)), complete(lock)) == ["ok"]
 
 
 def test_abandon_and_expiry_raise_the_count() -> None:
@@ -248,8 +252,78 @@ def test_a_lost_front_end_gives_up_what_it_had_cached() -> None:
     over = [then for _, then in steps(late, advance(1))]
     for count in (0, 1):  # given up at the loss, or run out
         assert any(explains(then, receive(), seen("x", delivery_count=count)) for then in over)
-    early = after(state, Action("frontend_lost", victim="other"))
-    assert explains(early, receive(), seen("x", locked_until=9 * D))
+    early = after(state, advance(5))
+    assert not explains(early, receive(), seen("x", locked_until=D + 5))
+    early = after(early, Action("frontend_lost", victim="other"))
+    assert explains(early, receive(), seen("x", locked_until=D + 5))
+    assert not explains(early, receive(), seen("x", locked_until=D + 6))
+
+
+def test_a_message_that_is_passed_may_have_been_cached_more_than_once() -> None:
+    state = after(two(prem(hindsight=1)), advance(2 * D))
+    [state] = explains(state, receive(), seen("y", delivery_count=0))
+    for count in range(4):
+        allowed = bool(explains(state, receive(proc="d"), seen("x", delivery_count=count)))
+        assert allowed == (count <= 2)
+    later = after(state, advance(D))
+    for count in range(5):
+        allowed = bool(explains(later, receive(proc="d"), seen("x", delivery_count=count)))
+        assert allowed == (1 <= count <= 3)
+
+
+def test_a_partition_that_is_down_may_deliver_what_a_front_end_has_cached() -> None:
+    state = after(two(prem()), Action("prefetch", partition=0, number=0), down(0))
+    assert answers(state, receive(2)) == [UNAVAILABLE, "ok", "ok x"]
+    assert explains(after(two(prem(serving=1)), down(0)), receive(), seen("x"))
+
+
+def test_struck_locks_are_decided_when_they_are_observed() -> None:
+    state = took(took(two(prem(hindsight=1)), "x"), "y")
+    state = after(state, down(0), up(0), advance(D))  # one state, not one for each way
+    for counts in ((0, 0), (0, 1), (1, 0), (1, 1), (2, 1)):
+        shown = [seen(id, delivery_count=count) for id, count in zip("xy", counts, strict=True)]
+        assert len(explains(state, receive(2), *shown)) == 1
+
+
+# Too many deliveries
+
+
+def spent(limit: int, **options: int) -> State:
+    """x, abandoned as often as the limit allows."""
+    profile = "azure-premium" if options.get("hindsight") else "azure-flat"
+    state = after(initial(profile, Entity(max_delivery_count=limit), gaps=0, owing=0, **options), send("x"))
+    for count in range(limit):
+        [state] = explains(state, receive(), seen("x", delivery_count=count, lock=f"l{count}"))
+        state = after(state, abandon(f"l{count}"))
+    return state
+
+
+def test_after_the_last_delivery_a_message_may_be_dead_lettered() -> None:
+    state = spent(2)
+    assert explains(state, peek(), seen("x", delivery_count=2))
+    [gone] = explains(state, peek())
+    assert stored(gone) == [[]]
+    assert stored(after(state, Action("drained"))) == [[]]
+    assert [a.op for a in internal(state)] == ["exhaust"]
+    assert not explains(spent(1), receive(), seen("x", delivery_count=0))
+    assert not list(steps(after(flat(), send("x")), Action("drained")))
+
+
+def test_beyond_the_maximum_it_certainly_is() -> None:
+    [state] = explains(spent(2), receive(), seen("x", delivery_count=2, lock="l"))
+    assert not explains(state, peek())
+    assert stored(after(state, abandon("l"))) == [[]]
+    assert stored(after(state, advance(D))) == [[]]
+    assert not explains(spent(2), receive(), seen("x", delivery_count=3))
+
+
+def test_locks_that_nobody_saw_count_too() -> None:
+    state = after(initial("azure-premium", Entity(2, max_delivery_count=2), gaps=0), send("x", only=0))
+    for time, gone in ((D, False), (2 * D, True), (9 * D, True)):
+        idle = after(state, advance(time))
+        assert bool(explains(idle, peek())) == gone
+        assert explains(idle, receive(), seen("x", delivery_count=min(2, time // D)))
+        assert not explains(idle, receive(), seen("x", delivery_count=3))
 
 
 # The end

@@ -216,7 +216,60 @@ def test_without_an_observation_every_gap_is_a_step() -> None:
     state = after(
         at(0, gaps=1), Action("send_batch", "p", messages=(msg("a", "k"), msg("b", "q"))), answer=INVALID
     )
-    assert [s.parts[0].log[0].number for _, s in steps(state, send("x", only=0))] == [0, 1, 2]
+    found = [s for _, s in steps(state, send("x", only=0))]
+    assert sorted({s.parts[0].log[0].number for s in found}) == [0, 1, 2]
+    assert all(len(s.keys) >= s.parts[0].log[0].number for s in found)
+
+
+def used_up(key: str | None, at: int | None) -> State:
+    """A number used up by a failed send of that key, which may live in that partition already."""
+    state = initial("azure-premium", Entity(2, seq_start=0), (5, 9))
+    if at is not None:
+        state = after(state, send("first", key=key, only=at))
+    return after(state, send("bad", key=key, calm=True), answer=UNAVAILABLE)
+
+
+def test_a_gap_is_in_the_partition_of_the_key_of_the_send_that_failed() -> None:
+    there, elsewhere = seen("y", seq=9 << 48 | 2), seen("y", seq=5 << 48 | 1)
+    state = used_up("k", 1)
+    assert explains(state, send("y"), there)
+    assert explains(state, send("y", key="k"), there)
+    assert not explains(state, send("y"), elsewhere)
+
+
+def test_a_gap_may_tell_where_a_key_lives() -> None:
+    state = used_up("k", None)
+    [one] = explains(state, send("y"), seen("y", seq=5 << 48 | 1))
+    assert one.keys == (("k", 0),)
+    assert not explains(one, send("z", key="k"), seen("z", seq=9 << 48))
+    [other] = explains(state, send("z", key="k"), seen("z", seq=9 << 48))
+    assert not explains(other, send("y"), seen("y", seq=5 << 48 | 1))
+    assert explains(other, send("y"), seen("y", seq=9 << 48 | 2))
+
+
+def test_a_keyless_send_that_failed_explains_a_gap_anywhere_but_once() -> None:
+    state = used_up(None, None)
+    [one] = explains(state, send("y"), seen("y", seq=5 << 48 | 1))
+    assert not explains(one, send("z"), seen("z", seq=9 << 48 | 1))
+    assert explains(state, send("z"), seen("z", seq=9 << 48 | 1))
+
+
+def batch(*numbers: int | None) -> list[State]:
+    """The states after a batch a, b, c … of one key whose messages are shown so, if at all."""
+    ids = [chr(97 + n) for n in range(len(numbers))]
+    hints = [seen(id, seq=9 << 48 | n) for id, n in zip(ids, numbers, strict=True) if n is not None]
+    return explains(at(3, gaps=1), send(*ids, key="k"), *hints)
+
+
+def test_a_batch_is_numbered_in_the_order_that_is_shown() -> None:
+    [state] = batch(5, 3, 4)
+    assert stored(state) == [[], ["b", "c", "a"]]
+    [state] = batch(*(3 + (5 * n) % 8 for n in range(8)))
+    assert stored(state) == [[], [chr(97 + n) for n in sorted(range(8), key=lambda n: 5 * n % 8)]]
+    assert stored(batch(5, None, 3)[0]) == [[], ["c", "b", "a"]]
+    assert stored(batch(None, 3, None)[0]) == [[], ["b", "a", "c"]]
+    assert not batch(5, 3)
+    assert not batch(4, 4)
 
 
 def test_the_first_number_shown_tells_where_a_counter_began() -> None:

@@ -9,6 +9,7 @@ from acts import (
     advance,
     after,
     answers,
+    closure,
     complete,
     down,
     explains,
@@ -28,6 +29,7 @@ from acts import (
 from partq.model.actions import Action
 from partq.model.machine import State, initial, internal, steps
 from partq.model.profiles import Entity
+from partq.model.state import entries
 
 INVALID = "error invalid_operation"
 BROKEN = "error internal|invalid_operation|lock_lost|not_found|timeout|unavailable"
@@ -71,7 +73,7 @@ def test_a_key_pins_in_a_transaction_as_outside() -> None:
 
 @pytest.mark.parametrize("early", [0, 1])
 def test_nothing_of_it_is_visible_before_the_commit_and_all_is_after(early: int) -> None:
-    sent = [s for _, s in steps(opened(flat(early=early)), send("x", txn="t"))]
+    sent = closure(after(opened(flat(early=early)), send("x", txn="t")))
     assert len(sent) == 1 + early
     for state in sent:
         state = after(state, send("y", txn="t"))
@@ -82,9 +84,9 @@ def test_nothing_of_it_is_visible_before_the_commit_and_all_is_after(early: int)
         assert ids(after(state, txn("rollback"))) == []
 
 
-def test_numbers_are_taken_at_the_send_or_at_the_commit() -> None:
+def test_numbers_are_taken_any_time_from_the_send_to_the_commit() -> None:
     orders = set()
-    for _, state in steps(opened(flat(early=1)), send("x", txn="t")):
+    for state in closure(after(opened(flat(early=1)), send("x", txn="t"))):
         state = after(state, send("y"), txn("commit"))
         orders.add(tuple(stored(state)[0]))
     assert orders == {("x", "y"), ("y", "x")}
@@ -93,7 +95,7 @@ def test_numbers_are_taken_at_the_send_or_at_the_commit() -> None:
 def test_an_early_number_of_a_rolled_back_send_is_a_gap() -> None:
     state = opened(initial("azure-flat", Entity(seq_start=0)))
     gaps = set()
-    for _, sent in steps(state, send("x", txn="t")):
+    for sent in closure(after(state, send("x", txn="t"))):
         for _, ended in steps(sent, txn("rollback")):
             for _, later in steps(ended, send("y")):
                 gaps.add(later.parts[0].log[0].number)
@@ -111,6 +113,52 @@ def test_visibility_may_lag_until_the_drain() -> None:
     assert answers(state, Action("drained")) == []
     shown = after(state, internal(state)[0])
     assert not explains(shown, peek())
+
+
+def numbers(state: State) -> dict[str, int]:
+    return {entry.id: entry.number for _, entry in entries(state)}
+
+
+def test_numbers_that_are_shown_tell_when_they_were_taken() -> None:
+    """x and z in the transaction, y beside it: what is shown before the commit as what is not."""
+    for x, y, z in ((0, 1, 2), (0, 2, 1), (1, 0, 2)):
+        [state] = explains(
+            opened(initial("azure-flat", Entity(seq_start=0))), send("x", txn="t"), seen("x", seq=x)
+        )
+        [state] = explains(state, send("z", txn="t"), seen("z", seq=z))
+        [state] = explains(state, send("y"), seen("y", seq=y))
+        [state] = explains(state, txn("commit"))
+        assert numbers(state) == {"x": x, "y": y, "z": z}
+    for x, y, z in ((1, 0, 3), (2, 0, 1), (0, 0, 1)):
+        [state] = explains(
+            opened(initial("azure-flat", Entity(seq_start=0))), send("x", txn="t"), seen("x", seq=x)
+        )
+        [state] = explains(state, send("z", txn="t"), seen("z", seq=z))
+        assert not [
+            s for then in explains(state, send("y"), seen("y", seq=y)) for s in explains(then, txn("commit"))
+        ]
+
+
+def test_a_number_left_out_may_be_that_of_a_send_that_is_never_shown() -> None:
+    state = after(opened(initial("azure-flat", Entity(seq_start=0))), send("x", txn="t"))
+    [left_out] = explains(state, send("y"), seen("y", seq=1))
+    assert numbers(left_out) == {"x": 0, "y": 1}
+    assert not explains(state, send("y"), seen("y", seq=2))
+    gone = after(left_out, txn("rollback"))
+    assert explains(gone, send("z"), seen("z", seq=2))
+    assert not explains(gone, send("z"), seen("z", seq=3))
+    late = after(state, txn("rollback"))
+    assert explains(late, send("y"), seen("y", seq=1))
+
+
+def test_no_half_of_a_transaction_is_visible() -> None:
+    state = after(opened(flat(lag=1)), send("x", txn="t"), send("z", txn="t"), txn("commit"))
+    assert explains(state, peek(2), seen("x"), seen("z"))
+    assert not explains(state, peek(2), seen("z"))
+    assert not explains(state, receive(2), seen("z"))
+    [one] = explains(state, receive(), seen("x"))
+    assert not explains(one, peek(2, from_seq=0), seen("x")) or not explains(one, peek())
+    assert answers(one, receive(proc="d")) == ["ok", "ok z"]
 
 
 def locked(state: State) -> tuple[State, str, str]:

@@ -7,6 +7,7 @@ from world import Post, World, ids, key_for, only, outcome
 
 from partq.reference_impl.broker import SECOND
 from partq.reference_impl.clock import Steps
+from partq.reference_impl.freedoms import Freedoms
 from partq.reference_impl.network import Answer
 
 SEEDS = range(60)
@@ -90,7 +91,7 @@ def test_with_no_partition_up_nothing_is_stored_and_the_sender_hears_of_it() -> 
 
 @pytest.mark.parametrize("forgets", [False, True])
 def test_a_partition_keeps_its_messages_and_keeps_or_forgets_its_locks(forgets: bool) -> None:
-    world = _world(forgets_locks=forgets)
+    world = _world(freedoms=Freedoms(lose_locks=float(forgets)))
 
     def scene() -> Steps[tuple[list[str], str, Answer]]:
         yield from world.send(Post("m", partition_key=key_for(world.broker, 0)))

@@ -10,13 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from partq.conformance import counterexample
-from partq.conformance.campaign.store import SUMMARY, TABLES, write_json
-from partq.conformance.counterexample import Counterexample
+from partq.conformance.evaluation import counterexample
+from partq.conformance.evaluation.counterexample import Counterexample
+from partq.conformance.frontends.campaign import plan
+from partq.conformance.frontends.campaign.store import SUMMARY, TABLES, write_json
 from partq.conformance.history import History
-from partq.conformance.notation import history
-from partq.conformance.program import Program, Step
+from partq.conformance.history.notation import history
+from partq.conformance.verdict import SCHEMA as VERDICTS
 from partq.conformance.verdict import Finding, Status, Verdict, plain
+from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
 from partq.model.profiles import SECOND, profile
 from partq.model.requirements import catalogue
@@ -171,7 +173,7 @@ def _verdict(name: str, id: str, found: Mapping[str, Finding]) -> Verdict:
     if id in found:
         return Verdict(Status.VIOLATED, 1894 * number, (found[id],))
     if row.group not in CHECKED:
-        return Verdict(Status.NOT_IMPLEMENTED, reason="no checker yet")
+        return Verdict(Status.NOT_IMPLEMENTED, reason="no screen yet")
     if id == "SEQ-4":
         return Verdict(Status.UNKNOWN, 310, reason="left open in 2 traces of chunk 31")
     if id in ("REB-9", "RCV-15"):
@@ -190,7 +192,7 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
         results.append({"broker": BROKER, "profile": name, "requirements": plain(verdicts(name, found))})
     lanes = [{"broker": BROKER, "profile": name, "traces": 5000} for name in PROFILES]
     summary = {
-        "schema": "partq.campaign/1",
+        "schema": plan.SCHEMA,
         "complete": True,
         "plan": {"lanes": lanes, "seed": 7, "length": 24},
         "master": "local[2]",
@@ -252,7 +254,7 @@ def run_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     rows = plain(verdicts("azure-standard", {}))
     document = {
-        "schema": "partq.verdicts/1",
+        "schema": VERDICTS,
         "broker": "reference",
         "profiles": {"azure-standard": rows},
         "requirements": rows,

@@ -11,8 +11,9 @@ import typer
 from samples import campaign, run_folder
 from typer.testing import CliRunner, Result
 
-from partq.conformance.cli import main
-from partq.conformance.commands.report import gather, report
+from partq.conformance.frontends.campaign import plan
+from partq.conformance.frontends.cli.app import main
+from partq.conformance.frontends.cli.report import gather, report
 
 app = typer.Typer()
 app.command()(report)
@@ -86,7 +87,7 @@ def test_the_command_of_a_counterexample_has_a_place_for_a_password(tmp_path: Pa
 
 DAMAGE = {
     "not JSON": ("campaign.json", lambda text: text[:100]),
-    "schema": ("campaign.json", lambda text: text.replace("partq.campaign/1", "x/9")),
+    "schema": ("campaign.json", lambda text: text.replace(plan.SCHEMA, "x/9")),
     "'conformant' is not a valid Status": (
         "campaign.json",
         lambda text: text.replace('"pass"', '"conformant"'),

@@ -8,17 +8,17 @@ from itertools import pairwise
 import pytest
 from samples import HANDED, PEEKED, ROUTED, long_history
 
-from partq.conformance.notation import history
-from partq.reports.diagram import LIMIT, Band, Diagram, Lane, diagram
+from partq.conformance.history.notation import history
+from partq.reports.diagram import LIMIT, Band, Diagram, Lifeline, diagram
 from partq.reports.sequence import sequence_svg
 
 
-def lanes(content: Diagram) -> list[tuple[str, str]]:
-    return [tuple(lane) for lane in content.lanes]
+def lifelines(content: Diagram) -> list[tuple[str, str]]:
+    return [tuple(lifeline) for lifeline in content.lifelines]
 
 
 def test_lanes_are_environment_clients_and_shown_partitions() -> None:
-    assert lanes(diagram(history(ROUTED))) == [
+    assert lifelines(diagram(history(ROUTED))) == [
         ("env", "environment"),
         ("client", "c0"),
         ("client", "c1"),
@@ -29,12 +29,12 @@ def test_lanes_are_environment_clients_and_shown_partitions() -> None:
 
 def test_clients_are_in_natural_order() -> None:
     content = diagram(history("c10 begin t1\nc2 begin t2\nc1 begin t3"))
-    assert [lane.title for lane in content.lanes] == ["c1", "c2", "c10"]
+    assert [lifeline.title for lifeline in content.lifelines] == ["c1", "c2", "c10"]
 
 
 def test_a_solace_history_has_the_partitions_of_its_assignments() -> None:
     content = diagram(history(HANDED, "solace"))
-    assert [lane.title for lane in content.lanes if lane.kind == "partition"] == [
+    assert [lifeline.title for lifeline in content.lifelines if lifeline.kind == "partition"] == [
         "partition 0",
         "partition 1",
     ]
@@ -44,7 +44,7 @@ def test_a_solace_history_has_the_partitions_of_its_assignments() -> None:
 
 def test_spans_overlap_as_the_operations_do() -> None:
     content = diagram(history("a send m1 ...\nb send m2\na -> ok"))
-    first, second = content.spans
+    first, second = content.activations
     assert first.end is not None
     assert second.end is not None
     assert first.start < second.start < second.end < first.end
@@ -53,20 +53,20 @@ def test_spans_overlap_as_the_operations_do() -> None:
 def test_order_of_rows_is_order_of_times() -> None:
     records = history(ROUTED).records
     content = diagram(history(ROUTED))
-    starts = [span.start for span in content.spans]
+    starts = [activation.start for activation in content.activations]
     assert starts == sorted(starts)
     assert len(content.rows) == sum(1 if r.is_env else 2 for r in records)
 
 
 def test_what_never_returned_is_open_and_unknown() -> None:
-    span = diagram(history("c0 receive 1 ...")).spans[0]
-    assert (span.end, span.outcome) == (None, "unknown")
-    assert "never returned" in span.note
+    activation = diagram(history("c0 receive 1 ...")).activations[0]
+    assert (activation.end, activation.outcome) == (None, "unknown")
+    assert "never returned" in activation.note
 
 
 def test_deliveries_come_from_and_sends_go_to_the_shown_partition() -> None:
     content = diagram(history(ROUTED))
-    titles = [lane.title for lane in content.lanes]
+    titles = [lifeline.title for lifeline in content.lifelines]
     seen = [(link.kind, titles[link.source], titles[link.target], link.label) for link in content.links]
     assert seen == [
         ("send", "c0", "partition 3", "m1"),
@@ -81,13 +81,13 @@ def test_deliveries_come_from_and_sends_go_to_the_shown_partition() -> None:
 
 def test_a_flat_entity_has_no_partitions() -> None:
     content = diagram(history("c0 send m1\nc0 receive 1 -> m1#5 lock=l", "azure-flat"))
-    assert lanes(content) == [("client", "c0")]
+    assert lifelines(content) == [("client", "c0")]
 
 
 def test_a_partition_down_is_a_band_of_its_lane() -> None:
     content = diagram(history(ROUTED))
     (band,) = content.bands
-    assert content.lanes[band.lane or 0] == Lane("partition", "partition 3")
+    assert content.lifelines[band.lifeline or 0] == Lifeline("partition", "partition 3")
     assert band.end is not None
     assert band.start < band.end
 
@@ -98,13 +98,15 @@ def test_a_killed_broker_is_a_band_over_everything_until_it_starts_or_the_end() 
 
 
 def test_time_passing_is_a_row_of_its_own() -> None:
-    assert [gap.label for gap in diagram(history(PEEKED, "azure-premium")).gaps] == ["30 s pass"]
+    assert [time_break.label for time_break in diagram(history(PEEKED, "azure-premium")).time_breaks] == [
+        "30 s pass"
+    ]
 
 
 def test_that_it_was_drained_is_a_row_of_its_own_and_needs_no_environment() -> None:
     content = diagram(history("c0 send m1\ndrain receive 9 -> m1#3.1\nenv advance 1s\nenv drained"))
-    assert [lane.title for lane in content.lanes] == ["c0", "drain", "partition 3"]
-    assert [gap.label for gap in content.gaps] == [
+    assert [lifeline.title for lifeline in content.lifelines] == ["c0", "drain", "partition 3"]
+    assert [time_break.label for time_break in content.time_breaks] == [
         "1 s pass",
         "drained: received and peeked until nothing is left",
     ]
@@ -113,7 +115,10 @@ def test_that_it_was_drained_is_a_row_of_its_own_and_needs_no_environment() -> N
 
 def test_the_witness_is_marked() -> None:
     content = diagram(history(ROUTED), (0, 4))
-    assert [span.label for span in content.spans if span.witness] == ["send m1", "receive → m1"]
+    assert [activation.label for activation in content.activations if activation.witness] == [
+        "send m1",
+        "receive → m1",
+    ]
 
 
 @pytest.mark.parametrize("operations", [LIMIT, LIMIT + 1, 500])
@@ -123,29 +128,29 @@ def test_a_long_history_shows_the_neighbourhood_of_the_witness_and_says_what_is_
     long = long_history(operations)
     witness = (operations - 2, operations - 1)
     content = diagram(long, witness)
-    left_out = sum(int(re.sub(r"\D", "", gap.label)) for gap in content.gaps)
+    left_out = sum(int(re.sub(r"\D", "", time_break.label)) for time_break in content.time_breaks)
     assert content.total == operations
     assert content.shown <= LIMIT
     assert content.shown + left_out == operations
-    assert sum(span.witness for span in content.spans) == 2
+    assert sum(activation.witness for activation in content.activations) == 2
     assert (left_out == 0) == (operations <= LIMIT)
 
 
 def test_what_sent_the_witnessed_message_is_shown_however_far_off() -> None:
-    labels = [span.label for span in diagram(long_history(120), (118, 119)).spans]
+    labels = [activation.label for activation in diagram(long_history(120), (118, 119)).activations]
     assert "send m50" in labels
 
 
 def test_what_is_not_offered_and_repeated_empty_answers_are_left_out() -> None:
     lines = ["c0 peek 3 -> nothing"] * 4 + ["c0 disconnect -> error unsupported", "c0 send m1"]
     content = diagram(history("\n".join(lines)))
-    assert [span.label for span in content.spans] == ["peek → nothing", "send m1"]
-    assert [gap.label for gap in content.gaps] == ["4 operations left out"]
-    assert len(diagram(history("\n".join(lines)), (2, 4)).spans) == 4, "but never the witness"
+    assert [activation.label for activation in content.activations] == ["peek → nothing", "send m1"]
+    assert [time_break.label for time_break in content.time_breaks] == ["4 operations left out"]
+    assert len(diagram(history("\n".join(lines)), (2, 4)).activations) == 4, "but never the witness"
 
 
 def test_a_long_history_without_witness_shows_its_beginning() -> None:
-    assert diagram(long_history(100)).spans[0].label == "send m0"
+    assert diagram(long_history(100)).activations[0].label == "send m0"
 
 
 def test_the_drawing_holds_every_label_and_fits_its_box() -> None:

@@ -15,11 +15,11 @@ import pytest
 from msgspec import structs
 from samples import campaign, examples, long_history, run_folder
 
-from partq.conformance.commands.report import gather
-from partq.conformance.counterexample import Counterexample
+from partq.conformance.evaluation.counterexample import Counterexample
+from partq.conformance.frontends.cli.report import gather
 from partq.conformance.history import History, Record
-from partq.conformance.program import Program, Step
 from partq.conformance.verdict import Finding, Status, Verdict
+from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Delivery, Message
 from partq.model.operations import Outcome
 from partq.model.requirements import catalogue
@@ -241,7 +241,7 @@ def test_many_lanes_share_one_column(folder: Path) -> None:
 def test_equal_input_gives_equal_bytes_whatever_the_hash_seed(folder: Path, page: str, seed: str) -> None:
     code = (
         "import sys, pathlib\n"
-        "from partq.conformance.commands.report import gather\n"
+        "from partq.conformance.frontends.cli.report import gather\n"
         "from partq.reports.html import render\n"
         "sys.stdout.buffer.write(render(gather(pathlib.Path(sys.argv[1]))).encode())\n"
     )

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from partq.conformance.notation import history
-from partq.conformance.verdict import Finding, Status, Verdict, exit_code, failing_rows, worst
+from partq.conformance.history.notation import history
+from partq.conformance.verdict import Finding, Status, Verdict, binding_requirements, exit_code, worst
 from partq.model.requirements import catalogue
 from partq.reports.evidence import examples, heat_maps, histograms
 from partq.reports.material import Cell, Example, Kill, Lane, Material, Spread
@@ -23,7 +23,7 @@ def lane(**statuses: Status) -> Lane:
         id = name.replace("_", "-")
         finding = Finding(id, "t", (0,), "d", "a", "k")
         verdicts[id] = Verdict(status, 5, (finding,) * 3 if status is Status.VIOLATED else ())
-    return Lane("b", "azure-standard", verdicts, exit_code(verdicts, failing_rows(strict=False)))
+    return Lane("b", "azure-standard", verdicts, exit_code(verdicts, binding_requirements(strict=False)))
 
 
 def of(*lanes: Lane) -> Material:
@@ -61,11 +61,15 @@ def test_an_unknown_must_leaves_it_open() -> None:
 
 
 def test_one_of_several_surely_violated_is_not_conformant_and_told() -> None:
-    either = Verdict(Status.UNKNOWN, reason="overtaken", among=("RCV-3", "RCV-2"))
+    ambiguous = Verdict(Status.UNKNOWN, reason="overtaken", candidates=("RCV-3", "RCV-2"))
     material = of(lane(ROUTE_2=Status.PASS))
-    verdicts = {**material.lanes[0].verdicts, "RCV-2": either, "RCV-3": either}
+    verdicts = {**material.lanes[0].verdicts, "RCV-2": ambiguous, "RCV-3": ambiguous}
     view = report_view(
-        of(replace(material.lanes[0], verdicts=verdicts, exit=exit_code(verdicts, failing_rows(False))))
+        of(
+            replace(
+                material.lanes[0], verdicts=verdicts, exit=exit_code(verdicts, binding_requirements(False))
+            )
+        )
     )
     assert view.headline.word == "Not conformant"
     assert view.headline.sentence.startswith(
@@ -75,7 +79,7 @@ def test_one_of_several_surely_violated_is_not_conformant_and_told() -> None:
         row
         for group in view.groups
         for row in group.rows
-        if row.rule.id in verdicts and row.cells[0].reason == "overtaken"
+        if row.requirement.id in verdicts and row.cells[0].reason == "overtaken"
     ]
     assert [row.cells[0].sign.status for row in rows] == ["RCV-3 or RCV-2 violated"] * 2
     assert all(row.statuses == ("violated",) for row in rows)
@@ -87,7 +91,7 @@ def test_one_bad_profile_is_enough() -> None:
 
 def test_findings_of_one_cause_are_listed_once() -> None:
     view = report_view(of(lane(ROUTE_1=Status.VIOLATED)))
-    row = next(row for group in view.groups for row in group.rows if row.rule.id == "ROUTE-1")
+    row = next(row for group in view.groups for row in group.rows if row.requirement.id == "ROUTE-1")
     assert [item.times for item in row.findings] == [3]
     assert row.found == "3 violations"
     assert row.statuses == ("violated",)
@@ -98,7 +102,7 @@ def test_every_finding_is_counted_kept_or_not() -> None:
     found = {"ROUTE-1/a": 1200, "ROUTE-1/b": 1}
     verdicts = {"ROUTE-1": Verdict(Status.VIOLATED, 5, findings, found=found)}
     view = report_view(Material((Lane("b", "azure-standard", verdicts, 1),), 1))
-    row = next(row for group in view.groups for row in group.rows if row.rule.id == "ROUTE-1")
+    row = next(row for group in view.groups for row in group.rows if row.requirement.id == "ROUTE-1")
     assert row.found == "1,201 violations, 2 causes"
     assert [(item.finding.key, item.times) for item in row.findings] == list(found.items())
 
@@ -129,8 +133,8 @@ def test_groups_with_what_is_worst_are_open_and_all_where_nothing_is_bad() -> No
 
 
 def test_one_of_several_surely_violated_opens_its_groups_as_a_violation_does() -> None:
-    among = ("RCV-8", "TXN-5")
-    rows = {id: Verdict(Status.UNKNOWN, 1, among=among) for id in among}
+    candidates = ("RCV-8", "TXN-5")
+    rows = {id: Verdict(Status.UNKNOWN, 1, candidates=candidates) for id in candidates}
     told = lane(KEY_1=Status.UNKNOWN)
     assert opened(replace(told, verdicts={**told.verdicts, **rows})) == ["RCV", "TXN"]
 
@@ -164,11 +168,11 @@ def test_a_campaign_of_mutants_is_told_by_what_became_of_them() -> None:
 
 
 def test_a_rule_passes_if_it_killed_its_mutants() -> None:
-    rows = {row.rule.id: row for group in of_mutants(KILLS, 1).groups for row in group.rows}
+    rows = {row.requirement.id: row for group in of_mutants(KILLS, 1).groups for row in group.rows}
     assert rows["KEY-1"].statuses == rows["TXN-5"].statuses == ("violated",)
     assert rows["TXN-5"].cells[0].reason == "not killed: loud"
     assert rows["SEQ-1"].statuses == ("idle",)
-    rows = {row.rule.id: row for group in of_mutants(KILLS[:1], 0).groups for row in group.rows}
+    rows = {row.requirement.id: row for group in of_mutants(KILLS[:1], 0).groups for row in group.rows}
     assert rows["TXN-5"].statuses == ("pass",)
 
 

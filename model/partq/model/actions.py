@@ -33,8 +33,10 @@ INTERNAL: Final = (
     "expire",
     "release",
     "lapse",
+    "exhaust",
     "prefetch",
     "appear",
+    "number",
     "forget",
     "reset",
     "rebalance",
@@ -51,8 +53,9 @@ class Action(NamedTuple):
     hits. ``partition`` is the shown name, ``number`` a message's place in its partition, for the broker's own
     moves. ``only``: for exploration, restrict a receive or peek to answers out of the partition at this
     position (0 …), a send to storing there, a settlement to locks there; `NOWHERE`: to answers out of none.
-    ``calm``: no partition fault touches the
-    operation, so that it may be refused as busy, which changes nothing.
+    ``target``: restrict a rebalance to those after which each partition is on its way to that flow; None: to
+    any. ``calm``: no partition fault touches the operation, so that it may be refused as busy, which changes
+    nothing.
     """
 
     op: str
@@ -73,6 +76,7 @@ class Action(NamedTuple):
     number: int | None = None
     only: int | None = None
     calm: bool = False
+    target: tuple[str | None, ...] | None = None
 
 
 class Answer(NamedTuple):

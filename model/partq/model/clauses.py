@@ -16,12 +16,20 @@ F = TypeVar("F", bound=Callable[..., object])
 
 _MECHANISMS: Final = (
     "sequencing",
+    "pending",
     "routing",
+    "memory",
+    "locks",
     "delivery",
     "settling",
+    "cursors",
+    "peeked",
     "peeking",
+    "commits",
     "transactions",
+    "distributions",
     "rebalancing",
+    "assignment_events",
     "faults",
     "machine",
 )

@@ -1,37 +1,40 @@
-"""Receiving, locks and settling.
+"""Receiving: what one may answer, and the locks it leaves.
 
 What a front end keeps in its cache is decided in hindsight: a receive that skips a message that was never
 delivered fixes that some front end held it (`CACHED`), from then on at the latest. With an observed answer
 the broker's own moves that it needs (a lock ran out, a front end fetched, a commit appeared) are made on
-the way; without one they are steps of their own (`settling`), and a receive delivers only what is free right
-now. Who may consume with flows is `rebalancing`'s business.
+the way (`locks`); without one they are steps of their own (`settling`), and a receive delivers only what is
+free right now. Who may consume with flows is `rebalancing`'s business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
-from typing import Final, NamedTuple
+from typing import Final
 
 from .actions import NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
+from .locks import Taken, cached, takings
+from .memory import finished, given, revived
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
-from .sequencing import bound, home, shown_seq, timed
+from .sequencing import bound, home, is_known, shown_seq, timed
 from .state import (
     BACK,
     CACHED,
     COUNTED,
     FOREVER,
     FRESH,
-    LAGGING,
     LOCKED,
     Config,
     Entry,
     Lock,
     Part,
     State,
+    appeared,
     is_up,
+    with_log,
     with_part,
 )
 
@@ -39,16 +42,6 @@ Steps = Iterator[tuple[Answer, State]]
 Picked = tuple[tuple[Delivery, ...], Part]
 
 DELETE: Final = "receive_and_delete"
-
-
-class Taken(NamedTuple):
-    """How a message may be delivered: whether for the first time, with which count, free since when, and
-    until when a front end held it (None: no front end did)."""
-
-    first: bool
-    tries: int
-    since: int
-    held: int | None = None
 
 
 def receive(state: State, action: Action, seen: Observed | None, parts: Sequence[int] | None = None) -> Steps:
@@ -64,8 +57,7 @@ def receive(state: State, action: Action, seen: Observed | None, parts: Sequence
     if action.only in (None, NOWHERE):
         yield OK, state  # RCV-5; a receive with a timeout may always come back empty
     among = range(len(state.parts)) if parts is None else parts
-    serving = [p for p in among if is_up(state, p) and action.only in (None, p)]
-    yield from _answers(state, action, serving, ())
+    yield from _answers(state, action, [p for p in among if action.only in (None, p)], ())
 
 
 @clause("RCV-4", "RCV-5", "RCV-11", "RCV-12")
@@ -86,10 +78,11 @@ def _answers(state: State, action: Action, parts: list[int], shown: tuple[Delive
 @clause("RCV-3", "RCV-6", "REB-3")
 def picks(state: State, p: int, room: int, action: Action) -> Iterator[Picked]:
     """What one partition may contribute: never-delivered messages from the first on, none left out, and any
-    of those that are cached or came back."""
+    of those that are cached or came back. Of one that is down a front end's cache may."""
     log = state.parts[p].log
-    fresh = [index for index, entry in enumerate(log) if entry.status == FRESH]
-    loose = [index for index, entry in enumerate(log) if entry.status in (CACHED, BACK)]
+    serves = is_up(state, p) or state.cfg.serving
+    fresh = [index for index, entry in enumerate(log) if entry.status == FRESH and serves]
+    loose = [i for i, e in enumerate(log) if e.status == CACHED or (e.status == BACK and serves)]
     for n in range(min(len(fresh), room) + 1):
         for extra in range(min(len(loose), room - n) + 1):
             for others in combinations(loose, extra):
@@ -101,7 +94,8 @@ def _picked(state: State, p: int, indexes: list[int], action: Action) -> Picked:
     part, deliveries, log = state.parts[p], [], list(state.parts[p].log)
     for index in indexes:
         entry = log[index]
-        taken = takings(state, entry, state.now, False)[0]
+        held = None if entry.lock is None else entry.lock.hi
+        taken = Taken(entry.status != BACK, entry.tries, entry.since, held)
         after = _after(state, p, entry, taken, action, None)
         deliveries.append(_shown(state, p, part, entry, taken, after))
         log[index] = after or entry
@@ -113,87 +107,118 @@ def _picked(state: State, p: int, indexes: list[int], action: Action) -> Picked:
 def explained(
     state: State, action: Action, answer: Sequence[Delivery], parts: Sequence[int] | None = None
 ) -> Iterator[State]:
-    """Every state in which a receive that gave this answer may have left the broker."""
-    if len(answer) > action.max:
+    """Every state in which a receive that gave this answer may have left the broker; where counts are shown
+    it is mostly one."""
+    if len(answer) > action.max and _at_most(state):
         return
-    among = range(len(state.parts)) if parts is None else parts
+    if state.cfg.waived:
+        state = given(revived(state, answer), answer)
+    among = _among(state, action, parts)
     found = [_find(state, seen, among) for seen in answer]
-    if None in found or len(set(found)) < len(found):
-        return
     places = [place for place in found if place is not None]
+    if len(set(places)) < len(found):
+        if len(places) == len(found) and not _once(state, action):
+            yield from _repeated(state, action, answer, places, parts)
+        return
+    groups = {group for p, i in places if (group := state.parts[p].log[i].group) is not None}
+    if groups:
+        state = appeared(state, groups)
     reach = state.now + action.slack
-    ways = [
-        [t for t in takings(state, entry, reach, True) if _fits(state.cfg, entry, t, d)]
-        for entry, d in zip((state.parts[p].log[i] for p, i in places), answer, strict=True)
-    ]
+    ways = [_ways(state, p, index, seen, reach) for (p, index), seen in zip(places, answer, strict=True)]
     for way in product(*ways):
         after = _delivered(state, action, answer, places, way)
         if after is not None:
             yield after
 
 
+@clause("RCV-12")
+def _at_most(state: State) -> bool:
+    """Whether no more messages may come than asked for. Only for partitioned entities a requirement says so:
+    they shall not behave otherwise than others."""
+    profile = state.cfg.profile
+    return profile.partitioned and not profile.flows and state.forbids("RCV-12")
+
+
+@clause("RCV-6", "RCV-7", "RCV-12")
+def _once(state: State, action: Action) -> bool:
+    """Whether an answer may hold no message twice."""
+    profile = state.cfg.profile
+    if profile.partitioned and not profile.flows:
+        return state.forbids("RCV-12")
+    return state.forbids("RCV-7" if action.mode == DELETE else "RCV-6")
+
+
+def _repeated(
+    state: State,
+    action: Action,
+    answer: Sequence[Delivery],
+    places: list[tuple[int, int]],
+    parts: Sequence[int] | None,
+) -> Iterator[State]:
+    """The states after an answer that holds messages twice: delivered once, with two locks."""
+    first = {place: n for n, place in reversed(list(enumerate(places)))}
+    once = [answer[n] for n in sorted(first.values())]
+    tokens = {seen.id: seen.lock for n, seen in enumerate(answer) if n not in first.values() and seen.lock}
+    for after in explained(state, action, once, parts):
+        for p, part in enumerate(after.parts):
+            log = [_with_rival(entry, tokens.get(entry.id)) for entry in part.log]
+            after = with_part(after, p, with_log(part, tuple(log)))
+        yield after
+
+
+def _with_rival(entry: Entry, token: str | None) -> Entry:
+    if token is None or entry.lock is None:
+        return entry
+    return entry._replace(lock=entry.lock._replace(rivals=(*entry.lock.rivals, token)))
+
+
+def _among(state: State, action: Action, parts: Sequence[int] | None) -> Sequence[int]:
+    every = range(len(state.parts)) if parts is None else parts
+    return every if action.only is None else [p for p in every if p == action.only]
+
+
 def _find(state: State, seen: Delivery, parts: Sequence[int]) -> tuple[int, int] | None:
     """Where the message that is shown is stored, in a partition that may answer."""
     consistent, wanted = home(state.cfg, seen)
-    if not consistent:
+    if not consistent or (wanted is not None and wanted not in parts):
         return None
-    for p in parts:
-        if (wanted is None or p == wanted) and is_up(state, p):
-            for index, entry in enumerate(state.parts[p].log):
-                if entry.id == seen.id:
-                    return p, index
+    for p in parts if wanted is None else (wanted,):
+        for index, entry in enumerate(state.parts[p].log):
+            if entry.id == seen.id:
+                return p, index
     return None
 
 
-@clause("RCV-6", "RCV-9", "RCV-13")
-def takings(state: State, entry: Entry, reach: int, fold: bool) -> list[Taken]:
-    """Every way in which a message may be delivered by ``reach``: none while it is surely locked, or not
-    committed. ``fold``: the broker's own moves that free it may happen on the way."""
-    status, tries, since, lock = entry.status, entry.tries, entry.since, entry.lock
-    ways: list[Taken] = []
-    if status == FRESH or (fold and status == LAGGING):
-        ways.append(Taken(True, tries, since))
-    elif status == CACHED and lock is not None:
-        ways.append(Taken(True, tries, since, None if lock.shaken else lock.hi))
-    elif status == BACK:
-        ways.append(Taken(False, tries, since))
-    if not fold:
-        return ways
-    if lock is not None and not (status == CACHED and state.cfg.hindsight):
-        ways += [Taken(False, c, s) for c, s in ended(lock, tries, reach) if c > tries or status == LOCKED]
-    if state.cfg.hindsight:
-        upsets = entry.upsets + (status == CACHED and lock is not None and lock.shaken)
-        for way in tuple(ways):
-            ways += _lapses(state.cfg, way, reach, upsets)
-    return ways
-
-
-@clause("RCV-5", "RCV-9")
-def _lapses(cfg: Config, way: Taken, reach: int, upsets: int) -> list[Taken]:
-    """The same after locks of front ends that nobody saw: each lasted its full time, or a fault ended it."""
-    lasts = cfg.lock_duration
-    times = (reach - way.since) // lasts + upsets
-    return [Taken(False, way.tries + n, way.since + max(0, n - upsets) * lasts) for n in range(1, times + 1)]
+def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[Taken]:
+    """The ways in which this message may have been delivered so."""
+    entry, cfg = state.parts[p].log[index], state.cfg
+    if not (cfg.serving or entry.status == CACHED or is_up(state, p)):
+        return []
+    if cfg.profile.flows:
+        ways = takings(state, entry, reach)[:1]  # no front end locks unseen, and no count is shown
+    elif cfg.waived and not state.forbids("RCV-9"):
+        ways = _uncounted(takings(state, entry, reach), seen.delivery_count)
+    else:
+        ways = takings(state, entry, reach, seen.delivery_count)
+    return [taken for taken in ways if _fits(cfg, entry, taken, seen, reach)]
 
 
 @clause("RCV-9")
-def ended(lock: Lock, tries: int, reach: int) -> list[tuple[int, int]]:
-    """How a lock may have ended by ``reach`` without a settlement: (delivery count after, when at the
-    earliest). Expiry raises the count; a fault may or may not."""
-    ways = []
-    if lock.lo <= reach or lock.shaken:
-        ways.append((tries + 1, min(lock.lo, reach)))
-    if lock.shaken:
-        ways.append((tries, min(lock.lo, reach)))
-    return ways
+def _uncounted(ways: list[Taken], count: int | None) -> list[Taken]:
+    """The same with RCV-9 waived: the count is what the delivery shows."""
+    return [way if count is None else way._replace(tries=count) for way in ways[:2]]
 
 
-def _fits(cfg: Config, entry: Entry, taken: Taken, seen: Delivery) -> bool:
+@clause("RCV-13")
+def _fits(cfg: Config, entry: Entry, taken: Taken, seen: Delivery, reach: int) -> bool:
+    """Whether the lock's end, which may be early but not late, and the mark of a redelivery are possible."""
     if seen.redelivered not in (None, entry.turn > 0 or not taken.first):
         return False
-    if seen.locked_until is not None and taken.held is not None and seen.locked_until > taken.held:
-        return False
-    return seen.delivery_count is None or cfg.profile.flows or seen.delivery_count == taken.tries
+    until = seen.locked_until
+    if until is None:
+        return True
+    latest = reach + cfg.lock_duration if taken.held is None else taken.held
+    return until <= latest + cfg.skew or "RCV-13" in cfg.waived
 
 
 def _delivered(
@@ -210,6 +235,8 @@ def _delivered(
         part = _delivered_from(state, p, action, chosen)
         if part is None:
             return None
+        if action.mode == DELETE and state.cfg.waived:
+            part = finished(state, [state.parts[p].log[index] for index, *_ in chosen], part)
         state = with_part(state, p, part)
     return state
 
@@ -221,46 +248,36 @@ def _delivered_from(
     for index, seen, _ in chosen:
         number = state.parts[p].log[index].number
         part = part and bound(state.cfg, part, number, seen.seq)
-        part = part and timed(state.cfg, part, number, seen.enqueued_at)
+        if part is not None and not is_known(part, index, seen.enqueued_at):
+            part = timed(state.cfg, part, number, seen.enqueued_at)
     if part is None:
         return None
-    log = list(part.log)
+    log: list[Entry | None] = list(part.log)
     taken_out = {index for index, _, _ in chosen}
-    last = max(
-        (index for index, _, taken in chosen if taken.first and log[index].status != CACHED), default=0
-    )
+    last = max((index for index, _, taken in chosen if taken.first and taken.held is None), default=0)
     for index, seen, taken in chosen:
-        log[index] = _after(state, p, log[index], taken, action, seen) or log[index]
+        log[index] = _after(state, p, part.log[index], taken, action, seen)
     for index in range(last):
-        if index not in taken_out and not _passed(state, log, index, action):
+        if index not in taken_out and not _passed(state, log, part.log[index], index, action):
             return None
-    if action.mode == DELETE:
-        log = [entry for index, entry in enumerate(log) if index not in taken_out]
-    return part._replace(log=tuple(log))
+    return with_log(part, tuple([entry for entry in log if entry is not None]))
 
 
-@clause("RCV-3", "RCV-5", "REB-3")
-def _passed(state: State, log: list[Entry], index: int, action: Action) -> bool:
+@clause("RCV-2", "RCV-3", "RCV-5", "REB-3")
+def _passed(state: State, log: list[Entry | None], entry: Entry, index: int, action: Action) -> bool:
     """Whether a later message may be delivered for the first time before this one: it is locked or not yet
-    visible, or else, which is noted, a front end must have held it."""
-    entry = log[index]
-    if entry.status != FRESH:
+    visible, or else, which is noted, a front end must have held it. With RCV-3 waived (flows: REB-3) it may
+    be passed, with RCV-2 waived it may be lost."""
+    if entry.status != FRESH and not (entry.status == CACHED and entry.lock and entry.lock.shaken):
         return True
-    if not state.cfg.profile.caching_front_ends:
-        return False
-    log[index] = cached(state, entry, action.slack)
-    return True
-
-
-@clause("RCV-5", "RCV-13")
-def cached(state: State, entry: Entry, slack: int) -> Entry:
-    """The message in a front end's cache, fetched now at the latest."""
-    lasts = state.cfg.lock_duration
-    if state.cfg.untimed:
-        return entry._replace(status=CACHED, lock=Lock(None, None, state.now, FOREVER))
-    high = state.now + slack + lasts
-    low = entry.since + lasts if state.cfg.hindsight else high
-    return entry._replace(status=CACHED, lock=Lock(None, None, low, high))
+    cfg = state.cfg
+    if cfg.waived and not state.forbids("REB-3" if cfg.profile.flows else "RCV-3"):
+        return True
+    if cfg.profile.caching_front_ends:
+        log[index] = cached(state, entry, action.slack)
+        return True
+    log[index] = None
+    return not state.forbids("RCV-2")
 
 
 @clause("RCV-6", "RCV-13")
@@ -273,16 +290,28 @@ def _after(
     turn = 2 if entry.turn == 1 else 1
     token = f"{p}.{entry.number}.{turn}" if seen is None or seen.lock is None else seen.lock
     low, high = _deadline(state, taken, action.slack, None if seen is None else seen.locked_until)
-    lock = Lock(token, action.flow or action.proc, low, high)
-    return entry._replace(status=LOCKED, tries=taken.tries, turn=turn, lock=lock, upsets=0, owed=COUNTED)
+    lock = Lock(token, action.flow or action.proc, low, high, False, None, _rivals(state, entry, action))
+    fields = (entry.number, entry.id, LOCKED, taken.tries, 0, turn, lock, entry.at, 0, COUNTED, None)
+    return tuple.__new__(Entry, fields)
+
+
+@clause("RCV-6")
+def _rivals(state: State, entry: Entry, action: Action) -> tuple[str, ...]:
+    """The locks that hold besides the new one: with RCV-6 waived those that certainly have not ended."""
+    lock = entry.lock
+    if lock is None or lock.token is None or lock.lo <= state.now + action.slack or state.forbids("RCV-6"):
+        return ()
+    return (*lock.rivals, lock.token)
 
 
 def _deadline(state: State, taken: Taken, slack: int, until: int | None) -> tuple[int, int]:
-    if until is not None:
-        return until, until
     cfg = state.cfg
+    if until is not None:
+        return until - cfg.skew, until + cfg.skew
+    if not cfg.profile.locks_expire:
+        return FOREVER, FOREVER
     if cfg.untimed:
-        return state.now if cfg.profile.locks_expire else FOREVER, FOREVER
+        return state.now, FOREVER
     high = state.now + slack + cfg.lock_duration if taken.held is None else taken.held
     if not cfg.hindsight:
         return high - slack, high

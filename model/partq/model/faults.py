@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import rebalancing
+from . import rebalancing, routing, transactions
 from .actions import OK, Action, Answer, Observed
 from .clauses import clause
+from .locks import may_be_gone, struck
 from .settling import expired
 from .state import (
     LOCKED,
     RESERVED,
     Client,
-    Entry,
     State,
     Txn,
     client,
     is_up,
+    later,
     position,
     with_client,
+    with_log,
     with_part,
 )
 
@@ -36,36 +38,31 @@ def partition_down(state: State, action: Action, seen: Observed | None) -> Steps
     p = position(state.cfg, action.partition)
     if p is not None and not state.down >> p & 1:
         after = _shake(state._replace(down=state.down | 1 << p, used=state.used | 1 << p), p)
-        yield OK, _taint(after, lambda txn: p in (txn.part, txn.locks_in))
+        after = _taint(after, lambda txn: p in transactions.parts_of(txn))
+        yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
 
 
 def partition_up(state: State, action: Action, seen: Observed | None) -> Steps:
     """A partition serves again."""
     p = position(state.cfg, action.partition)
     if p is not None and state.down >> p & 1:
-        yield OK, state._replace(down=state.down & ~(1 << p))
+        after = state._replace(down=state.down & ~(1 << p))
+        yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
 
 
 def _shake(state: State, p: int) -> State:
-    part, hindsight = state.parts[p], state.cfg.hindsight
-    return with_part(state, p, part._replace(log=tuple(_shaken(entry, hindsight) for entry in part.log)))
-
-
-def _shaken(entry: Entry, hindsight: bool) -> Entry:
-    """A fault may end the message's lock; also one of a front end that nobody knows of."""
-    if entry.lock is not None:
-        return entry._replace(lock=entry.lock._replace(shaken=True))
-    return entry._replace(upsets=entry.upsets + 1) if hindsight else entry
+    part = state.parts[p]
+    if not part.log:
+        return state
+    return with_part(state, p, with_log(part, tuple([struck(state, entry) for entry in part.log])))
 
 
 def _given_up(state: State) -> State:
     """A front end that is gone, or whose client is, may give up the locks of its cache."""
     for p, part in enumerate(state.parts):
-        log = tuple(
-            entry if entry.status == LOCKED else _shaken(entry, state.cfg.hindsight) for entry in part.log
-        )
-        if log != part.log:
-            state = with_part(state, p, part._replace(log=log))
+        if any(entry.status != LOCKED for entry in part.log):
+            log = tuple([entry if entry.status == LOCKED else struck(state, entry) for entry in part.log])
+            state = with_part(state, p, with_log(part, log))
     return state
 
 
@@ -81,9 +78,9 @@ def broker_kill(state: State, action: Action, seen: Observed | None) -> Steps:
     after = state._replace(dead=True)
     for p in range(len(state.parts)):
         after = _shake(after, p)
+    after = _taint(_cursors_loosened(after), lambda txn: True)
     for known in state.clients:
-        after = with_client(after, known._replace(loose=_has_cursor(known), shaky=True))
-    after = _taint(after, lambda txn: True)
+        after = with_client(after, client(after, known.proc)._replace(shaky=True))
     for flows in rebalancing.killed(after):
         yield OK, flows
 
@@ -91,13 +88,15 @@ def broker_kill(state: State, action: Action, seen: Observed | None) -> Steps:
 def broker_start(state: State, action: Action, seen: Observed | None) -> Steps:
     """The broker serves again."""
     if state.dead:
-        yield OK, state._replace(dead=False)
+        after = rebalancing.started(state._replace(dead=False), action.slack)
+        yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
 
 
 def frontend_lost(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The front end of a client is lost: its next call may fail, its cursor and transactions may be gone."""
+    """The front end of a client is lost: its next call may fail. Which other clients it served is not known:
+    the cursor and the transaction of any may be gone."""
     victim = action.victim or action.proc
-    after = _disturbed(state, victim)
+    after = _taint(_cursors_loosened(_disturbed(state, victim)), lambda txn: True)
     for gone in rebalancing.lost(after, victim, action.slack):
         yield OK, gone
 
@@ -115,22 +114,28 @@ def reconnect(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def _disturbed(state: State, victim: str) -> State:
-    known = client(state, victim)
-    after = with_client(state, known._replace(loose=_has_cursor(known), shaky=True))
+    after = with_client(state, _loosened(client(state, victim))._replace(shaky=True))
     if state.cfg.profile.caching_front_ends:
         after = _given_up(after)
     return _taint(after, lambda txn: txn.proc == victim)
 
 
-def _has_cursor(known: Client) -> bool:
-    return any(known.cursor)
+def _cursors_loosened(state: State) -> State:
+    for known in state.clients:
+        state = with_client(state, _loosened(known))
+    return state
+
+
+def _loosened(known: Client) -> Client:
+    """The client after a fault that may have set its cursors back to the start."""
+    return known._replace(loose=sum(1 << p for p, number in enumerate(known.cursor) if number))
 
 
 @clause("REB-7", "REB-11", "REB-14", "RCV-9")
 def advance(state: State, action: Action, seen: Observed | None) -> Steps:
     """Time passes; locks whose time ends are given back. It cannot pass a move of the broker that is due:
     that has to be made first."""
-    then = state._replace(now=state.now + action.by)
+    then = later(state, state.now + action.by)
     if not rebalancing.overdue(state, then.now):
         for after in expired(then):
             yield OK, after
@@ -138,8 +143,14 @@ def advance(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @clause("RCV-2", "TXN-5")
 def drained(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The entity was found empty: so it is, but for open transactions and partitions that are still down."""
+    """The entity was found empty: so it is, but for open transactions and partitions that are still down, and
+    what is left may have been dead-lettered."""
     for p, part in enumerate(state.parts):
-        if is_up(state, p) and any(entry.status != RESERVED for entry in part.log):
-            return
+        if is_up(state, p) and part.log:
+            log = tuple([entry for entry in part.log if entry.status == RESERVED])
+            if not all(
+                e.status == RESERVED or may_be_gone(state, e, state.now + action.slack) for e in part.log
+            ):
+                return
+            state = with_part(state, p, with_log(part, log))
     yield OK, state

@@ -13,8 +13,9 @@ a receive or peek answers, what a fault does. An `Answer` has ``status`` ok or e
 messages stand in the order of partitions and numbers: another mix is the same answer.
 
 ``internal(state)``: the broker's own moves that may happen now, as actions that `steps` accepts:
-``expire`` ``release`` ``lapse`` ``prefetch`` ``appear`` on one message (`settling.OWN`), ``forget`` an open
-transaction that a fault hit, ``reset`` a cursor that a fault hit, ``rebalance``, ``handoff``.
+``expire`` ``release`` ``lapse`` ``exhaust`` ``prefetch`` ``appear`` on one message (`settling.OWN`),
+``number`` a message that waits for a commit, ``forget`` an open transaction that a fault hit, ``reset`` a
+cursor that a fault hit, ``rebalance``, ``handoff``.
 Any sequence of `steps` and `internal` moves is a behaviour that the catalogue allows, and vice versa.
 
 ``explain(state, action, observed)``: the states after those steps that agree with what a history shows of the
@@ -37,6 +38,9 @@ without trying the others. The contract:
   been. `advance` yields nothing where a timer is due before: make that move first.
 - An outcome ``unknown``: try it as not happened, and as ``steps(state, action)``'s ok answers (for a receive:
   any of them; for a send: with hints, ``explain`` with status ok).
+- Requirements waived (`initial(waived=…)`) are relaxed in `explain`, which then allows what breaks only them,
+  besides all that it allows otherwise. `steps` stays strict, but for guards that both share: what a broken
+  rule may do is mostly not enumerated finitely (any count, any loss), and is decided by what is observed.
 - A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`.
 - ``locked_until`` of `Answer` messages is the latest end, ``lock`` the model's token.
 
@@ -48,10 +52,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from . import delivery, faults, peeking, rebalancing, routing, settling, transactions
+from . import (
+    assignment_events,
+    commits,
+    delivery,
+    faults,
+    peeking,
+    rebalancing,
+    routing,
+    settling,
+    transactions,
+)
 from .actions import GONE, NOWHERE, OK, Action, Answer, Observed, agrees, failure
 from .operations import UNAVAILABLE
-from .state import InvalidScope, State, client, initial, transaction, with_client, with_txn
+from .state import InvalidScope, State, client, initial, position, transaction, with_client, with_txn
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
 
@@ -76,15 +90,18 @@ def internal(state: State) -> list[Action]:
     """The broker's own moves that may happen now."""
     found = list(settling.moves(state))
     found += transactions.moves(state)
-    found += [Action("reset", known.proc) for known in state.clients if known.loose]
+    for known in state.clients:
+        loose = (p for p in range(len(known.cursor)) if known.loose >> p & 1)
+        found += [Action("reset", known.proc, partition=state.cfg.names[p]) for p in loose]
     found += rebalancing.moves(state)
     return found
 
 
 def _reset(state: State, action: Action, seen: Observed | None) -> Steps:
-    known = client(state, action.proc)
-    if known.loose:
-        yield OK, with_client(state, known._replace(cursor=(), loose=False))
+    known, p = client(state, action.proc), position(state.cfg, action.partition)
+    if p is not None and known.loose >> p & 1:
+        cursor = (*known.cursor[:p], 0, *known.cursor[p + 1 :])
+        yield OK, with_client(state, known._replace(cursor=cursor, loose=known.loose & ~(1 << p)))
 
 
 def _of_client(mechanism: Mechanism) -> Mechanism:
@@ -104,7 +121,7 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
                 yield failure(GONE), _gone(state, action)
             state = with_client(state, known._replace(shaky=False))
         yield from mechanism(state, action, seen)
-        if action.calm:
+        if action.calm or not routing.isolated(state, action):
             yield from _busy(state, action)
 
     return run
@@ -118,11 +135,11 @@ def _busy(state: State, action: Action) -> Steps:
     if txn is not None:
         tainted = with_txn(after, txn.name, txn._replace(tainted=True))
         yield failure(UNAVAILABLE), tainted
-        yield failure(UNAVAILABLE), transactions.rolled_back(tainted, txn)
+        yield failure(UNAVAILABLE), commits.rolled_back(tainted, txn)
 
 
 def _gone(state: State, action: Action) -> State:
-    return routing.failed(state, len(action.messages))
+    return routing.failed(state, action.messages)
 
 
 _MAY_BE_EMPTY: Final = frozenset({"receive", "peek"})
@@ -171,9 +188,10 @@ _TABLE: Final[dict[str, Mechanism]] = {
     "broker_start": faults.broker_start,
     "advance": faults.advance,
     "drained": faults.drained,
-    "assignment": rebalancing.assignment,
+    "assignment": assignment_events.assignment,
     **dict.fromkeys(settling.OWN, settling.own),
     "forget": transactions.forget,
+    "number": transactions.number,
     "reset": _reset,
     "rebalance": rebalancing.rebalance,
     "handoff": rebalancing.handoff,

@@ -11,15 +11,17 @@ Reconnecting with a former mapping, and changing the partition count, are not mo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 
 from . import delivery
 from .actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
+from .distributions import even, uneven
+from .operations import Outcome
 from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, with_part
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
+Handoff = tuple[str, int, int]
 
 
 def bind(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -27,7 +29,9 @@ def bind(state: State, action: Action, seen: Observed | None) -> Steps:
     flows, name = state.flows, action.flow
     if flows is None or name is None or action.partition is not None:
         yield from _refuse_choice(state)
-    elif _is_bound(flows, name):
+    if flows is None or name is None or (action.partition is not None and state.forbids("REB-15")):
+        return
+    if _is_bound(flows, name):
         yield failure(INVALID), state
     else:
         for after in _bound(state, flows, (name, action.proc), action.slack):
@@ -41,10 +45,16 @@ def _refuse_choice(state: State) -> Steps:
 
 @clause("REB-4", "REB-5")
 def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
-    if len(flows.active) + len(flows.standby) >= len(state.parts):
+    surplus = len(flows.active) + len(flows.standby) >= len(state.parts)
+    if surplus:
         yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
+    if surplus and state.forbids("REB-5"):
         return
-    for timer in _timers(state, flows, slack):
+    any_time = surplus or not state.forbids("REB-4")
+    for timer in [] if surplus else _timers(state, flows, slack):
+        yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
+    if any_time:
+        timer = Deadline(state.now, FOREVER)
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
 
 
@@ -86,7 +96,7 @@ def _left(state: State, name: str, slack: int) -> Iterator[State]:
     """The states after a flow is gone: what it had not settled is back in its place, marked redelivered."""
     flows = state.flows
     assert flows is not None
-    state = _given_back(state, name)
+    state = given_back(state, name)
     standby = tuple(f for f in flows.standby if f[0] != name)
     active = tuple(f for f in flows.active if f[0] != name)
     left = settled(state._replace(flows=flows._replace(active=active, standby=standby)), slack)
@@ -110,6 +120,10 @@ def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[S
         )
         changes = {p: (heir[0], "ready") for p, pair in enumerate(flows.owner) if pair == (name, "ready")}
         yield _changed(state, after, changes, slack)
+        if not state.forbids("REB-6"):  # it waits, or has some of them, or another flow does: events tell
+            waits = dict.fromkeys(changes, (name, "unbound"))
+            loose = after._replace(timer=Deadline(state.now, FOREVER))
+            yield _changed(state, loose, waits, slack)
 
 
 @clause("REB-7", "REB-9", "REB-13")
@@ -121,12 +135,28 @@ def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[Stat
     timers: list[Deadline | None] = [*_timers(state, flows, slack)]
     if not changes:
         timers = list(dict.fromkeys([flows.timer, *timers]))
+    if not state.forbids("REB-7"):
+        timers.append(Deadline(state.now, FOREVER))
     for timer in timers:
         yield _changed(state, flows._replace(timer=timer), changes, slack)
+    if any(waiting and waiting[0] == name for waiting in flows.handoff):
+        for timer in timers:
+            yield _cancelled(state, flows._replace(timer=timer), changes, name, slack)
+
+
+@clause("REB-9")
+def _cancelled(state: State, flows: Flows, changes: Mapping[int, Owner], name: str, slack: int) -> State:
+    """As many flows as before: the handoffs to the one that is gone may be cancelled."""
+    kept: dict[int, Owner] = {}
+    for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
+        if waiting and waiting[0] == name and pair is not None and _is_bound(flows, pair[0]):
+            kept[p] = (pair[0], "ready")
+    handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
+    return _changed(state, flows._replace(handoff=handoff), {**changes, **kept}, slack)
 
 
 @clause("REB-3", "REB-14")
-def _given_back(state: State, name: str, only: int | None = None) -> State:
+def given_back(state: State, name: str, only: int | None = None) -> State:
     """What a flow had not settled, back in its place."""
     for p, part in enumerate(state.parts):
         if only in (None, p) and any(e.lock is not None and e.lock.holder == name for e in part.log):
@@ -139,14 +169,31 @@ def _given_back(state: State, name: str, only: int | None = None) -> State:
 
 
 def killed(state: State) -> Iterator[State]:
-    """What a kill of the broker may do to the flows: they are there again when it is, or all are gone."""
-    yield state
+    """What a kill of the broker may do to the flows: they are there again when it is, or all are gone. Of
+    those that are kept the locks may be lost, so that a handoff has nothing to wait for any more (REB-14)."""
     flows = state.flows
+    if flows is None or not any(flows.handoff):
+        yield state
+    else:
+        due = tuple(h and (h[0], min(h[1], state.now), h[2]) for h in flows.handoff)
+        yield state._replace(flows=flows._replace(handoff=due))
     if flows is not None and (flows.active or flows.standby or any(flows.owner)):
         for name, _ in flows.active + flows.standby:
-            state = _given_back(state, name)
+            state = given_back(state, name)
         count = len(state.parts)
         yield state._replace(flows=Flows(owner=(None,) * count, handoff=(None,) * count))
+
+
+def started(state: State, slack: int) -> State:
+    """What timers and events a kill left over begins anew with the broker, if it was kept at all."""
+    flows, now = state.flows, state.now + slack
+    if flows is None:
+        return state
+    delay, time = state.cfg.entity.rebalance_delay, state.cfg.entity.max_handoff
+    timer = flows.timer and Deadline(flows.timer.lo, max(flows.timer.hi, now + delay))
+    handoff = tuple(h and (h[0], h[1], max(h[2], now + time)) for h in flows.handoff)
+    unseen = tuple((*event[:3], max(event[3], now + state.cfg.telling)) for event in flows.unseen)
+    return state._replace(flows=flows._replace(timer=timer, handoff=handoff, unseen=unseen))
 
 
 # What the broker does by itself
@@ -172,51 +219,49 @@ def overdue(state: State, then: int) -> bool:
     ends = [waiting[2] for waiting in flows.handoff if waiting is not None]
     if flows.timer is not None:
         ends.append(flows.timer.hi)
-    return any(end + late < then for end in ends) or any(latest < then for *_, latest in flows.unseen)
+    if any(end + late < then for end in ends):
+        return True
+    return any(latest < then for *_, latest in flows.unseen) and state.forbids("REB-13")
 
 
 @clause("REB-4", "REB-7", "REB-9", "REB-11", "REB-12")
 def rebalance(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The delay has ended: the partitions are distributed evenly over the active flows, in any way."""
+    """The delay has ended: the partitions are distributed evenly over the active flows, in any way, or in
+    one of those that the action's ``target`` leaves."""
     flows = state.flows
     if flows is None or flows.timer is None or flows.timer.lo > state.now or state.dead:
         return
     names = [flow for flow, _ in flows.active]
-    for target in _even(len(state.parts), names):
-        yield OK, _redistributed(state, flows._replace(timer=None), target)
+    wanted = action.target or (None,) * len(state.parts)
+    for target in even(wanted, names) if state.forbids("REB-12") else uneven(wanted, names):
+        for after in _redistributed(state, flows._replace(timer=None), target):
+            yield OK, after
+    if not state.forbids("REB-11"):
+        yield from ((OK, after) for after in _forgotten(state, flows, wanted))
 
 
-@clause("REB-1", "REB-12")
-def _even(count: int, names: list[str]) -> Iterator[tuple[str | None, ...]]:
-    """Every assignment of partitions to flows in which their numbers differ by at most one."""
-    if not names:
-        yield (None,) * count
+@clause("REB-11")
+def _forgotten(state: State, flows: Flows, wanted: tuple[str | None, ...]) -> Iterator[State]:
+    """With REB-11 waived the partitions of a lost flow may stay unbound: the others move, or nothing does."""
+    kept = {p: pair for p, pair in enumerate(flows.owner) if pair is not None and pair[1] == "unbound"}
+    if not kept:
         return
-    share, more = divmod(count, len(names))
-    for favoured in combinations(names, more):
-        sizes = {name: share + (name in favoured) for name in names}
-        yield from _filled(count, names, sizes, ())
-
-
-def _filled(
-    count: int, names: list[str], sizes: dict[str, int], chosen: tuple[str, ...]
-) -> Iterator[tuple[str, ...]]:
-    if len(chosen) == count:
-        yield chosen
-        return
-    for name in names:
-        if sizes[name]:
-            yield from _filled(count, names, {**sizes, name: sizes[name] - 1}, (*chosen, name))
+    ended = flows._replace(timer=None)
+    yield state._replace(flows=ended)
+    if all(name is not None for name in wanted):
+        for after in _redistributed(state, ended, wanted):
+            assert after.flows is not None
+            owner = tuple(kept.get(p, pair) for p, pair in enumerate(after.flows.owner))
+            unseen = tuple(event for event in after.flows.unseen if event[0] not in kept)
+            yield after._replace(flows=after.flows._replace(owner=owner, unseen=unseen))
 
 
 @clause("REB-13", "REB-14")
-def _redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -> State:
+def _redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -> Iterator[State]:
     """Partitions that nobody consumes are with their new flow at once; one that another flow consumes is
     paused for its handoff."""
     changes: dict[int, Owner] = {}
-    handoff: list[tuple[str, int, int] | None] = [None] * len(target)
-    ends = state.now + state.cfg.entity.max_handoff
-    low, high = (state.now, FOREVER) if state.cfg.untimed else (ends, ends)
+    moving: dict[int, str] = {}
     for p, name in enumerate(target):
         pair = flows.owner[p]
         if name is None:
@@ -225,16 +270,34 @@ def _redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -
             changes[p] = (name, "ready")
         else:
             changes[p] = (pair[0], "paused")
-            handoff[p] = (name, low, high)
-    after = _changed(state, flows._replace(handoff=tuple(handoff)), changes)
-    return settled(after, 0)
+            moving[p] = name
+    for handoff in _deadlines(state, flows, moving):
+        yield settled(_changed(state, flows._replace(handoff=handoff), changes), 0)
+
+
+@clause("REB-14")
+def _deadlines(state: State, flows: Flows, moving: Mapping[int, str]) -> list[tuple[Handoff | None, ...]]:
+    """The handoffs to these flows. Of one that is under way already the handoff time goes on, or starts anew:
+    no source says which. All of them do the same, or those to another flow than before start anew."""
+    ends = state.now + state.cfg.entity.max_handoff
+    any_time = state.cfg.untimed or not state.forbids("REB-14")
+    low, high = (state.now, FOREVER) if any_time else (ends, ends)
+    ways = []
+    for kept in ("all", "none", "of the same flow"):
+        handoff: list[Handoff | None] = [None] * len(flows.owner)
+        for p, name in moving.items():
+            old = flows.handoff[p]
+            anew = old is None or kept == "none" or (kept != "all" and old[0] != name)
+            handoff[p] = (name, low, high) if old is None or anew else (name, *old[1:])
+        ways.append(tuple(handoff))
+    return list(dict.fromkeys(ways))
 
 
 @clause("REB-14")
 def settled(state: State, slack: int) -> State:
     """A handoff whose old flow has nothing unsettled any more is due now."""
     flows = state.flows
-    if flows is None or not any(flows.handoff):
+    if flows is None or not any(flows.handoff) or not state.forbids("REB-14"):
         return state
     handoff = tuple(
         waiting
@@ -260,7 +323,7 @@ def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     after = flows._replace(handoff=(*flows.handoff[:p], None, *flows.handoff[p + 1 :]))
     new = (waiting[0], "ready") if _is_bound(flows, waiting[0]) else None
-    yield OK, _changed(_given_back(state, pair[0], p), after, {p: new})
+    yield OK, _changed(given_back(state, pair[0], p), after, {p: new})
 
 
 @clause("REB-1", "REB-13")
@@ -281,38 +344,6 @@ def _changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: in
     return state._replace(flows=flows._replace(owner=tuple(owner), unseen=events))
 
 
-@clause("REB-1", "REB-13")
-def assignment(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The broker tells that a partition and a flow are a pair in this state from now on: it has to be true.
-    With an observation, moves of the broker that are due are made if the event tells of them."""
-    yield from _told(state, action, 0 if seen is None else 2)
-
-
-def _told(state: State, action: Action, fold: int) -> Steps:
-    flows, p = state.flows, position(state.cfg, action.partition)
-    if flows is None or p is None:
-        return
-    news = [event for event in flows.unseen if event[0] == p]
-    if news and news[0][2] == "paused" and action.state != "paused":
-        news = news[1:]  # a handoff with nothing to wait for need not be told of
-    if news:
-        if news[0][2] == action.state and action.flow in (None, news[0][1]):
-            others = tuple(e for e in flows.unseen if e[0] != p)
-            unseen = tuple(sorted((*others, *news[1:]), key=_partition))
-            yield OK, state._replace(flows=flows._replace(unseen=unseen))
-        return
-    if fold:
-        for move in moves(state):
-            mechanism = rebalance if move.op == "rebalance" else handoff
-            for _, after in mechanism(state, move, None):
-                yield from _told(after, action, fold - 1)
-
-
-def _partition(event: tuple[int, str, str, int]) -> int:
-    """What unseen events are sorted by: those of one partition stay in their order."""
-    return event[0]
-
-
 # Consuming
 
 
@@ -327,6 +358,39 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, state  # a receive may always come back empty
         return
     if seen is not None and any(shown.partition is not None for shown in seen.messages):
-        return
-    mine = [p for p, pair in enumerate(flows.owner) if pair == (name, "ready") and is_up(state, p)]
-    yield from delivery.receive(state, action, seen, mine)
+        if state.forbids("REB-15"):
+            return
+        seen = seen._replace(messages=tuple(shown._replace(partition=None) for shown in seen.messages))
+    mine = [p for p in range(len(flows.owner)) if _delivers(state, flows, name, p) and is_up(state, p)]
+    if seen is None or len(seen.messages) < 2:
+        yield from delivery.receive(state, action, seen, mine)
+    elif len(seen.messages) <= action.max:
+        yield from _one_by_one(state, action, seen, mine)
+
+
+@clause("REB-1", "REB-2", "REB-5", "REB-13")
+def _delivers(state: State, flows: Flows, name: str, p: int) -> bool:
+    """Whether the partition delivers to the flow: it is ready there. Or it is waived that it has to be the
+    flow's (REB-2), no other's any more (REB-1), not a standby's (REB-5), not in a handoff (REB-13)."""
+    pair = flows.owner[p]
+    if pair == (name, "ready"):
+        return True
+    if not state.cfg.waived:
+        return False
+    return (
+        not state.forbids("REB-2")
+        or (p, name) in flows.former
+        or (not state.forbids("REB-5") and any(name == flow for flow, _ in flows.standby))
+        or (not state.forbids("REB-13") and pair == (name, "paused"))
+    )
+
+
+@clause("REB-3")
+def _one_by_one(state: State, action: Action, seen: Observed, mine: list[int]) -> Steps:
+    """The messages of an answer are delivered in its order."""
+    states = [state]
+    for shown in seen.messages if seen.status == Outcome.OK else ():
+        found = (after for s in states for after in delivery.explained(s, action, (shown,), mine))
+        states = list(dict.fromkeys(found))
+    answer = Answer(Outcome.OK, messages=seen.messages)
+    yield from ((answer, after) for after in states)

@@ -68,7 +68,7 @@ class Requirement:
 
     ``profiles`` are names out of `PROFILE_COLUMNS`, ``sources`` codes of `sources`. ``open_question``
     is the part that no source settles: every answer to it is allowed. ``reading`` says how the suite
-    reads a rule that leaves room.
+    reads a rule that leaves room. ``precedes``: more general rules that explain what breaks this one too.
     """
 
     id: str
@@ -80,6 +80,7 @@ class Requirement:
     sources: tuple[str, ...]
     open_question: str | None = None
     reading: str | None = None
+    precedes: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -143,6 +144,26 @@ def groups() -> Mapping[str, str]:
 def sources() -> Mapping[str, Source]:
     """Each source by its code; read-only."""
     return _shipped().sources
+
+
+def special_first(ids: Collection[str]) -> tuple[str, ...]:
+    """These rules in the order of the declared precedence, else in reading order: a special one before those
+    that explain what breaks it too. Raises `UnknownRequirement`."""
+    left = sorted({requirement(id).id for id in ids}, key=list(catalogue()).index)
+    found: list[str] = []
+    while left:
+        preceded = {general for id in left for general in _preceded(requirement(id))}
+        found.append(next(id for id in left if id not in preceded))
+        left.remove(found[-1])
+    return tuple(found)
+
+
+def _preceded(rule: Requirement) -> set[str]:
+    """What it precedes, by others too."""
+    found: set[str] = set()
+    for id in rule.precedes:
+        found |= {id} | _preceded(requirement(id))
+    return found
 
 
 def contradictions() -> tuple[Contradiction, ...]:
@@ -228,6 +249,15 @@ class _Table:
             raise self.error(field, f"names something twice: {', '.join(value)}")
         return tuple(value)
 
+    def optional_names(self, field: str) -> tuple[str, ...]:
+        """A list of different IDs, or none; whether they are known is seen when all are read."""
+        if field not in self._left:
+            return ()
+        value = self._left[field]
+        return self.names(
+            field, [name for name in value if isinstance(name, str)] if isinstance(value, list) else ()
+        )
+
     def one_of(self, field: str, known: Collection[str]) -> str:
         value = self.take(field)
         self._check_known(field, value, known)
@@ -287,7 +317,24 @@ def _requirements(
         found[rule.id] = rule
     if not found:
         raise root.error("requirements", "holds no rule")
+    for rule in found.values():
+        _check_precedence(root, rule, found)
     return found
+
+
+def _check_precedence(root: _Table, rule: Requirement, rules: Mapping[str, Requirement]) -> None:
+    """Raises `CatalogueError` where a rule precedes an unknown one, or, by others too, itself."""
+    after, waiting = set(), list(rule.precedes)
+    while waiting:
+        id = waiting.pop()
+        if id not in rules:
+            hint = _did_you_mean(id, rules)
+            raise root.error("precedes", f"of {rule.id} has an unknown value {id!r}{hint}")
+        if id not in after:
+            after.add(id)
+            waiting += rules[id].precedes
+    if rule.id in after:
+        raise root.error("precedes", f"of {rule.id} comes back to {rule.id}")
 
 
 def _requirement(row: _Table, known_groups: Collection[str], known_sources: Collection[str]) -> Requirement:
@@ -305,6 +352,7 @@ def _requirement(row: _Table, known_groups: Collection[str], known_sources: Coll
         sources=row.names("sources", known_sources),
         open_question=row.optional_text("open_question"),
         reading=row.optional_text("reading"),
+        precedes=row.optional_names("precedes"),
     )
     if row.flag("open") != rule.is_open:
         raise row.error("open", "must be true exactly where there is an open_question")

@@ -15,8 +15,20 @@ from .actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, 
 from .clauses import clause
 from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, effective_key
 from .operations import UNAVAILABLE, Outcome
-from .sequencing import assign, home, stamp
-from .state import FRESH, Config, Entry, State, choices, is_up, key_partition, up, with_key, with_part
+from .pending import before
+from .sequencing import assign, burn, counter_of, entered, home, named, stamp, timed
+from .state import (
+    FRESH,
+    Config,
+    Entry,
+    State,
+    choices,
+    is_up,
+    key_partition,
+    up,
+    with_key,
+    with_part,
+)
 
 Steps = Iterator[tuple[Answer, State]]
 Placed = tuple[State, tuple[int, ...]]
@@ -28,52 +40,122 @@ _EITHER: Final = frozenset({False, True})
 
 def send(state: State, action: Action, seen: Observed | None) -> Steps:
     """Send one message, or a batch: all or nothing."""
-    verdicts = refusals(state.cfg, action.messages)
+    verdicts = refusals(state, action.messages)
     if True in verdicts and action.only in (None, NOWHERE):
-        yield failure(INVALID), failed(state, len(action.messages))
+        yield failure(INVALID), failed(state, action.messages)
+    if state.cfg.waived and (seen is None or seen.status == Outcome.ERROR):
+        yield from refused_and_done(state, action, seen)
     if False not in verdicts:
         return
     if seen is None or seen.status == Outcome.ERROR:
         yield from rejected(state, action)
     if seen is None or seen.status == Outcome.OK:
-        for after in _accepted(state, action, seen):
+        for after in accepted(state, action, seen):
             yield OK, after
+        if seen is not None and action.op == "send_batch" and not state.forbids("KEY-7"):
+            yield from ((OK, after) for after in done_in_part(state, action, seen))
 
 
-@clause("KEY-3", "KEY-7")
-def refusals(cfg: Config, messages: tuple[Message, ...]) -> frozenset[bool]:
+@clause("KEY-3", "KEY-5", "KEY-7")
+def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     """Whether the messages of one send must, may or must not be refused as an invalid operation."""
+    cfg = state.cfg
     if cfg.profile.key_rule is not KeyRule.SERVICE_BUS:
         return _ACCEPTED
-    if any(m.session_id and m.partition_key and m.session_id != m.partition_key for m in messages):
-        return _REFUSED if cfg.profile.partitioned else _EITHER
+    if any(map(_conflicts, messages)):
+        return _REFUSED if cfg.profile.partitioned and state.forbids("KEY-3") else _EITHER
     if not cfg.profile.partitioned or len(messages) == 1:
         return _ACCEPTED
     keys = {key_of(cfg, m) for m in messages}
     if len(keys) == 1:
-        return _ACCEPTED
+        return _ACCEPTED if None not in keys or state.forbids("KEY-5") else _EITHER
     # Keyed and keyless messages in one batch: no source says whether those are different keys.
-    return _EITHER if len(keys) == 2 and None in keys else _REFUSED
+    return _EITHER if (len(keys) == 2 and None in keys) or not state.forbids("KEY-7") else _REFUSED
 
 
-@clause("KEY-1", "KEY-2", "KEY-5", "KEY-8", "TXN-8")
+@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-8")
+def refused_and_done(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Where a requirement that has a send refused is waived: the send refused, and all or some of it stored,
+    which is what the history shows of it."""
+    kinds = _refusable(state, action)
+    if not kinds or (seen is not None and not seen.messages):
+        return
+    ways = accepted(state, action, None) if seen is None else done_in_part(state, action, seen)
+    yield from ((failure(kinds), after) for after in ways)
+
+
+def _refusable(state: State, action: Action) -> frozenset[str]:
+    """As what a send may be refused by a requirement that is waived."""
+    messages, kinds = action.messages, frozenset[str]()
+    keys = {key_of(state.cfg, m) for m in messages}
+    home_of = next((key_partition(state, key) for key in keys if key is not None), None)
+    if not state.forbids("KEY-3") and any(map(_conflicts, messages)):
+        kinds |= INVALID
+    if not state.forbids("KEY-7") and len(keys) > 1:
+        kinds |= INVALID
+    if not state.forbids("ROUTE-5") and keys != {None} and state.down:
+        kinds |= UNAVAILABLE if home_of is None or not is_up(state, home_of) else frozenset()
+    if not state.forbids("ROUTE-8") and keys == {None} and not up(state):
+        kinds |= UNAVAILABLE
+    return kinds
+
+
+def done_in_part(state: State, action: Action, seen: Observed) -> Iterator[State]:
+    """The states after those messages of a send were stored that the history shows."""
+    shown = {d.id for d in seen.messages}
+    some = tuple(m for m in action.messages if m.id in shown)
+    rest = failed(state, tuple(m for m in action.messages if m.id not in shown))
+    yield from accepted(rest, action._replace(messages=some), seen) if some else (rest,)
+
+
+@clause("KEY-1", "KEY-2", "KEY-8", "TXN-8")
 def key_of(cfg: Config, message: Message) -> str | None:
     """The key that pins a message to a partition, in a transaction and outside."""
     return effective_key(message, cfg.profile.key_rule) if cfg.profile.partitioned else None
 
 
-@clause("KEY-8")
+@clause("KEY-3", "KEY-8")
 def keys_of(cfg: Config, message: Message) -> tuple[str | None, ...]:
     """What its key may be: of two key properties that differ no source says which one counts."""
     if ambiguous(message, cfg.profile.key_rule):
         return message.property(SOLACE_KEY), message.property(JMS_KEY)
+    if "KEY-3" in cfg.waived and _conflicts(message) and cfg.profile.partitioned:
+        return message.session_id, message.partition_key
     return (key_of(cfg, message),)
 
 
 @clause("SEQ-4")
-def failed(state: State, count: int) -> State:
-    """The state after a send of so many messages failed: nothing is stored, but numbers may be used up."""
-    return state._replace(burnt=state.burnt + count) if state.cfg.gaps else state
+def failed(state: State, messages: tuple[Message, ...]) -> State:
+    """The state after a send failed: nothing is stored, but it may have used up a number for each message, in
+    the partition of its key; without a key in any one, and in each that was tried while it was down."""
+    if not state.cfg.gaps:
+        return state
+    for message in messages:
+        if not state.cfg.profile.partitioned:
+            state = burn(state, 0, "", 1)
+            continue
+        key = None if _conflicts(message) else key_of(state.cfg, message)
+        if key is None:
+            state = burn(_tried(state, 1), None, "", 1)
+        else:
+            home_of = key_partition(state, key)
+            state = burn(state, home_of, key if home_of is None else "", 1)
+    return state
+
+
+def _conflicts(message: Message) -> bool:
+    return bool(message.session_id and message.partition_key and message.session_id != message.partition_key)
+
+
+@clause("SEQ-4", "ROUTE-6")
+def _tried(state: State, keyless: int) -> State:
+    """The state after so many keyless messages may have been tried in the partitions that are down: an
+    aborted try, too, may use up a number."""
+    if state.down and state.cfg.profile.partitioned:
+        for p in range(len(state.parts)):
+            if state.down >> p & 1:
+                state = burn(state, p, "", keyless)
+    return state
 
 
 @clause("ROUTE-5", "ROUTE-6", "ROUTE-8")
@@ -82,10 +164,11 @@ def rejected(state: State, action: Action) -> Steps:
     the client does not wait long enough for the re-routing."""
     if not state.down:
         return
-    after = failed(state, len(action.messages))
+    after = failed(state, action.messages)
     keys = [key_of(state.cfg, m) for m in action.messages]
     key = next((k for k in keys if k is not None), None)
-    if not up(state) or (key is None and action.timeout <= LONG_SEND):
+    impatient = action.timeout <= LONG_SEND or not state.forbids("ROUTE-6")
+    if not up(state) or (key is None and impatient):
         if action.only in (None, NOWHERE):
             yield failure(UNAVAILABLE), after
     elif key is not None:
@@ -95,21 +178,36 @@ def rejected(state: State, action: Action) -> Steps:
                 yield failure(UNAVAILABLE), after if home_of is not None else with_key(after, key, p)
 
 
-def _accepted(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
+@clause("ROUTE-7")
+def isolated(state: State, action: Action) -> bool:
+    """Whether an operation may not be refused because of a fault elsewhere. Whether a keyless send may is
+    not said here (ROUTE-6)."""
+    if not state.cfg.waived or not state.down or state.forbids("ROUTE-7"):
+        return True
+    return bool(action.messages) and all(key_of(state.cfg, m) is None for m in action.messages)
+
+
+@clause("ROUTE-1")
+def redrawn(state: State) -> Iterator[State]:
+    """The state after a fault or a recovery: keys stay where they live. Where that is waived, they may also
+    be distributed anew, which shows as they are used."""
+    yield state
+    if state.keys and not state.forbids("ROUTE-1"):
+        yield state._replace(keys=())
+
+
+def accepted(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
+    """The states after the messages were stored, where the history shows them, if it does."""
     hints = hints_of(action, seen)
-    for placed, places in placements(_tried(state, action), action, hints):
-        for order in _orders(places):
-            yield from _stored(placed, action, places, order, hints, seen is None)
-
-
-@clause("SEQ-4", "ROUTE-6")
-def _tried(state: State, action: Action) -> State:
-    """The state after keyless messages may have been tried in partitions that are down: an aborted send, too,
-    may use up a number."""
-    if not state.down or not state.cfg.profile.partitioned:
-        return state
-    keyless = sum(key_of(state.cfg, m) is None for m in action.messages)
-    return failed(state, keyless * state.down.bit_count())
+    keyless = sum(key_of(state.cfg, m) is None for m in action.messages) if state.down else 0
+    for placed, places in placements(_tried(state, keyless), action, hints):
+        if len(places) == 1:
+            yield from store(placed, places[0], action.messages[0].id, hints[0], seen is None, action.slack)
+        elif seen is None:
+            for order in _orders(places):
+                yield from _stored(placed, action, places, order)
+        else:
+            yield from _fitted(placed, action, places, hints)
 
 
 def hints_of(action: Action, seen: Observed | None) -> list[Delivery | None]:
@@ -134,13 +232,56 @@ def _placed(
         return
     for key in keys_of(state.cfg, action.messages[n]):
         for p in _candidates(state, key, hints[n], action.only):
-            if not is_up(state, p):
+            if not (is_up(state, p) or serves(state, key)):
                 continue
             if key is not None and key_partition(state, key) is None:
                 after = with_key(state, key, p)
             else:
                 after = state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
             yield from _placed(after, action, hints, (*chosen, p))
+    if state.cfg.waived:
+        for after, p in _astray(state, action, action.messages[n], hints[n]):
+            yield from _placed(after, action, hints, (*chosen, p))
+
+
+@clause("ROUTE-5", "ROUTE-6", "ROUTE-8")
+def serves(state: State, key: str | None) -> bool:
+    """Whether a partition may take a message of that key while it is down: never, unless waived."""
+    if not state.cfg.waived:
+        return False
+    return not state.forbids("ROUTE-5" if key is not None else "ROUTE-6" if up(state) else "ROUTE-8")
+
+
+@clause("ROUTE-2", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
+def unpinned(state: State, action: Action, message: Message) -> bool:
+    """Whether the message's key need not say where it goes: whatever makes it its key is waived."""
+    if not state.cfg.waived or key_of(state.cfg, message) is None:
+        return False
+    key_rule = "KEY-8" if state.cfg.profile.flows else "KEY-1" if message.session_id else "KEY-2"
+    binding = ["ROUTE-2", key_rule] if action.txn is None else ["ROUTE-2", key_rule, "TXN-8"]
+    return sum(not state.forbids(requirement) for requirement in binding) > 0  # each one is asked
+
+
+@clause("ROUTE-5")
+def _astray(
+    state: State, action: Action, message: Message, hint: Delivery | None
+) -> Iterator[tuple[State, int]]:
+    """Where else a keyed message may go if a requirement is waived: anywhere; or, while its own partition is
+    down, to another one."""
+    key = key_of(state.cfg, message)
+    if key is None:
+        return
+    home_of = key_partition(state, key)
+    free = unpinned(state, action, message)
+    down = [p for p in range(len(state.parts)) if not is_up(state, p)]
+    for p in _candidates(state, None, hint, action.only):
+        after = state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
+        if free and is_up(state, p) and p != home_of:
+            yield after, p
+        elif not state.forbids("ROUTE-5"):
+            for q in down if home_of is None else {home_of}.intersection(down):
+                if p != q:
+                    yield (after if home_of is not None else with_key(after, key, q)), p
 
 
 def _candidates(state: State, key: str | None, hint: Delivery | None, only: int | None) -> list[int]:
@@ -153,14 +294,17 @@ def _candidates(state: State, key: str | None, hint: Delivery | None, only: int 
         wanted = shown if shown is not None else only
     if known is not None:
         return [known] if wanted is None or wanted == known else []
-    return choices(state) if wanted is None else [] if wanted == NOWHERE else [wanted]
+    if wanted is not None:
+        return [] if wanted == NOWHERE else [wanted]
+    found = choices(state)
+    if hint is not None and state.cfg.waived:
+        shown = named(state.cfg, hint)[1]
+        found.sort(key=lambda p: p != shown)
+    return found
 
 
 def _orders(places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """The orders in which the messages of a batch may be numbered: no source fixes it within a partition."""
-    if len(places) == 1:
-        yield (0,)
-        return
     yielded = set()
     for order in permutations(range(len(places))):
         by_part = tuple(tuple(n for n in order if places[n] == p) for p in sorted(set(places)))
@@ -169,35 +313,76 @@ def _orders(places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
             yield order
 
 
-def _stored(
-    state: State,
-    action: Action,
-    places: tuple[int, ...],
-    order: tuple[int, ...],
-    hints: list[Delivery | None],
-    strict: bool,
-) -> Iterator[State]:
+def _stored(state: State, action: Action, places: tuple[int, ...], order: tuple[int, ...]) -> Iterator[State]:
     if not order:
         yield state
         return
     n, rest = order[0], order[1:]
-    for after in store(state, places[n], action.messages[n].id, hints[n], strict, action.slack):
-        yield from _stored(after, action, places, rest, hints, strict)
+    for after in store(state, places[n], action.messages[n].id, None, True, action.slack):
+        yield from _stored(after, action, places, rest)
 
 
-def store(
-    state: State,
-    p: int,
-    id: str,
-    hint: Delivery | None,
-    strict: bool,
-    slack: int,
-    status: int = FRESH,
-    begun: int | None = None,
+Hints = tuple[tuple[int, Delivery | None], ...]
+"""Messages of a send, by their position in it, and how each is shown, if it is."""
+
+
+def _fitted(
+    state: State, action: Action, places: tuple[int, ...], hints: list[Delivery | None]
 ) -> Iterator[State]:
-    """The message stored at the end of a partition, under every number it may get. ``begun``: when its send
-    was, if not now."""
+    """A batch stored in the order of the numbers that its messages are shown with, if they are."""
+    states = [state]
+    for p in sorted(set(places)):
+        here = [(n, hints[n]) for n, place in enumerate(places) if place == p]
+        others = tuple((n, hint) for n, hint in here if hint is None or hint.seq is None)
+        shown = [(n, hint) for n, hint in here if hint is not None and hint.seq is not None]
+        known = in_order(state.cfg, shown)
+        states = [after for before in states for after in _fitted_in(before, p, action, known, others)]
+    yield from states
+
+
+def in_order(cfg: Config, shown: list[tuple[int, Delivery]]) -> Hints:
+    """Messages that are shown with numbers, by these: in serial order, across the roll-over too."""
+    if len(shown) > 1:
+        size, first = 1 << cfg.bits, shown[0][1].seq or 0
+        shown.sort(key=lambda one: ((one[1].seq or 0) - first + size // 2) % size)
+    return tuple(shown)
+
+
+def _fitted_in(state: State, p: int, action: Action, known: Hints, others: Hints) -> Iterator[State]:
+    """Messages stored in one partition: those with numbers by these, the others where they leave room and
+    after them, in any order if they are shown at all."""
+    if known:
+        n, hint = known[0]
+        for after in store(state, p, action.messages[n].id, hint, False, action.slack):
+            yield from _fitted_in(after, p, action, known[1:], others)
+        if not _room(state, p, hint):
+            return
+    elif not others:
+        yield state
+    unseen = False
+    for index, (n, hint) in enumerate(others):
+        if hint is not None or not unseen:
+            for after in store(state, p, action.messages[n].id, hint, False, action.slack):
+                yield from _fitted_in(after, p, action, known, others[:index] + others[index + 1 :])
+        unseen = unseen or hint is None
+
+
+def _room(state: State, p: int, hint: Delivery | None) -> bool:
+    """Whether a message may be numbered before the one that is shown so."""
+    part = state.parts[p]
+    assert hint is not None and hint.seq is not None
+    return part.base is None or part.base + part.next != counter_of(state.cfg, hint.seq)
+
+
+def store(state: State, p: int, id: str, hint: Delivery | None, strict: bool, slack: int) -> Iterator[State]:
+    """The message stored at the end of a partition, under every number it may get. The enqueued time that the
+    history shows it with has to fit already (SEQ-7)."""
     since = state.now if state.cfg.hindsight else 0
-    for number, part, burnt in assign(state, p, hint, strict):
-        entry = Entry(number, id, status, since=since, at=stamp(state, part, slack, begun))
-        yield with_part(state, p, part._replace(log=(*part.log, entry)))._replace(burnt=burnt)
+    seq = None if hint is None else hint.seq
+    at = None if hint is None else hint.enqueued_at
+    for ready in (state,) if strict or not state.txns else before(state, p, seq):
+        for number, part, after in assign(ready, p, seq, strict):
+            entry = Entry(number, id, FRESH, 0, since, 0, None, stamp(ready, part, slack))
+            stored = timed(state.cfg, entered(part, entry), number, at)
+            if stored is not None:
+                yield with_part(after, p, stored)

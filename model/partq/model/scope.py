@@ -102,11 +102,11 @@ class Scope:
     @cached_property
     def start(self) -> Node:
         """The empty entity."""
-        options = dict.fromkeys(("hindsight", "gaps", "lag", "early", "owing"), 0) | dict.fromkeys(
+        options = dict.fromkeys(("hindsight", "gaps", "lag", "early", "owing", "serving"), 0) | dict.fromkeys(
             self.freedoms, 1
         )
         options |= {"untimed": 1, "symmetric": self.symmetric}
-        state = initial(self.profile, Entity(partitions=self.partitions), None, 0, **options)
+        state = initial(self.profile, Entity(partitions=self.partitions), None, 0, frozenset(), **options)
         return Node(state, 0)
 
     @cached_property
@@ -277,8 +277,9 @@ class Scope:
             for proc in (PRODUCER, *self.consumers):
                 yield Action("frontend_lost", victim=proc)
         for known in state.clients:
-            if known.loose:
-                yield Action("reset", known.proc)
+            for p in range(self.partitions):
+                if known.loose >> p & 1:
+                    yield Action("reset", known.proc, partition=p)
 
     def _transacting(self) -> Iterator[Group]:
         yield Group(
@@ -305,7 +306,7 @@ class Scope:
         for txn in state.txns:
             touched = frozenset(p for p in (txn.part, txn.locks_in) if p is not None)
             if parts == touched or (parts is None and len(touched) > 1):
-                for op in ("commit", "rollback", *(["forget"] if txn.tainted else [])):
+                for op in ("commit", "rollback", "number", *(["forget"] if txn.tainted else [])):
                     yield Action(op, PRODUCER, txn=TXN)
 
     def _flows(self) -> Iterator[Group]:

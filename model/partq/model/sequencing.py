@@ -7,11 +7,12 @@ may send, is not decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from .clauses import clause
 from .messages import Delivery
-from .state import COUNTER_BITS, Config, Entry, Part, State
+from .state import COUNTER_BITS, RESERVED, Config, Entry, Part, State, more, with_entry, with_key, with_log
 
 
 @clause("SEQ-1", "SEQ-2", "SEQ-5")
@@ -25,9 +26,19 @@ def shown_seq(cfg: Config, p: int, part: Part, number: int) -> int | None:
     return None if cfg.names[p] < 0 else cfg.names[p] << COUNTER_BITS | counter
 
 
-@clause("SEQ-2")
+@clause("SEQ-2", "SEQ-5")
 def home(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
-    """Whether what is shown of a message's partition is consistent and known, and its position if shown."""
+    """Whether what is shown of a message's partition is consistent and known, and its position if shown. With
+    SEQ-2 waived it says nothing; with SEQ-5 waived the number of an exhausted counter does not."""
+    if cfg.waived and cfg.profile.partitioned:
+        spilt = seen.seq is not None and counter_of(cfg, seen.seq) < NEAR
+        if "SEQ-2" in cfg.waived or (spilt and "SEQ-5" in cfg.waived):
+            return True, None
+    return named(cfg, seen)
+
+
+def named(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
+    """The same as it is shown, whatever is waived."""
     if not cfg.profile.partitioned:
         return True, 0
     name = seen.partition
@@ -40,29 +51,121 @@ def home(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
     return (True, cfg.names.index(name)) if name in cfg.names else (False, None)
 
 
+NEAR: Final = 1 << 16
+"""So many numbers around its roll-over a counter may be wrong with SEQ-5 waived."""
+
+
 def counter_of(cfg: Config, seq: int) -> int:
     """The counter in a shown number."""
     return seq & ((1 << COUNTER_BITS) - 1) if cfg.profile.partitioned else seq
 
 
+@clause("SEQ-4")
+def burn(state: State, p: int | None, key: str, count: int) -> State:
+    """The state in which failed sends may have used up so many more numbers: in that partition, or None: in
+    that of the key, or without one in any."""
+    if not state.cfg.gaps or not count:
+        return state
+    return state._replace(burnt=more(state.burnt, -1 if p is None else p, key, count))
+
+
+def _spare(state: State, p: int) -> tuple[int, int, list[str]]:
+    """How many numbers failed sends may have used up in that partition: its own; those that may be in any;
+    and the keys without a partition that have used up some."""
+    own = loose = 0
+    keys = []
+    for where, key, count in state.burnt:
+        if where == p:
+            own = count
+        elif where < 0 and key:
+            keys.append(key)
+        elif where < 0:
+            loose = count
+    return own, loose, keys
+
+
+def _skipped(state: State, p: int, gap: int) -> Iterator[State]:
+    """The states after a gap in that partition is explained: by its own failed sends as far as possible, then
+    by those without a partition, whose keys then live there."""
+    own, loose, keys = _spare(state, p)
+    if gap <= own + loose:
+        first = min(gap, own)
+        yield state._replace(burnt=more(more(state.burnt, p, "", -first), -1, "", first - gap))
+    if gap > own:
+        for key in keys:
+            yield from _skipped(with_key(state, key, p), p, gap)
+
+
+Numbered = tuple[int, Part, State]
+
+
 @clause("SEQ-1", "SEQ-3", "SEQ-4", "SEQ-5")
-def assign(state: State, p: int, hint: Delivery | None, strict: bool) -> Iterator[tuple[int, Part, int]]:
-    """Every number that the next message of a partition may get: (number, partition after, numbers still
-    unexplained). A gap is as long as numbers that failed sends may have used up (SEQ-4). ``hint`` says which
-    number it is shown with; a message that is never shown takes the next one unless ``strict``."""
-    part, burnt = state.parts[p], state.burnt
-    if hint is not None and hint.seq is not None:
-        counter = counter_of(state.cfg, hint.seq)
-        if part.base is None:
-            base = (counter - part.next) % (1 << state.cfg.bits)
-            yield part.next, part._replace(base=base, next=part.next + 1), burnt
-            return
-        gap = (counter - part.base - part.next) % (1 << state.cfg.bits)
-        if gap <= burnt:
-            yield part.next + gap, part._replace(next=part.next + gap + 1), burnt - gap
+def assign(state: State, p: int, seq: int | None, strict: bool) -> Iterator[Numbered]:
+    """Every number that the next message of a partition may get: (number, partition after, the state but for
+    the partition). A gap is as long as numbers that failed sends may have used up (SEQ-4). ``seq`` is the
+    number that it is shown with; a message that is never shown takes the next one unless ``strict``."""
+    part = state.parts[p]
+    next, base = part.next, part.base
+    if seq is not None:
+        counter, size = counter_of(state.cfg, seq), 1 << state.cfg.bits
+        if base is None:
+            base = (counter - next) % size
+        gaps: Sequence[int] = ((counter - base - next) % size,)
+    else:
+        gaps = range(_most(state, p) + 1) if strict and state.burnt else (0,)
+    for gap in gaps:
+        number = next + gap
+        after = Part(number + 1, base, part.floor, part.log, part.gone)
+        if not gap:
+            yield number, after, state
+        elif state.burnt:
+            yield from ((number, after, explained) for explained in _skipped(state, p, gap))
+    if state.cfg.waived and seq is not None and gaps[0]:
+        yield from _irregular(state, part._replace(base=base), gaps[0])
+
+
+@clause("SEQ-1", "SEQ-3", "SEQ-4", "SEQ-5", "SEQ-6")
+def _irregular(state: State, part: Part, gap: int) -> Iterator[Numbered]:
+    """The number that a message may get because a requirement is waived: numbers are left out (SEQ-4), to be
+    given later (SEQ-3), or were given to a message that got another one (SEQ-6); one that was left out, or
+    lies before the first (SEQ-3); one that was given before (SEQ-1); any at the roll-over (SEQ-5)."""
+    assert part.base is not None
+    size, forbids = 1 << state.cfg.bits, state.forbids
+    around = (part.base + part.next + NEAR) % size <= 2 * NEAR
+    if gap < size // 2:
+        number = part.next + gap
+        renumbered = not forbids("SEQ-6") and any(entry.turn for entry in part.log)
+        if not forbids("SEQ-3") and gap <= NEAR_HOLES:
+            holes = (Entry(n, "", RESERVED) for n in range(part.next, number))
+            yield number, part._replace(next=number + 1, log=(*part.log, *holes)), state
+        elif not forbids("SEQ-4") or (around and not forbids("SEQ-5")) or renumbered:
+            yield number, part._replace(next=number + 1), state
         return
-    for gap in range(burnt + 1 if strict else 1):
-        yield part.next + gap, part._replace(next=part.next + gap + 1), burnt - gap
+    number = part.next + gap - size
+    hole = next((index for index, e in enumerate(part.log) if e.number == number and not e.id), None)
+    if hole is not None:
+        part = with_entry(part, hole, None)
+    fresh = hole is not None or number < 0
+    if not forbids("SEQ-3" if fresh else "SEQ-1") or (around and not forbids("SEQ-5")):
+        yield number, part, state
+
+
+NEAR_HOLES: Final = 64
+"""How many numbers at once may be left out to be given later, with SEQ-3 waived."""
+
+
+def entered(part: Part, entry: Entry) -> Part:
+    """The partition with one more message, at the end unless its number was irregular. The time of such a
+    message is not compared (SEQ-7)."""
+    if entry.number == part.next - 1:
+        return with_log(part, (*part.log, entry))
+    index = sum(other.number <= entry.number for other in part.log)
+    return with_log(part, (*part.log[:index], entry._replace(at=None), *part.log[index:]))
+
+
+def _most(state: State, p: int) -> int:
+    """How long a gap in that partition may be."""
+    return sum(count for where, _, count in state.burnt if where in (p, -1))
 
 
 @clause("SEQ-1", "SEQ-6")
@@ -74,7 +177,7 @@ def bound(cfg: Config, part: Part, number: int, seq: int | None) -> Part | None:
     base = (counter_of(cfg, seq) - number) % (1 << cfg.bits)
     if part.base is None:
         return part._replace(base=base)
-    return part if part.base == base else None
+    return part if part.base == base or "SEQ-6" in cfg.waived else None
 
 
 @clause("SEQ-7")
@@ -82,7 +185,9 @@ def timed(cfg: Config, part: Part, number: int, at: int | None) -> Part | None:
     """The partition after one of its messages was shown with that enqueued time, or None if it cannot be.
     True times lie within their sends and do not decrease along the numbers; what is shown of one may be wrong
     by the clock skew."""
-    if at is None or not cfg.timed:
+    if at is None or not cfg.timed or "SEQ-7" in cfg.waived:
+        return part
+    if cfg.waived and any(e.number == number and e.at is None for e in part.log):
         return part
     log = []
     for entry in part.log:
@@ -91,6 +196,11 @@ def timed(cfg: Config, part: Part, number: int, at: int | None) -> Part | None:
             return None
         log.append(narrowed)
     return part._replace(log=tuple(log), floor=max(part.floor, at - cfg.skew))
+
+
+def is_known(part: Part, index: int, at: int | None) -> bool:
+    """Whether the message there was shown with that enqueued time before, so that it says nothing new."""
+    return at is None or (part.floor >= at and part.log[index].at == (at, at))
 
 
 def _narrowed(entry: Entry, number: int, at: int, skew: int) -> Entry | None:

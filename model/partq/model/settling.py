@@ -12,7 +12,8 @@ from typing import Final
 
 from .actions import INVALID, LOST, OK, Action, Answer, Observed, failure
 from .clauses import clause
-from .delivery import cached, ended
+from .locks import cached, ended, raised, run_out
+from .memory import finished, whose
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .state import (
@@ -25,12 +26,16 @@ from .state import (
     Lock,
     Part,
     State,
+    appeared,
     find_lock,
     find_number,
+    freed,
     is_up,
     position,
     put,
     returned,
+    with_entry,
+    with_part,
 )
 
 Steps = Iterator[tuple[Answer, State]]
@@ -43,6 +48,42 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
     yield from refused(state, action, places, seen)
     if may_settle(state, places):
         yield OK, apply(state, action.op, [place for place in places if place is not None])
+    if seen is not None and state.cfg.waived:
+        yield from _settled_anyhow(state, action, places, seen)
+
+
+@clause("RCV-8", "RCV-14")
+def _settled_anyhow(state: State, action: Action, places: list[Place | None], seen: Observed) -> Steps:
+    """With RCV-8 waived a lost lock settles or does not, though it is answered ok, and one that is refused
+    may settle all the same; with RCV-14 waived locks of several partitions, too."""
+    known = [place for place in places if place is not None]
+    several = len({p for p, _ in known}) > 1 and state.flows is None
+    if seen.status == Outcome.ERROR:
+        if several and not state.forbids("RCV-14"):
+            for p in sorted({p for p, _ in known}):
+                yield failure(INVALID | LOST), apply(state, action.op, [one for one in known if one[0] == p])
+            yield failure(INVALID | LOST), apply(state, action.op, known)
+    if state.forbids("RCV-8") or (several and state.forbids("RCV-14")):
+        return
+    meant = [place or whose(state, token) for place, token in zip(places, action.locks, strict=True)]
+    every = sorted({place for place in meant if place is not None})
+    answer = OK if seen.status == Outcome.OK else failure(LOST | INVALID | UNAVAILABLE)
+    if None in places or (seen.status == Outcome.ERROR and _may_be_refused(state, action, known, seen)):
+        for op in dict.fromkeys((action.op, "complete")):
+            yield answer, apply(state, op, every)
+    if seen.status == Outcome.OK and None in places and every:
+        yield answer, apply(state, action.op, known)
+    for place in known if seen.status == Outcome.OK else ():  # of which one may have been lost
+        for after in lost(state, place, state.now + action.slack):
+            rest = (find_lock(after, token) for token in action.locks)
+            yield answer, apply(after, action.op, [other for other in rest if other is not None])
+
+
+def _may_be_refused(state: State, action: Action, places: list[Place], seen: Observed) -> bool:
+    """Whether the refusal breaks no requirement: it is a passing one, or a lock may have been lost."""
+    locks = [lock_at(state, place) for place in places]
+    reach = state.now + action.slack
+    return seen.error in UNAVAILABLE or any(lock.shaken or lock.txn or lock.lo <= reach for lock in locks)
 
 
 def held(state: State, action: Action) -> list[Place | None]:
@@ -70,8 +111,8 @@ def may_settle(state: State, places: list[Place | None]) -> bool:
     if None in places:
         return False
     parts = {place[0] for place in places if place is not None}
-    together = len(parts) == 1 or state.flows is not None  # RCV-14 is not a rule of families with flows
-    return together and all(is_up(state, p) for p in parts)
+    together = len(parts) == 1 or state.flows is not None or not state.forbids("RCV-14")  # no rule with flows
+    return together and (state.cfg.serving or all(is_up(state, p) for p in parts))
 
 
 @clause("RCV-8", "RCV-14")
@@ -89,17 +130,21 @@ def refused(state: State, action: Action, places: list[Place | None], seen: Obse
         kinds |= UNAVAILABLE
     if kinds:
         yield failure(kinds), state
-    if seen is not None:
+    if seen is not None and (seen.error is None or seen.error not in kinds):
         for place in known:
-            for after in _lost(state, place, state.now + action.slack):
+            for after in lost(state, place, state.now + action.slack):
                 yield failure(LOST), after
+        if known and not state.forbids("RCV-6"):
+            yield failure(LOST), state
 
 
-def _lost(state: State, place: Place, reach: int) -> Iterator[State]:
-    """The states in which the lock turns out to have ended by itself."""
-    entry = state.parts[place[0]].log[place[1]]
-    for count, since in ended(lock_at(state, place), entry.tries, reach):
-        yield put(state, *place, returned(state, entry, count, since))
+def lost(state: State, place: Place, reach: int) -> Iterator[State]:
+    """The states in which the lock turns out to have ended by itself; with RCV-2 waived also with its
+    message."""
+    if not state.forbids("RCV-2"):
+        yield put(state, *place, None)
+    for entry in ended(state, state.parts[place[0]].log[place[1]], reach):
+        yield put(state, *place, entry)
 
 
 @clause("RCV-7", "RCV-9", "SEQ-6")
@@ -108,12 +153,19 @@ def apply(state: State, op: str, places: list[Place]) -> State:
     for p, index in sorted(places, reverse=True):
         entry = state.parts[p].log[index]
         after = None if op == "complete" else _abandoned(state, entry)
-        state = put(state, p, index, after)
+        part = with_entry(state.parts[p], index, after)
+        if op == "complete" and state.cfg.waived:
+            part = finished(state, [entry], part)
+        state = with_part(state, p, part)
     return state
 
 
-def _abandoned(state: State, entry: Entry) -> Entry:
-    return returned(state, entry, entry.tries + 1, state.now)._replace(status=BACK)
+def _abandoned(state: State, entry: Entry) -> Entry | None:
+    if entry.lock is None:  # by a lost lock, whose end may be counted already
+        return entry._replace(upsets=entry.upsets + 1)
+    after = returned(state, entry, entry.tries + 1, state.now)
+    left = 0 if entry.lock.shaken else entry.upsets  # of peeks, with PEEK-6 waived
+    return after and after._replace(status=BACK, upsets=left)
 
 
 @clause("RCV-8")
@@ -121,86 +173,123 @@ def renew(state: State, action: Action, seen: Observed | None) -> Steps:
     """Restart a lock's clock. The answer may show the message with its new end."""
     places = held(state, action)
     yield from refused(state, action, places, seen)
+    if seen is not None and state.cfg.waived:
+        yield from _renewed_anyhow(state, action, places[0], seen)
     if not may_settle(state, places) or places[0] is None:
         return
     (p, index), entry = places[0], state.parts[places[0][0]].log[places[0][1]]
     shown = seen.messages[0] if seen is not None and seen.messages else None
-    if shown is not None and shown.id != entry.id:
+    if shown is not None and not _is_renewal(state, action, entry, shown):
         return
     renewed = _renewed(state, entry, action, shown)
     answer = Answer(Outcome.OK, messages=() if seen is None else seen.messages)
     yield answer, put(state, p, index, renewed)
 
 
+@clause("RCV-8")
+def _renewed_anyhow(state: State, action: Action, place: Place | None, seen: Observed) -> Steps:
+    """With RCV-8 waived a lost lock may be renewed, or be said to, and a renewal that is refused be made."""
+    if state.forbids("RCV-8") or (place is not None and seen.status == Outcome.OK):
+        return
+    answer = failure(LOST) if seen.status == Outcome.ERROR else Answer(Outcome.OK, messages=seen.messages)
+    if seen.status == Outcome.OK:
+        yield answer, state
+    found = place or whose(state, action.locks[0])
+    if found is None:
+        return
+    entry = state.parts[found[0]].log[found[1]]
+    count = entry.tries if place is not None else max(0, entry.tries - 1)  # its end may be not counted
+    again = entry._replace(status=LOCKED, tries=count, lock=Lock(action.locks[0], action.proc, 0, 0))
+    shown = seen.messages[0] if seen.messages else None
+    renewed = _renewed(state, again, action, shown)
+    yield answer, put(state, *found, renewed._replace(upsets=entry.tries - count))
+
+
+@clause("RCV-13")
+def _is_renewal(state: State, action: Action, entry: Entry, shown: Delivery) -> bool:
+    """Whether the message shown is the renewed one, and its lock's end not later than it can be."""
+    cfg, until = state.cfg, shown.locked_until
+    latest = state.now + action.slack + cfg.lock_duration + cfg.skew
+    timely = until is None or state.now - cfg.skew <= until <= latest or not state.forbids("RCV-13")
+    return shown.id == entry.id and timely
+
+
 def _renewed(state: State, entry: Entry, action: Action, shown: Delivery | None) -> Entry:
     assert entry.lock is not None
-    until = None if shown is None else shown.locked_until
-    low = state.now + state.cfg.lock_duration if until is None else until
-    high = low + action.slack if until is None else until
-    return entry._replace(lock=entry.lock._replace(lo=low, hi=high, shaken=False))
+    until, skew = None if shown is None else shown.locked_until, state.cfg.skew
+    low = state.now + state.cfg.lock_duration if until is None else until - skew
+    high = low + action.slack if until is None else until + skew
+    return entry._replace(lock=entry.lock._replace(lo=low, hi=high, shaken=False), upsets=0)
 
 
 # The broker's own moves
 
 
+Moved = tuple[Entry | None, ...]
+"""What a move leaves of a message: nothing in it where the move cannot happen, None in it where the message
+is gone."""
+
+
 @clause("RCV-9")
-def _expire(state: State, part: Part, entry: Entry) -> Entry | None:
-    lock = entry.lock
+def _expire(state: State, part: Part, entry: Entry) -> Moved:
+    lock, reach = entry.lock, state.now
     if lock is None:
-        return None
-    if entry.status == CACHED and (lock.shaken or entry.upsets):
-        left = entry.upsets if lock.shaken else entry.upsets - 1
-        return returned(state, entry, entry.tries + 1, entry.since)._replace(upsets=left)
-    if lock.lo <= state.now or lock.shaken:
-        return returned(state, entry, entry.tries + 1, min(lock.lo, state.now))
-    return None
+        return ()
+    if entry.status == CACHED and (state.cfg.hindsight or lock.shaken):
+        return _lapse(state, part, entry)
+    timely = lock.lo <= reach and (not lock.shaken or lock.lo < entry.since)
+    if not timely and not lock.shaken:
+        return ()
+    left = entry.upsets if timely else entry.upsets - 1
+    after = returned(state, entry, entry.tries + 1, lock.lo if timely else entry.since)
+    return (after and after._replace(upsets=left),)
 
 
-def _release(state: State, part: Part, entry: Entry) -> Entry | None:
+def _release(state: State, part: Part, entry: Entry) -> Moved:
     lock = entry.lock
     if lock is None or not lock.shaken:
-        return None
+        return ()
     if entry.status == CACHED:
-        return entry._replace(status=FRESH, lock=None)
-    return returned(state, entry, entry.tries, state.now)
+        return (entry._replace(status=FRESH, lock=None, upsets=entry.upsets - 1),)
+    return (freed(state, entry, entry.tries, entry.since, entry.upsets - 1),)
 
 
 @clause("RCV-5", "RCV-9")
-def _lapse(state: State, part: Part, entry: Entry) -> Entry | None:
-    lasts = state.cfg.lock_duration
-    if not state.cfg.hindsight or entry.status not in (FRESH, LAGGING, BACK):
-        return None
-    if entry.upsets:
-        return returned(state, entry, entry.tries + 1, entry.since)._replace(upsets=entry.upsets - 1)
-    if state.now - entry.since < lasts:
-        return None
-    return returned(state, entry, entry.tries + 1, entry.since + lasts)
+def _lapse(state: State, part: Part, entry: Entry) -> Moved:
+    timely = state.cfg.hindsight and state.now - entry.since >= state.cfg.lock_duration
+    return (raised(state, entry, entry.tries + 1),) if entry.upsets or timely else ()
+
+
+@clause("RCV-9")
+def _exhaust(state: State, part: Part, entry: Entry) -> Moved:
+    return (None,) if entry.tries >= state.cfg.limit else ()
 
 
 @clause("RCV-5")
-def _prefetch(state: State, part: Part, entry: Entry) -> Entry | None:
+def _prefetch(state: State, part: Part, entry: Entry) -> Moved:
     if not state.cfg.profile.caching_front_ends or entry.status != FRESH:
-        return None
+        return ()
     first = next(e for e in part.log if e.status == FRESH)
-    return cached(state, entry, 0) if entry is first else None
+    return (cached(state, entry, 0),) if entry is first else ()
 
 
 @clause("TXN-5")
-def _appear(state: State, part: Part, entry: Entry) -> Entry | None:
-    return entry._replace(status=FRESH) if entry.status == LAGGING else None
+def _appear(state: State, part: Part, entry: Entry) -> Moved:
+    return (entry._replace(status=FRESH, group=None),) if entry.status == LAGGING else ()
 
 
-OWN: Final[dict[str, Callable[[State, Part, Entry], Entry | None]]] = {
+OWN: Final[dict[str, Callable[[State, Part, Entry], Moved]]] = {
     "expire": _expire,
     "release": _release,
     "lapse": _lapse,
+    "exhaust": _exhaust,
     "prefetch": _prefetch,
     "appear": _appear,
 }
 """The broker's moves on one message: a lock runs out (or a fault ended it so); a fault ended a lock without
-counting; a front end had fetched a message unnoticed and its lock ran out, or fell to a fault; a front end
-fetches the next one; a committed message becomes visible. Each gives the message after, or None where it
-cannot happen."""
+counting; a front end had fetched a message unnoticed and its lock ran out, or fell to a fault; too many
+deliveries came to nothing, and it is dead-lettered; a front end fetches the next one; a committed
+transaction's messages become visible."""
 
 
 def own(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -208,11 +297,11 @@ def own(state: State, action: Action, seen: Observed | None) -> Steps:
     p = position(state.cfg, action.partition)
     assert p is not None and action.number is not None
     index = find_number(state.parts[p], action.number)
-    if index is None:
+    if index is None or action.op not in _POSSIBLE.get(state.parts[p].log[index].status, ()):
         return
-    after = OWN[action.op](state, state.parts[p], state.parts[p].log[index])
-    if after is not None:
-        yield OK, put(state, p, index, after)
+    group = state.parts[p].log[index].group
+    for after in OWN[action.op](state, state.parts[p], state.parts[p].log[index]):
+        yield OK, put(state, p, index, after) if group is None else appeared(state, {group}, (p,))
 
 
 def moves(state: State) -> Iterator[Action]:
@@ -226,36 +315,34 @@ def moves_in(state: State, p: int) -> Iterator[Action]:
     part = state.parts[p]
     for entry in part.log:
         for op in _POSSIBLE.get(entry.status, ()):
-            if OWN[op](state, part, entry) is not None:
+            if OWN[op](state, part, entry):
                 yield Action(op, partition=state.cfg.names[p], number=entry.number)
 
 
 _POSSIBLE: Final = {
-    LAGGING: ("appear", "lapse"),
-    FRESH: ("lapse", "prefetch"),
+    LAGGING: ("appear",),
+    FRESH: ("lapse", "prefetch", "exhaust"),
     CACHED: ("expire", "release"),
     LOCKED: ("expire", "release"),
-    BACK: ("lapse",),
+    BACK: ("lapse", "exhaust"),
 }
 
 
 @clause("RCV-9")
 def expired(state: State) -> list[State]:
-    """The states after every lock whose time has certainly ended by now was given back: one, or more where
-    a fault may have ended a lock before its time did."""
-    states = [state]
+    """The states after every lock whose time has certainly ended by now was given back; nearly always one
+    (`locks.run_out`)."""
+    states, now = [state], state.now
     for p, part in enumerate(state.parts):
-        for index, entry in enumerate(part.log):
-            if entry.lock is not None and entry.lock.hi <= state.now:
-                ways = _ran_out(state, entry, entry.lock)
-                states = [put(before, p, index, way) for before in states for way in ways]
+        for entry in part.log:
+            lock = entry.lock
+            if lock is not None and lock.hi <= now:
+                ways = run_out(state, entry, lock)
+                states = [_replaced(before, p, entry, way) for before in states for way in ways]
     return states
 
 
-def _ran_out(state: State, entry: Entry, lock: Lock) -> list[Entry]:
-    ways = [returned(state, entry, entry.tries + 1, lock.hi)]
-    if lock.shaken and entry.status == CACHED:
-        ways.append(entry._replace(status=FRESH, lock=None))
-    elif lock.shaken:
-        ways.append(returned(state, entry, entry.tries, lock.hi))
-    return ways
+def _replaced(state: State, p: int, entry: Entry, after: Entry | None) -> State:
+    index = find_number(state.parts[p], entry.number)
+    assert index is not None
+    return put(state, p, index, after)

@@ -10,8 +10,8 @@ Times are ns of one clock, `State.now`. A deadline is a pair (lo, hi): not befor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -36,12 +36,16 @@ LOCKED: Final = 4
 BACK: Final = 5
 """It was locked, the lock ended, and where it is delivered again is free (RCV-3)."""
 
+STORED: Final = (FRESH, CACHED, BACK)
+"""Visible, and locked by no client."""
+
 COUNTED: Final = 0
 """Peeks show the delivery count as it is."""
-OPEN: Final = 1
-"""The last lock's end may or may not be counted yet; the first peek that shows the message decides."""
-OWED: Final = 2
-"""It is counted when the message is delivered again: peeks show one less."""
+OWED: Final = 1
+"""The last lock's end is counted when the message is delivered again, at the latest: until a peek shows the
+count, peeks may show one less."""
+SHOWN: Final = 2
+"""A peek showed the count, which RCV-9, waived, does not bind: so the next peek shows it again (PEEK-6)."""
 
 STATUS_NAMES: Final = ("reserved", "lagging", "fresh", "cached", "locked", "back")
 
@@ -59,7 +63,8 @@ class Deadline(NamedTuple):
 
 class Lock(NamedTuple):
     """A lock on a message. ``token`` and ``holder`` are None in a front end's cache. ``lo``, ``hi``: its
-    deadline. ``shaken``: a fault may have ended it already. ``txn``: settled in this open transaction."""
+    deadline. ``shaken``: a fault may have ended it already (`Entry.upsets`). ``txn``: settled in this open
+    transaction. ``rivals``: tokens of other locks that hold at the same time (with RCV-6 waived)."""
 
     token: str | None
     holder: str | None
@@ -67,14 +72,18 @@ class Lock(NamedTuple):
     hi: int
     shaken: bool = False
     txn: str | None = None
+    rivals: tuple[str, ...] = ()
 
 
 class Entry(NamedTuple):
     """One stored message. ``number`` counts from 0 in its partition. ``status``: one of the constants above.
-    ``tries``: its delivery count. ``since``: when it was last stored or given back, kept where hidden locks
-    are modelled (`Config.hindsight`), as are ``upsets``, the faults since that may have ended such a lock.
-    ``turn``: 0 if no client ever had a lock on it, else 1 and 2 by turns. ``at``: its enqueued time lies
-    between, where times are compared (`Config.timed`). ``owed``: `COUNTED`, `OPEN` or `OWED`."""
+    ``tries``: its delivery count, at least. ``since``: the earliest instant from which a lock may have run
+    that nobody has seen, kept where such locks are modelled (`Config.hindsight`); of a message that a client
+    holds, the first fault that may have ended its lock. ``upsets``: the faults since, of which each may have
+    ended a lock early. ``turn``: 0 if no client ever had a lock on it, else 1 and 2 by turns. ``at``: its
+    enqueued time lies between, where times are compared (`Config.timed`). ``owed``: `COUNTED`, `OWED` or
+    `SHOWN`. What these leave open is decided by what observes it (`locks`). ``group``: of a lagging message
+    the transaction whose messages become visible together (TXN-5)."""
 
     number: int
     id: str
@@ -86,42 +95,55 @@ class Entry(NamedTuple):
     at: tuple[int, int] | None = None
     upsets: int = 0
     owed: int = COUNTED
+    group: str | None = None
 
 
 class Part(NamedTuple):
     """One partition: the next number, the counter that number 0 is shown as (None: not yet known), the
-    latest enqueued time that was shown (0: none), and what is stored, by number."""
+    latest enqueued time that was shown (0: none), and what is stored, by number. ``gone``: what was
+    completed or deleted (remembered only with RCV-7 waived)."""
 
     next: int
     base: int | None
     floor: int
     log: tuple[Entry, ...]
+    gone: tuple[Entry, ...] = ()
 
 
 class Client(NamedTuple):
     """A client with something to remember. ``cursor``: for each partition the number its next cursorless peek
-    starts at. ``loose``: a fault may have reset the cursor. ``shaky``: a fault may fail its next call."""
+    starts at. ``loose``: the partitions, as bits, whose cursor a fault may have set back to the start.
+    ``shaky``: a fault may fail its next call."""
 
     proc: str
     cursor: tuple[int, ...] = ()
-    loose: bool = False
+    loose: int = 0
     shaky: bool = False
+
+
+class Pending(NamedTuple):
+    """A message sent in an open transaction. ``number``: its place in the partition, once it is taken.
+    ``since``: when it was sent, where times are compared, else 0. ``seq``: the number that the history shows
+    it with, if any."""
+
+    id: str
+    part: int
+    number: int | None
+    since: int
+    seq: int | None
 
 
 class Txn(NamedTuple):
     """An open transaction. ``part``, ``key``: pinned by its first send; ``locks_in``: the partition it
-    settles in. ``early``: numbers are taken at the send (else at the commit). ``sends``: what waits for the
-    commit, as (id, partition, number or None, when it was sent or 0, number shown or None). ``settles``:
-    (operation, partition, number, token). ``tainted``: the broker may refuse to commit it; ``doomed``: it
-    has to."""
+    settles in. ``sends``: what waits for the commit. ``settles``: (operation, partition, number, token).
+    ``tainted``: the broker may refuse to commit it; ``doomed``: it has to."""
 
     name: str
     proc: str
     part: int | None = None
     key: str | None = None
     locks_in: int | None = None
-    early: bool | None = None
-    sends: tuple[tuple[str, int, int | None, int, int | None], ...] = ()
+    sends: tuple[Pending, ...] = ()
     settles: tuple[tuple[str, int, int, str], ...] = ()
     tainted: bool = False
     doomed: bool = False
@@ -131,7 +153,8 @@ class Flows(NamedTuple):
     """Who consumes (REB). ``active`` and ``standby``: (flow, client) in order of binding. ``owner``: for each
     partition its pair (flow, state), or None where it is unassigned. ``handoff``: for each partition in
     handoff (target flow, lo, hi). ``timer``: the rebalance delay. ``unseen``: pairs whose change is not yet
-    observed, (partition, flow, state, latest time), where assignments are observed."""
+    observed, (partition, flow, state, latest time), where assignments are observed. ``former``: partitions
+    that a flow still has beside another one (only with REB-1 waived)."""
 
     active: tuple[tuple[str, str], ...] = ()
     standby: tuple[tuple[str, str], ...] = ()
@@ -139,6 +162,7 @@ class Flows(NamedTuple):
     handoff: tuple[tuple[str, int, int] | None, ...] = ()
     timer: Deadline | None = None
     unseen: tuple[tuple[int, str, str, int], ...] = ()
+    former: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,13 +176,16 @@ class Config:
     (RCV-5, RCV-13) may have begun any time since a message was free (always off without front ends or
     clock). ``gaps``: failed sends may have used up numbers (SEQ-4). ``lag``: commits may become visible late
     (TXN-5). ``early``: transactional messages may be numbered before the commit. ``owing``: the end of a
-    lock may be counted only when its message is delivered again.
+    lock may be counted only when its message is delivered again. ``serving``: a partition that is down may
+    still deliver, show and settle what it stores, for no requirement forbids it.
 
     ``untimed``: no clock; locks, delays and handoffs end at any moment, by moves of the broker.
 
     For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
     ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
     history; they tell of a change at most ``telling`` ns after it.
+
+    ``waived``: requirements that are not enforced. A waiver only ever adds behaviours (`State.forbids`).
     """
 
     profile: Profile
@@ -170,27 +197,42 @@ class Config:
     lag: bool = True
     early: bool = True
     owing: bool = True
+    serving: bool = True
     untimed: bool = False
     timed: bool = False
     late: int = 0
     observed: bool = False
     telling: int = 0
     skew: int = 0
+    waived: frozenset[str] = frozenset()
+    lock_duration: int = field(init=False)
+    """How long a lock lasts, ns."""
+    limit: int = field(init=False)
+    """The highest delivery count: a message that has it, and that no client holds, may have been
+    dead-lettered (RCV-9)."""
+
+    def __post_init__(self) -> None:
+        family, entity = self.profile, self.entity
+        object.__setattr__(self, "lock_duration", entity.lock_duration if family.locks_expire else FOREVER)
+        unlimited = family.flows or "RCV-9" in self.waived
+        object.__setattr__(self, "limit", FOREVER if unlimited else entity.max_delivery_count)
 
     @property
     def bits(self) -> int:
         """How many bits the counter has (SEQ-5)."""
         return self.profile.counter_bits
 
-    @property
-    def lock_duration(self) -> int:
-        """How long a lock lasts, ns."""
-        return self.entity.lock_duration if self.profile.locks_expire else FOREVER
+
+Burnt = tuple[tuple[int, str, int], ...]
+"""See `State.burnt`."""
 
 
 class State(NamedTuple):
     """One state of one entity. ``down`` and ``used`` are sets of partition positions, as bits. ``burnt``: how
-    many numbers failed sends may have used up that no gap has shown yet."""
+    many numbers failed sends may have used up that no gap has shown yet, as (partition, key, how many),
+    sorted: in that partition; with partition -1 in that of the key, as soon as it has one; with partition
+    -1 and the key "" in any. ``former``: every token that was given, with its message (remembered only with
+    RCV-8 waived)."""
 
     cfg: Config
     now: int
@@ -199,21 +241,31 @@ class State(NamedTuple):
     used: int
     parts: tuple[Part, ...]
     keys: tuple[tuple[str, int], ...]
-    burnt: int
+    burnt: Burnt
     clients: tuple[Client, ...]
     txns: tuple[Txn, ...]
     flows: Flows | None
+    former: tuple[tuple[str, str], ...] = ()
+
+    def forbids(self, requirement: str) -> bool:
+        """Whether the requirement is enforced; where it is waived its clause takes its relaxed form."""
+        return requirement not in self.cfg.waived
 
 
 @cache
 def _config(
-    profile_name: str, entity: Entity, names: tuple[int, ...], options: tuple[tuple[str, int], ...]
+    profile_name: str,
+    entity: Entity,
+    names: tuple[int, ...],
+    options: tuple[tuple[str, int], ...],
+    waived: frozenset[str],
 ) -> Config:
     family, switches = profile(profile_name), dict(options)
     hindsight = family.caching_front_ends and not switches.get("untimed", False)
     switches["hindsight"] = hindsight and bool(switches.get("hindsight", True))
+    switches["gaps"] = family.shows_seq and bool(switches.get("gaps", True))
     switches["owing"] = family.peek and bool(switches.get("owing", True))
-    return Config(family, entity, names, **switches)  # type: ignore[arg-type]  # 0 and 1 for switches
+    return Config(family, entity, names, waived=waived, **switches)  # type: ignore[arg-type]  # 0 and 1 for switches
 
 
 def initial(
@@ -221,10 +273,12 @@ def initial(
     entity: Entity | None = None,
     names: tuple[int, ...] | None = None,
     now: int = 0,
+    waived: frozenset[str] = frozenset(),
     **options: int,
 ) -> State:
     """The empty entity. ``names``: what the partitions that a history shows are called; the others stay
-    anonymous and interchangeable. None: they are called 0, 1, …. ``options``: switches of `Config`.
+    anonymous and interchangeable. None: they are called 0, 1, …. ``waived``: requirements not
+    enforced. ``options``: switches of `Config`.
 
     Raises `InvalidScope` for more names than partitions (SEQ-2), a name twice, a partition count that the
     profile does not allow, or a family that is not modelled; `UnknownProfile`.
@@ -238,14 +292,16 @@ def initial(
         allowed = ", ".join(map(str, family.partitions))
         raise InvalidScope(f"{family.title} has {allowed} partitions, not {count}")
     if names is not None and (len(names) > count or len(set(names)) < len(names)):
-        raise InvalidScope(f"{count} partitions cannot be called {names}")
+        if waived.isdisjoint({"SEQ-2", "SEQ-5"}):
+            raise InvalidScope(f"{count} partitions cannot be called {names}")
+        names = tuple(dict.fromkeys(names))[:count]
     known = tuple(range(count)) if names is None else names + tuple(range(-1, len(names) - count - 1, -1))
     options.setdefault("symmetric", names is not None and not family.flows)
-    cfg = _config(profile_name, settings, known, tuple(sorted(options.items())))
+    cfg = _config(profile_name, settings, known, tuple(sorted(options.items())), waived)
     named = 0 if names is None else (1 << len(names)) - 1
     part = Part(0, settings.seq_start if family.shows_seq else 0, 0, ())
     flows = Flows(owner=(None,) * count, handoff=(None,) * count) if family.flows else None
-    return State(cfg, now, False, 0, named, (part,) * count, (), 0, (), (), flows)
+    return State(cfg, now, False, 0, named, (part,) * count, (), (), (), (), flows)
 
 
 # Reading
@@ -305,7 +361,7 @@ def find_lock(state: State, token: str, only: int | None = None) -> tuple[int, i
     for p in range(len(state.parts)) if only is None else (only,):
         for index, entry in enumerate(state.parts[p].log):
             lock = entry.lock
-            if lock is not None and lock.token == token:
+            if lock is not None and (lock.token == token or (lock.rivals and token in lock.rivals)):
                 return p, index
     return None
 
@@ -320,18 +376,32 @@ def find_number(part: Part, number: int) -> int | None:
 
 # Editing
 
+_new: Final = tuple.__new__
+"""Makes a named tuple of its fields in order; several times as fast as `_replace`, which these edits would
+spend most of their time in."""
+
+
+def later(state: State, now: int) -> State:
+    """The state with its clock at that instant."""
+    return _new(State, (state[0], now, *state[2:]))
+
 
 def with_part(state: State, p: int, part: Part) -> State:
     """The state with one partition replaced."""
     parts = state.parts
-    return state._replace(parts=(*parts[:p], part, *parts[p + 1 :]))
+    return _new(State, (*state[:5], (*parts[:p], part, *parts[p + 1 :]), *state[6:]))
 
 
 def with_entry(part: Part, index: int, entry: Entry | None) -> Part:
     """The partition with one message replaced, or removed for None."""
     log = part.log
     middle = () if entry is None else (entry,)
-    return part._replace(log=log[:index] + middle + log[index + 1 :])
+    return with_log(part, log[:index] + middle + log[index + 1 :])
+
+
+def with_log(part: Part, log: tuple[Entry, ...]) -> Part:
+    """The partition with other contents."""
+    return _new(Part, (*part[:3], log, *part[4:]))
 
 
 def with_client(state: State, changed: Client) -> State:
@@ -351,9 +421,31 @@ def with_txn(state: State, name: str, changed: Txn | None) -> State:
 
 
 def with_key(state: State, key: str, p: int) -> State:
-    """The state in which the key lives in that partition."""
+    """The state in which the key lives in that partition, and the numbers that failed sends of it used up."""
     keys = tuple(sorted((*state.keys, (key, p))))
-    return state._replace(keys=keys, used=state.used | 1 << p)
+    burnt = state.burnt
+    for where, of, count in burnt if key else ():
+        if where < 0 and of == key:
+            burnt = more(tuple(other for other in burnt if other != (where, of, count)), p, "", count)
+    return state._replace(keys=keys, used=state.used | 1 << p, burnt=burnt)
+
+
+def more(burnt: Burnt, p: int, key: str, count: int) -> Burnt:
+    """`State.burnt` with so many more, or fewer, there."""
+    kept = tuple(other for other in burnt if other[:2] != (p, key))
+    total = count + sum(other[2] for other in burnt if other[:2] == (p, key))
+    return tuple(sorted((*kept, (p, key, total)))) if total else kept
+
+
+def appeared(state: State, groups: Collection[str], parts: Iterable[int] | None = None) -> State:
+    """The state in which the messages of these committed transactions are visible, all of each (TXN-5);
+    ``parts``: where they are, if known."""
+    for p in range(len(state.parts)) if parts is None else parts:
+        part = state.parts[p]
+        if any(entry.group in groups for entry in part.log):
+            log = (e._replace(status=FRESH, group=None) if e.group in groups else e for e in part.log)
+            state = with_part(state, p, part._replace(log=tuple(log)))
+    return state
 
 
 def put(state: State, p: int, index: int, entry: Entry | None) -> State:
@@ -361,13 +453,22 @@ def put(state: State, p: int, index: int, entry: Entry | None) -> State:
     return with_part(state, p, with_entry(state.parts[p], index, entry))
 
 
-def returned(state: State, entry: Entry, tries: int, since: int) -> Entry:
-    """The message free again, after a lock of it ended, since then: at any position, or with flows at its
-    own (REB-3)."""
-    when = since if state.cfg.hindsight else 0
+def returned(state: State, entry: Entry, tries: int, since: int) -> Entry | None:
+    """The message free again, after a lock of it ended that may have raised its count, since then: at any
+    position, or with flows at its own (REB-3). None: it was dead-lettered for too many deliveries (RCV-9)."""
+    if tries > state.cfg.limit:
+        return None
+    owed = OWED if tries > entry.tries and state.cfg.owing else COUNTED
+    return freed(state, entry, tries, since, 0, owed)
+
+
+def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed: int = COUNTED) -> Entry:
+    """The message free again, with this count and what may have happened to it unseen."""
     status = FRESH if state.cfg.profile.flows else BACK
-    owed = OPEN if tries > entry.tries and state.cfg.owing else COUNTED
-    return entry._replace(status=status, tries=tries, since=when, lock=None, upsets=0, owed=owed)
+    when = since if state.cfg.hindsight else 0
+    return _new(
+        Entry, (entry.number, entry.id, status, tries, when, entry.turn, None, entry.at, upsets, owed, None)
+    )
 
 
 def choices(state: State) -> list[int]:

@@ -11,26 +11,21 @@ from collections.abc import Iterator
 
 from .actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
-from .delivery import ended
+from .commits import in_part, rolled_back, sent, settled
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
-from .routing import failed, hints_of, key_of, placements, refusals, rejected, store
-from .settling import apply, held, lock_at
+from .pending import take
+from .routing import accepted, failed, hints_of, in_order, key_of, placements, refusals, rejected, unpinned
+from .settling import apply, held, lock_at, lost
 from .state import (
-    FOREVER,
-    FRESH,
-    LAGGING,
-    RESERVED,
+    Pending,
     State,
     Txn,
     find_number,
     is_up,
     key_partition,
     put,
-    returned,
     transaction,
-    with_entry,
-    with_part,
     with_txn,
 )
 
@@ -39,7 +34,10 @@ Place = tuple[int, int]
 
 
 def begin(state: State, action: Action, seen: Observed | None) -> Steps:
-    """Open a transaction under a new name."""
+    """Open a transaction under a new name, or under that of one that the broker may have rolled back."""
+    known = transaction(state, action.txn)
+    if seen is not None and known is not None and known.tainted:
+        state = rolled_back(state, known)
     if not state.cfg.profile.transactions:
         yield failure(REFUSED), state
     elif action.txn is None or transaction(state, action.txn) is not None:
@@ -55,16 +53,17 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if txn is None:
         yield from [(failure(BROKEN_TXN), state)] if anywhere else []
         return
-    refused = failed(_tainted(state, txn), len(action.messages))
+    refused = failed(_tainted(state, txn), action.messages)
     if txn.tainted and anywhere:
         yield failure(BROKEN_TXN), refused
-    verdicts = refusals(state.cfg, action.messages)
+    verdicts = refusals(state, action.messages)
     keys = {key_of(state.cfg, m) for m in action.messages}
-    if state.cfg.profile.partitioned and (None in keys or False not in verdicts):
+    if state.cfg.profile.partitioned and (None in keys or True in verdicts):
         yield from _keyless(refused) if anywhere else ()
         if seen is not None and seen.status == Outcome.OK:  # found out at the commit
             yield OK, with_txn(state, txn.name, txn._replace(tainted=True, doomed=True))
-        return
+        if False not in verdicts or (None in keys and state.forbids("TXN-1")):
+            return
     if anywhere and (True in verdicts or may_refuse_key(state, txn, keys)):
         yield failure(INVALID), refused
     if seen is None or seen.status == Outcome.ERROR:
@@ -73,6 +72,15 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if seen is None or seen.status == Outcome.OK:
         for after in _enlisted(state, txn, action, seen):
             yield OK, after
+        if state.cfg.waived and _is_done_at_once(state, txn, keys):
+            yield from ((OK, after) for after in accepted(state, action, seen))
+
+
+@clause("TXN-2", "TXN-5")
+def _is_done_at_once(state: State, txn: Txn, keys: set[str | None]) -> bool:
+    """Whether a send may be done outside its transaction, because it is waived that it must not."""
+    second = txn.key is not None and keys != {txn.key}
+    return not state.forbids("TXN-5") or (second and not state.forbids("TXN-2"))
 
 
 @clause("TXN-1")
@@ -96,36 +104,44 @@ def _enlisted(state: State, txn: Txn, action: Action, seen: Observed | None) -> 
     """The states after these sends were enlisted. A second key must live in the partition of the first."""
     hints = hints_of(action, seen)
     for placed, places in placements(state, action, hints):
-        p = places[0]
-        if txn.part is not None and state.cfg.profile.partitioned and txn.part != p:
+        p = txn.part if txn.part is not None else places[0]
+        if set(places) != {p} and state.cfg.profile.partitioned and not _may_leave(state, txn, action):
             continue
         key = txn.key if txn.key is not None else key_of(state.cfg, action.messages[0])
-        timings = (True, False) if state.cfg.early else (False,)
-        for early in timings if txn.early is None else (txn.early,):
-            begun = txn._replace(part=p, key=key, early=early)
-            yield from _reserved(placed, begun, action, hints, seen is None)
+        yield _pending(placed, txn._replace(part=p, key=key), action, places, hints)
 
 
-@clause("SEQ-3", "SEQ-4")
-def _reserved(
-    state: State, txn: Txn, action: Action, hints: list[Delivery | None], strict: bool
-) -> Iterator[State]:
-    """The messages numbered now, invisible (early), or kept for the commit."""
-    assert txn.part is not None
-    p, ways = txn.part, [(state, txn.sends)]
-    for message, hint in zip(action.messages, hints, strict=True):
-        seq = None if hint is None else hint.seq
-        if not txn.early:
-            since = state.now if state.cfg.timed else 0
-            ways = [(s, (*sends, (message.id, p, None, since, seq))) for s, sends in ways]
-            continue
-        ways = [
-            (after, (*sends, (message.id, p, after.parts[p].log[-1].number, 0, seq)))
-            for s, sends in ways
-            for after in store(s, p, message.id, hint, strict, FOREVER, RESERVED)
-        ]
-    for s, sends in ways:
-        yield with_txn(s, txn.name, txn._replace(sends=sends))
+@clause("TXN-1", "TXN-2")
+def _may_leave(state: State, txn: Txn, action: Action) -> bool:
+    """Whether a send may be stored in another partition than that of its transaction: where it is waived that
+    it has the key of the others, or that this key says where it goes."""
+    if not state.cfg.waived:
+        return False
+    keys = {key_of(state.cfg, m) for m in action.messages}
+    second = txn.key is not None and keys != {txn.key}
+    return (
+        (second and not state.forbids("TXN-2"))
+        or (None in keys and not state.forbids("TXN-1"))
+        or not state.forbids("ROUTE-5")
+        or not state.forbids("ROUTE-1")
+        or any(unpinned(state, action, m) for m in action.messages)
+    )
+
+
+@clause("SEQ-3")
+def _pending(
+    state: State, txn: Txn, action: Action, places: tuple[int, ...], hints: list[Delivery | None]
+) -> State:
+    """The state in which the messages wait for the commit, those of a batch in the order of their numbers."""
+    shown = [(n, hint) for n, hint in enumerate(hints) if hint is not None and hint.seq is not None]
+    known = in_order(state.cfg, shown)
+    others = [(n, hint) for n, hint in enumerate(hints) if hint is None or hint.seq is None]
+    since = state.now if state.cfg.timed else 0
+    sends = tuple(
+        Pending(action.messages[n].id, places[n], None, since, None if hint is None else hint.seq)
+        for n, hint in (*known, *others)
+    )
+    return with_txn(state, txn.name, txn._replace(sends=txn.sends + sends))
 
 
 def settle(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -140,6 +156,8 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
         yield failure(kinds), _tainted(state, txn)
     if len(places) == len(action.locks) and _may_enlist(state, txn, places):
         yield OK, _enlist_locks(state, txn, action, places)
+        if not state.forbids("TXN-5"):
+            yield OK, apply(state, action.op, places)
 
 
 @clause("TXN-7", "RCV-8", "RCV-14")
@@ -167,10 +185,10 @@ def _may_enlist(state: State, txn: Txn, places: list[Place]) -> bool:
     """Whether these settlements can be part of the transaction. That it also sends to another partition than
     the one it settles in is not settled by any source: allowed."""
     parts = {p for p, _ in places}
+    together = len(parts) == 1 and txn.locks_in in (None, *parts)
     return (
-        len(parts) == 1
+        (together or not state.forbids("TXN-7"))
         and all(is_up(state, p) for p in parts)
-        and txn.locks_in in (None, *parts)
         and all(lock_at(state, place).txn is None for place in places)
     )
 
@@ -185,7 +203,8 @@ def _enlist_locks(state: State, txn: Txn, action: Action, places: list[Place]) -
         if settled not in settles:
             settles.append(settled)
         state = put(state, p, index, entry._replace(lock=lock._replace(txn=txn.name)))
-    return with_txn(state, txn.name, txn._replace(locks_in=places[0][0], settles=tuple(settles)))
+    first = places[0][0] if txn.locks_in is None else txn.locks_in
+    return with_txn(state, txn.name, txn._replace(locks_in=first, settles=tuple(settles)))
 
 
 @clause("TXN-5")
@@ -195,16 +214,19 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
     if txn is None:
         yield failure(BROKEN_TXN), state
         return
-    parts = [p for p in (txn.part, txn.locks_in) if p is not None]
-    out = any(not is_up(state, p) for p in parts)
+    out = any(not is_up(state, p) for p in parts_of(txn))
     if out or txn.tainted or txn.doomed or not _all_held(state, txn):
         yield failure(BROKEN_TXN), rolled_back(state, txn)
     elif seen is not None and seen.status == Outcome.ERROR:
         for after in _after_lost_lock(state, txn, state.now + action.slack):
             yield failure(BROKEN_TXN), after
     if not out and not txn.doomed:
-        for after in _sent(state, txn, action.slack, seen is None):
-            yield OK, with_txn(_settled(after, txn), txn.name, None)
+        for after in sent(state, txn, action.slack, seen is None):
+            yield OK, with_txn(settled(after, txn), txn.name, None)
+    if not state.forbids("TXN-5"):
+        for after in in_part(state, txn, action.slack):
+            yield OK, after
+            yield failure(BROKEN_TXN), after
 
 
 def _all_held(state: State, txn: Txn) -> bool:
@@ -222,43 +244,8 @@ def _after_lost_lock(state: State, txn: Txn, reach: int) -> Iterator[State]:
     for _, p, number, _ in txn.settles:
         index = find_number(state.parts[p], number)
         assert index is not None
-        entry = state.parts[p].log[index]
-        for count, since in ended(lock_at(state, (p, index)), entry.tries, reach):
-            yield rolled_back(put(state, p, index, returned(state, entry, count, since)), txn)
-
-
-@clause("TXN-5", "SEQ-3")
-def _sent(state: State, txn: Txn, slack: int, strict: bool) -> Iterator[State]:
-    """The messages visible, or about to be: visibility may lag behind the commit."""
-    ways = [state]
-    status = LAGGING if state.cfg.lag else FRESH
-    for id, p, number, since, seq in txn.sends:
-        if number is not None:
-            ways = [_revealed(s, p, number, status, slack) for s in ways]
-            continue
-        hint = None if seq is None else Delivery(id, seq=seq)
-        begun = since if state.cfg.timed else None
-        ways = [s for way in ways for s in store(way, p, id, hint, strict, slack, status, begun)]
-    yield from ways
-
-
-def _revealed(state: State, p: int, number: int, status: int, slack: int) -> State:
-    index = find_number(state.parts[p], number)
-    assert index is not None
-    entry = state.parts[p].log[index]
-    at = entry.at and (entry.at[0], min(entry.at[1], state.now + slack))
-    since = state.now if state.cfg.hindsight else 0
-    return put(state, p, index, entry._replace(status=status, at=at, since=since))
-
-
-def _settled(state: State, txn: Txn) -> State:
-    for op, p, number, token in txn.settles:
-        index = find_number(state.parts[p], number)
-        if index is not None:
-            lock = state.parts[p].log[index].lock
-            if op == "complete" or (lock is not None and lock.token == token):
-                state = apply(state, op, [(p, index)])
-    return state
+        for after in lost(state, (p, index), reach):
+            yield rolled_back(after, txn)
 
 
 def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -267,27 +254,11 @@ def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
     if txn is None:
         yield failure(BROKEN_TXN), state
         return
-    if txn.tainted or any(p is not None and not is_up(state, p) for p in (txn.part, txn.locks_in)):
+    if txn.tainted or not all(is_up(state, p) for p in parts_of(txn)):
         yield failure(BROKEN_TXN), _tainted(state, txn)
     yield OK, rolled_back(state, txn)
-
-
-@clause("TXN-5", "SEQ-4")
-def rolled_back(state: State, txn: Txn) -> State:
-    """The state without the transaction: nothing of it is stored, its locks are free to be used again."""
-    late = 0
-    for _, p, number, _, _ in txn.sends:
-        index = None if number is None else find_number(state.parts[p], number)
-        if index is None:
-            late += 1
-        else:
-            state = with_part(state, p, with_entry(state.parts[p], index, None))
-    for _, p, number, token in txn.settles:
-        index = find_number(state.parts[p], number)
-        entry = None if index is None else state.parts[p].log[index]
-        if index is not None and entry is not None and entry.lock and entry.lock.token == token:
-            state = put(state, p, index, entry._replace(lock=entry.lock._replace(txn=None)))
-    return with_txn(failed(state, late), txn.name, None)
+    if not state.forbids("TXN-5"):
+        yield from ((OK, after) for after in in_part(state, txn, action.slack))
 
 
 def _tainted(state: State, txn: Txn) -> State:
@@ -296,8 +267,22 @@ def _tainted(state: State, txn: Txn) -> State:
 
 
 def moves(state: State) -> list[Action]:
-    """The broker may roll back a transaction that a fault or a failed operation hit."""
-    return [Action("forget", txn.proc, txn=txn.name) for txn in state.txns if txn.tainted]
+    """The broker may number what waits for a commit, and roll back a transaction that a fault or a failed
+    operation hit."""
+    found = [Action("forget", txn.proc, txn=txn.name) for txn in state.txns if txn.tainted]
+    if state.cfg.early:
+        waiting = (txn for txn in state.txns if any(send.number is None for send in txn.sends))
+        found += [Action("number", txn.proc, txn=txn.name) for txn in waiting]
+    return found
+
+
+def number(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The broker numbers the next message that waits for a commit."""
+    txn = transaction(state, action.txn)
+    waiting = [] if txn is None else [n for n, send in enumerate(txn.sends) if send.number is None]
+    if txn is not None and waiting and state.cfg.early:
+        for after in take(state, txn.name, waiting[0], True):
+            yield OK, after
 
 
 def forget(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -305,3 +290,9 @@ def forget(state: State, action: Action, seen: Observed | None) -> Steps:
     txn = transaction(state, action.txn)
     if txn is not None and txn.tainted:
         yield OK, rolled_back(state, txn)
+
+
+def parts_of(txn: Txn) -> set[int]:
+    """The partitions that the transaction sends to, or settles in."""
+    parts = {send.part for send in txn.sends}.union(p for _, p, _, _ in txn.settles)
+    return parts.union(p for p in (txn.part, txn.locks_in) if p is not None)

@@ -1,23 +1,20 @@
 """Faults: what they destroy, and what they must not.
 
-Locks, caches, cursors and open transactions are volatile, messages never are.
+Locks, caches, cursors, flows and open transactions are volatile (some brokers keep them), messages never are.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .clock import HOP, Steps
+from .core import Core
+from .freedoms import taken
 from .partition import Partition
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 
 class Faults:
     """The ways to break one broker. Each is a coroutine, so that it strikes amid everything else."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Core) -> None:
         self.broker = broker
 
     def partition_down(self, index: int) -> Steps[int]:
@@ -25,8 +22,10 @@ class Faults:
         partition = self.broker.partitions[index % len(self.broker.partitions)]
         yield HOP
         partition.up = False
-        if self.broker.config.forgets_locks:
+        if self.takes(self.broker.free.lose_locks):
             self.drop_locks(partition)
+        if self.takes(self.broker.free.lose_transactions):
+            self.drop_transactions(partition)
         yield HOP
         return partition.name
 
@@ -49,7 +48,7 @@ class Faults:
             broker.front_ends[end].forget()
             for connection in broker.connections:
                 if connection.end == end:
-                    connection.cut()
+                    connection.cut(self.takes(broker.free.keep_cursors))
                     connection.end = (end + 1) % len(broker.front_ends)
         yield HOP
 
@@ -59,22 +58,38 @@ class Faults:
         broker = self.broker
         broker.alive = False
         for connection in broker.connections:
-            connection.cut()
+            connection.cut(self.takes(broker.free.keep_cursors))
         for front_end in broker.front_ends:
             front_end.forget()
-        broker.transactions.clear()
+        if not self.takes(broker.free.keep_transactions):
+            self.drop_transactions()
         for partition in broker.partitions:
-            self.drop_locks(partition)
+            if not self.takes(broker.free.keep_locks):
+                self.drop_locks(partition)
         yield HOP
 
     def broker_start(self) -> Steps[None]:
         """Start it again, on what was stored."""
         yield HOP
         self.broker.alive = True
+        for front_end in self.broker.front_ends:
+            front_end.resume()
         self.broker.ring()
         yield HOP
 
+    def takes(self, freedom: float) -> bool:
+        """Whether the broker makes use of that freedom now."""
+        return taken(freedom, self.broker.clock.random)
+
     def drop_locks(self, partition: Partition) -> None:
-        """End every lock: those whose time was over have counted, the others do not."""
+        """End every lock: those whose time was over have counted, the others count, or do not."""
         partition.expire(self.broker.clock.now)
-        partition.recover()
+        partition.recover(self.takes(self.broker.free.count_lost_locks))
+
+    def drop_transactions(self, partition: Partition | None = None) -> None:
+        """Roll back the open transactions of that partition, or all of them."""
+        transactions = self.broker.transactions
+        for name, txn in list(transactions.items()):
+            if partition is None or txn.partition is partition:
+                txn.rollback()
+                del transactions[name]

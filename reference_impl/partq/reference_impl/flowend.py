@@ -8,46 +8,43 @@ loses the partition.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .clock import HOP, Steps
+from .core import Core
 from .errors import Refused
-from .flows import READY, Flow, Seat
+from .flows import READY, Assignments, Flow, Seat
+from .freedoms import taken
 from .frontend import FrontEnd
 from .network import Connection
 from .store import Content, Stored
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 
 class FlowEnd(FrontEnd):
     """The one front end of a queue with flows."""
 
-    def __init__(self, broker: Broker, turn: int) -> None:
-        super().__init__(broker, turn)
-        config = broker.config
-        self.assignments = broker.parts.assignments(
-            broker.partitions,
-            broker.clock,
-            config.rebalance_delay,
-            config.max_handoff,
-            config.tell,
-            broker.ring,
-        )
+    def __init__(self, broker: Core, assignments: Assignments) -> None:
+        super().__init__(broker, 0)
+        self.assignments = assignments
 
     def forget(self) -> None:
         super().forget()
-        self.assignments.reset()
+        if taken(self.broker.free.keep_flows, self.clock.random):
+            self.assignments.suspend()
+        else:
+            self.assignments.reset()
+
+    def resume(self) -> None:
+        self.assignments.resume()
 
     def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
         """Store all messages or none, each where its own key belongs."""
-        yield HOP
+        yield from self.arrive(lambda: self.send(contents, txn, timeout))
         self.broker.check_alive()
         if txn is not None:
             raise Refused("unsupported", "no transactions on a queue with flows")
         yield HOP
-        for content in contents:
+        for content in self.in_any_order(contents):
             key = self.broker.rules.key_of(content)
             partition = self.next_partition() if key is None else self.home(key, (content,), txn)
             self.accept(partition, key, (content,))
@@ -59,9 +56,13 @@ class FlowEnd(FrontEnd):
         self.broker.check_alive()
         if partition is not None:
             self.refuse_choice()
-        if any(flow.name == name for flow in self.assignments.flows):
+        bound = next((flow for flow in self.assignments.flows if flow.name == name), None)
+        if bound is None:
+            self.assignments.bind(name, connection.proc)
+        elif bound.left_over and bound.proc == connection.proc:
+            bound.left_over = False
+        else:
             raise Refused("invalid_operation", "a flow of that name is bound")
-        self.assignments.bind(name, connection.proc)
         yield HOP
 
     def refuse_choice(self) -> None:
@@ -78,8 +79,7 @@ class FlowEnd(FrontEnd):
     def disconnect(self, connection: Connection) -> Steps[None]:
         """The client's connection ends; to the broker that is as if all its flows had unbound."""
         yield HOP
-        for flow in [flow for flow in self.assignments.flows if flow.proc == connection.proc]:
-            self.assignments.lose(flow)
+        self.assignments.part(connection.proc)
         yield HOP
 
     def flow(self, connection: Connection, name: str | None) -> Flow:
@@ -98,6 +98,10 @@ class FlowEnd(FrontEnd):
         self.broker.check_alive()
         self.flow(connection, name)
         yield HOP
+        if taken(self.broker.free.answer_nothing, self.clock.random):
+            yield deadline
+            return []
+        most = self.broker.fewer(most, self.broker.free.answer_short)
         while True:
             shown = self.collect(self.flow(connection, name), most, delete)
             if shown or self.clock.now >= deadline:
@@ -110,8 +114,9 @@ class FlowEnd(FrontEnd):
         shown: list[Any] = []
         seats = self.assignments.shuffled([seat for seat in self.seats_of(flow) if self.delivers(seat)])
         for seat in seats:
-            for stored in seat.partition.heads(most - len(shown)):
-                shown.append(self.broker.show_to_flow(stored, self.hand_out(seat, stored, delete)))
+            heads = seat.partition.heads(most - len(shown))
+            show = self.broker.show_to_flow
+            self.broker.join(shown, [show(stored, self.hand_out(seat, stored, delete)) for stored in heads])
         return shown
 
     def seats_of(self, flow: Flow) -> list[Seat]:
@@ -136,7 +141,7 @@ class FlowEnd(FrontEnd):
         self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
     ) -> Steps[None]:
         """Acknowledge all these messages, or give all of them back, or do nothing."""
-        yield HOP
+        yield from self.arrive(lambda: self.settle(connection, action, tokens, txn))
         self.broker.check_alive()
         if txn is not None:
             raise Refused("unsupported", "no transactions on a queue with flows")

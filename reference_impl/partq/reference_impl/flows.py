@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from .clock import Clock, Steps
+from .freedoms import Freedoms, taken
 from .partition import Partition
 from .store import Stored
 
@@ -20,14 +21,16 @@ UNASSIGNED: Final = "unassigned"
 
 
 class Flow:
-    """One consumer's binding. ``standby``: it was bound when there were consumers enough."""
+    """One consumer's binding. ``standby``: it was bound when there were consumers enough. ``left_over``: it
+    outlived a kill of the broker, and its client has not bound it again yet."""
 
-    __slots__ = ("name", "proc", "standby")
+    __slots__ = ("left_over", "name", "proc", "standby")
 
     def __init__(self, name: str, proc: str, standby: bool) -> None:
         self.name = name
         self.proc = proc
         self.standby = standby
+        self.left_over = False
 
 
 class Seat:
@@ -59,7 +62,8 @@ class Assignments:
     """The flows of a queue and their partitions.
 
     ``delay`` and ``max_handoff`` are ns. ``tell(partition, flow, state)`` hears of every change, ``ring()``
-    wakes those who wait for messages.
+    wakes those who wait for messages. ``lateness``: how late, in ns, timers and news may be. While it is
+    ``suspended`` (the broker is down, and keeps the flows) nothing changes hands.
     """
 
     def __init__(
@@ -77,9 +81,15 @@ class Assignments:
         self.max_handoff = max_handoff
         self.tell = tell
         self.ring = ring
+        self.free = Freedoms.none()
+        self.lateness = 0
         self.flows: list[Flow] = []
         self.age = 0
+        self.delays = 0
         self.rebalancing = False
+        self.suspended = False
+        self.parted: list[str] = []
+        self.news: list[tuple[int, str, str]] = []
 
     # Coming and going.
 
@@ -108,13 +118,24 @@ class Assignments:
                 self.leave(seat, heir)
         if orphaned and heir is not None:
             heir.standby = False
-        elif not flow.standby:
+        elif not flow.standby and (orphaned or not self.rebalancing):
             self.start_delay()
         self.ring()
 
+    def part(self, proc: str) -> None:
+        """A client is gone, with all its flows. While nothing can change hands that is kept in mind."""
+        if self.suspended:
+            self.parted.append(proc)
+            return
+        for flow in [flow for flow in self.flows if flow.proc == proc]:
+            self.lose(flow)
+
     def standby(self) -> Flow | None:
         """The standby whose turn it is."""
-        return next((flow for flow in self.flows if flow.standby), None)
+        standbys = [flow for flow in self.flows if flow.standby]
+        if len(standbys) > 1 and self.takes(self.free.any_standby):
+            return standbys[int(self.clock.random() * len(standbys))]
+        return standbys[0] if standbys else None
 
     def replace_heir(self, seat: Seat, heir: Flow | None) -> None:
         """The heir of a handoff is gone."""
@@ -138,21 +159,60 @@ class Assignments:
         self.flows.clear()
         self.age += 1
         self.rebalancing = False
+        self.tell_news()
         for seat in self.seats:
-            seat.unacked.clear()
+            self.give_back(seat)
             seat.state, seat.flow, seat.heir = UNASSIGNED, None, None
+
+    def suspend(self) -> None:
+        """The broker died, and keeps its flows: time stands still for them."""
+        self.suspended = True
+        self.age += 1
+        for flow in self.flows:
+            flow.left_over = True
+
+    def resume(self) -> None:
+        """The broker was started again: timers start anew, and what lost its lock is unsettled no more."""
+        if not self.suspended:
+            return
+        self.suspended = False
+        parted, self.parted = self.parted, []
+        for seat in self.seats:
+            seat.unacked = {token: stored for token, stored in seat.unacked.items() if stored.lock == token}
+            if seat.state == PAUSED and seat.heir is not None:
+                if seat.unacked:
+                    self.time_handoff(seat)
+                else:
+                    self.give(seat, seat.heir)
+        if self.rebalancing:
+            self.time_delay()
+        for proc in parted:
+            self.part(proc)
+
+    def takes(self, freedom: float) -> bool:
+        """Whether use is made of that freedom now."""
+        return taken(freedom, self.clock.random)
+
+    def late(self, freedom: float) -> int:
+        """By how many ns something is late."""
+        return int(self.lateness * self.clock.random()) if self.lateness and self.takes(freedom) else 0
 
     # Rebalancing.
 
     def start_delay(self) -> None:
-        """Rebalance after the delay, unless that is under way already."""
-        if not self.rebalancing:
+        """Rebalance after the delay, unless that is under way already; it may be started anew then."""
+        if not self.rebalancing or self.takes(self.free.restart_delay):
             self.rebalancing = True
-            self.clock.spawn(self._rebalance_later(self.age))
+            self.time_delay()
 
-    def _rebalance_later(self, age: int) -> Steps[None]:
-        yield self.clock.now + self.delay
-        if age == self.age:
+    def time_delay(self) -> None:
+        """Start the delay; one before it no longer counts."""
+        self.delays += 1
+        self.clock.spawn(self._rebalance_later(self.age, self.delays))
+
+    def _rebalance_later(self, age: int, delays: int) -> Steps[None]:
+        yield self.clock.now + self.delay + self.late(self.free.late_timers)
+        if age == self.age and delays == self.delays:
             self.rebalancing = False
             self.rebalance()
 
@@ -177,8 +237,9 @@ class Assignments:
             return {}
         kept: dict[Flow, list[Seat]] = {flow: [] for flow in flows}
         spare: list[Seat] = []
+        anew = self.takes(self.free.redeal)
         for seat in self.seats:
-            mine = kept.get(seat.future) if seat.future is not None else None
+            mine = None if anew or seat.future is None else kept.get(seat.future)
             (spare if mine is None else mine).append(seat)
         share, larger = divmod(len(self.seats), len(flows))
         flows.sort(key=lambda flow: -len(kept[flow]))
@@ -188,7 +249,8 @@ class Assignments:
         for flow in flows:
             flow.standby = False
         hungry = [flow for flow in flows for _ in range(shares[flow] - len(kept[flow]))]
-        return dict(zip(self.shuffled(spare), hungry, strict=True))
+        dealt = dict(zip(self.shuffled(spare), hungry, strict=True))
+        return {seat: flow for seat, flow in dealt.items() if seat.future is not flow}
 
     def shuffled(self, seats: list[Seat]) -> list[Seat]:
         """In any order: which flow gets which partition is nobody's promise."""
@@ -198,9 +260,12 @@ class Assignments:
     def move(self, seat: Seat, flow: Flow) -> None:
         """Let that flow have the partition, after a handoff where messages are unsettled."""
         if seat.state == PAUSED:
+            again = flow is not seat.heir and self.takes(self.free.restart_handoff)
             seat.heir = flow
             if flow is seat.flow:
                 self.cancel_handoff(seat)
+            elif again:
+                self.time_handoff(seat)
         elif seat.state == READY and seat.unacked:
             self.start_handoff(seat, flow)
         else:
@@ -209,8 +274,12 @@ class Assignments:
     def start_handoff(self, seat: Seat, flow: Flow) -> None:
         """Deliver nothing more until all is settled, or the time is over."""
         seat.heir = flow
-        seat.handoff_ends = self.clock.now + self.max_handoff
+        self.time_handoff(seat)
         self.set_state(seat, PAUSED)
+
+    def time_handoff(self, seat: Seat) -> None:
+        """Start the handoff time; one before it no longer counts."""
+        seat.handoff_ends = self.clock.now + self.max_handoff + self.late(self.free.late_timers)
         self.clock.spawn(self._end_handoff(seat, seat.handoff_ends, self.age))
 
     def _end_handoff(self, seat: Seat, until: int, age: int) -> Steps[None]:
@@ -255,4 +324,24 @@ class Assignments:
         """Note it, and tell."""
         seat.state = state
         if seat.flow is not None:
-            self.tell(seat.partition.name, seat.flow.name, state)
+            self.report(seat.partition.name, seat.flow.name, state)
+
+    def report(self, partition: int, flow: str, state: str) -> None:
+        """Tell of a change, now or a little later, but never before an earlier one."""
+        late = self.late(self.free.late_events)
+        if not late and not self.news:
+            self.tell(partition, flow, state)
+            return
+        self.news.append((partition, flow, state))
+        if len(self.news) == 1:
+            self.clock.spawn(self._tell_later(late))
+
+    def _tell_later(self, late: int) -> Steps[None]:
+        yield self.clock.now + late
+        self.tell_news()
+
+    def tell_news(self) -> None:
+        """Tell what was not told yet."""
+        news, self.news = self.news, []
+        for change in news:
+            self.tell(*change)

@@ -8,109 +8,35 @@ the rules of requests are in `rules.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .clock import HOP, Steps
-from .errors import Refused, Unsure
+from .core import Core
+from .errors import Refused
+from .freedoms import taken
 from .network import Connection
 from .partition import Partition
-from .store import Content, Stored
+from .sending import Sending
+from .store import Stored
 from .transactions import Transaction
 
-if TYPE_CHECKING:
-    from .broker import Broker
-
-SERVER_TIMEOUT: Final = 15_000_000_000
-"""ns until a front end gives up on a partition that is down."""
+MOST_PREFETCHED: Final = 3
+"""So many messages are fetched at most beyond those asked for."""
 
 
-class FrontEnd:
+class FrontEnd(Sending):
     """One of the broker's front ends."""
 
-    def __init__(self, broker: Broker, turn: int) -> None:
-        self.broker = broker
-        self.clock = broker.clock
-        self.partitions = broker.partitions
-        self.turn = turn
+    def __init__(self, broker: Core, turn: int) -> None:
+        super().__init__(broker, turn)
         self.cache: list[tuple[str, Stored]] = []
 
     def forget(self) -> None:
         """It is lost: so is what it keeps."""
         self.cache.clear()
 
-    # Sending.
-
-    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
-        """Store all messages or none. ``timeout``: how long the client will wait, in ns."""
-        yield HOP
-        broker = self.broker
-        broker.check_alive()
-        key = broker.rules.common_key(contents)
-        if txn is not None:
-            yield from self._send_in(broker.transaction(txn), key, contents)
-            return
-        partition = self.next_partition() if key is None else self.home(key, contents, txn)
-        yield HOP
-        if not partition.up:
-            if key is not None:
-                yield from self._give_up(timeout)
-            partition = yield from self._reroute(contents, timeout)
-        self.accept(partition, key, contents)
-        yield HOP
-
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
-        """Store them in the partition found for them."""
-        self.broker.accept(partition, contents)
-
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        """Where messages of that key live: it alone decides."""
-        return self.broker.partition_for(key)
-
-    def next_partition(self) -> Partition:
-        """Keyless messages go round robin."""
-        self.turn = (self.turn + 1) % len(self.partitions)
-        return self.partitions[self.turn]
-
-    def _give_up(self, timeout: int) -> Steps[None]:
-        """The one partition that a request needs is down: refuse at once, or after waiting for it."""
-        clock = self.clock
-        if clock.random() < 0.7:
-            raise Refused("unavailable", "the partition of this key is down")
-        if timeout <= SERVER_TIMEOUT:
-            yield clock.now + timeout
-            raise Unsure("timeout", "the partition of this key is down")
-        yield clock.now + SERVER_TIMEOUT
-        raise Refused("timeout", "the partition of this key is down")
-
-    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
-        """The chosen partition is down: after the server's timeout choose another. A client that does not
-        wait so long never learns whether that came in time."""
-        impatient = timeout <= SERVER_TIMEOUT
-        yield self.clock.now + min(timeout, SERVER_TIMEOUT)
-        running = [partition for partition in self.partitions if partition.up]
-        if not running:
-            raise Refused("unavailable", "no partition is up")
-        partition = running[int(self.clock.random() * len(running))]
-        if impatient:
-            if self.clock.random() < 0.5:
-                self.broker.accept(partition, contents)
-            raise Unsure("timeout", "the client's time ended first")
-        return partition
-
-    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
-        self.broker.rules.admit_send(txn, key)
-        partition = txn.partition if key is None else self.home(key, contents, txn.name)
-        if partition is None:
-            partition = self.next_partition()
-        if txn.partition is not None and txn.partition is not partition:
-            raise Refused("invalid_operation", "a transaction has one partition")
-        yield HOP
-        self.broker.check_up(partition)
-        txn.pin(partition)
-        if txn.key is None:
-            txn.key = key
-        txn.sends.extend(contents)
-        yield HOP
+    def resume(self) -> None:
+        """The broker was started again."""
 
     # Receiving.
 
@@ -120,7 +46,12 @@ class FrontEnd:
         """Up to ``most`` messages, waiting up to ``timeout`` ns for the first."""
         deadline = self.clock.now + timeout
         yield HOP
-        self.broker.check_alive()
+        broker = self.broker
+        broker.check_alive()
+        if taken(broker.free.answer_nothing, self.clock.random):
+            yield deadline
+            return []
+        most = broker.fewer(most, broker.free.answer_short)
         while True:
             found = self.cached(most, delete) if self.cache else None
             if not found:
@@ -172,6 +103,7 @@ class FrontEnd:
                 continue
             if not shown:
                 shown = self.deliver(partition, most, delete)
+                self.prefetch(partition)
             elif random() < self.broker.config.eagerness:
                 self.keep_answer(partition, most, delete, shown)
         return shown
@@ -180,8 +112,18 @@ class FrontEnd:
         """A further answer: it fills what room the first one left, or stays in the cache."""
         room = most - len(shown)
         if room and self.clock.random() < 0.5:
-            shown.extend(self.deliver(partition, room, delete))
-            return
+            self.broker.join(shown, self.deliver(partition, room, delete))
+        else:
+            self.fetch(partition, most)
+
+    def prefetch(self, partition: Partition) -> None:
+        """Fetch a few messages more than were asked for."""
+        broker, random = self.broker, self.clock.random
+        if broker.config.partitioned and taken(broker.free.prefetch, random):
+            self.fetch(partition, 1 + int(random() * MOST_PREFETCHED))
+
+    def fetch(self, partition: Partition, most: int) -> None:
+        """Lock messages, and keep them in the cache."""
         until = self.clock.now + self.broker.config.lock_duration
         for stored in partition.heads(most):
             token = self.broker.token()
@@ -210,7 +152,7 @@ class FrontEnd:
         self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
     ) -> Steps[None]:
         """Complete or abandon all these locks' messages, or none."""
-        yield HOP
+        yield from self.arrive(lambda: self.settle(connection, action, tokens, txn))
         broker = self.broker
         broker.check_alive()
         transaction = None if txn is None else broker.transaction(txn)
@@ -223,6 +165,7 @@ class FrontEnd:
         broker.check_up(found[0].partition)
         self.check_locks(tokens, found)
         if transaction is not None:
+            broker.check_open(transaction)
             transaction.pin(found[0].partition)
         for token, stored in zip(tokens, found, strict=True):
             if transaction is not None:
@@ -275,6 +218,7 @@ class FrontEnd:
         if not waiting:
             raise Refused("unavailable", "no partition is up")
         random = self.clock.random
+        most = broker.fewer(most, broker.free.peek_short)
         yield HOP
         shown: list[Any] = []
         while waiting and len(shown) < most:
@@ -283,7 +227,12 @@ class FrontEnd:
             if shown and random() < 0.7:
                 break
             if partition.up:
+                before = len(shown)
                 self.browse(connection, partition, most, number, shown)
+                if before:
+                    more = shown[before:]
+                    del shown[before:]
+                    broker.join(shown, more)
         yield HOP
         return shown
 
@@ -312,32 +261,50 @@ class FrontEnd:
     def begin(self, name: str) -> Steps[None]:
         """Open a transaction."""
         yield HOP
-        self.broker.check_alive()
-        if name in self.broker.transactions:
+        broker = self.broker
+        broker.check_alive()
+        if name in broker.transactions:
             raise Refused("invalid_operation", "a transaction of that name is open")
-        self.broker.transactions[name] = Transaction(name)
+        early = taken(broker.free.number_early, self.clock.random)
+        broker.transactions[name] = Transaction(name, early)
         yield HOP
 
     def commit(self, name: str) -> Steps[None]:
         """Do all of it. Raises `Refused`: then nothing was done, and the transaction is over."""
+        yield from self.arrive(lambda: self.commit(name))
+        broker = self.broker
+        broker.check_alive()
+        txn = broker.transaction(name)
         yield HOP
-        self.broker.check_alive()
-        txn = self.broker.transaction(name)
+        broker.check_open(txn)
+        del broker.transactions[name]
+        lags = taken(broker.free.commit_lag, self.clock.random)
+        try:
+            broker.check_busy(broker.free.busy_commit)
+            if txn.partition is not None:
+                broker.check_up(txn.partition)
+            txn.commit(self.clock.now, lags)
+        except Refused:
+            self.undo(txn)
+            raise
+        if lags:
+            broker.show_later(txn)
+        broker.ring()
         yield HOP
-        self.broker.transactions.pop(name, None)
-        if txn.partition is not None and not txn.partition.up:
-            txn.rollback()
-            raise Refused("unavailable", "the transaction's partition is down")
-        txn.commit(self.clock.now)
-        self.broker.ring()
-        yield HOP
+
+    def undo(self, txn: Transaction) -> None:
+        """Forget what was done in a transaction."""
+        if txn.partition is not None:
+            self.burn(txn.partition, txn.sends)
+        txn.rollback()
 
     def rollback(self, name: str) -> Steps[None]:
         """Forget all of it."""
-        yield HOP
+        yield from self.arrive(lambda: self.rollback(name))
         self.broker.check_alive()
         txn = self.broker.transaction(name)
         yield HOP
-        self.broker.transactions.pop(name, None)
-        txn.rollback()
+        self.broker.check_open(txn)
+        del self.broker.transactions[name]
+        self.undo(txn)
         yield HOP

@@ -41,8 +41,9 @@ class Connection:
         finally:
             self.task = None
 
-    def cut(self) -> None:
-        """Lose the connection: the operation in flight is unsure, the memory of this session is gone."""
-        self.cursors.clear()
+    def cut(self, keep_cursors: bool = False) -> None:
+        """Lose the connection: the operation in flight is unsure, the memory of this session mostly gone."""
+        if not keep_cursors:
+            self.cursors.clear()
         if self.task is not None:
             self.clock.interrupt(self.task, Unsure("connection_lost", "cut off in flight"))

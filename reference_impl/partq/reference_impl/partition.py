@@ -7,7 +7,7 @@ partition knows beyond its store (locks, what is free) is volatile: `recover` re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from .store import Content, Store, Stored
 
@@ -15,15 +15,32 @@ from .store import Content, Store, Stored
 class Partition:
     """A partition by its ``name`` (a number), in front of its store.
 
-    ``locks`` is the broker's table of all locks by token, shared by its partitions.
+    ``locks`` is the broker's table of all locks by token, shared by its partitions. After ``most_tries``
+    failed deliveries a message is dead-lettered (None: never): at once, or when it would be delivered again
+    (``dead_letters_late``). ``dead``: the dead-lettered messages.
     """
 
-    __slots__ = ("_free", "_leases", "_locks", "name", "store", "up")
+    __slots__ = (
+        "_free",
+        "_leases",
+        "_locks",
+        "dead",
+        "dead_letters_late",
+        "most_tries",
+        "name",
+        "store",
+        "up",
+    )
 
-    def __init__(self, name: int, store: Store, locks: dict[str, Stored]) -> None:
+    def __init__(
+        self, name: int, store: Store, locks: dict[str, Stored], most_tries: int | None = None
+    ) -> None:
         self.name = name
         self.store = store
         self.up = True
+        self.most_tries = most_tries
+        self.dead_letters_late = False
+        self.dead: list[Stored] = []
         self._locks = locks
         self._free: list[tuple[int, Stored]] = []
         self._leases: list[tuple[int, int, Stored, str]] = []
@@ -35,12 +52,54 @@ class Partition:
             stored = append(content, now, self)
             heappush(free, (stored.order, stored))
 
+    def reserve(self, contents: Sequence[Content], now: int) -> list[Stored]:
+        """Give messages their numbers and places; they stay hidden."""
+        hidden = [self.store.append(content, now, self) for content in contents]
+        for stored in hidden:
+            self.store.hide(stored)
+        return hidden
+
+    def reveal(self, hidden: Sequence[Stored]) -> None:
+        """Accept reserved messages: they are free to be received."""
+        for stored in hidden:
+            self.store.reveal(stored)
+            heappush(self._free, (stored.order, stored))
+
+    def withdraw(self, hidden: Sequence[Stored]) -> None:
+        """Forget reserved messages. Their numbers are used up."""
+        for stored in hidden:
+            self.store.delete(stored)
+
+    def burn(self, numbers: int) -> None:
+        """Use up numbers for nothing."""
+        for _ in range(numbers):
+            self.store.next_number()
+
     def has_free(self, now: int) -> bool:
         """Whether a message could be received now."""
         leases = self._leases
         if leases and leases[0][0] <= now:
             self.expire(now)
+        if self.dead_letters_late:
+            self.bury()
         return bool(self._free)
+
+    def bury(self) -> None:
+        """Dead-letter the free messages that were delivered often enough."""
+        spent = [entry for entry in self._free if self.is_spent(entry[1])]
+        for entry in spent:
+            self._free.remove(entry)
+            self.dead_letter(entry[1])
+        heapify(self._free)
+
+    def is_spent(self, stored: Stored) -> bool:
+        """Whether its deliveries failed too often for another one."""
+        return self.most_tries is not None and stored.count >= self.most_tries
+
+    def dead_letter(self, stored: Stored) -> None:
+        """Move a message to the dead-letter queue."""
+        self.complete(stored)
+        self.dead.append(stored)
 
     def heads(self, most: int) -> list[Stored]:
         """Take the oldest free messages, up to ``most``; they are neither free nor locked then."""
@@ -51,6 +110,7 @@ class Partition:
         """Nobody else gets the message until then."""
         stored.lock = token
         stored.until = until
+        stored.told = stored.count
         stored.tries += 1
         self._locks[token] = stored
         heappush(self._leases, (until, stored.order, stored, token))
@@ -78,7 +138,10 @@ class Partition:
     def abandon(self, stored: Stored) -> None:
         """Give a locked message back: one more failed delivery."""
         stored.count += 1
-        self.release(stored)
+        if not self.dead_letters_late and self.is_spent(stored):
+            self.dead_letter(stored)
+        else:
+            self.release(stored)
 
     def release(self, stored: Stored) -> None:
         """End a lock, or undo a take, as if it had never been."""
@@ -104,12 +167,16 @@ class Partition:
         """What a peek may show, oldest first: everything stored, locked or not."""
         return self.store.live(first)
 
-    def recover(self) -> None:
-        """Start over from the store: every lock is gone, every message free."""
+    def recover(self, counted: bool = False) -> None:
+        """Start over from the store: every lock is gone, every message free. ``counted``: a lock so lost is
+        one more failed delivery."""
         self._free = []
         self._leases = []
-        for stored in self.store.live():
-            self.release(stored)
+        for stored in list(self.store.live()):
+            if counted and stored.lock is not None:
+                self.abandon(stored)
+            else:
+                self.release(stored)
 
     def _unlock(self, stored: Stored) -> None:
         if stored.lock is not None:

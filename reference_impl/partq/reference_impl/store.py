@@ -7,11 +7,8 @@ accepted and not deleted.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from .partition import Partition
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 
 class Content(Protocol):
@@ -29,12 +26,33 @@ class Content(Protocol):
     def properties(self) -> tuple[tuple[str, str], ...]: ...
 
 
+class Holder(Protocol):
+    """The partition that holds a message, as far as it is reached through its messages."""
+
+    @property
+    def name(self) -> int: ...
+    @property
+    def up(self) -> bool: ...
+    def accept(self, contents: Sequence[Content], now: int) -> None: ...
+    def renew(self, stored: Stored, until: int) -> None: ...
+    def reserve(self, contents: Sequence[Content], now: int) -> list[Stored]: ...
+    def reveal(self, hidden: Sequence[Stored]) -> None: ...
+    def withdraw(self, hidden: Sequence[Stored]) -> None: ...
+    def burn(self, numbers: int) -> None: ...
+    def holds(self, stored: Stored, token: str, now: int) -> bool: ...
+    def complete(self, stored: Stored) -> None: ...
+    def abandon(self, stored: Stored) -> None: ...
+    def release(self, stored: Stored) -> None: ...
+
+
 class Stored:
-    """One accepted message.
+    """One accepted message, and the state of its delivery.
 
     ``order`` counts acceptances of its partition and never rolls over; ``number`` is what clients see.
     ``count`` is how many of its locks ended by abandon or expiry, ``tries`` how often it was handed out.
     ``lock`` (None: free) holds until ``until``; ``enlisted`` names the transaction that settles it.
+    ``told`` is what ``count`` was when it was last handed out. ``hidden``: it has a number, and no client may
+    see it yet.
     """
 
     __slots__ = (
@@ -43,26 +61,30 @@ class Stored:
         "enlisted",
         "enqueued_at",
         "gone",
+        "hidden",
         "lock",
         "number",
         "order",
         "partition",
+        "told",
         "tries",
         "until",
     )
 
-    def __init__(self, content: Content, order: int, number: int, at: int, partition: Partition) -> None:
+    def __init__(self, content: Content, order: int, number: int, at: int, partition: Holder) -> None:
         self.content = content
         self.order = order
         self.number = number
         self.enqueued_at = at
         self.partition = partition
         self.count = 0
+        self.told = 0
         self.tries = 0
         self.lock: str | None = None
         self.until = 0
         self.enlisted: str | None = None
         self.gone = False
+        self.hidden = False
 
 
 class Store:
@@ -81,7 +103,7 @@ class Store:
         self._log: list[Stored] = []
         self._holes = 0
 
-    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+    def append(self, content: Content, now: int, partition: Holder) -> Stored:
         """Accept a message."""
         stored = Stored(content, self._orders, self.next_number(), now, partition)
         self._orders += 1
@@ -94,16 +116,28 @@ class Store:
         self._counter = (self._counter + 1) % (1 << self._bits)
         return number
 
+    def hide(self, stored: Stored) -> None:
+        """Keep its place for a message that is not accepted yet."""
+        stored.hidden = True
+        self._holes += 1
+
+    def reveal(self, stored: Stored) -> None:
+        """The message is accepted now."""
+        stored.hidden = False
+        self._holes -= 1
+
     def delete(self, stored: Stored) -> None:
         """Forget a message for good."""
+        if stored.hidden:
+            self.reveal(stored)
         stored.gone = True
         self._holes += 1
         if self._holes > 16 and self._holes * 2 > len(self._log):
             self._log = [kept for kept in self._log if not kept.gone]
-            self._holes = 0
+            self._holes = sum(kept.hidden for kept in self._log)
 
     def is_empty(self) -> bool:
-        """Whether nothing is stored."""
+        """Whether nothing is stored, but for what is hidden."""
         return self._holes == len(self._log)
 
     def live(self, first: int = 0) -> Iterator[Stored]:
@@ -111,7 +145,7 @@ class Store:
         log = self._log
         for index in range(bisect_left(log, first, key=_order) if first else 0, len(log)):
             stored = log[index]
-            if not stored.gone:
+            if not stored.gone and not stored.hidden:
                 yield stored
 
     def place(self, number: int) -> int:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .errors import Refused
-from .partition import Partition
-from .store import Content, Stored
+from .store import Content, Holder, Stored
 
 
 class Transaction:
-    """One open transaction. ``partition`` coordinates it, from its first operation on."""
+    """One open transaction. ``partition`` coordinates it, from its first operation on. ``sends`` get their
+    numbers at the commit, what is ``hidden`` has them already: what is sent while it ``numbers_early``."""
 
-    __slots__ = ("key", "name", "partition", "sends", "settlements")
+    __slots__ = ("hidden", "key", "name", "numbers_early", "partition", "sends", "settlements")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, numbers_early: bool = False) -> None:
         self.name = name
+        self.numbers_early = numbers_early
         self.key: str | None = None
-        self.partition: Partition | None = None
+        self.partition: Holder | None = None
         self.sends: list[Content] = []
+        self.hidden: list[Stored] = []
         self.settlements: list[tuple[str, Stored, str]] = []
 
-    def pin(self, partition: Partition) -> None:
+    def contents(self) -> list[Content]:
+        """What was sent in it."""
+        return [*(stored.content for stored in self.hidden), *self.sends]
+
+    def pin(self, partition: Holder) -> None:
         """Coordinate it there, unless it is coordinated already."""
         if self.partition is None:
             self.partition = partition
@@ -29,11 +37,16 @@ class Transaction:
         stored.enlisted = self.name
         self.settlements.append((action, stored, token))
 
-    def commit(self, now: int) -> None:
-        """Do all of it at once. Raises `Refused` where a lock has ended; nothing is done then."""
+    def reserve(self, contents: Sequence[Content], now: int) -> None:
+        """Number messages, and keep them hidden."""
+        if self.partition is not None:
+            self.hidden += self.partition.reserve(contents, now)
+
+    def commit(self, now: int, lags: bool = False) -> None:
+        """Do all of it at once. Raises `Refused` where a lock has ended; nothing is done then. Where it
+        ``lags``, what was sent is stored, and hidden until `reveal`."""
         for _, stored, token in self.settlements:
             if not stored.partition.holds(stored, token, now):
-                self.rollback()
                 raise Refused("lock_lost", "a lock of the transaction has ended")
         for action, stored, _ in self.settlements:
             stored.enlisted = None
@@ -41,11 +54,24 @@ class Transaction:
                 stored.partition.complete(stored)
             else:
                 stored.partition.abandon(stored)
+        if lags:
+            self.reserve(self.sends, now)
+            return
+        self.reveal()
         if self.partition is not None and self.sends:
             self.partition.accept(self.sends, now)
 
+    def reveal(self) -> None:
+        """Accept what is hidden."""
+        if self.partition is not None and self.hidden:
+            self.partition.reveal(self.hidden)
+            self.hidden.clear()
+
     def rollback(self) -> None:
         """Forget all of it; its locks can be used again."""
+        if self.partition is not None and self.hidden:
+            self.partition.withdraw(self.hidden)
+            self.hidden.clear()
         for _, stored, token in self.settlements:
             if stored.lock == token:
                 stored.enlisted = None

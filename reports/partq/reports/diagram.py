@@ -40,17 +40,17 @@ _ELSEWHERE: Final = _ACROSS | {"assignment"}
 _SETTLES: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
 
 
-class Lane(NamedTuple):
+class Lifeline(NamedTuple):
     """A lifeline. ``kind``: ``env``, ``client`` or ``partition``."""
 
     kind: str
     title: str
 
 
-class Span(NamedTuple):
+class Activation(NamedTuple):
     """An operation, from the row of its call to that of its return (None: it never returned)."""
 
-    lane: int
+    lifeline: int
     start: int
     end: int | None
     label: str
@@ -73,9 +73,9 @@ class Link(NamedTuple):
 
 
 class Band(NamedTuple):
-    """A stretch in which something was down. ``lane`` None: the whole broker."""
+    """A stretch in which something was down. ``lifeline`` None: the whole broker."""
 
-    lane: int | None
+    lifeline: int | None
     start: int
     end: int | None
     label: str
@@ -84,12 +84,12 @@ class Band(NamedTuple):
 class Mark(NamedTuple):
     """Something noted at one instant on a lane: a partition assigned, a front end lost."""
 
-    lane: int
+    lifeline: int
     row: int
     label: str
 
 
-class Gap(NamedTuple):
+class TimeBreak(NamedTuple):
     """A row that stands for time passed or for operations left out."""
 
     row: int
@@ -98,18 +98,19 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """A sequence diagram's content. ``rows``: each row's kind, ``call``, ``return``, ``instant`` or ``gap``.
+    """A sequence diagram's content. ``rows``: each row's kind, ``call``, ``return``, ``instant`` or
+    ``time_break``.
 
     ``shown`` of ``total`` records are drawn.
     """
 
-    lanes: tuple[Lane, ...]
+    lifelines: tuple[Lifeline, ...]
     rows: tuple[str, ...]
-    spans: tuple[Span, ...] = ()
+    activations: tuple[Activation, ...] = ()
     links: tuple[Link, ...] = ()
     bands: tuple[Band, ...] = ()
     marks: tuple[Mark, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    time_breaks: tuple[TimeBreak, ...] = ()
     shown: int = 0
     total: int = 0
 
@@ -122,8 +123,8 @@ def diagram(history: History, witness: Iterable[int] = (), limit: int = LIMIT) -
 
 
 def _chosen(records: Sequence[Record], witness: frozenset[int], limit: int) -> list[Record]:
-    """What tells something; if that is too much, the witness, what touches its messages, and neighbours."""
-    records = _telling(records, witness)
+    """What is informative; if that is too much, the witness, what touches its messages, and neighbours."""
+    records = _informative(records, witness)
     if len(records) <= limit:
         return records
     wanted: dict[int, None] = {}
@@ -134,7 +135,7 @@ def _chosen(records: Sequence[Record], witness: frozenset[int], limit: int) -> l
     return [records[position] for position in sorted(wanted)]
 
 
-def _telling(records: Sequence[Record], witness: frozenset[int]) -> list[Record]:
+def _informative(records: Sequence[Record], witness: frozenset[int]) -> list[Record]:
     """The records without what the broker does not offer; of a client's empty answers in a row the first."""
     kept: list[Record] = []
     last: dict[str, Record] = {}
@@ -200,23 +201,23 @@ class _Builder:
         self._learn()
         self.clients = sorted({r.proc for r in records if not r.is_env}, key=_naturally)
         self.partitions = tuple(sorted(self._partitions()))
-        self.lanes = self._lanes()
+        self.lifelines = self._lifelines()
         self.rows: list[str] = []
         self.begun: dict[int, int] = {}
         self.ended: dict[int, int] = {}
-        self.gaps: list[Gap] = []
+        self.time_breaks: list[TimeBreak] = []
 
     def build(self) -> Diagram:
         self._lay_rows()
         links = [link for record in self.records for link in self._links(record)]
         return Diagram(
-            tuple(Lane(kind, self._lane_title(kind, name)) for kind, name in self.lanes),
+            tuple(Lifeline(kind, self._lifeline_title(kind, name)) for kind, name in self.lifelines),
             tuple(self.rows),
-            tuple(self._span(record) for record in self.records if self._is_span(record)),
+            tuple(self._activation(record) for record in self.records if self._is_activation(record)),
             tuple(links),
             tuple(self._bands()),
             tuple(mark for record in self.records for mark in self._marks(record)),
-            tuple(self.gaps),
+            tuple(self.time_breaks),
             len(self.records),
             len(self.history.records),
         )
@@ -256,7 +257,7 @@ class _Builder:
             if place is not None:
                 yield place
 
-    def _lanes(self) -> dict[tuple[str, str | int], int]:
+    def _lifelines(self) -> dict[tuple[str, str | int], int]:
         names: list[tuple[str, str | int]] = []
         if any(record.is_env and record.op not in _ELSEWHERE for record in self.records):
             names.append((ENV, ENV))
@@ -264,11 +265,11 @@ class _Builder:
         names += [("partition", place) for place in self.partitions]
         return {name: index for index, name in enumerate(names)}
 
-    def _lane_title(self, kind: str, name: str | int) -> str:
+    def _lifeline_title(self, kind: str, name: str | int) -> str:
         return {ENV: "environment", "partition": f"partition {name}"}.get(kind, str(name))
 
     def _lane(self, record: Record) -> int:
-        return self.lanes[(ENV, ENV) if record.is_env else ("client", record.proc)]
+        return self.lifelines[(ENV, ENV) if record.is_env else ("client", record.proc)]
 
     # --- time -----------------------------------------------------------------------------------
 
@@ -281,8 +282,8 @@ class _Builder:
                 self._note_left_out(skipped.get(record.i, 0))
                 self.begun[record.i] = self._row(self._call_kind(record))
                 if record.op in _ACROSS:
-                    self.gaps.append(Gap(self.begun[record.i], _across(record)))
-                if not self._is_span(record):
+                    self.time_breaks.append(TimeBreak(self.begun[record.i], _across(record)))
+                if not self._is_activation(record):
                     self.ended[record.i] = self.begun[record.i]
             else:
                 self.ended[record.i] = self._row("return")
@@ -292,7 +293,7 @@ class _Builder:
         """Calls and returns. At one instant a return stands before other calls, an own call before it."""
         for order, record in enumerate(self.records):
             yield record.call, 3 * order + 1, record, True
-            if record.ret is not None and self._is_span(record):
+            if record.ret is not None and self._is_activation(record):
                 yield record.ret, 3 * order + (2 if record.ret == record.call else 0), record, False
 
     def _skipped(self, shown: set[int]) -> dict[int, int]:
@@ -310,7 +311,7 @@ class _Builder:
     def _note_left_out(self, count: int) -> None:
         if count:
             text = f"{count} operation{'s' if count > 1 else ''} left out"
-            self.gaps.append(Gap(self._row("gap"), text))
+            self.time_breaks.append(TimeBreak(self._row("gap"), text))
 
     def _row(self, kind: str) -> int:
         self.rows.append(kind)
@@ -319,15 +320,15 @@ class _Builder:
     def _call_kind(self, record: Record) -> str:
         if record.op in _ACROSS:
             return "gap"
-        return "call" if self._is_span(record) else "instant"
+        return "call" if self._is_activation(record) else "instant"
 
-    def _is_span(self, record: Record) -> bool:
+    def _is_activation(self, record: Record) -> bool:
         return not record.is_env
 
     # --- what is drawn --------------------------------------------------------------------------
 
-    def _span(self, record: Record) -> Span:
-        return Span(
+    def _activation(self, record: Record) -> Activation:
+        return Activation(
             self._lane(record),
             self.begun[record.i],
             self.ended.get(record.i),
@@ -363,9 +364,9 @@ class _Builder:
         """Lane of a partition -> labels; what is in no known partition is left out."""
         found: dict[int, list[str]] = {}
         for place, text in pairs:
-            lane = None if place is None else self.lanes.get(("partition", place))
-            if lane is not None:
-                found.setdefault(lane, []).append(text)
+            lifeline = None if place is None else self.lifelines.get(("partition", place))
+            if lifeline is not None:
+                found.setdefault(lifeline, []).append(text)
         return found
 
     def _bands(self) -> Iterator[Band]:
@@ -382,17 +383,17 @@ class _Builder:
     def _band(self, ending: str, place: int | None, start: int, end: int | None) -> Band:
         if ending == "broker_start" or place is None:
             return Band(None, start, end, "broker down")
-        return Band(self.lanes["partition", place], start, end, "down")
+        return Band(self.lifelines["partition", place], start, end, "down")
 
     def _marks(self, record: Record) -> Iterator[Mark]:
         if not record.is_env or record.op in _ACROSS:
             return
         row = self.begun[record.i]
         if record.op == "assignment":
-            lane = self.lanes["partition", record.args["partition"]]
-            yield Mark(lane, row, f"{record.args['state']} {record.args.get('flow') or ''}".strip())
+            lifeline = self.lifelines["partition", record.args["partition"]]
+            yield Mark(lifeline, row, f"{record.args['state']} {record.args.get('flow') or ''}".strip())
             return
         yield Mark(self._lane(record), row, label(record, self.locks))
-        victim = self.lanes.get(("client", record.args.get("proc", "")))
+        victim = self.lifelines.get(("client", record.args.get("proc", "")))
         if victim is not None:
             yield Mark(victim, row, record.op.replace("_", " "))

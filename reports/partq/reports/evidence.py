@@ -140,7 +140,7 @@ def _example(anchor: str, example: Example) -> ExampleView:
         "" if program is None else _mode(program),
         sequence_svg(content, f"Sequence diagram of {finding.requirement}: {finding.title}"),
         _drawn(content),
-        any(lane.title == _DRAINER for lane in content.lanes),
+        any(lifeline.title == _DRAINER for lifeline in content.lifelines),
         _contrast(example),
         tuple(_records(example)),
     )

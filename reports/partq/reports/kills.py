@@ -20,7 +20,7 @@ COLUMN: Final = "kills its mutants"
 
 
 class KillView(NamedTuple):
-    """One mutant. ``css``, ``glyph`` and ``fate`` tell whether it was killed. ``anchor`` leads to its
+    """One mutant. ``css``, ``glyph`` and ``fate`` say whether it was killed. ``anchor`` leads to its
     counterexample, or is empty."""
 
     mutant: str

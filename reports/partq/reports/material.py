@@ -98,9 +98,9 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class BlindSpots:
-    """What one checker says it cannot see."""
+    """What one screen says it cannot see."""
 
-    checker: str
+    screen: str
     requirements: tuple[str, ...]
     sentences: tuple[str, ...]
 

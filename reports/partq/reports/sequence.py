@@ -11,7 +11,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from .diagram import ARRIVING, Band, Diagram, Gap, Lane, Link, Mark, Span
+from .diagram import ARRIVING, Activation, Band, Diagram, Lifeline, Link, Mark, TimeBreak
 from .svg import el
 from .text import columns, shortened
 
@@ -50,9 +50,11 @@ def sequence_svg(diagram: Diagram, title: str) -> Markup:
 class _Drawing:
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
-        widths = _stretched([self._lane_width(index, lane) for index, lane in enumerate(diagram.lanes)])
+        widths = _stretched(
+            [self._lifeline_width(index, lifeline) for index, lifeline in enumerate(diagram.lifelines)]
+        )
         self.left = [sum(widths[:index]) for index in range(len(widths))]
-        self.lane_width = widths
+        self.lifeline_width = widths
         self.width = max(sum(widths), 240)
         self.tops = list(_tops(diagram.rows))
         self.bottom = _HEAD + sum(_HEIGHT[kind] for kind in diagram.rows) + 10
@@ -63,12 +65,12 @@ class _Drawing:
         d = self.diagram
         parts = [el("title", title)]
         parts += [self._band(band) for band in d.bands]
-        parts += [self._lifeline(index, lane) for index, lane in enumerate(d.lanes)]
-        parts += [self._gap(gap) for gap in d.gaps]
-        parts += [self._witness(span) for span in d.spans if span.witness]
+        parts += [self._lifeline(index, lifeline) for index, lifeline in enumerate(d.lifelines)]
+        parts += [self._gap(time_break) for time_break in d.time_breaks]
+        parts += [self._witness(activation) for activation in d.activations if activation.witness]
         parts += [self._arrow(link) for link in d.links]
-        parts += [self._bar(span) for span in d.spans]
-        parts += [self._words(span) for span in d.spans]
+        parts += [self._bar(activation) for activation in d.activations]
+        parts += [self._words(activation) for activation in d.activations]
         parts += [self._link_label(link) for link in d.links]
         parts += [self._mark(mark) for mark in d.marks]
         box = f"0 0 {self.width} {self.height}"
@@ -78,11 +80,16 @@ class _Drawing:
 
     # --- places ---------------------------------------------------------------------------------
 
-    def _lane_width(self, index: int, lane: Lane) -> int:
-        least, most = _WIDTHS[lane.kind]
+    def _lifeline_width(self, index: int, lifeline: Lifeline) -> int:
+        least, most = _WIDTHS[lifeline.kind]
         d = self.diagram
-        texts = [lane.title, *(m.label for m in d.marks if m.lane == index)]
-        texts += [text for span in d.spans if span.lane == index for text in (f"▶ {span.label}", span.note)]
+        texts = [lifeline.title, *(m.label for m in d.marks if m.lifeline == index)]
+        texts += [
+            text
+            for activation in d.activations
+            if activation.lifeline == index
+            for text in (f"▶ {activation.label}", activation.note)
+        ]
         texts += [link.label for link in d.links if self._partition_end(link) == index]
         wanted = int(max(columns(text) for text in texts) * _COLUMN) + _AXIS + _TEXT + 14
         return max(least, min(most, wanted))
@@ -90,63 +97,63 @@ class _Drawing:
     def _partition_end(self, link: Link) -> int:
         return link.source if link.kind in ARRIVING else link.target
 
-    def _axis(self, lane: int) -> int:
-        return self.left[lane] + _AXIS
+    def _axis(self, lifeline: int) -> int:
+        return self.left[lifeline] + _AXIS
 
-    def _room(self, lane: int) -> int:
+    def _room(self, lifeline: int) -> int:
         """Columns of text beside a lane's lifeline."""
-        return int((self.lane_width[lane] - _AXIS - _TEXT - 4) / _COLUMN)
+        return int((self.lifeline_width[lifeline] - _AXIS - _TEXT - 4) / _COLUMN)
 
     def _y(self, row: int | None) -> int:
         return self.bottom if row is None else self.tops[row]
 
     # --- parts ----------------------------------------------------------------------------------
 
-    def _lifeline(self, index: int, lane: Lane) -> Markup:
+    def _lifeline(self, index: int, lifeline: Lifeline) -> Markup:
         x = self._axis(index)
         line = el("line", x1=x, x2=x, y1=_HEAD - 12, y2=self.bottom, class_="life")
-        heads = [self._lane_head(index, lane, 4)]
+        heads = [self._lifeline_head(index, lifeline, 4)]
         if self.repeats:
-            heads.append(self._lane_head(index, lane, self.bottom + 4))
-        return el("g", line, *heads, class_=f"lane {lane.kind}")
+            heads.append(self._lifeline_head(index, lifeline, self.bottom + 4))
+        return el("g", line, *heads, class_=f"lane {lifeline.kind}")
 
-    def _lane_head(self, index: int, lane: Lane, y: int) -> Markup:
-        left, width = self.left[index] + 4, self.lane_width[index] - 10
+    def _lifeline_head(self, index: int, lifeline: Lifeline, y: int) -> Markup:
+        left, width = self.left[index] + 4, self.lifeline_width[index] - 10
         box = el("rect", x=left, y=y, width=width, height=28, rx=6, class_="head")
         room = int((width - 16) / _COLUMN)
         words = el(
             "text",
-            shortened(lane.title, room),
-            el("title", lane.title),
+            shortened(lifeline.title, room),
+            el("title", lifeline.title),
             x=left + 10,
             y=y + 18.5,
             class_="name",
         )
         return el("g", box, words)
 
-    def _bar(self, span: Span) -> Markup:
-        x, top, bottom = self._axis(span.lane), self._y(span.start), self._y(span.end)
-        classes = f"bar {span.outcome}" + (" open" if span.end is None else "")
+    def _bar(self, activation: Activation) -> Markup:
+        x, top, bottom = self._axis(activation.lifeline), self._y(activation.start), self._y(activation.end)
+        classes = f"bar {activation.outcome}" + (" open" if activation.end is None else "")
         bar = el(
             "rect", x=x - _BAR / 2, y=top, width=_BAR, height=max(4, bottom - top), rx=2.5, class_=classes
         )
-        return el("g", el("title", span.tooltip), bar)
+        return el("g", el("title", activation.tooltip), bar)
 
-    def _words(self, span: Span) -> Markup:
-        x, y = self._axis(span.lane) + _TEXT, self._y(span.start)
-        room = self._room(span.lane)
-        label = f"▶ {span.label}" if span.witness else span.label
-        classes = "what witness" if span.witness else "what"
+    def _words(self, activation: Activation) -> Markup:
+        x, y = self._axis(activation.lifeline) + _TEXT, self._y(activation.start)
+        room = self._room(activation.lifeline)
+        label = f"▶ {activation.label}" if activation.witness else activation.label
+        classes = "what witness" if activation.witness else "what"
         return el(
             "g",
-            el("title", span.tooltip),
+            el("title", activation.tooltip),
             el("text", shortened(label, room), x=x, y=y + 17, class_=classes),
-            el("text", shortened(span.note, room), x=x, y=y + 29, class_=f"how {span.outcome}"),
+            el("text", shortened(activation.note, room), x=x, y=y + 29, class_=f"how {activation.outcome}"),
         )
 
-    def _witness(self, span: Span) -> Markup:
-        left, top = self._axis(span.lane) + _BAR - 2, self._y(span.start) + 5
-        width = self.left[span.lane] + self.lane_width[span.lane] - 4 - left
+    def _witness(self, activation: Activation) -> Markup:
+        left, top = self._axis(activation.lifeline) + _BAR - 2, self._y(activation.start) + 5
+        width = self.left[activation.lifeline] + self.lifeline_width[activation.lifeline] - 4 - left
         return el("rect", x=left, y=top, width=width, height=29, rx=5, class_="halo")
 
     def _arrow(self, link: Link) -> Markup:
@@ -160,35 +167,35 @@ class _Drawing:
         return el("g", line, head, class_=classes)
 
     def _link_label(self, link: Link) -> Markup:
-        lane = self._partition_end(link)
-        x, y = self._axis(lane) + 9, self._y(link.row) + 4
-        text = shortened(link.label, self._room(lane))
+        lifeline = self._partition_end(link)
+        x, y = self._axis(lifeline) + 9, self._y(link.row) + 4
+        text = shortened(link.label, self._room(lifeline))
         return el("text", text, el("title", link.label), x=x, y=y, class_=f"tag {link.kind}")
 
     def _band(self, band: Band) -> Markup:
         top, bottom = self._y(band.start), self._y(band.end)
-        if band.lane is None:
+        if band.lifeline is None:
             left, width = 2, self.width - 4
         else:
-            left, width = self.left[band.lane] + 4, self.lane_width[band.lane] - 10
+            left, width = self.left[band.lifeline] + 4, self.lifeline_width[band.lifeline] - 10
         box = el("rect", x=left, y=top, width=width, height=max(8, bottom - top), rx=4, class_="band")
         words = el("text", band.label, x=left + width - 6, y=top + 13, class_="bandname")
         return el("g", el("title", band.label), box, words)
 
     def _mark(self, mark: Mark) -> Markup:
-        x, y = self._axis(mark.lane), self._y(mark.row) + 6
+        x, y = self._axis(mark.lifeline), self._y(mark.row) + 6
         diamond = el("polygon", points=f"{x},{y - 5} {x + 5},{y} {x},{y + 5} {x - 5},{y}", class_="mark")
-        words = shortened(mark.label, self._room(mark.lane))
+        words = shortened(mark.label, self._room(mark.lifeline))
         text = el("text", words, el("title", mark.label), x=x + _TEXT, y=y + 4, class_="event")
         return el("g", diamond, text)
 
-    def _gap(self, gap: Gap) -> Markup:
-        y = self._y(gap.row) + 10
-        half = (columns(gap.label) * _COLUMN + 20) / 2
+    def _gap(self, time_break: TimeBreak) -> Markup:
+        y = self._y(time_break.row) + 10
+        half = (columns(time_break.label) * _COLUMN + 20) / 2
         middle = min(self.width / 2, 340)
         line = el("line", x1=6, x2=self.width - 6, y1=y, y2=y, class_="gap")
         paper = el("rect", x=middle - half, y=y - 9, width=half * 2, height=18, rx=9, class_="gapname")
-        words = el("text", gap.label, x=middle, y=y + 4, class_="gaptext")
+        words = el("text", time_break.label, x=middle, y=y + 4, class_="gaptext")
         return el("g", line, paper, words)
 
 

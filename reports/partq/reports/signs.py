@@ -10,7 +10,7 @@ from partq.conformance.verdict import Status, Verdict
 
 
 class Sign(NamedTuple):
-    """How a status looks: its class and a sign, so that it is never told by colour alone."""
+    """How a status looks: its class and a sign, so that it is never shown by colour alone."""
 
     status: str
     css: str

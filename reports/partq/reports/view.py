@@ -20,7 +20,7 @@ from .material import BlindSpots, Figures, Lane, Material
 from .signs import SIGNS, Share, Sign, shares
 from .text import count, plural
 
-_TELLING: Final = frozenset({Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.NOT_EXERCISED})
+_INFORMATIVE: Final = frozenset({Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.NOT_EXERCISED})
 _HEADLINES: Final = {
     Exit.CONFORMANT: ("pass", "✓", "Conformant"),
     Exit.VIOLATED: ("violated", "✗", "Not conformant"),
@@ -57,7 +57,7 @@ class RowView:
     """One requirement. ``statuses``: classes of its statuses, to filter by. ``found``: how many findings
     there were of how many causes. ``findings``: causes, ``more``: those not listed."""
 
-    rule: Requirement
+    requirement: Requirement
     sources: tuple[str, ...]
     cells: tuple[CellView, ...]
     statuses: tuple[str, ...]
@@ -202,8 +202,8 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
     if code == Exit.VIOLATED:
         verb = "is" if len(bad) == 1 else "are"
         said = [f"{plural(len(bad), 'requirement')} {verb} violated: {_listed(bad)}"] if bad else []
-        either = dict.fromkeys(verdict.either for verdict in total.values() if verdict.among)
-        said += [f"{text}, though it does not show which" for text in either]
+        ambiguous = dict.fromkeys(verdict.ambiguity for verdict in total.values() if verdict.candidates)
+        said += [f"{text}, though it does not show which" for text in ambiguous]
         text = f"{'; '.join([*said, f'{count(held)} passed'])}."
     elif code == Exit.INCONCLUSIVE:
         why = f"undecided: {_listed(unknown)}" if unknown else "too little was put to the test"
@@ -303,12 +303,12 @@ def _groups(
     columns, found = _columns(lanes, total), _findings(lanes, drawn)
     urgent = max(map(_weight, total.values()), default=0)
     for code, title in groups().items():
-        rules = [rule for rule in catalogue().values() if rule.group == code]
-        verdicts = [total[rule.id] for rule in rules if rule.id in total]
+        requirements = [requirement for requirement in catalogue().values() if requirement.group == code]
+        verdicts = [total[requirement.id] for requirement in requirements if requirement.id in total]
         yield GroupView(
             code,
             title,
-            tuple(_row(rule, columns, found.get(rule.id, [])) for rule in rules),
+            tuple(_row(requirement, columns, found.get(requirement.id, [])) for requirement in requirements),
             shares(verdicts),
             any(_weight(verdict) == urgent for verdict in verdicts),
         )
@@ -316,18 +316,20 @@ def _groups(
 
 def _weight(verdict: Verdict) -> int:
     """How much the verdict asks for attention; of all groups those with the most are open."""
-    if verdict.status is Status.VIOLATED or verdict.among:
+    if verdict.status is Status.VIOLATED or verdict.candidates:
         return 3
-    return 2 if verdict.status is Status.UNKNOWN else int(verdict.status in _TELLING)
+    return 2 if verdict.status is Status.UNKNOWN else int(verdict.status in _INFORMATIVE)
 
 
 def _row(
-    rule: Requirement, columns: Iterable[tuple[str, Mapping[str, Verdict]]], found: Sequence[FindingView]
+    requirement: Requirement,
+    columns: Iterable[tuple[str, Mapping[str, Verdict]]],
+    found: Sequence[FindingView],
 ) -> RowView:
-    cells = tuple(_cell(name, verdicts.get(rule.id)) for name, verdicts in columns)
+    cells = tuple(_cell(name, verdicts.get(requirement.id)) for name, verdicts in columns)
     return RowView(
-        rule,
-        tuple(sources()[code].name for code in rule.sources),
+        requirement,
+        tuple(sources()[code].name for code in requirement.sources),
         cells,
         tuple(dict.fromkeys(cell.sign.css for cell in cells)),
         _found(found),
@@ -348,7 +350,11 @@ def _cell(name: str, verdict: Verdict | None) -> CellView:
     if verdict is None:
         return CellView(name, SIGNS[Status.NOT_IMPLEMENTED], "", "not in this report's data")
     times = f"{count(verdict.exercised)}×" if verdict.exercised else ""
-    sign = SIGNS[Status.VIOLATED]._replace(status=verdict.either) if verdict.among else SIGNS[verdict.status]
+    sign = (
+        SIGNS[Status.VIOLATED]._replace(status=verdict.ambiguity)
+        if verdict.candidates
+        else SIGNS[verdict.status]
+    )
     return CellView(name, sign, times, verdict.reason)
 
 

@@ -1,9 +1,22 @@
-"""Adapters: one broker each. `open_broker` finds the one that a command line names."""
+"""How a broker is driven: one adapter a kind of broker. `open_broker` finds the one that a user names.
+
+The seam for third parties: what is imported from here stays. No program is run here.
+"""
 
 from __future__ import annotations
 
-from .protocol import Broker, Client, Indefinite, Rejected, Shares, SimulatedBroker, Unreachable
-from .registry import UnknownBroker, claimed_profiles, is_public, open_broker, public_name
+from partq.conformance.adapters.names import UnknownBroker, is_public, public_name
+from partq.conformance.adapters.protocol import (
+    Broker,
+    Client,
+    Indefinite,
+    Rejected,
+    Shares,
+    SimulatedBroker,
+    Unreachable,
+)
+from partq.conformance.adapters.registry import claimed_profiles, open_broker
+from partq.conformance.adapters.stage import StagedBroker
 
 __all__ = [
     "Broker",
@@ -12,6 +25,7 @@ __all__ = [
     "Rejected",
     "Shares",
     "SimulatedBroker",
+    "StagedBroker",
     "UnknownBroker",
     "Unreachable",
     "claimed_profiles",

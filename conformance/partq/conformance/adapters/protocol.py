@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, ClassVar, Final
 
+from partq.conformance.history import History
+from partq.conformance.workload.program import Program
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ERRORS
 from partq.model.profiles import SECOND, Entity
-
-from ..history import History
-from ..program import Program
 
 
 class Rejected(Exception):
@@ -55,7 +54,7 @@ class Shares(Enum):
 
 
 def clock() -> int:
-    """The history's clock, in ns, which all times that the broker shows have to be told in.
+    """The history's clock, in ns, in which all times that the broker shows are expressed.
 
     The runner replaces it by one that counts from the start of the run, before it calls `Broker.open`; that
     one keeps its distance to `time.monotonic_ns`, which this is until then. So neither `time.monotonic_ns`
@@ -181,8 +180,8 @@ class Broker:
         raise Rejected("unsupported")
 
     def is_empty(self) -> bool | None:
-        """Whether the queue surely holds nothing, locked messages included; None: the broker can't tell.
-        Asked at the end of a drain, when receiving found nothing more."""
+        """Whether the queue certainly holds nothing, locked messages included; None: the broker does not
+        know. Asked at the end of a drain, when receiving found nothing more."""
         return None
 
     def close(self) -> None:
@@ -203,7 +202,8 @@ class Broker:
 
 
 class SimulatedBroker(Broker):
-    """A broker that runs whole programs in virtual time, deterministically, instead of call by call."""
+    """A broker that runs whole programs in virtual time, deterministically, instead of call by call. This one
+    has a driver of its own; a `StagedBroker` uses partq's."""
 
     lock_duration = None
 

@@ -1,16 +1,13 @@
 """RabbitMQ: a real server under test, as a partitioned queue.
 
 The queue is an ``x-consistent-hash`` exchange and one durable queue for each partition, each with a single
-active consumer. Here are the URL, the making and removing of these, and the server's death; what a client
-does is `rabbitmq_client.py`. Everything is made anew for each program, under names of its own, so that runs
-may share a server; only the fault ``broker_kill`` needs a server that nobody else uses.
+active consumer. Here are the making and removing of these, and the server's death; the URL is in
+`rabbitmq_address.py`, what a client does in `rabbitmq_client.py`. Everything is made anew for each program,
+under names of its own, so that runs may share a server; only the fault ``broker_kill`` needs a server that
+nobody else uses.
 
-``rabbitmq://user:password@host:5672/vhost?partitions=4&type=quorum&prefetch=1`` — ``type`` is ``classic`` or
-``quorum``; ``partitions`` overrides what programs ask for; ``prefetch`` is how many messages of a partition a
-client holds unsettled; ``cancel=always`` cancels consumers even where that crashes the server's queue (see
-`CANCEL_IS_SAFE_SINCE`). ``PARTQ_RABBITMQ_CONTROL`` names a program that kills and starts the server (such as
-``tools/rabbitmq``: called with ``kill``, ``start`` or ``url``); it is never taken from a URL, which a stored
-file may hold.
+``PARTQ_RABBITMQ_CONTROL`` names a program that kills and starts the server (such as ``tools/rabbitmq``:
+called with ``kill``, ``start`` or ``url``); it is never taken from a URL, which a stored file may hold.
 """
 
 from __future__ import annotations
@@ -21,26 +18,20 @@ import subprocess
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, ClassVar, Final
-from urllib.parse import parse_qsl, unquote, urlsplit
 
+from partq.conformance.adapters.names import UnknownBroker
+from partq.conformance.adapters.protocol import Broker, Client, Indefinite, Rejected, Shares, Unreachable
+from partq.conformance.adapters.rabbitmq_address import address
+from partq.conformance.adapters.rabbitmq_client import WAYS, RabbitMQClient, ServerState
+from partq.conformance.adapters.rabbitmq_wire import HASH_HEADER
 from partq.model.profiles import Entity
-
-from .protocol import Broker, Client, Indefinite, Rejected, Shares, Unreachable
-from .rabbitmq_client import WAYS, RabbitMQClient, State
-from .rabbitmq_wire import HASH_HEADER
-from .registry import UnknownBroker
 
 log = logging.getLogger(__name__)
 
 CONTROL: Final = "PARTQ_RABBITMQ_CONTROL"
-PORT: Final = 5672
-WORDS: Final[Mapping[str, tuple[str, ...]]] = {"type": ("classic", "quorum"), "cancel": ("safe", "always")}
-COUNTS: Final[Mapping[str, int]] = {"partitions": 1024, "prefetch": 65_535}
-"""The options of a URL: words to choose from, and numbers with their greatest value."""
-
 LEFT_BEHIND: Final = 3_600_000
 """ms after which the server removes a queue that nobody uses, should a run not be able to."""
 
@@ -61,55 +52,6 @@ EMPTY_LIMIT: Final = 10.0
 """Seconds: for the helper program; until the last consumers must have left an empty queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """What a URL says."""
-
-    host: str
-    port: int = PORT
-    user: str = "guest"
-    password: str = "guest"
-    vhost: str = "/"
-    partitions: int | None = None
-    type: str = "classic"
-    prefetch: int = 1
-    cancel: str = "safe"
-
-    @property
-    def place(self) -> str:
-        """The host and port, as one types them."""
-        return f"{self.host}:{self.port}"
-
-
-def address(url: str) -> Address:
-    """What the URL says. Raises `UnknownBroker` that says which part is wrong."""
-    parts = urlsplit(url)
-    try:
-        port = parts.port or PORT
-    except ValueError:
-        raise UnknownBroker(f"{parts.scheme} URL: the port must be a number from 1 to 65535") from None
-    plain = Address(
-        host=parts.hostname or "localhost",
-        port=port,
-        user=unquote(parts.username or "guest"),
-        password=unquote(parts.password or "guest"),
-        vhost=unquote(parts.path.removeprefix("/")) or "/",
-    )
-    return replace(plain, **dict(_option(name, text) for name, text in parse_qsl(parts.query, True)))
-
-
-def _option(name: str, text: str) -> tuple[str, Any]:
-    if text in WORDS.get(name, ()):
-        return name, text
-    if name in COUNTS and text.isdecimal() and 1 <= int(text) <= COUNTS[name]:
-        return name, int(text)
-    known = {option: " or ".join(words) for option, words in WORDS.items()}
-    known |= {option: f"a number from 1 to {most}" for option, most in COUNTS.items()}
-    if name in known:
-        raise UnknownBroker(f"rabbitmq URL: {name}={text}: {name} is {known[name]}")
-    raise UnknownBroker(f"rabbitmq URL: {name}={text}: {name} is no option; known: {', '.join(known)}")
-
-
 class RabbitMQ(Broker):
     """A RabbitMQ server under test. One object serves one program after the other."""
 
@@ -126,7 +68,7 @@ class RabbitMQ(Broker):
         self.clients: list[RabbitMQClient] = []
         self.cancels = True
         self.deaths = 0
-        self.state = State.UP
+        self.state = ServerState.UP
 
     def open(self, entity: Entity) -> Entity | None:
         """Declare exchange and queues. Raises `Unreachable` where the server does not answer or refuses."""
@@ -251,13 +193,13 @@ class RabbitMQ(Broker):
             ours = self.address.port
             raise Rejected("unsupported", f"{CONTROL} has the server at port {theirs}, not {ours}")
         self.deaths += 1
-        self.state = State.DEAD
+        self.state = ServerState.DEAD
         self._control("kill")
 
     def _start(self) -> None:
-        self.state = State.STARTING
+        self.state = ServerState.STARTING
         self._control("start")
-        self.state = State.UP
+        self.state = ServerState.UP
 
     def _control(self, action: str) -> str:
         command = [os.environ[CONTROL], action]
@@ -280,7 +222,7 @@ class RabbitMQ(Broker):
         for client in self.clients:
             client.hang_up()
         try:
-            if self.state is not State.UP:
+            if self.state is not ServerState.UP:
                 self._start()
             if not self.exchange:
                 return

@@ -25,15 +25,13 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from types import ModuleType
+from typing import Any, Final, NamedTuple, Protocol
 
+from partq.conformance.adapters.protocol import Client, Indefinite, Rejected
+from partq.conformance.adapters.rabbitmq_address import Address
+from partq.conformance.adapters.rabbitmq_wire import ack, close_only, cut, headers, nack, reject, shown
 from partq.model.messages import Delivery, Message
-
-from .protocol import Client, Indefinite, Rejected
-from .rabbitmq_wire import ack, close_only, cut, headers, nack, reject, shown
-
-if TYPE_CHECKING:
-    from .rabbitmq import RabbitMQ
 
 WAYS: Final = ("connection", "channel", "consumer", "socket")
 """How a client may lose what it holds: it closes its connection, or its channels, cancels its consumers, or
@@ -46,12 +44,30 @@ HEAD_START: Final = 0.1
 earlier a client registers on its share of the queues than on all."""
 
 
-class State(StrEnum):
-    """Of the server, as far as the faults that were injected tell."""
+class ServerState(StrEnum):
+    """Of the server, as far as the injected faults show."""
 
     UP = "up"
     DEAD = "dead"
     STARTING = "starting"
+
+
+class Server(Protocol):
+    """The server under test, as its clients need it. ``pika``: the client library · ``cancels``: whether
+    consumers may be cancelled · ``deaths``: how often it was killed · ``on_event``: records an event."""
+
+    pika: ModuleType
+    address: Address
+    exchange: str
+    queues: tuple[str, ...]
+    clients: list[RabbitMQClient]
+    cancels: bool
+    deaths: int
+    state: ServerState
+    on_event: Callable[[str, dict[str, Any]], None]
+
+    def connection(self) -> Any:
+        """A new connection; raises what pika raises."""
 
 
 class _Consumer:
@@ -81,7 +97,7 @@ class _Held(NamedTuple):
 class RabbitMQClient(Client):
     """One client, with one connection."""
 
-    def __init__(self, broker: RabbitMQ, proc: str, rank: int) -> None:
+    def __init__(self, broker: Server, proc: str, rank: int) -> None:
         self.broker = broker
         self.proc = proc
         self.rank = rank
@@ -198,14 +214,14 @@ class RabbitMQClient(Client):
         while self._connection is None:
             problem = f"the server at {broker.address.place} is {broker.state}"
             deaths = broker.deaths
-            if broker.state is State.UP:
+            if broker.state is ServerState.UP:
                 try:
                     self._connection, self._deaths = broker.connection(), deaths
                     return
                 except self._errors as error:
                     problem = f"no server at {broker.address.place}: {error!r}"
             left = deadline - time.monotonic()
-            if broker.state is State.DEAD or left <= 0:
+            if broker.state is ServerState.DEAD or left <= 0:
                 raise Rejected("unavailable", problem)
             time.sleep(min(left, RETRY))
 

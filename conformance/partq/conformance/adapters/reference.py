@@ -11,27 +11,45 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partialmethod
 from typing import Any, ClassVar, Final
 
+from partq.conformance.adapters.protocol import (
+    FAULTS,
+    Broker,
+    Client,
+    Indefinite,
+    Rejected,
+    Shares,
+)
+from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
+from partq.conformance.workload.program import Program
+from partq.conformance.workload.script import Args
 from partq.model.messages import Delivery, Message
 from partq.model.profiles import RECEIVE_TIMEOUT, SECOND, SEND_TIMEOUT, Entity, Profile, profile
 from partq.model.requirements import PROFILE_COLUMNS
 from partq.reference_impl.broker import Broker as Impl
 from partq.reference_impl.broker import Config, Parts
 from partq.reference_impl.clock import Live, Simulation, Steps, T
+from partq.reference_impl.freedoms import Freedoms
 from partq.reference_impl.network import Answer, Connection
 
-from ..history import History
-from ..program import Program
-from ..script import Args
-from ..simulation import Run
-from .protocol import FAULTS, Broker, Client, Indefinite, Rejected, Shares, SimulatedBroker
+PLAIN: Final = Freedoms.none()
+CAMPAIGN: Final = Freedoms.campaign()
+
+SHARE: Final = 0.25
+"""Of how many of the freedoms given to it a broker makes use."""
+
+MOST_LATE: Final = SECOND
+"""ns by which timers and news are late at most, where they are."""
+
+JITTER: Final = SECOND // 1000
+"""ns that pass in virtual time while nothing is late, as every record takes some."""
 
 DEFAULT_PROFILE: Final = "azure-premium"
 """What an unnamed profile means to a live broker, and to `lacks`."""
 
-Call = Callable[[Any, Connection, Args], Steps[Any]]
+FrontEndCall = Callable[[Any, Connection, Args], Steps[Any]]
 """An operation of a front end."""
 
-CALLS: Final[Mapping[str, Call]] = {
+CALLS: Final[Mapping[str, FrontEndCall]] = {
     "send": lambda end, _, args: end.send(
         args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
     ),
@@ -81,9 +99,12 @@ def config_of(
     entity: Entity,
     random: Callable[[], float],
     on_event: Callable[[str, dict[str, Any]], None],
+    freedoms: Freedoms = PLAIN,
 ) -> Config:
     """The broker's settings. What no client may rely on (names, the hash, how many front ends there are and
-    how much they cache, whether locks survive a fault) is drawn at random."""
+    how much they cache, of which of its freedoms it makes use) is drawn at random."""
+    free = freedoms.sample(random, SHARE)
+    late = family.flows and (free.late_timers or free.late_events)
     return Config(
         partitions=entity.partitions,
         partitioned=family.partitioned,
@@ -98,7 +119,9 @@ def config_of(
         front_ends=1 + int(random() * 3),
         eagerness=0.6 * random(),
         salt=int(random() * 2**32),
-        forgets_locks=random() < 0.5,
+        max_delivery_count=None if family.flows else entity.max_delivery_count,
+        lateness=int(MOST_LATE ** random()) if late else 0,
+        freedoms=free,
         view=Delivery,
         tell=lambda partition, flow, state: on_event(
             "assignment", {"partition": partition, "flow": flow, "state": state}
@@ -130,10 +153,14 @@ def strike(broker: Impl, fault: str, args: Args) -> Steps[dict[str, Any]]:
 class _Stage:
     """The broker in virtual time, as the driver wants it."""
 
-    def __init__(self, run: Run, parts: Parts | None) -> None:
-        program = run.program
+    def __init__(self, program: Program, on_event: OnEvent, parts: Parts | None, freedoms: Freedoms) -> None:
+        family = profile(program.profile)
+        self.lacks = lacks_of(family)
         self.clock = clock = Simulation(program.seed)
-        config = config_of(profile(program.profile), program.entity, clock.random, run.event)
+        config = config_of(family, program.entity, clock.random, on_event, freedoms)
+        late = config.lateness and config.lateness + JITTER
+        self.late_ns = late if late and config.freedoms.late_timers else None
+        self.skew_ns = late if config.freedoms.late_events else 0
         self.broker = Impl(config, clock, parts)
         self.connect = self.broker.connect
         self.is_empty = self.broker.is_empty
@@ -146,12 +173,14 @@ class _Stage:
         return strike(self.broker, op, args)
 
 
-class Reference(SimulatedBroker):
-    """The reference broker in virtual time. ``parts``: classes to use instead of its own."""
+class Reference(StagedBroker):
+    """The reference broker in virtual time. ``parts``: classes to use instead of its own. ``freedoms``: those
+    of which it makes use, some in each program."""
 
-    def __init__(self, profile: str = "", parts: Parts | None = None) -> None:
+    def __init__(self, profile: str = "", parts: Parts | None = None, freedoms: Freedoms = PLAIN) -> None:
         self.profile = profile
         self.parts = parts
+        self.freedoms = freedoms
 
     def profiles(self) -> tuple[str, ...]:
         """The one it was made for, else every family that the catalogue has a column for."""
@@ -161,10 +190,9 @@ class Reference(SimulatedBroker):
         """What the profile's family does not have."""
         return lacks_of(profile(self.profile or DEFAULT_PROFILE))
 
-    def simulate(self, program: Program) -> History:
-        """Run the program, interleaved by its seed; equal programs give equal histories."""
-        lacks = lacks_of(profile(program.profile))
-        return Run(program, lacks, lambda run: _Stage(run, self.parts)).history()
+    def stage(self, program: Program, on_event: OnEvent) -> Stage:
+        """A fresh reference broker, scheduled by the program's seed."""
+        return _Stage(program, on_event, self.parts, self.freedoms)
 
 
 class LiveClient(Client):

@@ -7,20 +7,13 @@ import os
 import sys
 from difflib import get_close_matches
 from types import ModuleType
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
+from partq.conformance.adapters.names import UnknownBroker, is_public
+from partq.conformance.adapters.protocol import Broker
 from partq.model.profiles import PROFILES
 
-from .protocol import Broker
-
-HIDDEN = "***"
-"""What stands for a password in a name that may be shown."""
-
 KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
-
-
-class UnknownBroker(LookupError):
-    """The name leads to no broker. The text says why and what to type instead."""
 
 
 def open_broker(name: str) -> Broker:
@@ -29,17 +22,17 @@ def open_broker(name: str) -> Broker:
     ``module:Class`` is looked up in the current folder first, then among installed packages.
     """
     if name in ("reference", "reference:live"):
-        from .reference import LiveReference, Reference
+        from partq.conformance.adapters.reference import CAMPAIGN, LiveReference, Reference
 
-        return Reference() if name == "reference" else LiveReference()
+        return Reference(freedoms=CAMPAIGN) if name == "reference" else LiveReference()
     if name.startswith("mutant:"):
-        from partq.conformance.mutants import open_mutant
+        from partq.conformance.adapters.mutants import open_mutant
 
         return open_mutant(name.removeprefix("mutant:"))
     if not is_public(name):
         raise UnknownBroker(f"{name}: the password is not stored: give the broker's URL with it")
     if urlsplit(name).scheme in ("rabbitmq", "amqp") and "://" in name:
-        from .rabbitmq import RabbitMQ
+        from partq.conformance.adapters.rabbitmq import RabbitMQ
 
         return RabbitMQ(name)
     if ":" in name and "://" not in name:
@@ -68,20 +61,6 @@ def claimed_profiles(broker: Broker) -> tuple[str, ...]:
         if one not in known:
             raise UnknownBroker(f"{name} names {one!r}, which is no profile; known: {', '.join(known)}")
     return tuple(map(str, claimed))
-
-
-def public_name(name: str) -> str:
-    """The broker's name as it may be shown and stored: a URL without its password."""
-    parts = urlsplit(name)
-    if "://" not in name or parts.password is None:
-        return name
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{parts.username}:{HIDDEN}@{host}"))
-
-
-def is_public(name: str) -> bool:
-    """Whether the name is all there is to know of the broker: no password was left out by `public_name`."""
-    return "://" not in name or urlsplit(name).password != HIDDEN
 
 
 def _third_party(name: str) -> Broker:

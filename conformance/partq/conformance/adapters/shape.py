@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from inspect import getattr_static, signature
 from typing import Any, Final, cast
 
-from .protocol import Broker, Client, SimulatedBroker
+from partq.conformance.adapters.protocol import Broker, Client, SimulatedBroker
 
 BROKER_CALLS: Final = ("open", "connect", "inject", "is_empty", "close", "lacks", "profiles")
 """The methods of a `Broker` that partq calls, with the arguments of the base class, by position."""

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from partq.conformance import history, program
-from partq.conformance.codec_records import CLOCKS, NEVER_DEFINITE
+from partq.conformance import history, verdict
+from partq.conformance.history.codec_records import CLOCKS, NEVER_DEFINITE
 from partq.conformance.verdict import Exit, Status
+from partq.conformance.workload import program
 from partq.model.messages import MAX_INT, MAX_SEQ
 from partq.model.operations import (
     ASSIGNMENT_STATES,
@@ -23,7 +24,7 @@ from partq.model.operations import (
     Outcome,
 )
 from partq.model.profiles import ENTITY_BOUNDS, PROFILES
-from partq.model.requirements import catalogue
+from partq.model.requirements import groups
 
 Schema = dict[str, Any]
 
@@ -107,7 +108,7 @@ def _message() -> Schema:
 def _history() -> Schema:
     return _document(
         "history",
-        "partq.history/1: one line of a history, the header or a record",
+        f"{history.SCHEMA}: one line of a history, the header or a record",
         oneOf=[_ref("header"), _ref("record")],
         **{"$defs": {"header": _header(), "record": _record(), "message": _message(), **_shown()}},
     )
@@ -215,8 +216,13 @@ _STEP_ARGS: Final[Mapping[str, Schema]] = {
     "messages": _list(_ref("message"), at_least=1),
     "txn": FLAG,
     "stale": FLAG,
+    "ended": FLAG,
+    "forged": FLAG,
     "again": FLAG,
+    "another": FLAG,
     "pick": _list(COUNT),
+    "lost": _list(COUNT),
+    "flow": COUNT,
     "max": COUNT,
     "timeout": COUNT,
     "by": COUNT,
@@ -240,7 +246,7 @@ def _program() -> Schema:
         "drain": FLAG,
     }
     body = _object(properties, ["schema", "profile", "steps"], **{"$defs": _steps()})
-    return _document("program", "partq.program/1: what clients do and which faults strike", **body)
+    return _document("program", f"{program.SCHEMA}: what clients do and which faults strike", **body)
 
 
 def _steps() -> dict[str, Schema]:
@@ -260,33 +266,34 @@ def _steps() -> dict[str, Schema]:
 
 def _verdicts() -> Schema:
     properties: dict[str, Schema] = {
-        "schema": {"const": "partq.verdicts/1"},
+        "schema": {"const": verdict.SCHEMA},
         "broker": TEXT,
         "profiles": {"type": "object", "additionalProperties": _ref("requirements")},
         "requirements": _ref("requirements"),
         "exit": {"enum": [Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE]},
     }
     finding = dict.fromkeys(("requirement", "title", "detail", "allowed", "key"), TEXT)
-    verdict: dict[str, Schema] = {
+    one: dict[str, Schema] = {
         "status": {"enum": [status.value for status in Status]},
         "exercised": COUNT,
         "findings": _list(_ref("finding")),
         "found": {"type": "object", "additionalProperties": whole(1, MAX_INT)},
         "reason": TEXT,
-        "among": _list(TEXT),
+        "candidates": _list(TEXT),
     }
     definitions = {
         "requirements": {
             "type": "object",
-            "properties": {requirement: _ref("verdict") for requirement in catalogue()},
-            "required": list(catalogue()),
+            "patternProperties": {f"^({'|'.join(groups())})-[1-9][0-9]*$": _ref("verdict")},
         },
-        "verdict": _object(verdict, verdict),
-        "finding": _object({**finding, "witness": _list(COUNT)}, [*finding, "witness"]),
+        "verdict": _object(one, one),
+        "finding": _object(
+            {**finding, "witness": _list(COUNT), "candidates": _list(TEXT)}, [*finding, "witness"]
+        ),
     }
     return _document(
         "verdicts",
-        "partq.verdicts/1: what is said of every requirement; further fields may follow",
+        f"{verdict.SCHEMA}: what is said of every requirement; further fields may follow",
         type="object",
         properties=properties,
         required=list(properties),

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from .registry import MUTANTS, Mutant
+from .registry import MUTANTS, Mutant, held_out
 
-__all__ = ["MUTANTS", "Mutant"]
+__all__ = ["MUTANTS", "Mutant", "held_out"]
 
 for _family in (
     "keys",
@@ -23,5 +23,16 @@ for _family in (
     "transactions",
     "flows",
     "rebalancing",
+    "requests",
+    "outages",
+    "recovery",
+    "commits",
+    "settlements",
+    "contents",
+    "numbering",
+    "browsing",
+    "takeovers",
+    "handoffs",
+    "endurance",
 ):
     import_module(f"{__name__}.{_family}")

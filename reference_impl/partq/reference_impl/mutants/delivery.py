@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..clock import Steps
 from ..faults import Faults
 from ..frontend import FrontEnd
 from ..partition import Partition
-from ..store import Content, Store, Stored
+from ..store import Content, Holder, Store, Stored
+from .garbling import garbled
 from .registry import defect
-
-
-@dataclass(frozen=True)
-class _Copy:
-    """A message as it comes out of a store that garbles it."""
-
-    id: str
-    body: str
-    session_id: str | None
-    partition_key: str | None
-    properties: tuple[tuple[str, str], ...]
-
-
-def _copy(content: Content, **changed: Any) -> _Copy:
-    fields = {name: getattr(content, name) for name in _Copy.__dataclass_fields__}
-    return _Copy(**{**fields, **changed})
 
 
 @defect("long-bodies-cut", "RCV-1")
 class _LongBodiesCut(Store):
     """Bodies are stored up to 64 characters."""
 
-    def append(self, content: Content, now: int, partition: Partition) -> Stored:
-        return super().append(_copy(content, body=content.body[:64]), now, partition)
+    def append(self, content: Content, now: int, partition: Holder) -> Stored:
+        return super().append(garbled(content, body=content.body[:64]), now, partition)
 
 
 @defect("copies-nobody-sent", "RCV-1")
@@ -45,16 +29,16 @@ class _CopiesNobodySent(Partition):
     def accept(self, contents: Sequence[Content], now: int) -> None:
         super().accept(contents, now)
         if self.store._orders % 5 == 4:
-            super().accept([_copy(content, id=content.id + "-copy") for content in contents], now)
+            super().accept([garbled(content, id=content.id + "-copy") for content in contents], now)
 
 
 @defect("solace-properties-lost", "RCV-1", profile="solace")
 class _PropertiesLost(Store):
     """Every third message loses what properties it had but one."""
 
-    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+    def append(self, content: Content, now: int, partition: Holder) -> Stored:
         if self._orders % 3 == 2:
-            content = _copy(content, properties=(("other", "lost"),))
+            content = garbled(content, properties=(("other", "lost"),))
         return super().append(content, now, partition)
 
 

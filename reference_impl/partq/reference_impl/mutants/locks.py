@@ -13,6 +13,7 @@ from ..network import Connection
 from ..partition import Partition
 from ..rules import PartitionedRules
 from ..store import Stored
+from ..transactions import Transaction
 from .registry import defect
 
 
@@ -71,7 +72,7 @@ class _SettlesWithLostLock(FrontEnd):
 
 @defect("lost-lock-said-to-settle", "RCV-8")
 class _LostLockSaidToSettle(FrontEnd):
-    """A settlement by a lock that has ended is said to be done, without effect."""
+    """A settlement by a single lock that has ended is said to be done, without effect."""
 
     def settle(
         self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
@@ -79,7 +80,7 @@ class _LostLockSaidToSettle(FrontEnd):
         try:
             yield from super().settle(connection, action, tokens, txn)
         except Refused as refused:
-            if refused.kind != "lock_lost" or txn is not None:
+            if refused.kind != "lock_lost" or txn is not None or len(tokens) > 1:
                 raise
 
 
@@ -114,6 +115,9 @@ class _FailuresCountedTwice(Partition):
         stored.count += 1
         super().abandon(stored)
 
+    def is_spent(self, stored: Stored) -> bool:
+        return self.most_tries is not None and stored.count >= 2 * self.most_tries
+
 
 @defect("kill-forgets-expiry", "RCV-9")
 class _KillForgetsExpiry(Faults):
@@ -137,7 +141,11 @@ class _LockUntilFuture(FrontEnd):
 
 @defect("settles-across-partitions", "RCV-14")
 class _SettlesAcrossPartitions(PartitionedRules):
-    """One request may settle messages of several partitions."""
+    """One request may settle messages of several partitions, outside of transactions."""
 
     def check_settlement(self, stored: Sequence[Stored]) -> None:
         return
+
+    def admit_settlement(self, txn: Transaction, stored: Sequence[Stored]) -> None:
+        super().check_settlement(stored)
+        super().admit_settlement(txn, stored)

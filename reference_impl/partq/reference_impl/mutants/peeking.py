@@ -10,6 +10,9 @@ from ..network import Connection
 from ..partition import Partition
 from .registry import defect
 
+FEW = 3
+"""Deliveries up to which a defect counts wrongly, so that nothing is dead-lettered for it."""
+
 
 class _Browsing(FrontEnd):
     """A front end whose every single browse of a partition can be spoilt."""
@@ -101,7 +104,7 @@ class _Locks(_Browsing):
 
 @defect("peek-counts", "PEEK-6")
 class _Counts(FrontEnd):
-    """Every peek of a message raises its delivery count, which its later deliveries show."""
+    """A peek raises the delivery count of what it shows by one, if it is below three. Deliveries show it."""
 
     def browse(
         self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
@@ -110,13 +113,13 @@ class _Counts(FrontEnd):
         super().browse(connection, partition, most, number, shown)
         peeked = {message.id for message in shown[before:]}
         for stored in partition.store.live():
-            if stored.content.id in peeked:
+            if stored.content.id in peeked and stored.count < FEW:
                 stored.count += 1
 
 
 @defect("peek-hides-locked", "PEEK-7")
 class _HidesLocked(FrontEnd):
-    """Locked messages are not shown."""
+    """Locked messages are not shown beside others."""
 
     def browse(
         self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
@@ -125,4 +128,4 @@ class _HidesLocked(FrontEnd):
         super().browse(connection, partition, most, number, shown)
         now = self.clock.now
         locked = {s.content.id for s in partition.store.live() if s.lock is not None and now < s.until}
-        shown[before:] = [message for message in shown[before:] if message.id not in locked]
+        shown[before:] = [m for m in shown[before:] if m.id not in locked] or shown[before:]

@@ -92,7 +92,7 @@ class _OrphansForgotten(Assignments):
 
 
 @defect("lopsided-shares", "REB-12", profile="solace")
-class _LopsidedShares(Assignments):
+class LopsidedShares(Assignments):
     """Of several flows the first keeps as much as it can."""
 
     def deal(self) -> dict[Seat, Flow]:

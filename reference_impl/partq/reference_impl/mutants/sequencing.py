@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..partition import Partition
-from ..store import Content, Store, Stored
+from ..store import Content, Holder, Store, Stored
 from .registry import defect
 
 
@@ -28,7 +28,7 @@ class _PartitionBitsDrift(Store):
 
 
 @defect("numbers-go-back", "SEQ-3", also=("SEQ-7",))
-class _NumbersGoBack(Store):
+class NumbersGoBack(Store):
     """After a pause of 20 seconds a message gets the number below the lowest one, if there is one. Where the
     two sends overlap, it shows only by their enqueued times, which then decrease along the numbers."""
 
@@ -36,7 +36,7 @@ class _NumbersGoBack(Store):
         super().__init__(bits, start + 100 if start < 100 else start, name)
         self._lowest, self._before = self._counter, 0
 
-    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+    def append(self, content: Content, now: int, partition: Holder) -> Stored:
         pause, self._before = now - self._before > 20_000_000_000, now
         if not self._orders or not pause or self._lowest >> (self._bits - 1):
             return super().append(content, now, partition)
@@ -97,7 +97,7 @@ class _AbandonRenumbers(Partition):
 class _EnqueuedInThePast(Store):
     """The enqueued time is that of another clock, ten seconds slow."""
 
-    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+    def append(self, content: Content, now: int, partition: Holder) -> Stored:
         return super().append(content, now - 10_000_000_000, partition)
 
 
@@ -105,5 +105,5 @@ class _EnqueuedInThePast(Store):
 class _EnqueuedTimesDecrease(Store):
     """The enqueued time of each message is a second further behind than that of the one before it."""
 
-    def append(self, content: Content, now: int, partition: Partition) -> Stored:
+    def append(self, content: Content, now: int, partition: Holder) -> Stored:
         return super().append(content, now - self._orders * 1_000_000_000, partition)

@@ -1,0 +1,80 @@
+"""The judge on campaign histories: how many it decides, in what time; the bars are those of one core.
+
+Times are of the processor. A history that the judge rejects is printed as a bar that is not met: the
+reference conforms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+from time import thread_time
+from typing import Final, NamedTuple
+
+from partq.conformance.adapters import open_broker
+from partq.conformance.execution.runner import run
+from partq.conformance.history import History
+from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.workload.generator import generate, trace_seed
+
+from .figure import Figure
+
+SEED: Final = 2_026
+
+
+class _Bar(NamedTuple):
+    """So many ``histories`` of programs of ``length`` phrases; of each at least ``share`` is to be decided
+    within ``seconds``, the median within ``typical``."""
+
+    profiles: tuple[str, ...]
+    length: int
+    histories: int
+    share: float
+    seconds: float
+    typical: float = float("inf")
+
+
+AZURE: Final = ("azure-standard", "azure-premium", "azure-flat")
+
+BARS: Final = (
+    _Bar(AZURE, 24, 60, 0.995, 0.1, 0.004),
+    _Bar(("solace",), 24, 120, 0.97, 1.0, 0.008),
+    _Bar(AZURE, 140, 10, 0.99, 1.0),
+    _Bar(("solace",), 140, 20, 0.92, 5.0),
+    _Bar(AZURE, 480, 4, 0.92, 20.0),
+    _Bar(("solace",), 480, 6, 0.65, 20.0),
+)
+
+
+def figures() -> list[Figure]:
+    """Each bar's figures."""
+    return [_figure(bar) for bar in BARS]
+
+
+def _figure(bar: _Bar) -> Figure:
+    took, sizes, rejected = [], [], 0
+    for history in _histories(bar):
+        began = thread_time()
+        status = judge(history, 1.5 * bar.seconds).status
+        took.append(thread_time() - began if status is not Judged.UNKNOWN else float("inf"))
+        sizes.append(len(history))
+        rejected += status is Judged.REJECTED
+    share = sum(seconds <= bar.seconds for seconds in took) / len(took)
+    typical = f", median ≤ {bar.typical * 1000:g} ms" if bar.typical < 1 else ""
+    wrong = f", {rejected} REJECTED" if rejected else ""
+    return Figure(
+        f"judge, {', '.join(bar.profiles)}, {median(sizes):.0f} records",
+        f"{share:.1%} of {len(took)} within {bar.seconds:g} s, median {median(took) * 1000:.1f} ms{wrong}",
+        f"≥ {bar.share:.1%}{typical}",
+        share,
+        share >= bar.share and median(took) <= bar.typical and not rejected,
+    )
+
+
+def _histories(bar: _Bar) -> Iterator[History]:
+    for profile in bar.profiles:
+        broker = open_broker("reference")
+        broker.profile = profile
+        lacks = broker.lacks()
+        for number in range(bar.histories):
+            yield run(broker, generate(profile, trace_seed(SEED, number), length=bar.length, lacks=lacks))

@@ -1,0 +1,4 @@
+"""Programs run, judged and merged: the suite, counterexamples, diagnoses, provenance.
+
+Puts the stages together; how results are shown is the front ends' business.
+"""

@@ -1,0 +1,140 @@
+"""A counterexample: one file with the program, what it showed, and the history it showed it in.
+
+Here are its making (shrunk, from a campaign's row or a run's finding), its storing and its replay. Schema
+``partq.counterexample/1``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from partq.conformance.adapters import Broker, is_public, public_name
+from partq.conformance.evaluation.decision import decide
+from partq.conformance.execution.runner import run
+from partq.conformance.history import History
+from partq.conformance.history.codec import dumps, loads
+from partq.conformance.verdict import Finding, finding_of, finding_to_plain, text_of
+from partq.conformance.workload import program as programs
+from partq.conformance.workload.program import Program
+from partq.conformance.workload.shrinker import BUDGET, shrink
+
+SCHEMA: Final = "partq.counterexample/1"
+
+FOLDER: Final = "counterexamples"
+"""Where in a folder of results they lie."""
+
+SHORT: Final = 10
+"""Steps of a program that a reader takes in at a glance."""
+
+
+class InvalidCounterexample(ValueError):
+    """A file is not a counterexample. The text names file and field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """``trace``: the campaign's trace it came from, if any. ``found_steps``: its length before shrinking."""
+
+    broker: str
+    program: Program
+    finding: Finding
+    history: History
+    trace: int | None = None
+    found_steps: int = 0
+
+    @property
+    def name(self) -> str:
+        """A file name made of requirement and cause."""
+        cause = self.finding.key.removeprefix(f"{self.finding.requirement}/")
+        cause = re.sub(r"[^a-z0-9]+", "-", cause.lower()).strip("-")[:60]
+        return f"{self.finding.requirement}-{cause or 'finding'}.json"
+
+
+def shows(broker: Broker, program: Program, requirement: str, key: str | None = None) -> Finding | None:
+    """The finding of that rule (and cause) which the program shows on the broker, or None."""
+    findings = decide(run(broker, program)).findings.get(requirement, ())
+    return next((finding for finding in findings if key is None or finding.key == key), None)
+
+
+def make(
+    broker_name: str,
+    broker: Broker,
+    program: Program,
+    finding: Finding,
+    *,
+    trace: int | None = None,
+    budget: int = BUDGET,
+) -> Counterexample | None:
+    """The finding's smallest program, run once more. None if it does not show again (a live race).
+
+    Where a program longer than `SHORT` is left, it is shrunk on by the rule alone: the same defect may show
+    in fewer steps by another cause."""
+    requirement, key = finding.requirement, finding.key
+    if shows(broker, program, requirement, key) is None:
+        return None
+    small = shrink(program, lambda candidate: shows(broker, candidate, requirement, key) is not None, budget)
+    if len(small.steps) > SHORT:
+        small = shrink(small, lambda candidate: shows(broker, candidate, requirement) is not None, budget)
+    history = run(broker, small)
+    found = decide(history).findings.get(requirement, ())
+    again = next((f for f in found if f.key == key), next(iter(found), None))
+    if again is None:
+        return None
+    return Counterexample(public_name(broker_name), small, again, history, trace, len(program.steps))
+
+
+def write(folder: Path, example: Counterexample) -> Path:
+    """Store it in the folder under its name and answer the path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / example.name
+    target.write_text(json.dumps(to_json(example), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target
+
+
+def replay_command(file: Path, broker: str) -> str:
+    """The command line that runs the stored counterexample of that broker again. Where the broker's password
+    was left out of the file, it has a place for it."""
+    words = ["partq", "replay", str(file)]
+    return shlex.join(words if is_public(broker) else [*words, "--broker", broker])
+
+
+def to_json(example: Counterexample) -> dict[str, Any]:
+    """The counterexample as plain data."""
+    return {
+        "schema": SCHEMA,
+        "broker": example.broker,
+        "trace": example.trace,
+        "found_steps": example.found_steps,
+        "finding": finding_to_plain(example.finding),
+        "program": programs.to_json(example.program),
+        "history": [json.loads(line) for line in dumps(example.history).splitlines()],
+    }
+
+
+def read(path: Path) -> Counterexample:
+    """The counterexample in the file. Raises `InvalidCounterexample`, or `OSError` where it can't be read."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidCounterexample(f"{path}: not JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise InvalidCounterexample(f"{path}: schema: expected {SCHEMA!r}")
+    try:
+        lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in data["history"])
+        return Counterexample(
+            text_of(data, "broker"),
+            programs.from_json(data["program"]),
+            finding_of(data["finding"]),
+            loads(lines.encode()),
+            data.get("trace"),
+            data.get("found_steps", 0),
+        )
+    except KeyError as error:
+        raise InvalidCounterexample(f"{path}: missing {error}") from None
+    except (TypeError, ValueError) as error:
+        raise InvalidCounterexample(f"{path}: {error}") from None

@@ -1,0 +1,57 @@
+"""What was found, in lines for a reader: a finding with the records that show it, and a program's steps.
+
+For the search and the pytest suite. Nothing is judged here; how a record is written is
+`history.notation_writer`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from partq.conformance.history import History, Record
+from partq.conformance.history.notation_writer import line, witness
+from partq.conformance.verdict import Finding
+from partq.conformance.workload.program import Program, Step
+from partq.model.operations import OPS
+from partq.model.profiles import SECOND, Profile, profile
+
+HIDDEN: Final = ("timeout",)
+"""Arguments of steps that no reader asks for."""
+
+
+def finding_text(finding: Finding, history: History) -> str:
+    """The finding with the records of the history that it counts in."""
+    heading = f"{finding.requirement} violated: {finding.title}"
+    shown = (f"    {text}" for text in witness(finding, history))
+    return "\n".join([heading, f"  {finding.detail}", f"  allowed: {finding.allowed}", *shown])
+
+
+def steps(program: Program) -> list[str]:
+    """The program's steps, a line each."""
+    family = profile(program.profile)
+    return [_step(step, family) for step in program.steps]
+
+
+def _step(step: Step, family: Profile) -> str:
+    """Such as ``c1 send m1 key=a``: as `notation` writes operations, with the words of a program for what is
+    known only while it runs."""
+    arguments = {name: value for name, value in step.args.items() if name not in HIDDEN}
+    if "by" in arguments:
+        return f"{step.proc} {step.op} {arguments['by'] / SECOND:g}s"
+    known = OPS[step.op].args.keys() - _SYMBOLIC
+    plain = {name: arguments.pop(name) for name in tuple(arguments) if name in known}
+    text = line(Record(0, step.proc, step.op, "", 0, 0, plain), family).rpartition(" -> ")[0]
+    return " ".join([text, *_symbolic(arguments)])
+
+
+_SYMBOLIC: Final = {"txn"}
+"""What is a name in a history and a flag in a program."""
+
+
+def _symbolic(arguments: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in arguments.items():
+        if value is True:
+            yield name
+        elif value is not False:
+            yield f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"

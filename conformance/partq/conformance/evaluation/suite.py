@@ -1,0 +1,283 @@
+"""The suite on one broker and profile: directed cases and seeded programs, run, judged and merged.
+
+Neutral of who shows it: the command line and the pytest plugin both call this. Adapters do the I/O.
+
+Programs of a live broker mostly wait, so several are run at once where it allows that, each on a `Broker`
+object of its own. What is said of them does not depend on which ends first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from traceback import extract_tb
+from typing import Final, NamedTuple
+
+from partq.conformance.adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
+from partq.conformance.adapters.protocol import FAULTS
+from partq.conformance.adapters.shape import misfit
+from partq.conformance.evaluation.decision import EVERY, Exactness, decided
+from partq.conformance.execution.cancellation import Stop, Stopped
+from partq.conformance.execution.runner import run
+from partq.conformance.execution.thread_pool import completed
+from partq.conformance.history import History
+from partq.conformance.screens.assess import Inspection, not_applicable, verdicts
+from partq.conformance.verdict import Finding, Verdicts, ambiguities, merge
+from partq.conformance.workload.cases import Case
+from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.program import Program
+
+PROGRAMS_SIMULATED = 200
+PROGRAMS_LIVE = 3
+"""How many seeded programs a run has unless asked otherwise."""
+
+JOBS: Final = 8
+"""How many programs of a live broker are run at once unless asked otherwise."""
+
+ADAPTER: Final = "adapter"
+"""The error of an operation whose adapter raised or answered what it must not."""
+
+log = logging.getLogger(__name__)
+
+
+def _warn(name: str, problem: str) -> None:
+    log.warning("%s: %s", name, problem)
+
+
+class BrokerFailed(Exception):
+    """The adapter raised where nothing may be raised. The text says what and where, in one line."""
+
+
+class NamedProgram(NamedTuple):
+    """A program to be run, and the name of its run."""
+
+    name: str
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One program's run. ``name``: its case, or ``program N``, the number its seed was made from."""
+
+    name: str
+    program: Program
+    history: History
+    verdicts: Verdicts
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything found, in the catalogue's order."""
+        return tuple(finding for verdict in self.verdicts.values() for finding in verdict.findings)
+
+    @property
+    def unusable(self) -> tuple[str, ...]:
+        """The operations that the adapter answered with what no history can hold."""
+        return tuple(record.op for record in self.history.records if record.error == ADAPTER)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult:
+    """``verdicts``: all runs merged, one for every row of the catalogue. ``cases``: each case's verdicts.
+    ``kept``: the runs that found something, with their histories. ``runs``: how many there were.
+    ``unusable``: how many answers of the adapter no history can hold; ``unusable_first``: to which operation,
+    and in which run, the first one was."""
+
+    profile: str
+    verdicts: Verdicts
+    cases: dict[str, Verdicts]
+    kept: tuple[Run, ...]
+    runs: int
+    unusable: int = 0
+    unusable_first: str = ""
+
+    def evidence(self, finding: Finding) -> Run | None:
+        """The run that the finding comes from, or None."""
+        return next((run for run in self.kept if finding in run.verdicts[finding.requirement].findings), None)
+
+    def evidence_of(self, candidates: tuple[str, ...]) -> Run | None:
+        """The first run in which one of these rules certainly is violated, not known which, or None."""
+        return next((run for run in self.kept if candidates in ambiguities(run.verdicts)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How programs are run. ``another``: makes a further object of the same broker. ``jobs``: so many
+    programs at once, if there is another and the broker allows it. ``on_problem``: hears in which run the
+    adapter did something wrong in, and what. ``exact``: how much the judge is asked."""
+
+    another: Callable[[], Broker] | None = None
+    jobs: int = JOBS
+    on_problem: Callable[[str, str], None] = _warn
+    exact: Exactness = EVERY
+
+    def at_once(self, broker: Broker) -> int:
+        """How many programs of this broker are run at once."""
+        alone = isinstance(broker, SimulatedBroker) or broker.shares is Shares.EVERYTHING
+        return 1 if alone or self.another is None else max(1, self.jobs)
+
+
+ALONE: Final = Ways(jobs=1)
+
+
+def run_case(broker: Broker, profile: str, case: Case) -> Run:
+    """Run one case and judge its history."""
+    ((_, done),) = runs(broker, profile, [NamedProgram(case.name, case.build(profile))])
+    return done
+
+
+def default_programs(broker: Broker) -> int:
+    """How many seeded programs a run of this broker has unless asked otherwise."""
+    return PROGRAMS_SIMULATED if isinstance(broker, SimulatedBroker) else PROGRAMS_LIVE
+
+
+def cases_for(broker: Broker, profile: str, cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Those of the cases that the profile has, and of whose requirements one applies to the broker."""
+    broker.profile = profile
+    exempt = not_applicable(profile, tuple(sorted(lacks_of(broker))))
+    return tuple(
+        case for case in cases if profile in case.profiles and not exempt.keys() >= set(case.requirements)
+    )
+
+
+def lacks_of(broker: Broker) -> frozenset[str]:
+    """What the broker says that it lacks. Raises `BrokerFailed` where it does not say that, and where its
+    classes are not what an adapter's have to be."""
+    if wrong := misfit(broker):
+        raise BrokerFailed(wrong)
+    try:
+        lacks = frozenset(broker.lacks())
+    except Exception as error:
+        raise _failed(broker, error, "in lacks()") from error
+    if not all(isinstance(name, str) for name in lacks):
+        raise BrokerFailed(f"{type(broker).__name__}.lacks() answered what are no names of operations")
+    return lacks
+
+
+def run_suite(
+    broker: Broker,
+    profile: str,
+    cases: Iterable[Case],
+    programs: int,
+    seed: int,
+    on_run: Callable[[Run], None] = lambda run: None,
+    *,
+    ways: Ways = ALONE,
+    on_end: Callable[[Run], None] = lambda run: None,
+) -> SuiteResult:
+    """Run the cases that apply, then that many seeded programs; ``on_run`` hears of each, judged, in this
+    order, ``on_end`` as they end.
+
+    The programs are the first traces of a campaign with that seed. Raises `Unreachable` and `BrokerFailed`;
+    what goes wrong once the broker is open is in the verdicts.
+    """
+    directed = cases_for(broker, profile, cases)
+    lacks = lacks_of(broker)
+    tasks = [NamedProgram(case.name, case.build(profile)) for case in directed]
+    tasks += seeded(broker, profile, seed, range(programs))
+    done: dict[int, Run] = {}
+    reported = 0
+    with closing(runs(broker, profile, tasks, ways)) as ending:
+        for number, run_ in ending:
+            done[number] = run_
+            on_end(run_)
+            while reported in done:
+                on_run(done[reported])
+                reported += 1
+    ordered = [done[number] for number in range(len(tasks))]
+    nothing = verdicts(Inspection(), profile, tuple(sorted(lacks)))
+    unusable = [f"{op} in {run_.name}" for run_ in ordered for op in run_.unusable]
+    return SuiteResult(
+        profile,
+        merge([nothing, *(run_.verdicts for run_ in ordered)]),
+        {run_.name: run_.verdicts for run_ in ordered[: len(directed)]},
+        tuple(run_ for run_ in ordered if run_.findings or ambiguities(run_.verdicts)),
+        len(ordered),
+        len(unusable),
+        unusable[0] if unusable else "",
+    )
+
+
+def seeded(broker: Broker, profile: str, seed: int, numbers: Iterable[int]) -> list[NamedProgram]:
+    """The seeded programs of these numbers. Raises `BrokerFailed`."""
+    lacks, lock_duration = lacks_of(broker), broker.lock_duration
+    return [
+        NamedProgram(
+            f"program {n}", generate(profile, trace_seed(seed, n), lacks=lacks, lock_duration=lock_duration)
+        )
+        for n in numbers
+    ]
+
+
+def runs(
+    broker: Broker, profile: str, tasks: Sequence[NamedProgram], ways: Ways = ALONE
+) -> Generator[tuple[int, Run], None, None]:
+    """Run and judge the tasks. Each one's number and run, as they end.
+
+    Those come first that may run at once; then, one by one, those whose faults would strike the others.
+    Raises `Unreachable` and `BrokerFailed`; the runs under way are broken off then, and when it is closed.
+    """
+    jobs = ways.at_once(broker)
+    faulty = [number for number, task in enumerate(tasks) if jobs > 1 and _strikes(broker, task.program)]
+    free = [number for number in range(len(tasks)) if number not in set(faulty)]
+    brokers = _Brokers(broker, ways.another, profile)
+    for numbers, at_once in ((free, jobs), (faulty, 1)):
+        work = [partial(_history, brokers, tasks[number], ways.on_problem) for number in numbers]
+        with closing(completed(work, at_once)) as ending:
+            for place, history in ending:
+                task = tasks[numbers[place]]
+                yield numbers[place], Run(task.name, task.program, history, decided(history, ways.exact))
+
+
+def _strikes(broker: Broker, program: Program) -> bool:
+    """Whether the program would strike other programs too."""
+    faults = set(FAULTS) - lacks_of(broker)
+    return broker.shares is not Shares.NOTHING and any(step.op in faults for step in program.steps)
+
+
+class _Brokers:
+    """Objects of one broker, each for one program at a time. One that hangs is not used again."""
+
+    def __init__(self, first: Broker, another: Callable[[], Broker] | None, profile: str) -> None:
+        self.idle = [first]
+        self.another = another or (lambda: first)
+        self.profile = profile
+
+    @contextmanager
+    def one(self) -> Iterator[Broker]:
+        """One to run a program on."""
+        broker = self._taken()
+        broker.profile = self.profile
+        yield broker
+        if not broker.hung:
+            self.idle.append(broker)
+
+    def _taken(self) -> Broker:
+        try:
+            return self.idle.pop()  # one step, whichever thread comes first
+        except IndexError:
+            pass
+        try:
+            return self.another()
+        except UnknownBroker as error:
+            raise BrokerFailed(str(error)) from error
+
+
+def _history(
+    brokers: _Brokers, task: NamedProgram, on_problem: Callable[[str, str], None], stop: Stop
+) -> History:
+    with brokers.one() as broker:
+        try:
+            return run(broker, task.program, on_problem=partial(on_problem, task.name), stop=stop)
+        except (Unreachable, Stopped):
+            raise
+        except Exception as error:
+            raise _failed(broker, error, f"in {task.name}") from error
+
+
+def _failed(broker: Broker, error: Exception, where: str) -> BrokerFailed:
+    place = extract_tb(error.__traceback__)[-1]
+    kind = f"{type(broker).__name__} raised {type(error).__name__}"
+    return BrokerFailed(f"{kind}: {error} ({place.filename}:{place.lineno}), {where}")

@@ -1,0 +1,194 @@
+"""Emptying the entity at the end of a program, as steps, so that losses can be judged afterwards.
+
+One generator for every driver: it yields the next `Step`, the driver does it (through the client's
+`Script`, recorded like any other) and sends back what came of it. Pure: nothing here waits or calls a
+broker. The driver records the event ``drained`` only where the generator's value is True::
+
+    plan = Plan(profile, entity, lacks, clients, faults, sent)
+    if play(drain(plan), perform):
+        record(ENV, "drained")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from partq.conformance.workload.program import Step
+from partq.model.messages import Delivery
+from partq.model.operations import ENV, Outcome
+from partq.model.profiles import SECOND, Entity, Profile
+
+DRAINER: Final = "drain"
+"""The client that empties the entity; the driver connects it when its first step comes."""
+
+ROUNDS: Final = 8
+"""So often is the entity found not yet empty before the drain gives up."""
+
+TRIES: Final = 3
+"""So often is a step tried whose outcome is not ok."""
+
+BATCH: Final = 64
+
+
+class StepResult(NamedTuple):
+    """What came of a step, as it was recorded. The driver sends None where there was nothing to do."""
+
+    outcome: str
+    error: str | None = None
+    messages: tuple[Delivery, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether it happened."""
+        return self.outcome == Outcome.OK
+
+
+Drain = Generator[Step, StepResult | None, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class DrainPlan:
+    """What a drain has to know.
+
+    ``clients``: those of the program that still answer. ``faults``: the environment's steps that took
+    effect, in order. ``sent``: how many messages were sent at most; it bounds the work. ``patience``: ns
+    that one receive waits. ``quiet``: so many receives in a row must find nothing. ``most_flows``: so
+    many a client may have. ``is_empty``: what the broker itself says, where it can.
+    """
+
+    profile: Profile
+    entity: Entity
+    lacks: frozenset[str]
+    clients: tuple[str, ...]
+    faults: tuple[Step, ...] = ()
+    sent: int = 0
+    patience: int = SECOND
+    quiet: int = 3
+    most_flows: int = 1
+    is_empty: Callable[[], bool | None] = lambda: None
+
+    @property
+    def settling_time(self) -> int:
+        """ns until every lock, or every handoff, has certainly ended."""
+        if self.profile.flows:
+            return self.entity.rebalance_delay + self.entity.max_handoff + 1
+        return self.entity.lock_duration + 1 if self.profile.locks_expire else 0
+
+
+def drain(plan: DrainPlan) -> Drain:
+    """The steps that empty the entity. Its value: whether it was certainly found empty.
+
+    Everything is repaired; the clients roll back what they have open and, where locks do not expire,
+    leave; time passes until locks and handoffs ended; a client of its own receives until nothing comes.
+    That is repeated until the broker says that it is empty or, where it cannot say, until a whole round and
+    a peek show nothing more.
+    """
+    for repair in repairs(plan.faults):
+        if not (yield from _insist(repair)):
+            return False
+    left = True
+    for client in plan.clients:
+        left = (yield from _leave(plan, client)) and left
+    if plan.profile.flows and not (yield from _insist(Step(DRAINER, "bind"))):
+        return False
+    return (yield from _empty(plan)) and left
+
+
+def repairs(faults: Iterable[Step]) -> tuple[Step, ...]:
+    """What has to be brought up again after these faults: the broker first, then its partitions."""
+    killed = False
+    down: dict[Any, None] = {}
+    for step in faults:
+        index = step.args.get("index")
+        if step.op in ("broker_kill", "broker_start"):
+            killed = step.op == "broker_kill"
+        elif step.op == "partition_down":
+            down[index] = None
+        elif step.op == "partition_up":
+            down.pop(index, None)
+    start = (Step(ENV, "broker_start"),) if killed else ()
+    return start + tuple(Step(ENV, "partition_up", {"index": index}) for index in down)
+
+
+def play(steps: Drain, perform: Callable[[Step], StepResult | None]) -> bool:
+    """Do all the steps by the function given; the drain's value."""
+    try:
+        step = next(steps)
+        while True:
+            step = steps.send(perform(step))
+    except StopIteration as end:
+        return bool(end.value)
+
+
+def _insist(step: Step) -> Drain:
+    for _ in range(TRIES):
+        did = yield step
+        if did is None or did.ok:
+            return True
+    return False
+
+
+def _leave(plan: DrainPlan, client: str) -> Drain:
+    """End what the client holds, where time does not end it."""
+    yield Step(client, "rollback")
+    if plan.profile.locks_expire:
+        return True
+    if plan.profile.flows and (yield from _unbind(plan, client)):
+        return True
+    return (yield from _insist(Step(client, "disconnect")))
+
+
+def _unbind(plan: DrainPlan, client: str) -> Drain:
+    for _ in range(plan.most_flows):
+        if not (yield from _insist(Step(client, "unbind"))):
+            return False
+    return True
+
+
+def _empty(plan: DrainPlan) -> Drain:
+    wait = plan.settling_time if plan.is_empty() is None else 0
+    budget = 2 * plan.sent // BATCH + 2 * plan.sent + ROUNDS * (plan.quiet + TRIES)
+    for _ in range(ROUNDS):
+        if wait and not (yield from _wait(wait)):
+            return False
+        found, budget = yield from _receive_all(plan, budget)
+        empty = plan.is_empty()
+        if empty or budget <= 0:
+            return bool(empty)
+        if empty is None and not found and (yield from _peeks_nothing(plan)):
+            return True
+        # Front ends may have fetched and locked what this round asked for; partitions may have moved.
+        lingers = empty is False or plan.profile.caching_front_ends or plan.profile.flows
+        wait = plan.settling_time if lingers else 0
+    return False
+
+
+def _wait(by: int) -> Drain:
+    did = yield Step(ENV, "advance", {"by": by})
+    return did is None or did.ok
+
+
+def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | None, tuple[int, int]]:
+    """Receive until nothing comes. How many messages came, and what is left of the budget of receives."""
+    mode, found, quiet = "receive_and_delete", 0, 0
+    while quiet < plan.quiet and budget > 0:
+        budget -= 1
+        did = yield Step(DRAINER, "receive", {"max": BATCH, "mode": mode, "timeout": plan.patience})
+        if did is None or not did.ok:
+            if did is not None and did.error == "unsupported":
+                mode = "peek_lock"
+            continue
+        quiet = 0 if did.messages else quiet + 1
+        found += len(did.messages)
+        if did.messages and mode == "peek_lock":
+            yield Step(DRAINER, "complete", {"pick": list(range(len(did.messages)))})
+    return found, budget
+
+
+def _peeks_nothing(plan: DrainPlan) -> Drain:
+    if not plan.profile.peek or "peek" in plan.lacks:
+        return True
+    did = yield Step(DRAINER, "peek", {"max": BATCH, "from": "start"})
+    return did is not None and did.ok and not did.messages

@@ -1,0 +1,381 @@
+"""A program on a live broker: one thread for each client, one for the environment, and the caller's own,
+which watches them. An adapter may raise, lie or never return; each becomes an outcome, and the run goes on.
+
+In a program that is not ``sequential`` the steps of ``env`` keep their place: one begins when every step
+listed before it has begun, and no step listed after it begins before it has. So faults strike while the
+operations around them are under way.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle, repeat
+from typing import Final
+
+from partq.conformance.adapters.protocol import Broker, Unreachable
+from partq.conformance.execution.adapter_calls import (
+    CallResult,
+    InvalidAnswer,
+    event_args,
+    open_queue,
+    operate,
+    own_time,
+    says_empty,
+    strike,
+    words,
+)
+from partq.conformance.execution.cancellation import Stop, Stopped
+from partq.conformance.execution.client_thread import NEVER, ClientThread
+from partq.conformance.execution.diagnostics import Problems
+from partq.conformance.execution.drain import DrainPlan, StepResult, drain, play
+from partq.conformance.execution.recorder import Recorder
+from partq.conformance.history import Header, History
+from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.script import Args
+from partq.model.operations import ENV, OPS, Outcome
+from partq.model.profiles import SECOND, SEND_TIMEOUT, Entity, profile
+
+ENTITY: Final = "queue"
+MOMENT: Final = 2.0
+"""Seconds that calls still under way have to end when a run is broken off, and each client to close."""
+
+PARTING: Final = 10.0
+"""Seconds that the broker has to close then."""
+
+PATIENT: Final = 10
+"""A broker that reports when it is empty need not be asked for messages so long; a tenth will do."""
+
+QUIET: Final = 3
+"""Any other has to answer so many receives in a row with nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds. ``hang``: how long a call may take beyond its own timeout before it counts as hung ·
+    ``fault``: the same for faults, `Broker.open` and `Broker.close` · ``wait``: how long a receive waits
+    at most, whatever the program says · ``advance``: the longest real wait for ``advance`` · ``drain``: the
+    longest wait for locks to end before the queue is drained."""
+
+    hang: float = 30.0
+    fault: float = 180.0
+    wait: float = 1.0
+    advance: float = 6.0
+    drain: float = 120.0
+
+
+class LiveRun:
+    """One run. ``turn`` guards everything that threads share; whoever changes it notifies."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        program: Program,
+        limits: Limits,
+        on_problem: Callable[[str], None],
+        stop: Stop,
+    ) -> None:
+        self.broker = broker
+        self.program = program
+        self.limits = limits
+        self.stop = stop
+        self.recorder = Recorder(ENTITY)
+        self.turn = threading.Condition()
+        self.problems = Problems(self.turn, on_problem)
+        self.over = threading.Event()
+        self.closed = False
+        self.hurried = False
+        self.lacks = broker.lacks()
+        self.steps = tuple(step for step in program.steps if step.op not in self.lacks)
+        self.entity = program.entity
+        self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
+        self.faults: list[Step] = []
+        self._thread = partial(
+            ClientThread, turn=self.turn, connect=broker.connect, failed=self.problems.failed
+        )
+        self.threads = {proc: self._thread(proc) for proc in (*program.procs, ENV)}
+        self.env = self.threads[ENV]
+        self.clients = [thread for thread in self.threads.values() if thread is not self.env]
+
+    def history(self) -> History:
+        """Run it all. Raises `Unreachable`, `Stopped` and what ``on_problem`` raised."""
+        with self.stop.heard(self._hurry):
+            try:
+                if self.stop.asked:
+                    raise Stopped
+                history = self._whole()
+            except BaseException:
+                self._hurry()
+                raise
+            finally:
+                self._finish()
+        self.problems.check()
+        return history
+
+    def _whole(self) -> History:
+        self.broker.now = self.recorder.now
+        self.broker.on_event = self._on_event
+        self.env.start()
+        self.entity = self._open()
+        for thread in self.clients:
+            self._start(thread)
+        if self.program.sequential:
+            self._in_order()
+        else:
+            self._at_once()
+        if self.program.drain and not self.env.lost:
+            self._drain()
+        return self._so_far()
+
+    def _open(self) -> Entity:
+        """The settings of the queue that the broker opened. Raises `Unreachable` if it did not."""
+        result: list[Entity | Unreachable] = []
+        opening = partial(open_queue, self.broker, self.program.entity)
+        self.env.submit(partial(self._guarded, self.env, lambda: result.append(opening()), self.limits.fault))
+        self._watch(lambda: not self.env.waiting)
+        if not result:
+            name = type(self.broker).__name__
+            raise Unreachable(f"{name}.open did not return within {self.limits.fault:g} s")
+        if isinstance(result[0], Unreachable):
+            raise result[0]
+        return result[0]
+
+    def _so_far(self) -> History:
+        program, lacks = self.program, tuple(sorted(self.lacks & OPS.keys()))
+        header = Header(program.profile, {ENTITY: self.entity}, "wall", self.broker.skew_ns, lacks)
+        return History(header, self.recorder.records())
+
+    # Who does what, and when.
+
+    def _start(self, thread: ClientThread) -> None:
+        thread.start()
+        thread.submit(partial(self._guarded, thread, thread.connected, self.limits.hang))
+        self._watch(lambda: not thread.waiting)
+
+    def _in_order(self) -> None:
+        for step in self.steps:
+            self._perform(step)
+
+    def _at_once(self) -> None:
+        for position, step in enumerate(self.steps):
+            self.threads[step.proc].positions.append(position)
+        for position, step in enumerate(self.steps):
+            thread = self.threads[step.proc]
+            thread.submit(partial(self._in_turn, thread, step, position))
+        self._watch(lambda: not any(thread.waiting for thread in self.threads.values()))
+
+    def _in_turn(self, thread: ClientThread, step: Step, position: int) -> None:
+        others = self.clients if thread is self.env else (self.env,)
+        with self.turn:
+            self.turn.wait_for(
+                lambda: self.over.is_set() or all(other.begun_before > position for other in others)
+            )
+        self._do(thread, step)
+
+    def _perform(self, step: Step, longest_advance: float | None = None) -> StepResult | None:
+        """Do one step to its end, in its own thread; None where there was nothing to do."""
+        thread = self.threads.get(step.proc)
+        if thread is None:
+            thread = self.threads[step.proc] = self._thread(step.proc)
+            self._start(thread)
+        thread.did = None
+        if not thread.lost:
+            thread.submit(partial(self._do, thread, step, longest_advance))
+            self._watch(lambda: not thread.waiting)
+        return StepResult(Outcome.UNKNOWN, "hang") if thread.lost else thread.did
+
+    def _watch(self, done: Callable[[], bool]) -> None:
+        """Wait until it is done, and give up the threads that hang meanwhile. Raises, while the run is not
+        over, `Stopped` and what ``on_problem`` raised."""
+        with self.turn:
+            while not done():
+                if not self.over.is_set():
+                    self.problems.check()
+                    if self.hurried:
+                        raise Stopped
+                now = time.monotonic()
+                for thread in self.threads.values():
+                    if thread.deadline <= now:
+                        self._give_up(thread)
+                soonest = min(thread.deadline for thread in self.threads.values())
+                if not done():
+                    self.turn.wait(None if soonest == NEVER else max(0.0, soonest - now))
+            if not self.over.is_set():
+                self.problems.check()
+
+    def _give_up(self, thread: ClientThread) -> None:
+        thread.lost, thread.waiting, thread.deadline = True, 0, NEVER
+        self.broker.hung = True
+        if not self.hurried:
+            self.problems.report(
+                f"{thread.proc}: a call did not return in time; this client does nothing more"
+            )
+        self.turn.notify_all()
+
+    def _wake(self) -> None:
+        with self.turn:
+            self.turn.notify_all()
+
+    def _hurry(self) -> None:
+        """The run is broken off: whoever is in a call has a moment to end it."""
+        with self.turn:
+            self.hurried = True
+            soon = time.monotonic() + MOMENT
+            for thread in tuple(self.threads.values()):
+                thread.deadline = min(thread.deadline, soon) if thread.deadline != NEVER else NEVER
+            self.turn.notify_all()
+
+    # One step.
+
+    def _do(self, thread: ClientThread, step: Step, longest_advance: float | None = None) -> None:
+        args = None if self.over.is_set() else thread.script.resolve(step)
+        if args is None:
+            self._begun(thread)
+        elif thread is not self.env:
+            self._operate(thread, step.op, self._fitted(step.op, args))
+        elif step.op == "advance":
+            self._advance(
+                thread, args["by"], self.limits.advance if longest_advance is None else longest_advance
+            )
+        else:
+            self._strike(thread, step)
+
+    def _fitted(self, op: str, args: Args) -> Args:
+        """The arguments as they are really used: with a bounded wait, how long a send may take (ROUTE-6), and
+        a way to disconnect."""
+        if op in ("send", "send_batch"):
+            return {"timeout": SEND_TIMEOUT, **args}
+        if op == "receive":
+            longest = int(self.limits.wait * SECOND)
+            return {**args, "timeout": min(args.get("timeout", longest), longest)}
+        if op == "disconnect" and "how" not in args:
+            return {**args, "how": next(self.ways)}
+        return args
+
+    def _operate(self, thread: ClientThread, op: str, args: Args) -> None:
+        self._called(thread, op, args, own_time(args) + self.limits.hang)
+        result = operate(thread.connected, op, args, self.recorder.now)
+        if self._returned(thread, result):
+            thread.script.absorb(op, args, result.outcome, result.error, result.messages)
+
+    def _strike(self, thread: ClientThread, step: Step) -> None:
+        about = {"partition": step.args["index"]} if "index" in step.args else step.args
+        self._called(thread, step.op, about, self.limits.fault)
+        result = strike(self.broker.inject, step.op, step.args)
+        if self._returned(thread, result):
+            self.faults.append(step)
+
+    def _advance(self, thread: ClientThread, by: int, longest: float) -> None:
+        wait = min(by, int(longest * SECOND))
+        self._called(thread, "advance", {"by": wait}, wait / SECOND + self.limits.hang)
+        self.over.wait(wait / SECOND)
+        self._returned(thread, CallResult())
+        if wait < by:
+            thread.did = StepResult(Outcome.ERROR, "timeout")
+
+    def _called(self, thread: ClientThread, op: str, args: Args, limit: float) -> None:
+        with self.turn:
+            thread.record = self.recorder.begin(thread.proc, op, args)
+            thread.deadline = time.monotonic() + limit
+            self._begun(thread)
+
+    def _begun(self, thread: ClientThread) -> None:
+        with self.turn:
+            if thread.positions:
+                thread.positions.popleft()
+            self.turn.notify_all()
+
+    def _returned(self, thread: ClientThread, result: CallResult) -> bool:
+        """Record what came of the call. Whether there is something to record: not if it was given up
+        before, and not for a fault that did not strike."""
+        with self.turn:
+            if thread.lost or thread.record is None:
+                return False
+            i, thread.record, thread.deadline = thread.record, None, NEVER
+            thread.did = StepResult(result.outcome, result.error, result.messages)
+            if struck := thread is not self.env or result.outcome != Outcome.ERROR:
+                self.recorder.end(i, result)
+            else:
+                self.recorder.drop(i)
+        if result.problem:
+            self.problems.report(f"{thread.proc}: {result.problem}")
+        return struck
+
+    def _on_event(self, op: str, args: object) -> None:
+        if self.over.is_set():
+            return
+        try:
+            known = event_args(op, args)
+        except InvalidAnswer as invalid:
+            self.problems.report(f"{ENV}: {invalid}")
+        else:
+            self.recorder.event(op, known)
+
+    # The end.
+
+    def _drain(self) -> None:
+        self.ways = repeat(next(iter(self.broker.ways_to_disconnect or Broker.ways_to_disconnect)))
+        can_say = self._is_empty() is not None
+        plan = DrainPlan(
+            profile(self.program.profile),
+            self.entity,
+            self.lacks,
+            clients=tuple(thread.proc for thread in self.clients if not thread.lost),
+            faults=tuple(self.faults),
+            sent=sum(len(step.args.get("messages", ())) for step in self.program.steps),
+            patience=int(self.limits.wait * SECOND) // (PATIENT if can_say else 1),
+            quiet=1 if can_say else QUIET,
+            is_empty=(lambda: self._is_empty() is True) if can_say else (lambda: None),
+        )
+        empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
+        if empty and not any(thread.lost for thread in self.threads.values()):
+            self.recorder.event("drained", {})
+
+    def _is_empty(self) -> bool | None:
+        """What the broker says; None also where it raises, lies or hangs."""
+        said: list[bool | None] = []
+        asking = partial(says_empty, self.broker)
+        self.env.submit(partial(self._guarded, self.env, lambda: said.append(asking()), self.limits.hang))
+        self._watch(lambda: not self.env.waiting)
+        return said[0] if said else None
+
+    def _guarded(self, thread: ClientThread, call: Callable[[], object], limit: float) -> None:
+        """A call on the adapter that no history records, and may take so many seconds."""
+        with self.turn:
+            thread.deadline = time.monotonic() + (min(limit, MOMENT) if self.hurried else limit)
+            self.turn.notify_all()
+        try:
+            call()
+        except BaseException as error:
+            self.problems.report(f"{thread.proc}: {words(error)}")
+        with self.turn:
+            thread.deadline = NEVER
+
+    def _finish(self) -> None:
+        """Close everything, in the middle of a run too."""
+        self.over.set()
+        self._wake()
+        threads = [thread for thread in self.threads.values() if thread.is_alive() and not thread.lost]
+        for thread in threads:
+            if thread.client is not None:
+                thread.submit(partial(self._guarded, thread, thread.disconnected, self.limits.hang))
+            thread.jobs.put(None)
+        self._watch(lambda: not any(thread.waiting for thread in threads))
+        threading.Thread(target=self._close_broker, name="partq-close", daemon=True).start()
+        with self.turn:
+            self.turn.wait_for(lambda: self.closed or self.hurried, self.limits.fault)
+            self.turn.wait_for(lambda: self.closed, PARTING if self.hurried else 0)
+            if not self.closed:
+                self.broker.hung = True
+                self.problems.report("Broker.close did not return in time")
+
+    def _close_broker(self) -> None:
+        try:
+            self.broker.close()
+        except BaseException as error:
+            self.problems.report(f"Broker.close raised {words(error)}")
+        self.closed = True
+        self._wake()

@@ -1,0 +1,42 @@
+"""A program on a broker: the history. Picks the driver; nothing is judged here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from partq.conformance.adapters.protocol import Broker, SimulatedBroker
+from partq.conformance.adapters.stage import StagedBroker
+from partq.conformance.execution.cancellation import Stop
+from partq.conformance.execution.live import Limits, LiveRun
+from partq.conformance.execution.simulation import simulate
+from partq.conformance.history import History
+from partq.conformance.workload.program import Program
+
+__all__ = ["DEFAULT_LIMITS", "Limits", "run"]
+
+log = logging.getLogger(__name__)
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def run(
+    broker: Broker,
+    program: Program,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    on_problem: Callable[[str], None] = log.warning,
+    stop: Stop | None = None,
+) -> History:
+    """Run the program and answer its history.
+
+    ``on_problem`` hears in words whatever an adapter did that it must not, each thing once. Raises
+    `Unreachable` where `Broker.open` does not do what it should, `Stopped` where ``stop`` was asked, what
+    ``on_problem`` raises, and nothing that an adapter raises. The broker is closed in any case.
+    """
+    if isinstance(broker, StagedBroker):
+        return simulate(broker, program)
+    if isinstance(broker, SimulatedBroker):
+        return broker.simulate(program)
+    return LiveRun(broker, program, limits, on_problem, stop or Stop()).history()

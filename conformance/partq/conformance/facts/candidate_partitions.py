@@ -1,0 +1,175 @@
+"""Where each message can have been, by the flows through which it was delivered.
+
+With flows a client never sees a partition. But a delivery comes from a partition that was `ready` for the
+receiving flow at some instant of the receive; a message that was delivered again was in one partition all
+the time. So every message has a set of partitions that it can have been in, as bits.
+
+Shared by the screens; reached by ``facts.derive(Paths)``. Only messages whose ID was sent once are
+followed. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import reduce
+from operator import and_
+from typing import Final
+
+from partq.conformance.facts.bitsets import Bitsets
+from partq.conformance.facts.flow_timeline import FlowTimeline
+from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.history import Record
+from partq.model.operations import Outcome
+
+ANYWHERE: Final = -1
+"""The set of all partitions, for a message of which nothing is known."""
+
+
+class Path:
+    """One message and its deliveries, in order of their receives' calls. ``ready``: the partitions that were
+    ready for the receiving flow at every delivery; empty: no partition explains them all."""
+
+    __slots__ = ("ready", "seen", "sent")
+
+    def __init__(self, sent: Sent) -> None:
+        self.sent = sent
+        self.seen: list[Observation] = []
+        self.ready = ANYWHERE
+
+    @property
+    def first(self) -> Observation:
+        """Its first delivery."""
+        return self.seen[0]
+
+
+class Paths:
+    """``by_id``: the messages that were received · ``by_key``: those with a key, by key · ``conclusive``: how
+    many deliveries came when their flow had not every partition · ``pauses``: the receives through a flow
+    of which a partition was paused."""
+
+    __slots__ = ("_exclusive", "by_id", "by_key", "conclusive", "facts", "pauses", "timeline")
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._exclusive: bool | None = None
+        self.timeline = facts.derive(FlowTimeline)
+        self.by_id: dict[str, Path] = {}
+        self.by_key: dict[str, list[Path]] = {}
+        self.conclusive = 0
+        self.pauses = 0
+        paused = {
+            flow
+            for flow, assignments in self.timeline.assignments_of.items()
+            if any(state == "paused" for assignment in assignments for state, _ in assignment.states)
+        }
+        for record in facts.receives:
+            if record.args.get("flow") in paused and self.held(record) != self.ready(record):
+                self.pauses += 1
+            if record.messages:
+                self._follow(facts, record)
+
+    def held(self, record: Record) -> int:
+        """The partitions that the receiving flow may have had during the receive, ready or paused."""
+        return self._over(self.timeline.partitions(record.args.get("flow", ""), "ready", "paused"), record)
+
+    def waiting(self, record: Record) -> int:
+        """The partitions that may have been kept for a lost flow during the receive."""
+        return self._over(self.timeline.partitions(None, "unbound"), record)
+
+    def served(self, record: Record) -> int:
+        """The partitions that may have been ready for any flow during the receive."""
+        return self._over(self.timeline.partitions(None, "ready"), record)
+
+    def ready(self, record: Record) -> int:
+        """The partitions that may have delivered to the receiving flow during the receive. Near the history's
+        end the event of one may be missing."""
+        skew = self.facts.header.skew_ns
+        if skew and (record.ret is None or record.ret > self.timeline.horizon - skew):
+            return self.timeline.everything or ANYWHERE
+        return self._over(self.timeline.partitions(record.args.get("flow", ""), "ready"), record)
+
+    def _over(self, masks: Bitsets, record: Record) -> int:
+        return masks.over(record.call, FOREVER if record.ret is None else record.ret)
+
+    def _follow(self, facts: Facts, record: Record) -> None:
+        mask = self.ready(record)
+        if mask != self.timeline.everything:
+            self.conclusive += len(record.messages)
+        by_id = self.by_id
+        for delivery in record.messages:
+            path = by_id.get(delivery.id)
+            if path is None:
+                sends = facts.by_id.get(delivery.id, ())
+                if len(sends) != 1:
+                    continue
+                path = by_id[delivery.id] = Path(sends[0])
+                if path.sent.key is not None:
+                    self.by_key.setdefault(path.sent.key, []).append(path)
+            path.ready &= mask
+            path.seen.append(Observation(delivery, record))
+
+    @property
+    def sound(self) -> bool:
+        """Whether every message, and every key, can have been in one partition. If not, then no message is
+        certainly where it seems to have been."""
+        groups = [*self.by_key.values(), *([path] for path in self.by_id.values() if path.sent.key is None)]
+        return all(reduce(and_, (path.ready for path in group)) for group in groups)
+
+    def located(self) -> Iterator[tuple[int, Observation]]:
+        """The deliveries of messages whose partition is known, with its bit number; none if not `sound`."""
+        if self.sound:
+            for path in self.by_id.values():
+                if path.ready.bit_count() == 1:
+                    yield from ((path.ready.bit_length() - 1, seen) for seen in path.seen)
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether there is evidence that flows get only what is theirs: `_left_to_another`, found once."""
+        if self._exclusive is None:
+            self._exclusive = self._left_to_another()
+        return self._exclusive
+
+    def _left_to_another(self) -> bool:
+        """Whether some flow certainly left to another what it could have had: it got nothing while the
+        other's message was there, and no assignment changed until that came."""
+        modest: dict[str, list[Record]] = {}
+        for record in self.facts.receives:
+            if not record.messages and record.outcome == Outcome.OK and self.ready(record):
+                modest.setdefault(record.args.get("flow", ""), []).append(record)
+        return any(
+            self._passed_by(modest, since, taken)
+            for path in self.by_id.values()
+            for since, taken in self._free_spells(path)
+        )
+
+    def _free_spells(self, path: Path) -> Iterator[tuple[int, Record]]:
+        """Since when the message was there for anybody, and which receive took it: after its send, and when
+        its partition came to another flow."""
+        sent, before = path.sent.record, path.first
+        if sent.ret is not None and sent.outcome == Outcome.OK:
+            yield max(sent.ret, self._last_move(before.record)), before.record
+        for seen in path.seen[1:]:
+            settled = self.facts.settled.get(before.delivery.lock or "")
+            if not settled and seen.record.args.get("flow") != before.record.args.get("flow"):
+                yield self._last_move(seen.record), seen.record
+            before = seen
+
+    def _last_move(self, receive: Record) -> int:
+        """The last assignment event before the receive returned."""
+        events = self.facts.assignment_events
+        at = bisect_right(events, FOREVER if receive.ret is None else receive.ret, key=_call)
+        return events[at - 1].call if at else 0
+
+    def _passed_by(self, modest: dict[str, list[Record]], since: int, taken: Record) -> bool:
+        for flow, records in modest.items():
+            at = bisect_right(records, since, key=_call)
+            if at < len(records) and flow != taken.args.get("flow"):
+                ret = records[at].ret
+                if ret is not None and ret < taken.call:
+                    return True
+        return False
+
+
+def _call(record: Record) -> int:
+    return record.call

@@ -1,0 +1,371 @@
+"""A history's facts, indexed once for all screens: who sent what, who saw it, which locks, which faults.
+
+Only what clients can see, plus the environment events. Nothing is judged and nothing guessed: a
+message's partition is known where the broker showed it, and not otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from partq.conformance.history import Header, History, Record
+from partq.conformance.history.entities import is_topic, settings_of, whole_of
+from partq.model.messages import Delivery, Message, ambiguous, effective_key
+from partq.model.operations import Outcome
+from partq.model.profiles import Entity, Profile, profile
+from partq.model.state import COUNTER_BITS
+
+T = TypeVar("T")
+
+FOREVER: Final = 2**63
+"""Later than any time of a history."""
+
+SETTLEMENTS: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
+
+
+class Sent(Struct, frozen=True, eq=False, gc=False):
+    """One message of one send (or batch). ``record.outcome`` says whether it was accepted."""
+
+    message: Message
+    key: str | None
+    record: Record
+
+
+class Observation(Struct, frozen=True, eq=False, gc=False):
+    """One appearance of a message in the answer to a receive or peek. It equals itself alone, so that what
+    is derived of it can be kept under it."""
+
+    delivery: Delivery
+    record: Record
+
+
+class Interval(NamedTuple):
+    """A stretch of time in which something was down. It may have begun as early as ``start`` (the call of
+    the fault) and it was certainly down from ``certain_start`` to ``certain_end`` (the call of the
+    repair)."""
+
+    start: int
+    certain_start: int
+    certain_end: int
+    end: int
+
+
+class Txn:
+    """One transaction: what was done in it and how it ended.
+
+    ``end`` is the commit or rollback that counts, ``ends`` are all of them. ``committed_from``: the first
+    instant at which it may have taken effect (the call of a commit that was not rejected); ``committed_by``:
+    the instant at which it certainly had (the return of one that was `ok`); None where there is none.
+    """
+
+    __slots__ = ("begin", "committed_by", "committed_from", "end", "ends", "name", "sends", "settlements")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.begin: Record | None = None
+        self.end: Record | None = None
+        self.ends: list[Record] = []
+        self.committed_from: int | None = None
+        self.committed_by: int | None = None
+        self.sends: list[Record] = []
+        self.settlements: list[Record] = []
+
+    def add_end(self, record: Record) -> None:
+        """Take in a commit or a rollback."""
+        self.ends.append(record)
+        if self.end is None or record.outcome == Outcome.OK:
+            self.end = record
+        if record.op != "commit" or record.outcome == Outcome.ERROR:
+            return
+        if self.committed_from is None:
+            self.committed_from = record.call
+        if record.outcome == Outcome.OK and self.committed_by is None:
+            self.committed_by = record.ret
+
+
+class Facts:
+    """The facts of one entity in one history. Every list is in order of calls.
+
+    ``sends``: every message sent · ``requests``: the sends and batches that bore them · ``by_id``: message ID
+    -> its sends, listed twice where what becomes of the message is not followed (it is scheduled, its time to
+    live may end, it has two keys), so that it is left out wherever IDs sent twice are ·
+    ``received``/``peeked``: message ID -> its appearances · ``receives``/``peeks``: the answers · ``locks``:
+    lock -> its delivery · ``settled``: lock -> the settlements naming it · ``renewals``: lock -> its renewals
+    · ``txns`` by name · ``down``: partition -> when · ``dead``: when the broker was killed · ``disruptions``:
+    every fault, and every connection or front end lost · ``flows``: bind, unbind, disconnect, reconnect ·
+    ``assignment_events``: who was given which partition, and lost it · ``unfollowed``: operations whose
+    effects no screen follows · ``origins``: message ID -> its sends to the topic or queue that this entity
+    belongs to · ``elsewhere``: IDs sent to any entity · ``drained``: when the entity was found empty, or
+    None.
+    """
+
+    __slots__ = (
+        "_derived",
+        "assignment_events",
+        "by_id",
+        "dead",
+        "disruptions",
+        "down",
+        "drained",
+        "elsewhere",
+        "entity",
+        "flows",
+        "header",
+        "locks",
+        "name",
+        "origins",
+        "peeked",
+        "peeks",
+        "profile",
+        "received",
+        "receives",
+        "records",
+        "renewals",
+        "requests",
+        "sends",
+        "settled",
+        "settlements",
+        "txns",
+        "unfollowed",
+    )
+
+    def __init__(self, header: Header, name: str, records: Iterable[Record]) -> None:
+        self.header = header
+        self.name = name
+        self.records: tuple[Record, ...] = tuple(records)
+        self.profile: Profile = profile(header.profile)
+        self.entity: Entity = settings_of(header, name) or self.profile.default_entity
+        self.sends: list[Sent] = []
+        self.requests: list[Record] = []
+        self.by_id: dict[str, list[Sent]] = {}
+        self.received: dict[str, list[Observation]] = {}
+        self.peeked: dict[str, list[Observation]] = {}
+        self.receives: list[Record] = []
+        self.peeks: list[Record] = []
+        self.locks: dict[str, Observation] = {}
+        self.settled: dict[str, list[Record]] = {}
+        self.settlements: list[Record] = []
+        self.renewals: dict[str, list[Record]] = {}
+        self.txns: dict[str, Txn] = {}
+        self.flows: list[Record] = []
+        self.assignment_events: list[Record] = []
+        self.disruptions: list[Record] = []
+        self.down: dict[int, list[Interval]] = {}
+        self.dead: list[Interval] = []
+        self.unfollowed: list[Record] = []
+        self.origins: Mapping[str, list[Sent]] = {}
+        self.elsewhere: frozenset[str] = frozenset()
+        self.drained: int | None = None
+        self._derived: dict[Callable[[Facts], Any], Any] = {}
+        self._index()
+
+    def derive(self, make: Callable[[Facts], T]) -> T:
+        """What ``make`` says of these facts: made once, then shared by all screens that ask for it."""
+        derived = self._derived
+        if make not in derived:
+            derived[make] = make(self)
+        known: T = derived[make]
+        return known
+
+    def forget(self) -> None:
+        """Drop what was derived. It refers back to these facts; only a collection would free either."""
+        self._derived.clear()
+
+    def partition_of(self, delivery: Delivery) -> int | None:
+        """The partition the broker showed: by name, else in the number's top 16 bits, else None."""
+        if delivery.partition is not None:
+            return delivery.partition
+        if delivery.seq is None or not self.profile.partitioned:
+            return None
+        return delivery.seq >> COUNTER_BITS
+
+    def _index(self) -> None:
+        handlers = _HANDLERS
+        for record in self.records:
+            handler = handlers.get(record.op)
+            if handler is not None:
+                handler(self, record)
+
+    def _on_send(self, record: Record) -> None:
+        self.requests.append(record)
+        rule = self.profile.key_rule
+        for message in record.args["messages"]:
+            sent = Sent(message, effective_key(message, rule), record)
+            self.sends.append(sent)
+            known = self.by_id.setdefault(message.id, [])
+            known.append(sent)
+            if message.properties or message.ttl is not None or message.scheduled_at is not None:
+                if self._lost_sight_of(sent):
+                    known.append(sent)
+        if "txn" in record.args:
+            self._txn(record).sends.append(record)
+
+    def _lost_sight_of(self, sent: Sent) -> bool:
+        """Whether the message is one that no screen follows: it gets another number when its time comes
+        (SCH-4), may be gone by itself, or has two keys (KEY-8)."""
+        message = sent.message
+        if message.scheduled_at is not None:
+            return True
+        if message.ttl is not None:
+            last = max(record.call if record.ret is None else record.ret for record in self.records)
+            if sent.record.call + message.ttl <= last + self.header.skew_ns:
+                return True
+        return ambiguous(message, self.profile.key_rule)
+
+    def _on_schedule(self, record: Record) -> None:
+        rule = self.profile.key_rule
+        for message in record.args["messages"]:
+            sent = Sent(message, effective_key(message, rule), record)
+            self.by_id.setdefault(message.id, []).extend((sent, sent))
+        if "txn" in record.args:
+            self.unfollowed.append(record)
+
+    def _on_unfollowed(self, record: Record) -> None:
+        if record.outcome != Outcome.ERROR:
+            self.unfollowed.append(record)
+
+    def _on_deferred(self, record: Record) -> None:
+        self._on_unfollowed(record)
+        self._on_receive(record)
+        self.receives.pop()  # its messages count, not what it might have answered
+
+    def _on_receive(self, record: Record) -> None:
+        self.receives.append(record)
+        for delivery in record.messages:
+            seen = Observation(delivery, record)
+            self.received.setdefault(delivery.id, []).append(seen)
+            if delivery.lock is not None:
+                self.locks[delivery.lock] = seen
+
+    def _on_peek(self, record: Record) -> None:
+        self.peeks.append(record)
+        for delivery in record.messages:
+            self.peeked.setdefault(delivery.id, []).append(Observation(delivery, record))
+
+    def _on_settle(self, record: Record) -> None:
+        self.settlements.append(record)
+        for lock in record.args["locks"]:
+            self.settled.setdefault(lock, []).append(record)
+        if "txn" in record.args:
+            self._txn(record).settlements.append(record)
+
+    def _on_renew(self, record: Record) -> None:
+        self.renewals.setdefault(record.args["lock"], []).append(record)
+
+    def _on_begin(self, record: Record) -> None:
+        self._txn(record).begin = record
+
+    def _on_end(self, record: Record) -> None:
+        self._txn(record).add_end(record)
+
+    def _txn(self, record: Record) -> Txn:
+        name = record.args["txn"]
+        txn = self.txns.get(name)
+        if txn is None:
+            txn = self.txns[name] = Txn(name)
+        return txn
+
+    def _on_flow(self, record: Record) -> None:
+        self.flows.append(record)
+        if record.op == "disconnect":
+            self.disruptions.append(record)
+
+    def _on_assignment(self, record: Record) -> None:
+        self.assignment_events.append(record)
+
+    def _on_disruption(self, record: Record) -> None:
+        if record.outcome == Outcome.ERROR:
+            return  # a fault that the broker could not be made to have
+        self.disruptions.append(record)
+        if record.op == "partition_down":
+            _open(self.down.setdefault(record.args["partition"], []), record)
+        elif record.op == "broker_kill":
+            _open(self.dead, record)
+
+    def _on_repair(self, record: Record) -> None:
+        if record.outcome == Outcome.ERROR:
+            return
+        if record.op == "partition_up":
+            _close(self.down.get(record.args["partition"], []), record)
+        else:
+            _close(self.dead, record)
+
+    def _on_drained(self, record: Record) -> None:
+        self.drained = record.call
+
+
+def facts_of(history: History) -> list[Facts]:
+    """The facts of each entity of the history, in order of first appearance. Environment events that name
+    no entity of their own (``entity`` empty) belong to every one."""
+    names = dict.fromkeys(chain(history.header.entities, map(_entity, history.records)))
+    names.pop("", None)
+    if len(names) <= 1:
+        return [Facts(history.header, next(iter(names), ""), history.records)]
+    found = {
+        name: Facts(history.header, name, (r for r in history.records if r.entity in (name, "")))
+        for name in names
+    }
+    _relate(found)
+    return list(found.values())
+
+
+def _relate(found: Mapping[str, Facts]) -> None:
+    """Tell the entities of one history what was sent to the others."""
+    elsewhere = frozenset(chain.from_iterable(facts.by_id for facts in found.values()))
+    for name, facts in found.items():
+        facts.elsewhere = elsewhere
+        whole = whole_of(name)
+        while whole is not None:
+            if whole in found and found[whole].by_id:
+                facts.origins = found[whole].by_id
+            whole = whole_of(whole)
+        if is_topic(name, found):
+            facts.drained = None
+
+
+_entity: Final = attrgetter("entity")
+
+
+def _open(intervals: list[Interval], fault: Record) -> None:
+    if not intervals or intervals[-1].end != FOREVER:
+        certain = FOREVER if fault.ret is None or fault.outcome != Outcome.OK else fault.ret
+        intervals.append(Interval(fault.call, certain, FOREVER, FOREVER))
+
+
+def _close(intervals: list[Interval], repair: Record) -> None:
+    if intervals and intervals[-1].end == FOREVER:
+        intervals[-1] = intervals[-1]._replace(
+            certain_end=repair.call,
+            end=FOREVER if repair.ret is None or repair.outcome != Outcome.OK else repair.ret,
+        )
+
+
+_HANDLERS: Final = {
+    "send": Facts._on_send,
+    "send_batch": Facts._on_send,
+    "schedule": Facts._on_schedule,
+    "receive": Facts._on_receive,
+    "receive_deferred": Facts._on_deferred,
+    "peek": Facts._on_peek,
+    **dict.fromkeys(SETTLEMENTS, Facts._on_settle),
+    "renew_lock": Facts._on_renew,
+    "begin": Facts._on_begin,
+    "commit": Facts._on_end,
+    "rollback": Facts._on_end,
+    **dict.fromkeys(("bind", "unbind", "disconnect", "reconnect"), Facts._on_flow),
+    "assignment": Facts._on_assignment,
+    **dict.fromkeys(
+        ("partition_down", "broker_kill", "frontend_lost", "connection_lost"), Facts._on_disruption
+    ),
+    **dict.fromkeys(("partition_up", "broker_start"), Facts._on_repair),
+    "drained": Facts._on_drained,
+    **dict.fromkeys(
+        ("accept_session", "close_session", "create", "update", "delete", "add_rule", "remove_rule"),
+        Facts._on_unfollowed,
+    ),
+}

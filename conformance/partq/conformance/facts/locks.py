@@ -1,0 +1,311 @@
+"""When a lock certainly holds and when it has certainly ended, as far as clients can see
+(docs/semantics.md).
+
+Only intervals are computed here; nothing is judged. Every answer errs on the side of *not sure*.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Final, TypeVar
+
+from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.history import Record
+from partq.model.operations import Outcome
+
+T = TypeVar("T")
+
+REMOVALS: Final = frozenset({"complete", "dead_letter"})
+"""The settlements after which a message is gone from its queue."""
+
+_DEPARTURES: Final = frozenset({"frontend_lost", "connection_lost", "disconnect"})
+
+
+class Intervals:
+    """Stretches of time, asked for the first that touches an instant. `O(log n)` a question."""
+
+    __slots__ = ("_ends", "_intervals", "_reach", "_starts")
+
+    def __init__(self, intervals: Iterable[tuple[int, int]]) -> None:
+        ordered = self._intervals = sorted(intervals)
+        self._starts = [start for start, _ in ordered]
+        self._ends = sorted(end for _, end in ordered)
+        self._reach = list(accumulate((end for _, end in ordered), max))
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
+
+    def first(self, since: int) -> int:
+        """The start of the earliest span that has not ended before ``since``; `FOREVER` if none."""
+        at = bisect_left(self._reach, since)
+        return self._starts[at] if at < len(self._starts) else FOREVER
+
+    def reach(self, by: int) -> int:
+        """The latest end of those that have begun by then; -1 if none has."""
+        begun = bisect_right(self._starts, by)
+        return self._reach[begun - 1] if begun else -1
+
+    def intervals(self) -> Iterable[tuple[int, int]]:
+        """Them all."""
+        return self._intervals
+
+    def begun(self, by: int) -> int:
+        """How many have begun by then."""
+        return bisect_right(self._starts, by)
+
+    def over(self, before: int) -> int:
+        """How many had ended before then."""
+        return bisect_left(self._ends, before)
+
+    def touching(self, start: int, end: int) -> int:
+        """How many overlap ``start`` to ``end``, both included."""
+        return max(0, self.begun(end) - self.over(start)) if self._starts else 0
+
+
+_NEVER: Final = Intervals(())
+
+
+class Locks:
+    """The locks of one entity's facts. ``began`` and ``held_until`` are the earliest, ``ended`` the latest
+    instants at which a lock may have begun or ended. ``faulty``: whether anything ever was down."""
+
+    __slots__ = (
+        "_caching",
+        "_clients",
+        "_duration",
+        "_expire",
+        "_faults",
+        "_handoffs",
+        "_held",
+        "_renewals",
+        "_settled",
+        "_skew",
+        "_unsettled",
+        "_upsets",
+        "facts",
+        "faulty",
+    )
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        profile = facts.profile
+        self._caching = profile.caching_front_ends
+        self._expire = profile.locks_expire
+        self._duration = facts.entity.lock_duration
+        self._skew = facts.header.skew_ns
+        self._settled = facts.settled
+        self._renewals = facts.renewals
+        self._held: dict[Observation, int] = {}
+        self._unsettled: dict[Observation, int] = {}
+        self.faulty = bool(facts.down or facts.dead)
+        self._faults: dict[int | None, Intervals] = {}
+        self._upsets: dict[int | None, Intervals] = {}
+        self._clients: dict[str, Intervals] | None = None
+        self._handoffs: dict[str | None, Intervals] | None = None
+
+    def faults(self, partition: int | None) -> Intervals:
+        """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
+        if not self.faulty:
+            return _NEVER
+        known = self._faults.get(partition)
+        if known is None:
+            down = self.facts.down
+            intervals = chain.from_iterable(down.values()) if partition is None else down.get(partition, ())
+            both = chain(intervals, self.facts.dead)
+            known = self._faults[partition] = Intervals((interval.start, interval.end) for interval in both)
+        return known
+
+    def upsets(self, partition: int | None) -> Intervals:
+        """Its faults, and whatever may have made a front end give back what it had locked."""
+        known = self._upsets.get(partition)
+        if known is None:
+            lost = [_interval(record) for record in self.facts.disruptions if record.op in _DEPARTURES]
+            faults = self.faults(partition)
+            known = self._upsets[partition] = Intervals([*faults.intervals(), *lost]) if lost else faults
+        return known
+
+    def began(self, seen: Observation) -> int:
+        """The earliest instant at which the delivery's lock can have begun: with caching front ends before
+        the receive that shows it (RCV-13)."""
+        if not self._caching:
+            return seen.record.call
+        until = self._until(seen)
+        start = seen.record.call if until is None else until
+        return max(start - self._duration, self._sent(seen)) - self._skew
+
+    def _sent(self, seen: Observation) -> int:
+        """When the message was sent at the earliest; no lock on it can be older."""
+        sends = self.facts.by_id.get(seen.delivery.id)
+        return 0 if sends is None else sends[0].record.call
+
+    def _until(self, seen: Observation) -> int | None:
+        """The end that the delivery shows; None also where it is later than can be (RCV-13)."""
+        until = seen.delivery.locked_until
+        if until is None or seen.record.ret is None:
+            return None
+        return until if until <= seen.record.ret + self._duration + self._skew else None
+
+    def held_until(self, seen: Observation) -> int:
+        """The lock certainly holds from the return of its receive until just before this instant, if that is
+        later at all."""
+        known = self._held.get(seen)
+        if known is None:
+            known = self.held_unsettled(seen)
+            for settlement in self._settled.get(seen.delivery.lock or "", ()):
+                if settlement.outcome != Outcome.ERROR:
+                    known = min(known, settlement.call)
+                    break
+            self._held[seen] = known
+        return known
+
+    def held_unsettled(self, seen: Observation) -> int:
+        """`held_until` as if no settlement had been tried: what a rolled-back one leaves (TXN-5)."""
+        known = self._unsettled.get(seen)
+        if known is None:
+            known = self._unsettled[seen] = self._held_unsettled(seen)
+        return known
+
+    def _held_unsettled(self, seen: Observation) -> int:
+        delivery, record = seen.delivery, seen.record
+        end = self._expires(seen) if self._expire else min(self._left(record), self._moved(record))
+        if self.faulty:
+            faults = self.faults(self.facts.partition_of(delivery))
+            if faults:
+                return min(end, faults.first(self.began(seen)))
+        return end
+
+    def struck(self, seen: Observation, until: int) -> bool:
+        """Whether a fault of its partition may have hit the lock by then."""
+        if not self.faulty:
+            return False
+        faults = self.faults(self.facts.partition_of(seen.delivery))
+        return bool(faults) and faults.touching(self.began(seen), until) > 0
+
+    def ended(self, seen: Observation, but: Record | None = None, in_transactions: bool = True) -> int:
+        """The lock has certainly ended after this instant (`FOREVER`: never certainly). ``but``: a settlement
+        or renewal that is not counted."""
+        lock = seen.delivery.lock or ""
+        end = self._expired(seen, but)
+        for settlement in self._settled.get(lock, ()):
+            if settlement is but or settlement.outcome != Outcome.OK:
+                continue
+            if in_transactions or "txn" not in settlement.args:
+                end = min(end, self._effective(settlement))
+        return end
+
+    def expired(self, seen: Observation) -> int:
+        """The lock's time was certainly over after this instant, whatever else ended it."""
+        return self._expired(seen, None)
+
+    def _effective(self, settlement: Record) -> int:
+        name = settlement.args.get("txn")
+        if name is not None:
+            end = self.facts.txns[name].end
+            if end is None or end.op != "commit" or end.outcome != Outcome.OK:
+                return FOREVER
+            settlement = end
+        return FOREVER if settlement.ret is None else settlement.ret
+
+    def _expires(self, seen: Observation) -> int:
+        """The earliest instant of expiry, where locks expire."""
+        delivery, record = seen.delivery, seen.record
+        until = self._until(seen)
+        if until is not None:
+            end = until
+        elif self._caching:
+            end = max(record.call, self._sent(seen) + self._duration)
+        else:
+            end = record.call + self._duration
+        for renewal in self._renewals.get(delivery.lock or "", ()):
+            if renewal.outcome == Outcome.OK:
+                shown = renewal.messages[0].locked_until if renewal.messages else None
+                end = max(end, renewal.call + self._duration if shown is None else shown)
+        return end - self._skew
+
+    def _expired(self, seen: Observation, but: Record | None) -> int:
+        """The latest instant of expiry."""
+        if not self._expire:
+            return FOREVER
+        delivery, record = seen.delivery, seen.record
+        end = delivery.locked_until
+        if end is None:
+            end = (record.call if record.ret is None else record.ret) + self._duration
+        for renewal in self._renewals.get(delivery.lock or "", ()):
+            if renewal.outcome == Outcome.ERROR or renewal is but:
+                continue
+            if renewal.ret is None:
+                return FOREVER
+            shown = renewal.messages[0].locked_until if renewal.messages else None
+            end = max(end, renewal.ret + self._duration if shown is None else shown)
+        return end + self._skew
+
+    def _left(self, record: Record) -> int:
+        """When the client that got the lock may first have left, or lost its connection."""
+        if self._clients is None:
+            self._clients = _departures(self.facts)
+        return _first(self._clients, record.proc, "", record.call)
+
+    def _moved(self, record: Record) -> int:
+        """When a partition, possibly this one's, may first have been taken from its flow."""
+        if not self.facts.profile.flows:
+            return FOREVER
+        if self._handoffs is None:
+            self._handoffs = _handoffs(self.facts)
+        return _first(self._handoffs, record.args.get("flow"), None, record.call)
+
+
+def may_be_given_up_on(facts: Facts, seens: Sequence[Observation], last: int) -> bool:
+    """Whether so many locks may have ended in vain that the broker dead-lettered a message (RCV-9).
+    ``seens``: its deliveries; ``last``: when it was certainly still there."""
+    counted = (seen.delivery.delivery_count or 0 for seen in seens)
+    locks = max(len(seens), max(counted, default=-1) + 1)
+    if facts.profile.caching_front_ends:  # those of a cache that nobody saw
+        until = facts.records[-1].call if facts.drained is None else facts.drained
+        locks += max(0, until - last) // facts.entity.lock_duration
+    return locks >= facts.entity.max_delivery_count
+
+
+def _first(intervals: Mapping[T, Intervals], own: T, common: T, since: int) -> int:
+    """The start of the earliest of one's own and of the common spans that has not ended before ``since``."""
+    return min(intervals.get(own, _NEVER).first(since), intervals.get(common, _NEVER).first(since))
+
+
+def _departures(facts: Facts) -> dict[str, Intervals]:
+    """By client: when it left or may have been cut off; under "" what hit nobody in particular."""
+    intervals: dict[str, list[tuple[int, int]]] = {}
+    for record in facts.flows:
+        if record.op in ("unbind", "disconnect") and record.outcome != Outcome.ERROR:
+            intervals.setdefault(record.proc, []).append(_interval(record))
+    for record in facts.disruptions:
+        if record.op in ("connection_lost", "frontend_lost"):
+            intervals.setdefault(record.args.get("proc", ""), []).append(_interval(record))
+    return {client: Intervals(found) for client, found in intervals.items()}
+
+
+def _handoffs(facts: Facts) -> dict[str | None, Intervals]:
+    """By flow: when a partition was taken from it; under None from any. Where assignments are not shown: when
+    any flow's coming or going may have moved partitions, handoff included."""
+    if not facts.assignment_events:
+        lag = facts.entity.rebalance_delay + facts.entity.max_handoff + facts.header.skew_ns
+        moves = (_interval(record) for record in facts.flows)
+        return {None: Intervals((start, min(FOREVER, end + lag)) for start, end in moves)}
+    skew = facts.header.skew_ns
+    owners: dict[int, str | None] = {}
+    intervals: dict[str | None, list[tuple[int, int]]] = {}
+    for record in facts.assignment_events:
+        partition, flow, state = record.args["partition"], record.args.get("flow"), record.args["state"]
+        owner = owners.get(partition, flow)
+        if state in ("unassigned", "unbound") or owner != flow:
+            start, end = _interval(record)
+            intervals.setdefault(owner, []).append((start - skew, end + skew))
+        if state == "unassigned":
+            owners.pop(partition, None)
+        else:
+            owners[partition] = flow
+    return {flow: Intervals(found) for flow, found in intervals.items()}
+
+
+def _interval(record: Record) -> tuple[int, int]:
+    return record.call, FOREVER if record.ret is None else record.ret

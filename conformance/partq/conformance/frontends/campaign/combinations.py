@@ -1,0 +1,171 @@
+"""What came together in a history: a mechanism, what was broken at the time, and the shape of the request.
+
+A campaign counts these, so that what programs hardly ever combine can be seen, and weighed more
+(`workload/weights.py`). Nothing is judged here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from partq.conformance.history import History, Record
+from partq.model.messages import KeyRule, effective_key
+from partq.model.operations import ENV, Outcome
+from partq.model.profiles import SEND_TIMEOUT, profile
+
+LARGE: Final = 4_096
+"""Characters in a body from which on it is large."""
+
+LONG: Final = 6
+"""Messages in a batch, or locks in a settlement, from which on there are many."""
+
+
+class Combination(NamedTuple):
+    """``fault``: what was broken when the operation was called. ``shape``: what was asked for."""
+
+    mechanism: str
+    fault: str
+    shape: str
+
+
+class _World:
+    """What is broken, and what transactions hold, while a history goes by."""
+
+    def __init__(self, history: History) -> None:
+        header = history.header
+        self.key_rule: KeyRule = profile(header.profile).key_rule
+        self.partitions = max(entity.partitions for entity in header.entities.values())
+        self.down: set[Any] = set()
+        self.states: dict[Any, str] = {}
+        self.killed = self.restarted = self.lost = False
+        self.transactions: dict[str, set[str]] = {}
+
+    def strike(self, record: Record) -> None:
+        """An event of the environment."""
+        event = _EVENTS.get(record.op)
+        if event is not None:
+            event(self, record.args)
+
+    def _assign(self, args: Mapping[str, Any]) -> None:
+        self.states[args["partition"]] = args["state"]
+
+    def _kill(self, args: Mapping[str, Any]) -> None:
+        self.killed = self.restarted = True
+        self.states.clear()
+
+    def _start(self, args: Mapping[str, Any]) -> None:
+        self.killed = False
+
+    def _lose(self, args: Mapping[str, Any]) -> None:
+        self.lost = True
+
+    def fault(self) -> str:
+        """What is broken now: the worst of it."""
+        if self.killed:
+            return "broker down"
+        if self.down:
+            whole = len(self.down) >= self.partitions
+            return "all down" if whole else "one down" if len(self.down) == 1 else "several down"
+        if self.states:
+            states = set(self.states.values())
+            for state in ("paused", "unbound"):
+                if state in states:
+                    return state
+        return "restarted" if self.restarted else "front end lost" if self.lost else "none"
+
+
+_EVENTS: Final[Mapping[str, Callable[[_World, Mapping[str, Any]], None]]] = {
+    "partition_down": lambda world, args: world.down.add(args.get("partition")),
+    "partition_up": lambda world, args: world.down.discard(args.get("partition")),
+    "assignment": _World._assign,
+    "broker_kill": _World._kill,
+    "broker_start": _World._start,
+    "frontend_lost": _World._lose,
+    "connection_lost": _World._lose,
+}
+
+
+def _of_send(world: _World, record: Record) -> str:
+    messages = record.args["messages"]
+    keys = {effective_key(message, world.key_rule) for message in messages}
+    shape = "several keys" if len(keys) > 1 else "keyless" if None in keys else "keyed"
+    if len(messages) >= LONG:
+        shape += ", long"
+    if any(len(message.body) >= LARGE for message in messages):
+        shape += ", large"
+    return shape if record.args.get("timeout", SEND_TIMEOUT) >= SEND_TIMEOUT else f"{shape}, impatient"
+
+
+def _of_settlement(world: _World, record: Record) -> str:
+    locks = len(record.args["locks"])
+    shape = "one lock" if locks == 1 else "two locks" if locks == 2 else "several locks"
+    return f"{shape}, lost" if record.error == "lock_lost" else shape
+
+
+def _of_renewal(world: _World, record: Record) -> str:
+    return "lost" if record.error == "lock_lost" else ""
+
+
+def _of_receive(world: _World, record: Record) -> str:
+    return "one" if record.args["max"] == 1 else "several"
+
+
+def _of_peek(world: _World, record: Record) -> str:
+    start = record.args.get("from_seq")
+    return "cursor" if start is None else "number" if start else "start"
+
+
+def _of_end(world: _World, record: Record) -> str:
+    held = world.transactions.pop(record.args["txn"], None)
+    return "ended before" if held is None else " and ".join(sorted(held)) or "nothing"
+
+
+_SHAPES: Final[Mapping[str, Callable[[_World, Record], str]]] = {
+    "send": _of_send,
+    "send_batch": _of_send,
+    "complete": _of_settlement,
+    "abandon": _of_settlement,
+    "renew_lock": _of_renewal,
+    "receive": _of_receive,
+    "peek": _of_peek,
+    "commit": _of_end,
+    "rollback": _of_end,
+}
+
+
+def combined(history: History) -> tuple[Counter[Combination], Counter[Combination]]:
+    """How often each combination came, and how often with the outcome ``ok``."""
+    world = _World(history)
+    times: Counter[Combination] = Counter()
+    done: Counter[Combination] = Counter()
+    for record in history.records:
+        if record.proc == ENV:
+            world.strike(record)
+            continue
+        shape = _SHAPES.get(record.op)
+        found = Combination(
+            _mechanism(world, record), world.fault(), "" if shape is None else shape(world, record)
+        )
+        times[found] += 1
+        done[found] += record.outcome == Outcome.OK
+    return times, done
+
+
+def _mechanism(world: _World, record: Record) -> str:
+    """The operation, its mode, and whether it is a transaction's."""
+    op, args = record.op, record.args
+    if args.get("mode") == "receive_and_delete":
+        return "receive_and_delete"
+    txn = args.get("txn")
+    if txn is None or op in ("commit", "rollback"):
+        return op
+    if op == "begin":
+        world.transactions[txn] = set()
+        return op
+    held = world.transactions.get(txn)
+    if held is None:
+        return f"{op} in an ended transaction"
+    held.add("sends" if op.startswith("send") else "settlements")
+    return f"{op} in a transaction"

@@ -1,0 +1,61 @@
+"""A campaign's counterexamples: of each rule and cause the first trace, shrunk, in ``counterexamples/``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from partq.conformance.adapters import open_broker
+from partq.conformance.evaluation import counterexample
+from partq.conformance.frontends.campaign.run import Campaign
+from partq.conformance.verdict import finding_of
+from partq.conformance.workload import program as programs
+
+
+class StoredExample(NamedTuple):
+    """A counterexample that was stored: of which rule and cause the violation was, and where it is."""
+
+    requirement: str
+    key: str
+    path: Path
+    found: counterexample.Counterexample
+
+
+def first_of_each(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+    """The violations of the lowest trace for each (broker, rule, cause), in order of traces."""
+    first: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: (row["trace"], row["requirement"], row["key"])):
+        first.setdefault((row["broker"], row["requirement"], row["key"]), row)
+    return list(first.values())
+
+
+def write_examples(
+    campaign: Campaign,
+    broker: str,
+    out: Path,
+    announce: Callable[[int, int, str], None],
+    budget: int,
+    written: Callable[[StoredExample], None],
+) -> None:
+    """Shrink and store them; ``announce`` hears of each before it starts (which of how many, and its cause),
+    ``written`` after it. One that does not show again (a live broker's race) is stored as it was found, in
+    the violations table alone. Raises `Unreachable`; what was written stays."""
+    rows = first_of_each(campaign.kept)
+    for number, row in enumerate(rows, start=1):
+        announce(number, len(rows), row["key"])
+        example = shrunk(row, broker, budget)
+        if example is not None:
+            path = counterexample.write(out / counterexample.FOLDER, example)
+            written(StoredExample(row["requirement"], row["key"], path, example))
+
+
+def shrunk(row: Mapping[str, Any], broker_name: str, budget: int) -> counterexample.Counterexample | None:
+    """The counterexample of one stored violation, or None where it does not show again."""
+    broker = open_broker(broker_name)
+    broker.profile = row["profile"]
+    program = programs.from_json(json.loads(row["program"]))
+    return counterexample.make(
+        broker_name, broker, program, finding_of(row), trace=row["trace"], budget=budget
+    )

@@ -1,0 +1,186 @@
+"""Spark's Java side: whether it can be started here, its start, what it says meanwhile, and its end.
+
+What a campaign does with Spark is `spark`'s business.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from partq.conformance.frontends.campaign.store import CampaignError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+JAVA: Final = 17
+"""The oldest Java that Spark runs on."""
+
+RETRIES: Final = 4
+"""How often a chunk is tried before the campaign gives up."""
+
+ENDING: Final = 5.0
+"""Seconds that Spark gets to stop, and Java to end."""
+
+UNASKED: Final = re.compile(r"WARNING: Using incubator modules: jdk\.incubator\.vector\s*")
+"""What Java says of an option that Spark's launcher always gives it, and has no option against."""
+
+
+ERROR: Final = re.compile(
+    r"(?:Error|Exception|Exit|Interrupt): (?!.*(?:Error|Exception|Exit|Interrupt): )(.+)"
+)
+"""Where a line names an error: what the last one named says."""
+
+T = TypeVar("T")
+
+
+def check() -> None:
+    """Raises `CampaignError` where this machine has nothing to run Spark with."""
+    if problem := java_problem():
+        raise CampaignError(problem)
+    if find_spec("pyspark") is None:
+        raise CampaignError("pyspark is not installed: pip install 'partq[spark]'")
+
+
+def java_problem() -> str | None:
+    """One line that says what is wrong with this machine's Java, or None if it will do."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    advice = f"install a Java runtime {JAVA} or newer (Debian, Ubuntu: openjdk-{JAVA}-jre-headless)"
+    if java is None:
+        return f"no Java found{' under JAVA_HOME=' + home if home else ''}: {advice}"
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', printed)
+    if found is None:
+        return f"cannot find out the version of {java}: {advice}"
+    return None if int(found[1]) >= JAVA else f"{java} is Java {found[1]}, too old: {advice}"
+
+
+def open_context(master: str) -> SparkContext:
+    """A context on that master, quiet, with this interpreter for its workers. Raises `CampaignError` where
+    Spark does not start or the master does not answer."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # whatever it meets is raised, too
+    conf = (
+        SparkConf().setAppName("partq").setMaster(_with_retries(master)).setAll([*_settings(master).items()])
+    )
+    said = JavaOutput()
+    try:
+        gateway = said.by(lambda end: launch_gateway(conf, {"stderr": end}))  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=conf, gateway=gateway)
+    except Exception as error:
+        raise CampaignError(f"Spark does not start on {master}: {said.reason() or cause(error)}") from error
+    said.pass_on()
+    context.setLogLevel("OFF")
+    # A worker that ends amid its report would be a traceback on standard error; the job reports its end.
+    context._accumulatorServer.handle_error = lambda *request: None  # type: ignore[method-assign]
+    return context
+
+
+def cause(error: Exception) -> str:
+    """What a Spark error says at last in its first line that names an error, or its first line."""
+    text = str(error).strip()
+    if found := ERROR.search(text):
+        return found[1]
+    return text.partition("\n")[0] or type(error).__name__
+
+
+def stopped(context: SparkContext) -> bool:
+    """Whether Spark has stopped by itself."""
+    try:
+        return bool(context._jsc.sc().isStopped())
+    except Exception:
+        return True
+
+
+def close(context: SparkContext) -> None:
+    """End it and its Java, which takes what is running along. Raises nothing.
+
+    PySpark keeps the way to its Java for the next context; as that Java ends here, so must its memory of it.
+    """
+    from pyspark import SparkContext
+
+    java: subprocess.Popen[bytes] = context._gateway.proc  # type: ignore[union-attr]  # there while it is open
+    with suppress(Exception):
+        context.stop()
+    SparkContext._gateway = SparkContext._jvm = None
+    with suppress(OSError, subprocess.TimeoutExpired):
+        if java.stdin is not None:
+            java.stdin.close()  # what it takes for the end of its parent
+        java.wait(ENDING)
+
+
+class JavaOutput:
+    """What Java and the workers say on standard error: kept until `pass_on`, then passed on, but for what is
+    `UNASKED`."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._passing = False
+        self._changes = threading.Lock()
+
+    def by(self, start: Callable[[int], T]) -> T:
+        """Whatever writes to the descriptor that ``start`` is given; what that answers."""
+        reading, writing = os.pipe()
+        self._reader = threading.Thread(target=self._read, args=(reading,), daemon=True)
+        self._reader.start()
+        try:
+            return start(writing)
+        finally:
+            os.close(writing)
+
+    def reason(self) -> str:
+        """What it said of why it ended, if it did so."""
+        self._reader.join(ENDING)
+        return next((found[1] for line in self._lines if (found := ERROR.search(line))), "")
+
+    def pass_on(self) -> None:
+        """From now on say what it says, and what it has said."""
+        with self._changes:
+            self._passing = True
+            sys.stderr.writelines(self._lines)
+
+    def _read(self, reading: int) -> None:
+        with open(reading, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                with self._changes:
+                    if UNASKED.fullmatch(line):
+                        continue
+                    if self._passing:
+                        sys.stderr.write(line)
+                        sys.stderr.flush()
+                    else:
+                        self._lines.append(line)
+
+
+def _with_retries(master: str) -> str:
+    """Local masters try a failed task only once by default: ``local[2]`` -> ``local[2,4]``."""
+    if master == "local":
+        return f"local[1,{RETRIES}]"
+    return re.sub(r"^local\[([^,\]]+)\]$", rf"local[\1,{RETRIES}]", master)
+
+
+def _settings(master: str) -> dict[str, str]:
+    quiet = Path(__file__).with_name("log4j2.properties")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.task.maxFailures": str(RETRIES),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
+    }
+    if master.startswith("local"):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings

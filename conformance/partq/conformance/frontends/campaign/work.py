@@ -1,0 +1,320 @@
+"""One chunk of a campaign: generate, run, check, and fold into columns. Pure of Spark and of files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import product
+from traceback import extract_tb
+from typing import Any, Final
+
+from partq.conformance.adapters import (
+    Broker,
+    SimulatedBroker,
+    UnknownBroker,
+    Unreachable,
+    open_broker,
+    public_name,
+)
+from partq.conformance.evaluation.decision import NONE, Decider, Exactness
+from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, runs
+from partq.conformance.execution.runner import run
+from partq.conformance.frontends.campaign.combinations import Combination, combined
+from partq.conformance.frontends.campaign.plan import Chunk, Lane
+from partq.conformance.history import History
+from partq.conformance.screens.assess import Inspection
+from partq.conformance.verdict import Status
+from partq.conformance.workload import program as programs
+from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.program import Program
+from partq.model.messages import effective_key
+from partq.model.operations import ENV
+from partq.model.profiles import Profile, profile
+from partq.model.state import COUNTER_BITS
+
+FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
+NO_FAULT: Final = "none"
+
+NODES: Final = 1_000
+"""How many nodes the judge visits for one trace at the most."""
+
+BLAMED: Final = 4
+"""Of how many rejected traces of a chunk blame is asked at the most."""
+
+EMERGENCY: Final = 10.0
+"""How many seconds it may take for them: more than they ever take, so that equal seeds give equal results."""
+
+
+@dataclass(slots=True)
+class ChunkResult:
+    """What one chunk found. ``verdicts``: one row a trace · ``violations``: one row a finding that is kept ·
+    ``found``: requirement -> how many there were of each cause, kept or not · ``unsettled``: of it
+    ``open`` and ``candidates`` alone, of the first trace that has it · ``coverage``:
+    (requirement, outcome, fault) -> in how many traces, and how often, the requirement was exercised beside
+    an operation that ended so and a fault of that kind · ``partitions``: (rank, keyed) -> messages, each
+    counted once, in the partition it was first shown in; see `_spread` for the rank · ``combinations``: in
+    how many traces each came, how often, and how often with the outcome ``ok``."""
+
+    chunk: Chunk
+    lacks: tuple[str, ...] = ()
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    violations: list[dict[str, Any]] = field(default_factory=list)
+    found: dict[str, Counter[str]] = field(default_factory=dict)
+    unsettled: Inspection = field(default_factory=Inspection)
+    coverage: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
+    partitions: Counter[tuple[int, bool]] = field(default_factory=Counter)
+    combinations: dict[Combination, list[int]] = field(default_factory=dict)
+    operations: int = 0
+    judged: Counter[str] = field(default_factory=Counter)
+    undecided: Counter[str] = field(default_factory=Counter)
+    overruled: Counter[str] = field(default_factory=Counter)
+
+    def digest(self) -> str:
+        """A fingerprint of the verdict rows, equal wherever the chunk ran."""
+        state = blake2b(digest_size=16)
+        for row in self.verdicts:
+            state.update(repr(row).encode())
+        return state.hexdigest()
+
+    def summary(self) -> dict[str, Any]:
+        """What the campaign's totals need of this chunk."""
+        exercised: Counter[str] = Counter()
+        statuses: dict[str, Counter[str]] = {"violated": Counter(), "unknown": Counter()}
+        for row in self.verdicts:
+            for requirement, times in row["exercised"]:
+                exercised[requirement] += times
+            for status, counter in statuses.items():
+                counter.update(row[status])
+        return {
+            "chunk": self.chunk.index,
+            "broker": public_name(self.chunk.broker),
+            "profile": self.chunk.profile,
+            "traces": len(self.verdicts),
+            "operations": self.operations,
+            "digest": self.digest(),
+            "lacks": list(self.lacks),
+            "found": {
+                requirement: dict(sorted(self.found[requirement].items()))
+                for requirement in sorted(self.found)
+            },
+            "open": dict(sorted(self.unsettled.open.items())),
+            "candidates": {one: list(several) for one, several in sorted(self.unsettled.candidates.items())},
+            "exercised": dict(sorted(exercised.items())),
+            "judged": dict(sorted(self.judged.items())),
+            "undecided": dict(sorted(self.undecided.items())),
+            "overruled": dict(sorted(self.overruled.items())),
+            **{status: dict(sorted(counter.items())) for status, counter in statuses.items()},
+        }
+
+    @property
+    def findings(self) -> int:
+        """How many findings there were, kept or not."""
+        return sum(causes.total() for causes in self.found.values())
+
+    def coverage_rows(self) -> Iterator[dict[str, Any]]:
+        """The coverage as rows, sorted."""
+        for (requirement, outcome, fault), (traces, exercised) in sorted(self.coverage.items()):
+            yield {
+                "broker": public_name(self.chunk.broker),
+                "profile": self.chunk.profile,
+                "requirement": requirement,
+                "outcome": outcome,
+                "fault": fault,
+                "traces": traces,
+                "exercised": exercised,
+            }
+
+    def partition_rows(self) -> Iterator[dict[str, Any]]:
+        """The messages over partitions as rows, sorted."""
+        for (rank, keyed), messages in sorted(self.partitions.items()):
+            yield {
+                "broker": public_name(self.chunk.broker),
+                "profile": self.chunk.profile,
+                "rank": rank,
+                "keyed": keyed,
+                "messages": messages,
+            }
+
+    def combination_rows(self) -> Iterator[dict[str, Any]]:
+        """The combinations as rows, sorted."""
+        for combination, (traces, times, done) in sorted(self.combinations.items()):
+            yield {
+                "broker": public_name(self.chunk.broker),
+                "profile": self.chunk.profile,
+                **combination._asdict(),
+                "traces": traces,
+                "times": times,
+                "ok": done,
+            }
+
+
+class ChunkFailed(Exception):
+    """The adapter raised where nothing may be raised. The text says in one line what and where."""
+
+
+def check_broker(lane: Lane) -> None:
+    """Open the lane's broker and close it, for what would keep every chunk from being done; a simulated one
+    has nothing to open. Raises `Unreachable`, `UnknownBroker`, and, where the adapter raises, `BrokerFailed`.
+    """
+    broker = open_broker(lane.broker)
+    if not isinstance(broker, SimulatedBroker):
+        program = replace(generate(lane.profile, 0, length=1), steps=(), drain=False)
+        for _ in runs(broker, lane.profile, [NamedProgram("an empty program", program)]):
+            pass
+
+
+def do_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> ChunkResult | ChunkFailed:
+    """`run_chunk`, whose failure is answered where the chunk would fail again, and raised as `ChunkFailed`
+    where it may pass."""
+    try:
+        return run_chunk(chunk, seed, length, exact)
+    except Exception as error:
+        failed = ChunkFailed(_in_one_line(error))
+        if isinstance(error, UnknownBroker) or isinstance(open_broker(chunk.broker), SimulatedBroker):
+            return failed
+        raise failed from error
+
+
+def _in_one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, Unreachable | UnknownBroker | BrokerFailed):
+        return text
+    place = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {text} ({place.filename}:{place.lineno})"
+
+
+def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> ChunkResult:
+    """Do every trace of the chunk. Equal arguments give equal results on a simulated broker."""
+    broker = open_broker(chunk.broker)
+    broker.profile = chunk.profile
+    lacks = broker.lacks()
+    result = ChunkResult(chunk, tuple(sorted(lacks)))
+    decider = Decider(Exactness(exact, EMERGENCY, NODES) if exact else NONE, most=BLAMED)
+    for trace in range(chunk.first, chunk.first + chunk.count):
+        program = generate(
+            chunk.profile,
+            trace_seed(seed, trace),
+            length=length,
+            lacks=lacks,
+            lock_duration=broker.lock_duration,
+        )
+        _run_trace(result, broker, trace, program, decider)
+    return result
+
+
+def _run_trace(result: ChunkResult, broker: Broker, trace: int, program: Program, decider: Decider) -> None:
+    history = run(broker, program)
+    inspection = decider.decide(history, trace)
+    result.operations += len(history)
+    result.judged.update(inspection.judged)
+    result.undecided.update(inspection.undecided)
+    result.overruled.update(inspection.overruled)
+    result.verdicts.append(_verdict_row(result.chunk, trace, program, history, inspection))
+    for requirement, why in inspection.open.items():
+        result.unsettled.leave_open(requirement, why, inspection.candidates.get(requirement, ()))
+    _cover(result.coverage, history, inspection)
+    _spread(result.partitions, history)
+    _combine(result.combinations, history)
+    if inspection.findings:
+        result.violations.extend(_violation_rows(result.chunk, trace, program, inspection))
+        for requirement, causes in inspection.found.items():
+            result.found.setdefault(requirement, Counter()).update(causes)
+
+
+def _verdict_row(
+    chunk: Chunk, trace: int, program: Program, history: History, inspection: Inspection
+) -> dict[str, Any]:
+    return {
+        "trace": trace,
+        "broker": public_name(chunk.broker),
+        "profile": chunk.profile,
+        "seed": program.seed,
+        "operations": len(history),
+        "status": _overall(inspection),
+        "exercised": sorted(inspection.exercised.items()),
+        "violated": inspection.violated,
+        "unknown": sorted(inspection.open),
+    }
+
+
+def _overall(inspection: Inspection) -> str:
+    if inspection.violated or inspection.candidates:
+        return Status.VIOLATED.value
+    if inspection.open:
+        return Status.UNKNOWN.value
+    return Status.PASS.value if inspection.exercised else Status.NOT_EXERCISED.value
+
+
+def _violation_rows(
+    chunk: Chunk, trace: int, program: Program, inspection: Inspection
+) -> Iterator[dict[str, Any]]:
+    text = programs.dumps(program)
+    for findings in inspection.findings.values():
+        for finding in findings:
+            yield {
+                "trace": trace,
+                "broker": public_name(chunk.broker),
+                "profile": chunk.profile,
+                "requirement": finding.requirement,
+                "key": finding.key,
+                "title": finding.title,
+                "detail": finding.detail,
+                "allowed": finding.allowed,
+                "witness": list(finding.witness),
+                "candidates": list(finding.candidates),
+                "program": text,
+            }
+
+
+def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, inspection: Inspection) -> None:
+    outcomes = dict.fromkeys(r.outcome for r in history.records if r.proc != ENV)
+    faults = dict.fromkeys(r.op for r in history.records if r.proc == ENV and r.op in FAULTS) or (NO_FAULT,)
+    for pair in product(outcomes, faults):
+        for requirement, times in inspection.exercised.items():
+            cell = coverage.get((requirement, *pair))
+            if cell is None:
+                coverage[requirement, *pair] = [1, times]
+            else:
+                cell[0] += 1
+                cell[1] += times
+
+
+def _combine(combinations: dict[Combination, list[int]], history: History) -> None:
+    times, done = combined(history)
+    for combination, count in times.items():
+        cell = combinations.setdefault(combination, [0, 0, 0])
+        cell[0] += 1
+        cell[1] += count
+        cell[2] += done[combination]
+
+
+def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
+    """Count each message once, in the partition the broker first showed it in, if it ever did.
+
+    Partitions have other names in every trace, so they are known by rank: 1 is the fullest of its trace.
+    """
+    family = profile(history.header.profile)
+    keyed = {
+        message.id: effective_key(message, family.key_rule) is not None
+        for record in history.records
+        for message in record.args.get("messages", ())
+    }
+    places: dict[str, int] = {}
+    for record in history.records:
+        for delivery in record.messages:
+            if delivery.id not in places and delivery.id in keyed:
+                place = _place(family, delivery.partition, delivery.seq)
+                if place is not None:
+                    places[delivery.id] = place
+    load = Counter(places.values())
+    ranked = sorted(load, key=lambda place: (-load[place], place))
+    ranks = {place: rank for rank, place in enumerate(ranked, 1)}
+    partitions.update((ranks[place], keyed[message]) for message, place in places.items())
+
+
+def _place(family: Profile, partition: int | None, seq: int | None) -> int | None:
+    if partition is not None or seq is None or not family.partitioned:
+        return partition
+    return seq >> COUNTER_BITS

@@ -1,0 +1,1 @@
+"""The commands of ``partq``, one a module; `app` assembles them. What they share is in `common`."""

@@ -1,0 +1,152 @@
+"""The `partq` command: assembles the commands and turns every way to fail into an exit code.
+
+Each command is a function in a module of its own under `commands/`, which imports what it needs only when
+it runs, so that `partq --help` is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperCommand
+
+from partq.conformance.frontends.cli.check import check
+from partq.conformance.frontends.cli.common import console
+from partq.conformance.frontends.cli.explain import explain
+from partq.conformance.frontends.cli.fuzz import fuzz
+from partq.conformance.frontends.cli.mutants import mutants
+from partq.conformance.frontends.cli.replay import replay
+from partq.conformance.frontends.cli.report import report
+from partq.conformance.frontends.cli.run import run
+from partq.conformance.frontends.cli.search import search
+from partq.conformance.frontends.cli.tours import tours
+from partq.conformance.verdict import Exit
+
+INTERRUPTED: Final = 130
+UNREAD: Final = 141
+"""The exit codes that shells give to what SIGINT and SIGPIPE ended: no verdict."""
+
+BROKEN: Final = 70
+"""The exit code of a defect of partq itself, so that no crash is taken for a verdict."""
+
+EPILOG: Final = (
+    "Exit codes: 0 conformant; 1 violated (search: found something; replay: reproduced; mutants: one "
+    "survived); 2 bad input or usage; 3 inconclusive: something is unknown, nothing was exercised, or the "
+    f"adapter gave answers that no history can hold; {INTERRUPTED} interrupted; {BROKEN} a defect of partq."
+)
+
+_KINDS: Final = {
+    "bool": "",
+    "int": "NUMBER",
+    "int range": "NUMBER",
+    "str": "NAME",
+    "list[str]": "NAME",
+    "path": "PATH",
+    "file": "FILE",
+    "list[Path]": "FILES",
+}
+"""How a user calls the kind of value that an option takes."""
+
+
+def _kind(theirs: str, ctx: Any) -> str:
+    return _KINDS.get(theirs, theirs)
+
+
+class _Command(TyperCommand):
+    """A command whose help speaks of values as a user would, not as Python does."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, each with a word for its kind."""
+        params: list[Any] = super().get_params(ctx)
+        for one in params:
+            kind = one.display_type(ctx).strip("<>")
+            one.display_type = partial(_kind, kind)
+        return params
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """``BROKER`` instead of ``{broker}``."""
+        return [
+            piece.replace("{", "").replace("}", "").upper() for piece in super().collect_usage_pieces(ctx)
+        ]
+
+
+app = typer.Typer(
+    help="Executable model and conformance suite for partitioned message brokers.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in (run, check, fuzz, search, tours, mutants, replay, report, explain):
+    app.command(cls=_Command)(_command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"partq {version('partq')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (default: the process's own) and answer the exit code; see `verdict.Exit`."""
+    command = typer.main.get_command(app)
+    given = None if arguments is None else list(arguments)
+    try:
+        code = command.main(args=given, prog_name="partq", standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
+        return UNREAD
+    except Exception as error:
+        return _failed(error)
+    if code == INTERRUPTED:  # typer, too, makes it that
+        console.print("partq: interrupted", markup=False)
+    return int(code or 0)
+
+
+_UNSAID: Final = {
+    "Value error, ": "",
+    "dir '": "'",
+    "Input should be a valid integer, unable to parse string as an integer": "not a whole number",
+    "Input should be greater than or equal to ": "must be at least ",
+    "Input should be less than or equal to ": "must be at most ",
+}
+"""What the library that reads options says, and what it is in words."""
+
+
+def _plain(text: str) -> str:
+    for theirs, ours in _UNSAID.items():
+        text = text.replace(theirs, ours)
+    return text.removesuffix(".")
+
+
+def _failed(error: Exception) -> int:
+    describe = getattr(error, "format_message", None)
+    if describe is None:
+        console.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True, end="")
+        console.print("partq: error: this is a defect of partq; please report it", markup=False)
+        return BROKEN
+    context = getattr(error, "ctx", None)
+    usage = f" (see {context.command_path} --help)" if context is not None else ""
+    if text := _plain(describe()):
+        console.print(f"partq: error: {text}{usage}", markup=False, soft_wrap=True)
+    return int(getattr(error, "exit_code", Exit.BAD_INPUT))

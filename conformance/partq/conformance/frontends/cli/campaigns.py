@@ -1,0 +1,160 @@
+"""What ``partq fuzz`` and ``partq mutants`` share: how a campaign's progress is shown, on standard error, and
+how it ends where it can't be done or is interrupted.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from partq.conformance.frontends.cli.common import console, fail, printable
+
+if TYPE_CHECKING:
+    from partq.conformance.frontends.campaign.plan import Plan
+    from partq.conformance.frontends.campaign.run import Campaign, CampaignState
+
+DEFAULT_MASTER: Final = "local[*]"
+
+EXACT: Final = 0
+"""Of so many traces in 100 the judge is asked, unless a command is told otherwise; of none: of no suspect
+either."""
+
+EXACT_HELP: Final = (
+    "Ask the judge about so many traces in 100, and about those that a screen suspects [0: about none]."
+)
+
+LENGTH_HELP: Final = (
+    "Phrases (a few steps that belong together, such as a transaction) in each program; "
+    "unless given, 24 to 96."
+)
+
+PERIOD: Final = 10.0
+"""Seconds between two lines of progress, where standard error is no terminal."""
+
+
+def done(plan: Plan, out: Path, master: str, resume: bool, strict: bool = False) -> Campaign:
+    """Do the campaign in the folder, with its progress on standard error; ends with one line where it can't
+    be done."""
+    from partq.conformance.frontends.campaign.run import run_campaign
+    from partq.conformance.frontends.campaign.store import CampaignError
+
+    try:
+        with showing(plan.traces) as display:
+            return run_campaign(plan, out, master, resume, display, strict)
+    except CampaignError as error:
+        fail(str(error))
+
+
+@contextmanager
+def interruptible(plan: Plan, out: Path) -> Iterator[None]:
+    """An interrupt inside prints what is stored and how to go on."""
+    from partq.conformance.frontends.campaign.run import stored_traces
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        stored = stored_traces(plan, out)
+        text = f"{stored:,} of {plan.traces:,} traces are stored; finish with the same command and --resume"
+        console.print(text if stored else "nothing is stored yet", markup=False, soft_wrap=True)
+        raise
+
+
+def stored_line(out: Path) -> str:
+    """Where the results are, and how to see them."""
+    return printable(f"stored in {out} ({shlex.join(['partq', 'report', str(out)])})")
+
+
+class Display:
+    """A campaign's progress: a bar on a terminal, elsewhere a line every `PERIOD`."""
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich import progress
+
+        columns = (
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("{task.fields[rate]} traces/s"),
+            progress.TextColumn("{task.fields[bad]} violations"),
+            progress.TimeRemainingColumn(),
+        )
+        self.bar = progress.Progress(*columns, console=console, disable=not console.is_terminal)
+        self.total = total
+        self.lines = Lines(clock)
+
+    def starting(self, state: CampaignState) -> None:
+        """Spark is started."""
+        if console.is_terminal:
+            self.task = self.bar.add_task("starting Spark", total=self.total, **_fields(state))
+            self.bar.start()
+        else:
+            self.lines.say("starting Spark")
+
+    def went(self, state: CampaignState) -> None:
+        """So far it is."""
+        if console.is_terminal:
+            self.bar.update(self.task, description="traces", **_fields(state))
+        else:
+            traces = f"{state.traces:,} of {self.total:,} traces"
+            self.lines.say_if_due(f"{traces}, {state.violations:,} violations, {_rate(state)} traces/s")
+
+
+def _fields(state: CampaignState) -> dict[str, Any]:
+    return {"completed": state.traces, "bad": f"{state.violations:,}", "rate": _rate(state)}
+
+
+def _rate(state: CampaignState) -> str:
+    return f"{state.rate:,.0f}" if state.rate else "-"
+
+
+@contextmanager
+def showing(total: int) -> Iterator[Display]:
+    """The progress of a campaign of so many traces, for as long as this lasts."""
+    display = Display(total)
+    try:
+        yield display
+    finally:
+        display.bar.stop()
+
+
+class Lines:
+    """Lines on standard error, not too many."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.due = clock()
+
+    def say(self, text: str) -> None:
+        """Say it now."""
+        self.due = self.clock() + PERIOD
+        console.print(printable(text), markup=False, soft_wrap=True)
+
+    def say_if_due(self, text: str) -> None:
+        """Say it if the last was said a `PERIOD` ago."""
+        if self.clock() >= self.due:
+            self.say(text)
+
+
+@contextmanager
+def shrinking() -> Iterator[Callable[[int, int, str], None]]:
+    """Announces which of how many counterexamples is shrunk, and whose: one line on a terminal, gone when all
+    is done, elsewhere a line every `PERIOD`."""
+    from rich.progress import Progress, TextColumn
+
+    lines, terminal = Lines(), console.is_terminal
+    column = TextColumn("{task.description}")
+    with Progress(column, console=console, transient=True, disable=not terminal) as shown:
+        task = shown.add_task("", visible=False)
+
+        def announce(number: int, total: int, whose: str) -> None:
+            doing = printable(f"shrinking {number} of {total}: {whose}")
+            if terminal:
+                shown.update(task, description=doing, visible=True)
+            else:
+                lines.say_if_due(doing)
+
+        yield announce

@@ -1,0 +1,142 @@
+"""``partq check``: judge recorded histories, without a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from partq.conformance.frontends.cli.common import (
+    PROFILE_NAMES,
+    Format,
+    conclude,
+    conclusion,
+    fail,
+    known_profile,
+    print_json,
+    printable,
+    show_verdicts,
+    verdicts_document,
+)
+from partq.conformance.verdict import Exit, ambiguities
+
+if TYPE_CHECKING:
+    from partq.conformance.history import History
+    from partq.conformance.verdict import Finding, Verdicts
+
+
+def check(
+    histories: Annotated[list[Path], typer.Argument(help="Files of partq.history/1: NDJSON or Parquet.")],
+    profile: Annotated[
+        str | None, typer.Option(help=f"Instead of the profile the history names: {PROFILE_NAMES}.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    whole_catalogue: Annotated[
+        bool, typer.Option("--all", help="Show rows too that do not apply or have no screen.")
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Also show the order in which the model explains the history."),
+    ] = False,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Judge recorded histories. Nothing is judged unless every file can be read."""
+    from partq.conformance.evaluation.decision import decided
+    from partq.conformance.verdict import merge
+
+    read = _read(histories, profile)
+    judged = {file: decided(history) for file, history in read.items()}
+    by_profile: dict[str, list[Verdicts]] = {}
+    for file, history in read.items():
+        by_profile.setdefault(history.header.profile, []).append(judged[file])
+    results = {name: merge(verdicts) for name, verdicts in by_profile.items()}
+    subject = next(iter(read)) if len(read) == 1 else f"{len(read)} histories"
+    searched = {file: _judged(history) for file, history in read.items()} if exact else {}
+    besides = [
+        (Exit.VIOLATED, f"the exact judge rejects {file}")
+        for file, found in searched.items()
+        if found["judgement"] == "rejected"
+    ]
+    if format is Format.JSON:
+        document = verdicts_document(subject, results, strict, besides)
+        print_json({**document, "exact": searched} if exact else document)
+    else:
+        place = partial(_place, read, judged)
+        show_verdicts(subject, results, whole_catalogue, partial(_evidence, read, judged), place)
+        for file, found in searched.items():
+            _show_judged(file, found, read[file])
+        conclude(results, strict, besides)
+    raise typer.Exit(conclusion(results, strict, besides)[0])
+
+
+def _evidence(
+    read: Mapping[str, History], judged: Mapping[str, Verdicts], profile: str, finding: Finding
+) -> tuple[str, History] | None:
+    """The file that the profile's finding comes from, and its history."""
+    for file, history in read.items():
+        if history.header.profile == profile and finding in judged[file][finding.requirement].findings:
+            return file, history
+    return None
+
+
+def _place(
+    read: Mapping[str, History], judged: Mapping[str, Verdicts], profile: str, candidates: tuple[str, ...]
+) -> str:
+    """The first file of the profile in which one of these rules certainly is violated."""
+    files = (file for file, history in read.items() if history.header.profile == profile)
+    return next((file for file in files if candidates in ambiguities(judged[file])), "")
+
+
+def _judged(history: History) -> dict[str, Any]:
+    """What the exact judge says of the history, as plain data. Operations are named by their ``i``."""
+    from partq.conformance.oracle.judge import judge
+
+    found = judge(history)
+    return {
+        "judgement": found.status.value,
+        "explained": list(found.explained),
+        "stuck": list(found.stuck),
+        "allowed": list(found.allowed),
+        "reason": found.reason,
+    }
+
+
+def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
+    from partq.conformance.history.notation_writer import line
+
+    why = f": {found['reason']}" if found["reason"] else ""
+    print(f"Exact judge, {printable(file)}: {found['judgement']}{printable(why)}")
+    family, records = known_profile(history.header.profile), {record.i: record for record in history.records}
+    if found["judgement"] == "accepted":
+        return
+    for title, numbers in (
+        ("explained, in this order", found["explained"]),
+        ("then none of", found["stuck"]),
+    ):
+        if numbers:
+            print(f"  {title}:")
+        for i in numbers:
+            print(f"  {i:>4}  {printable(line(records[i], family))}")
+    for answer in found["allowed"]:
+        print(f"  allowed instead of {found['stuck'][0]}: {printable(answer)}")
+
+
+def _read(files: Sequence[Path], profile: str | None) -> dict[str, History]:
+    from partq.conformance.history.codec import HistoryError, read_history
+
+    if profile is not None:
+        known_profile(profile)
+    found = {}
+    try:
+        for file in files:
+            history = read_history(file)
+            if profile is not None:
+                history = replace(history, header=replace(history.header, profile=profile))
+            found[str(file)] = history
+    except HistoryError as error:
+        fail(str(error))
+    return found

@@ -1,0 +1,55 @@
+"""What came together in a campaign, in short: mechanisms by faults, and how rare what is rarest is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from rich.table import Table
+
+from partq.conformance.frontends.cli.common import output
+
+RAREST: Final = 3
+"""So many combinations are named."""
+
+
+def combinations(out: Path) -> list[dict[str, Any]]:
+    """The campaign's combinations of mechanism, fault and shape, all profiles together, the rarest first:
+    ``traces``, ``times`` and ``ok``."""
+    from partq.conformance.frontends.campaign.store import read_totals
+
+    sums = ("traces", "times", "ok")
+    totals: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in read_totals(out, "combinations", sums):
+        key = row["mechanism"], row["fault"], row["shape"]
+        total = totals.setdefault(key, {"mechanism": key[0], "fault": key[1], "shape": key[2]})
+        for name in sums:
+            total[name] = total.get(name, 0) + row[name]
+    return sorted(totals.values(), key=lambda total: (total["traces"], total["mechanism"], total["fault"]))
+
+
+def show_combinations(out: Path) -> None:
+    """Print in how many operations each mechanism met each fault."""
+    rows = combinations(out)
+    if not rows:
+        return
+    faults = list(dict.fromkeys(row["fault"] for row in reversed(rows)))
+    table = Table(title="operations by what was broken when they were called", title_justify="left")
+    table.add_column("mechanism")
+    for fault in faults:
+        table.add_column(fault, justify="right")
+    for mechanism in sorted({row["mechanism"] for row in rows}):
+        times = dict.fromkeys(faults, 0)
+        for row in rows:
+            if row["mechanism"] == mechanism:
+                times[row["fault"]] += row["times"]
+        table.add_row(mechanism, *(f"{times[fault]:,}" if times[fault] else "-" for fault in faults))
+    output().print(table)
+    rarest = "; ".join(" / ".join(_parts(row)) for row in rows[:RAREST])
+    print(f"{len(rows)} combinations of mechanism, fault and shape; the rarest: {rarest}")
+
+
+def _parts(row: dict[str, Any]) -> list[str]:
+    return [
+        part for part in (row["mechanism"], row["fault"], row["shape"], f"{row['traces']} traces") if part
+    ]

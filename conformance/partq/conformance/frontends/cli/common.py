@@ -1,0 +1,297 @@
+"""What the commands share: formats, the one way to fail, verdicts as they are printed and as JSON.
+
+Everything a broker or file says is printed without markup.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from partq.conformance.frontends.cli.table import fits, summary, verdict_table, violations
+from partq.conformance.frontends.cli.table import printable as printable
+from partq.conformance.history import History
+from partq.conformance.history.notation_writer import witness
+from partq.conformance.verdict import (
+    SCHEMA,
+    Exit,
+    Finding,
+    Status,
+    Verdict,
+    Verdicts,
+    ambiguities,
+    binding_requirements,
+    exit_code,
+    merge,
+    plain,
+    worst,
+)
+from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
+from partq.model.requirements import PROFILE_COLUMNS
+
+if TYPE_CHECKING:
+    from partq.conformance.adapters import Broker
+
+
+class _Errors(Console):
+    """Standard error. That nobody reads it is no exit code, and no end of what is under way."""
+
+    def on_broken_pipe(self) -> None:
+        """Say nothing more, and leave nothing that Python would try to say at the end."""
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.file.fileno())
+        os.close(nowhere)
+
+
+console: Final = _Errors(stderr=True, highlight=False, emoji=False)
+"""For progress and errors; results go to standard output."""
+
+BROKERS: Final = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
+"""For the help of arguments that take a broker."""
+
+PROFILE_NAMES: Final = ", ".join(PROFILES)
+"""For the help of options that take a profile."""
+
+
+class Format(StrEnum):
+    """What a command prints."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def fail(message: str, code: int = Exit.BAD_INPUT) -> NoReturn:
+    """Say in one line what is wrong and end with that exit code."""
+    line = printable(message).replace("\n", " ")
+    console.print(f"partq: error: {line}", markup=False, soft_wrap=True)
+    raise typer.Exit(code)
+
+
+def opened(name: str) -> Broker:
+    """The broker of that name; ends with one line where there is none."""
+    from partq.conformance.adapters import UnknownBroker, open_broker
+
+    try:
+        return open_broker(name)
+    except UnknownBroker as error:
+        fail(str(error))
+
+
+def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
+    """The profiles to run under: those asked for, else the one the broker claims, else all it can take.
+
+    Ends with one line where one asked for is no profile, or none that the reference broker is written after.
+    """
+    for name in asked or ():
+        known_profile(name)
+    if asked:
+        _refuse_unwritten(broker, asked)
+        return tuple(dict.fromkeys(asked))
+    from partq.conformance.adapters import UnknownBroker, claimed_profiles
+
+    try:
+        return claimed_profiles(opened(broker)) or tuple(PROFILES)
+    except UnknownBroker as error:
+        fail(str(error))
+
+
+def _refuse_unwritten(broker: str, asked: Sequence[str]) -> None:
+    """The reference broker under a family that the catalogue has no column for: what it did would be nobody's
+    fault."""
+    from partq.conformance.adapters.reference import LiveReference, Reference
+
+    strange = [name for name in asked if name not in PROFILE_COLUMNS]
+    if strange and isinstance(opened(broker), Reference | LiveReference):
+        fail(f"the reference broker has no profile {strange[0]}; it has {', '.join(PROFILE_COLUMNS)}")
+
+
+def known_profile(name: str) -> Profile:
+    """The profile of that name; ends with one line unless there is one."""
+    try:
+        return profile(name)
+    except UnknownProfile as error:
+        fail(str(error))
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print the document on standard output, everything beyond ASCII escaped."""
+    print(json.dumps(document, indent=1))
+
+
+def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
+    """The exit code that these rows come to, and why; there is nothing to say of a success."""
+    code = exit_code(verdicts, failing)
+    rows = {name: verdict for name, verdict in verdicts.items() if name in failing}
+    if code == Exit.VIOLATED:
+        certain = [name for name, verdict in rows.items() if verdict.status is Status.VIOLATED]
+        said = [f"{', '.join(certain)} violated"] if certain else []
+        said += [
+            f"{' or '.join(candidates)} violated"
+            for candidates in ambiguities(rows)
+            if rows.keys() >= {*candidates}
+        ]
+        return code, "; ".join(said)
+    if code == Exit.CONFORMANT:
+        return code, ""
+    unknown = [name for name, verdict in rows.items() if verdict.status is Status.UNKNOWN]
+    return code, f"left open: {', '.join(unknown)}" if unknown else "nothing was put to the test"
+
+
+Besides = tuple[int, str]
+"""What else the exit code comes from beside the verdicts: a code, and why."""
+
+
+def conclusion(
+    results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()
+) -> tuple[int, str]:
+    """The exit code of the profiles' verdicts and what else counts, and the same in a line of words."""
+    rows = binding_requirements(strict)
+    whys: dict[Besides, list[str]] = {}
+    for name, result in results.items():
+        whys.setdefault(outcome(result, rows), []).append(name)
+    code = worst([*(code for code, _ in whys), *(code for code, _ in besides)])
+    if code == Exit.CONFORMANT:
+        return code, f"{WORDS[code]}: {_held(merge(results.values()), rows)}"
+    several = len(results) > 1
+    said = [why + f" ({', '.join(names)})" * several for (c, why), names in whys.items() if c == code]
+    said += [why for _, why in besides]
+    return code, f"{WORDS[code]}: {'; '.join(said)}"
+
+
+WORDS: Final = {
+    Exit.CONFORMANT: "CONFORMANT",
+    Exit.VIOLATED: "NOT CONFORMANT",
+    Exit.INCONCLUSIVE: "INCONCLUSIVE",
+}
+"""The word for each exit code that is a verdict."""
+
+_CODE_STYLES: Final = {
+    Exit.CONFORMANT: "bold green",
+    Exit.VIOLATED: "bold red",
+    Exit.INCONCLUSIVE: "bold yellow",
+}
+
+
+def _held(total: Verdicts, failing: Collection[str]) -> str:
+    """How many rules held, and which did not that need not."""
+    held = sum(verdict.status is Status.PASS for verdict in total.values())
+    text = f"{held} {'rule' if held == 1 else 'rules'} held"
+    bad = [
+        name for name, verdict in total.items() if verdict.status is Status.VIOLATED and name not in failing
+    ]
+    return f"{text}; violated, but no MUST: {', '.join(bad)}" if bad else text
+
+
+def conclude(results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()) -> None:
+    """Print the verdict in words: the last line of a table."""
+    code, text = conclusion(results, strict, besides)
+    output().print(Text(printable(text), style=_CODE_STYLES[code]), soft_wrap=True)
+
+
+def verdicts_document(
+    broker: str, results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()
+) -> dict[str, Any]:
+    """``partq.verdicts/1``: the exit code and its reason, the verdicts of each profile and all of them
+    merged."""
+    code, words = conclusion(results, strict, besides)
+    return {
+        "schema": SCHEMA,
+        "broker": broker,
+        "exit": code,
+        "conclusion": words,
+        "profiles": {name: plain(result) for name, result in results.items()},
+        "requirements": plain(merge(results.values())),
+    }
+
+
+Evidence = Callable[[str, Finding], tuple[str, History] | None]
+"""For a profile's finding: where it was seen, and the history that its witness counts in."""
+
+
+SeenIn = Callable[[str, tuple[str, ...]], str]
+"""Where, under a profile, one of these rules certainly is violated; empty where that is not known."""
+
+
+def show_verdicts(
+    broker: str,
+    results: Mapping[str, Verdicts],
+    whole_catalogue: bool = False,
+    evidence: Evidence = lambda profile, finding: None,
+    seen_in: SeenIn = lambda profile, candidates: "",
+) -> None:
+    """Print the verdict table, with a column for each of several profiles (or a table for each, where that is
+    too wide), then what was found, and how many rules ended how."""
+    out = output()
+    out.print(Text(printable(broker), style="bold"))
+    table, hidden = verdict_table(results, whole_catalogue, out.width)
+    if len(results) == 1 or fits(out, table):
+        out.print(table)
+    else:
+        for name, result in results.items():
+            out.print(Text(name, style="bold"))
+            out.print(verdict_table({name: result}, whole_catalogue, out.width)[0])
+    for status, rows in hidden.items():
+        out.print(f"{len(rows)} rules {status.value}: {' '.join(rows)}", style="dim")
+    for name, result in results.items():
+        for verdict in result.values():
+            _show_findings(out, name, verdict, evidence)
+        _show_ambiguities(out, name, result, seen_in)
+    out.print()
+    out.print(summary(results))
+
+
+class _Output(Console):
+    """Standard output. That nobody reads on is not an exit code of ours (rich makes it 1)."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to `app.main`."""
+        raise BrokenPipeError
+
+
+def output() -> Console:
+    """Standard output; wide enough for a table where it is no terminal."""
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+    return _Output(highlight=False, markup=False, width=wide)
+
+
+def _show_findings(out: Console, name: str, verdict: Verdict, evidence: Evidence) -> None:
+    """The first finding of each cause, with the operations that show it, and how many there were."""
+    causes = verdict.causes
+    for number, first in enumerate(causes, start=1):
+        out.print()
+        which = f" (cause {number} of {len(causes)})" if len(causes) > 1 else ""
+        what = " or ".join(first.candidates) or first.requirement
+        title = "" if first.candidates else f": {printable(first.title)}"
+        heading = f"{what} violated{title}{which}"
+        out.print(Text(heading, style="bold red"))
+        found = evidence(name, first)
+        where = f", {printable(found[0])}" if found else ""
+        out.print(Text(f"  {name}{where}, {violations(verdict.found[first.key])}", style="dim"))
+        out.print(Text(f"  {printable(first.detail)}\n  allowed: {printable(first.allowed)}"))
+        for text in witness(first, found[1]) if found else ():
+            out.print(Text(f"    {text}", style="cyan"), soft_wrap=True)
+
+
+def _show_ambiguities(out: Console, name: str, result: Verdicts, seen_in: SeenIn) -> None:
+    """Each set of rules of which one certainly is violated, where, and why it is not known which, unless a
+    finding has told it."""
+    shown = {finding.candidates for verdict in result.values() for finding in verdict.findings}
+    for candidates, reason in ambiguities(result).items():
+        if candidates in shown:
+            continue
+        where = seen_in(name, candidates)
+        out.print()
+        out.print(Text(f"{' or '.join(candidates)} violated", style="bold red"))
+        out.print(
+            Text(f"  {name}, {f'{printable(where)}, ' if where else ''}one of them certainly", style="dim")
+        )
+        out.print(Text(f"  {printable(reason)}"))

@@ -1,0 +1,146 @@
+"""``partq fuzz``: a campaign of seeded traces on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from partq.conformance.frontends.cli.campaigns import (
+    DEFAULT_MASTER,
+    EXACT,
+    EXACT_HELP,
+    LENGTH_HELP,
+    done,
+    interruptible,
+    shrinking,
+    stored_line,
+)
+from partq.conformance.frontends.cli.combinations import combinations, show_combinations
+from partq.conformance.frontends.cli.common import (
+    BROKERS,
+    PROFILE_NAMES,
+    Format,
+    conclude,
+    console,
+    print_json,
+    printable,
+    profiles_for,
+    show_verdicts,
+    verdicts_document,
+)
+
+if TYPE_CHECKING:
+    from partq.conformance.frontends.campaign.examples import StoredExample
+    from partq.conformance.frontends.campaign.run import Campaign
+    from partq.conformance.history import History
+    from partq.conformance.verdict import Finding, Verdict, Verdicts
+
+
+def fuzz(
+    broker: Annotated[str, typer.Argument(help=BROKERS)],
+    traces: Annotated[int, typer.Option(min=1, help="How many traces, shared out among the profiles.")],
+    out: Annotated[
+        Path, typer.Option(help="Output folder; must not exist, or hold the same campaign (--resume).")
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same verdict rows.")] = 1,
+    profile: Annotated[
+        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
+    ] = None,
+    master: Annotated[
+        str, typer.Option(help="Spark master, e.g. local[2] or spark://host:7077.")
+    ] = DEFAULT_MASTER,
+    length: Annotated[int | None, typer.Option(min=1, max=100_000, help=LENGTH_HELP)] = None,
+    exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
+    resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
+    strict: Annotated[bool, typer.Option(help="A violated SHOULD fails too.")] = False,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Run many random programs against a broker on Spark and judge every history."""
+    from partq.conformance.frontends.campaign.plan import Plan, even
+
+    plan = Plan(even(broker, profiles_for(broker, profile), traces), seed, length, exact)
+    with interruptible(plan, out):
+        campaign = done(plan, out, master, resume, strict)
+        examples = _examples(campaign, broker, out)
+    _show(campaign, broker, out, examples, strict, format)
+
+
+def _examples(campaign: Campaign, broker: str, out: Path) -> list[StoredExample]:
+    """The counterexamples, shrunk and stored."""
+    from partq.conformance.adapters import Unreachable
+    from partq.conformance.frontends.campaign.examples import write_examples
+    from partq.conformance.workload.shrinker import BUDGET
+
+    examples: list[StoredExample] = []
+    try:
+        with shrinking() as announce:
+            write_examples(campaign, broker, out, announce, BUDGET, examples.append)
+    except Unreachable as error:
+        console.print(printable(f"no further counterexamples: {error}"), markup=False, soft_wrap=True)
+    return examples
+
+
+def _show(
+    campaign: Campaign, broker: str, out: Path, examples: list[StoredExample], strict: bool, format: Format
+) -> None:
+    from partq.conformance.adapters import public_name
+    from partq.conformance.evaluation.counterexample import replay_command
+
+    results = {profile: result for (_, profile), result in campaign.results.items()}
+    document = verdicts_document(public_name(broker), results, strict)
+    if format is Format.JSON:
+        figures: dict[str, Any] = {
+            "digest": campaign.digest,
+            "traces": campaign.traces,
+            "operations": campaign.operations,
+            "out": str(out),
+            "counterexamples": [str(example.path) for example in examples],
+            "combinations": combinations(out),
+        }
+        print_json({**document, "campaign": figures})
+        raise typer.Exit(document["exit"])
+    show_verdicts(public_name(broker), _shrunk(results, examples), evidence=_evidence(examples))
+    did = f"{campaign.operations:,} operations, {campaign.violations:,} violations"
+    rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
+    show_combinations(out)
+    print(f"{campaign.traces:,} traces, {did}{rate}")
+    print(f"digest {campaign.digest} (of all verdicts: the same traces and seed give the same)")
+    for example in examples:
+        command = replay_command(example.path, public_name(broker))
+        print(printable(f"counterexample {example.path} ({command})"))
+    print(stored_line(out))
+    conclude(results, strict)
+    raise typer.Exit(document["exit"])
+
+
+def _shrunk(results: Mapping[str, Verdicts], examples: Sequence[StoredExample]) -> dict[str, Verdicts]:
+    """The verdicts with the finding of the counterexample, where there is one, for the first of its cause."""
+    known = {(example.requirement, example.key): example.found.finding for example in examples}
+
+    def shown(verdict: Verdict) -> Verdict:
+        firsts = [known.get((f.requirement, f.key), f)._replace(key=f.key) for f in verdict.causes]
+        return replace(verdict, findings=tuple(firsts))
+
+    return {
+        profile: {requirement: shown(verdict) for requirement, verdict in result.items()}
+        for profile, result in results.items()
+    }
+
+
+def _evidence(examples: Sequence[StoredExample]) -> Callable[[str, Finding], tuple[str, History] | None]:
+    known = {(example.requirement, example.key): example for example in examples}
+
+    def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
+        example = known.get((finding.requirement, finding.key))
+        if example is None:
+            return None
+        program = example.found.program
+        under = "" if program.profile == profile else f" under {program.profile}"
+        steps = f"{example.found.found_steps} steps shrunk to {len(program.steps)}"
+        return f"{example.path.name}: {steps}{under}", example.found.history
+
+    return seen

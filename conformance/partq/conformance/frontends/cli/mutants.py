@@ -1,0 +1,166 @@
+"""``partq mutants``: does the suite kill every known defect, each by its own rule?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.table import Table
+
+from partq.conformance.frontends.cli.campaigns import (
+    DEFAULT_MASTER,
+    EXACT,
+    EXACT_HELP,
+    LENGTH_HELP,
+    done,
+    interruptible,
+    shrinking,
+    stored_line,
+)
+from partq.conformance.frontends.cli.common import Format, opened, output, print_json
+from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, ambiguities, plain
+from partq.model.requirements import catalogue
+
+if TYPE_CHECKING:
+    from partq.conformance.adapters.mutants import Mutant
+    from partq.conformance.frontends.campaign.run import Campaign
+
+MATRIX: Final = "mutants.json"
+
+TRIED: Final = 20
+"""Traces that killed a mutant and are shrunk, until one of them has got short."""
+
+
+@dataclass(frozen=True, slots=True)
+class MutantRow:
+    """One mutant's fate. ``first``: how many traces until its own rule was first violated, None if never.
+    ``wrong``: rules it must not break that were reported, alone or as one of several. ``operations``: steps
+    of the shrunk program."""
+
+    mutant: str
+    breaks: str
+    profile: str
+    first: int | None
+    operations: int | None
+    wrong: tuple[str, ...]
+
+    @property
+    def killed(self) -> bool:
+        """By its own rule, and for no wrong reason."""
+        return self.first is not None and not self.wrong
+
+
+def mutants(
+    traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant.")],
+    out: Annotated[Path, typer.Option(help="Output folder; must not exist (--resume continues).")],
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this mutant (partq explain RULE names them); may be repeated."),
+    ] = None,
+    master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
+    length: Annotated[int | None, typer.Option(min=1, help=LENGTH_HELP)] = None,
+    exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
+    resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
+    from partq.conformance.adapters.mutants import MUTANTS
+    from partq.conformance.frontends.campaign.plan import Lane, Plan
+    from partq.conformance.frontends.campaign.store import write_json
+
+    for name in only or ():
+        opened(f"mutant:{name}")
+    chosen = {name: mutant for name, mutant in MUTANTS.items() if not only or name in only}
+    lanes = tuple(Lane(f"mutant:{name}", mutant.profile, traces) for name, mutant in chosen.items())
+    plan = Plan(lanes, seed, length, exact)
+    with interruptible(plan, out):
+        campaign = done(plan, out, master, resume)
+        rows = _rows(chosen, traces, campaign, out)
+        write_json(out / MATRIX, [asdict(row) for row in rows])
+    code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
+    if format is Format.JSON:
+        print_json(_document(rows, code))
+    else:
+        _show(rows)
+        print(stored_line(out))
+    raise typer.Exit(code)
+
+
+def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign, out: Path) -> list[MutantRow]:
+    rows = []
+    with shrinking() as announce:
+        for n, (name, mutant) in enumerate(chosen.items()):
+            announce(n + 1, len(chosen), name)
+            rows.append(_row(name, mutant, traces * n, campaign, out))
+    return rows
+
+
+def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign, out: Path) -> MutantRow:
+    mine = [row for row in campaign.kept if row["broker"] == f"mutant:{name}"]
+    mine = [{**row, "candidates": row["candidates"] or [row["requirement"]]} for row in mine]
+    own = sorted((row for row in mine if mutant.breaks in row["candidates"]), key=lambda row: row["trace"])
+    owed = {mutant.breaks, *mutant.also}
+    lane = campaign.results[f"mutant:{name}", mutant.profile]
+    ambiguous = (" or ".join(candidates) for candidates in ambiguities(lane) if owed.isdisjoint(candidates))
+    wrong = {row["requirement"] for row in mine if owed.isdisjoint(row["candidates"])} | set(ambiguous)
+    first = own[0]["trace"] - first_trace + 1 if own else None
+    steps = _steps(name, own[:TRIED], out)
+    return MutantRow(name, mutant.breaks, mutant.profile, first, steps, tuple(sorted(wrong)))
+
+
+def _steps(name: str, rows: Sequence[Mapping[str, Any]], out: Path) -> int | None:
+    """How short one of these violations gets, which is stored, or None if none shows again."""
+    from partq.conformance.evaluation import counterexample
+    from partq.conformance.frontends.campaign.examples import shrunk
+    from partq.conformance.workload.shrinker import BUDGET
+
+    example = None
+    for row in rows:
+        other = shrunk(row, f"mutant:{name}", BUDGET)
+        if example is None or (other and len(other.program.steps) < len(example.program.steps)):
+            example = other
+        if example is not None and len(example.program.steps) <= counterexample.SHORT:
+            break
+    if example is None:
+        return None
+    counterexample.write(out / counterexample.FOLDER / name, example)
+    return len(example.program.steps)
+
+
+def _document(rows: Sequence[MutantRow], code: int) -> dict[str, Any]:
+    """``partq.verdicts/1`` of the suite itself, the mutants' fates first: a rule passes if it killed all its
+    mutants."""
+    verdicts: dict[str, Verdict] = {}
+    for requirement in catalogue():
+        mine = [row for row in rows if row.breaks == requirement]
+        survived = ", ".join(row.mutant for row in mine if not row.killed)
+        status = Status.NOT_EXERCISED if not mine else Status.VIOLATED if survived else Status.PASS
+        verdicts[requirement] = Verdict(status, len(mine), reason=survived and f"not killed: {survived}")
+    return {
+        "schema": SCHEMA,
+        "broker": "mutants",
+        "exit": code,
+        "killed": sum(row.killed for row in rows),
+        "survived": [row.mutant for row in rows if not row.killed],
+        "mutants": [{**asdict(row), "killed": row.killed} for row in rows],
+        "profiles": {},
+        "requirements": plain(verdicts),
+    }
+
+
+def _show(rows: list[MutantRow]) -> None:
+    table = Table(title="mutants", title_justify="left")
+    for heading in ("mutant", "breaks", "profile", "traces to kill", "operations", "wrongly reported"):
+        table.add_column(heading)
+    for row in rows:
+        killed = "SURVIVED" if row.first is None else str(row.first)
+        table.add_row(
+            row.mutant, row.breaks, row.profile, killed, str(row.operations or "-"), ", ".join(row.wrong)
+        )
+    output().print(table)
+    killed_all = sum(row.killed for row in rows)
+    print(f"{killed_all} of {len(rows)} killed by their own rule, and by no other")

@@ -1,0 +1,180 @@
+"""``partq replay``: run a stored counterexample, or any stored program, again.
+
+A counterexample is a question about one rule, and only a run that put this rule to the test answers it. A
+mere program asks what a search asks: whether anything is found.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from partq.conformance.frontends.cli.common import (
+    Format,
+    fail,
+    opened,
+    outcome,
+    print_json,
+    printable,
+    verdicts_document,
+)
+from partq.conformance.verdict import Exit, Finding, Status, Verdicts, ambiguities, exit_code, merge
+
+if TYPE_CHECKING:
+    from partq.conformance.workload.program import Program
+
+TRIES: Final = 5
+"""How often a concurrent program is run on a live broker unless asked otherwise."""
+
+OF_A_REQUIREMENT: Final = {
+    Status.VIOLATED: "REPRODUCED",
+    Status.PASS: "FIXED",
+    Status.UNKNOWN: "UNDECIDED",
+    Status.NOT_EXERCISED: "NOT EXERCISED",
+    Status.NOT_APPLICABLE: "NOT APPLICABLE",
+    Status.NOT_IMPLEMENTED: "NOT CHECKED",
+}
+"""The word for what a replay says of the rule that was found violated."""
+
+OF_ANY_REQUIREMENT: Final = {
+    Exit.VIOLATED: "VIOLATED",
+    Exit.CONFORMANT: "NOTHING FOUND",
+    Exit.INCONCLUSIVE: "UNDECIDED",
+}
+"""The word where no rule was: the file is a mere program."""
+
+_EXPECTED: Final = "a counterexample or a program is expected (a history: partq check)"
+
+_IDLE: Final = "it does not show again, but the program no longer puts the rule to the test either"
+
+
+def replay(
+    file: Annotated[
+        Path, typer.Argument(help="A counterexample, or a program.", exists=True, dir_okay=False)
+    ],
+    broker: Annotated[str | None, typer.Option(help="Another broker than the one it was found on.")] = None,
+    tries: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help=f"How often [1; of a concurrent program on a live broker, whose races vary: {TRIES}]."
+        ),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Run a stored counterexample again: REPRODUCED (exit code 1), FIXED (0), or neither (3).
+
+    FIXED: the rule was put to the test and held. Where the run did not put it to the test, or leaves it open,
+    that is said instead.
+    """
+    from partq.conformance.adapters import public_name
+
+    stored = _read(file)
+    name = broker or stored.broker
+    if name is None:
+        fail(f"{file} is a program, which names no broker: say which with --broker")
+    times = _tries(name, stored.program) if tries is None else tries
+    verdicts = _verdicts(name, stored, times)
+    code, word, reason = _answer(verdicts, stored.requirement)
+    if times > 1 and code == Exit.CONFORMANT:
+        reason = f" (not seen in {times} tries)"
+    if format is Format.JSON:
+        document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
+        print_json({**document, "replay": word, "requirement": stored.requirement, "exit": code})
+    else:
+        named = f" {stored.requirement}" if stored.requirement else ""
+        print(
+            f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}"
+        )
+        _show(_findings(verdicts, stored.requirement))
+    raise typer.Exit(code)
+
+
+def _tries(name: str, program: Program) -> int:
+    """How often it takes to see what the program may show: only live races are not the same each time."""
+    from partq.conformance.adapters import SimulatedBroker
+
+    return 1 if program.sequential or isinstance(opened(name), SimulatedBroker) else TRIES
+
+
+@dataclass(frozen=True, slots=True)
+class _Replayable:
+    """What a file holds. ``requirement``: the requirement it showed violated; None for a mere program:
+    any."""
+
+    program: Program
+    broker: str | None = None
+    requirement: str | None = None
+
+
+def _read(file: Path) -> _Replayable:
+    from partq.conformance.evaluation import counterexample
+    from partq.conformance.workload import program as programs
+    from partq.model.requirements import catalogue
+
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        fail(f"{file}: {error.strerror}")
+    except (ValueError, RecursionError):
+        fail(f"{file} is no JSON file: {_EXPECTED}")
+    schema = data.get("schema") if isinstance(data, dict) else None
+    try:
+        if schema == programs.SCHEMA:
+            return _Replayable(programs.from_json(data))
+        if schema != counterexample.SCHEMA:
+            what = f"is of schema {schema!r}" if schema else "has no schema"
+            fail(f"{file} {what}: {_EXPECTED}")
+        example = counterexample.read(file)
+    except programs.InvalidProgram as error:
+        fail(f"{file}: {error}")
+    except (ValueError, OSError) as error:
+        fail(str(error) if str(file) in str(error) else f"{file}: {error}")
+    if example.finding.requirement not in catalogue():
+        fail(f"{file}: finding.requirement: no rule {example.finding.requirement!r}")
+    return _Replayable(example.program, example.broker, example.finding.requirement)
+
+
+def _verdicts(name: str, stored: _Replayable, tries: int) -> Verdicts:
+    """The verdicts of the first run that shows it again, or of all of them, merged."""
+    from partq.conformance.adapters import Unreachable, open_broker
+    from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, runs
+
+    tasks = [NamedProgram(f"try {number}", stored.program) for number in range(1, tries + 1)]
+    ways = Ways(lambda: open_broker(name), jobs=1)
+    seen: list[Verdicts] = []
+    try:
+        with closing(runs(opened(name), stored.program.profile, tasks, ways)) as ending:
+            for _, done in ending:
+                if _findings(done.verdicts, stored.requirement) or ambiguities(done.verdicts):
+                    return done.verdicts
+                seen.append(done.verdicts)
+    except (Unreachable, BrokerFailed) as error:
+        fail(str(error))
+    return merge(seen)
+
+
+def _findings(verdicts: Verdicts, requirement: str | None) -> list[Finding]:
+    return [f for name, verdict in verdicts.items() if requirement in (None, name) for f in verdict.findings]
+
+
+def _answer(verdicts: Verdicts, requirement: str | None) -> tuple[int, str, str]:
+    """The exit code, the word, and why it is no better one."""
+    if requirement is not None:
+        code, verdict = exit_code(verdicts, [requirement]), verdicts[requirement]
+        if verdict.candidates:
+            return Exit.VIOLATED, OF_A_REQUIREMENT[Status.VIOLATED], f": {verdict.ambiguity}"
+        why = _IDLE if verdict.status is Status.NOT_EXERCISED else verdict.reason
+        return code, OF_A_REQUIREMENT[verdict.status], why and f": {why}"
+    code, why = outcome(verdicts, verdicts)
+    return code, OF_ANY_REQUIREMENT[code], why and f": {why}"
+
+
+def _show(found: list[Finding]) -> None:
+    for finding in found:
+        print(f"  {finding.requirement}: {printable(finding.title)}")
+        print(f"    {printable(finding.detail)}\n    allowed: {printable(finding.allowed)}")

@@ -1,0 +1,325 @@
+"""``partq report``: a folder of results as one HTML file.
+
+Here the folder of a campaign, or of ``partq run --out``, is read back and handed to `partq.reports` as plain
+material; what the page says of it is decided there.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import webbrowser
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from partq.conformance.frontends.campaign import plan
+from partq.conformance.frontends.cli.common import fail
+from partq.conformance.frontends.cli.mutants import MATRIX
+from partq.conformance.verdict import (
+    FILE,
+    SCHEMA,
+    Exit,
+    binding_requirements,
+    exit_code,
+    from_plain,
+    text_of,
+    worst,
+)
+
+if TYPE_CHECKING:
+    from partq.reports.material import BlindSpots, Example, Figures, Kill, Lane, Material
+
+CAMPAIGN: Final = (plan.SUMMARY, plan.SCHEMA)
+RUN: Final = (FILE, SCHEMA)
+"""Of each kind of folder the file by which it is known, and its schema."""
+
+
+class BadResults(Exception):
+    """A folder does not hold what it should. The text names file and field."""
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What fuzz or run stored with --out.", file_okay=False)
+    ],
+    out: Annotated[Path | None, typer.Option(help="The file to write; default: DIR/report.html.")] = None,
+    open: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+) -> None:
+    """Write one self-contained HTML file: verdicts, counterexamples drawn, coverage, figures."""
+    from partq.reports.html import render
+
+    target = out or folder / "report.html"
+    try:
+        page = render(gather(folder))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, encoding="utf-8")
+    except BadResults as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or target}: {error.strerror or error}")
+    print(f"report {target}")
+    if open:
+        webbrowser.open(target.resolve().as_uri())
+
+
+def gather(folder: Path) -> Material:
+    """What a report on that folder is made of. Raises `BadResults`, or `OSError` for unreadable files."""
+    if (folder / CAMPAIGN[0]).is_file():
+        return _campaign(folder)
+    if (folder / RUN[0]).is_file():
+        return _run(folder)
+    what = "holds neither a campaign nor a run" if folder.is_dir() else "is not a folder"
+    raise BadResults(f"{folder} {what}: give the folder that partq fuzz or partq run got as --out")
+
+
+# --- a campaign -------------------------------------------------------------------------------------
+
+
+def _campaign(folder: Path) -> Material:
+    from partq.reports.material import Material
+
+    file = folder / CAMPAIGN[0]
+    data = _document(file, CAMPAIGN[1])
+    try:
+        complete = bool(data["complete"])
+        lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
+        command = _fuzz_command(folder, data["plan"], bool(data.get("strict")), complete)
+        code, made = _code(data, lanes), _made(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadResults(f"{file}: {_why(error)}") from None
+    spread, coverage, notes = _tables(folder)
+    kills = _kills(folder) if complete else ()
+    if kills:
+        code = Exit.CONFORMANT if all(kill.killed for kill in kills) else Exit.VIOLATED
+    return Material(
+        lanes,
+        code,
+        figures,
+        _examples(folder),
+        spread,
+        coverage,
+        _blind_spots(),
+        command,
+        complete,
+        notes,
+        made,
+        _version(),
+        None if complete else _stored(folder),
+        kills,
+    )
+
+
+def _campaign_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
+    shares = {(lane["broker"], lane["profile"]): int(lane["traces"]) for lane in data["plan"]["lanes"]}
+    for result in data.get("results", ()):
+        broker, profile = text_of(result, "broker"), text_of(result, "profile")
+        yield _lane(data, broker, profile, result["requirements"], shares.get((broker, profile)))
+
+
+def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
+    """What an unfinished campaign will have; nothing is said of it yet."""
+    for lane in data["plan"]["lanes"]:
+        yield _lane(data, text_of(lane, "broker"), text_of(lane, "profile"), {}, int(lane["traces"]))
+
+
+def _stored(folder: Path) -> int | None:
+    """How many traces of an unfinished campaign are done."""
+    try:
+        from partq.conformance.frontends.campaign.store import summaries
+    except ImportError:
+        return None
+    try:
+        return sum(int(part["traces"]) for part in summaries(folder))
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadResults(f"{folder / 'progress'}: {_why(error)}") from None
+
+
+def _kills(folder: Path) -> tuple[Kill, ...]:
+    """What became of each mutant; none where the campaign was of another broker."""
+    from partq.reports.material import Kill
+
+    file = folder / MATRIX
+    if not file.is_file():
+        return ()
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+        return tuple(
+            Kill(
+                text_of(row, "mutant"),
+                text_of(row, "breaks"),
+                text_of(row, "profile"),
+                None if row["first"] is None else int(row["first"]),
+                None if row["operations"] is None else int(row["operations"]),
+                tuple(map(str, row["wrong"])),
+            )
+            for row in rows
+        )
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise BadResults(f"{file}: {_why(error)}") from None
+
+
+def _figures(data: Mapping[str, Any]) -> Figures:
+    from partq.reports.material import Figures
+
+    return Figures(
+        traces=data.get("traces"),
+        operations=data.get("operations"),
+        violations=data.get("violations"),
+        seconds=data.get("seconds") if data.get("timed_traces") == data.get("traces") else None,
+        seed=data["plan"]["seed"],
+        length=data["plan"]["length"],
+        digest=data.get("digest", ""),
+        master=data.get("master", ""),
+    )
+
+
+def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool, complete: bool) -> str:
+    """The command line that does the campaign again, or finishes it; for one broker or a set of mutants."""
+    from partq.conformance.adapters.mutants import MUTANTS
+
+    lanes = planned["lanes"]
+    brokers = list(dict.fromkeys(lane["broker"] for lane in lanes))
+    if len(brokers) == 1:
+        words = ["partq", "fuzz", brokers[0], "--traces", str(sum(lane["traces"] for lane in lanes))]
+        for lane in lanes:
+            words += ["--profile", lane["profile"]]
+    else:
+        words = ["partq", "mutants", "--traces", str(max(lane["traces"] for lane in lanes))]
+        names = [broker.removeprefix("mutant:") for broker in brokers]
+        if set(names) != set(MUTANTS):
+            words += [word for name in names for word in ("--only", name)]
+    words += ["--seed", str(planned["seed"])]
+    words += [] if planned["length"] is None else ["--length", str(planned["length"])]
+    words += ["--strict"] if strict else []
+    return _again(words, folder) if complete else shlex.join([*words, "--out", str(folder), "--resume"])
+
+
+def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]]:
+    """Messages over partitions, coverage, and what to note if they can't be read."""
+    from partq.reports.material import Cell, Spread
+
+    try:
+        from partq.conformance.frontends.campaign.store import CampaignError, read_totals
+    except ImportError:
+        return (
+            (),
+            (),
+            ("Partitions and coverage are left out: they need pyarrow (pip install 'partq[parquet]').",),
+        )
+    try:
+        spread = read_totals(folder, "partitions", ("messages",))
+        coverage = read_totals(folder, "coverage", ("traces", "exercised"))
+    except CampaignError as error:
+        raise BadResults(str(error)) from None
+    return tuple(Spread(**row) for row in spread), tuple(Cell(**row) for row in coverage), ()
+
+
+# --- a run ------------------------------------------------------------------------------------------
+
+
+def _run(folder: Path) -> Material:
+    from partq.reports.material import Material
+
+    file = folder / RUN[0]
+    data = _document(file, RUN[1])
+    try:
+        broker = text_of(data, "broker")
+        lanes = tuple(_lane(data, broker, name, rows) for name, rows in data["profiles"].items())
+        command = _again(["partq", "run", broker, *map(str, data.get("options", ()))], folder)
+        code, made = _code(data, lanes), _made(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadResults(f"{file}: {_why(error)}") from None
+    return Material(
+        lanes,
+        code,
+        examples=_examples(folder),
+        blind_spots=_blind_spots(),
+        command=command,
+        made=made,
+        version=_version(),
+    )
+
+
+# --- what both have ---------------------------------------------------------------------------------
+
+
+def _lane(
+    data: Mapping[str, Any], broker: str, profile: str, rows: Mapping[str, Any], traces: int | None = None
+) -> Lane:
+    from partq.reports.material import Lane
+
+    verdicts = from_plain(rows)
+    code = exit_code(verdicts, binding_requirements(bool(data.get("strict"))))
+    return Lane(broker, profile, verdicts, code, traces)
+
+
+def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
+    """The exit code that was stored; folders of older versions have that of their lanes."""
+    code = data.get("exit", worst(lane.exit for lane in lanes))
+    if code not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
+        raise ValueError(f"exit: no exit code of a verdict: {code!r}")
+    return int(code)
+
+
+def _made(data: Mapping[str, Any]) -> dict[str, str]:
+    made = data.get("made", {})
+    return {name: text_of(made, name) for name in made}
+
+
+def _again(words: Sequence[str], folder: Path) -> str:
+    return shlex.join([*words, "--out", f"{folder.resolve().name}-again"])
+
+
+def _examples(folder: Path) -> tuple[Example, ...]:
+    from partq.conformance.evaluation import counterexample
+    from partq.conformance.workload import program as programs
+    from partq.reports.material import Example
+
+    found = []
+    for file in sorted((folder / counterexample.FOLDER).glob("**/*.json")):
+        try:
+            stored = counterexample.read(file)
+        except counterexample.InvalidCounterexample as error:
+            raise BadResults(str(error)) from None
+        found.append(
+            Example(
+                stored.finding,
+                stored.broker,
+                stored.program.profile,
+                stored.history,
+                programs.to_json(stored.program),
+                counterexample.replay_command(file, stored.broker),
+                stored.trace,
+                stored.found_steps,
+            )
+        )
+    return tuple(found)
+
+
+def _blind_spots() -> tuple[BlindSpots, ...]:
+    from partq.conformance.screens.registry import ALL
+    from partq.reports.material import BlindSpots
+
+    return tuple(BlindSpots(c.name, c.requirements, c.blind_spots) for c in ALL if c.blind_spots)
+
+
+def _document(file: Path, schema: str) -> dict[str, Any]:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise BadResults(f"{file}: not JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("schema") != schema:
+        raise BadResults(f"{file}: schema: expected {schema!r}")
+    return data
+
+
+def _why(error: Exception) -> str:
+    return f"missing {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _version() -> str:
+    return version("partq")

@@ -1,0 +1,260 @@
+"""``partq run``: the directed cases and some seeded programs on one broker."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from partq.conformance.frontends.cli.common import (
+    BROKERS,
+    PROFILE_NAMES,
+    Format,
+    conclude,
+    console,
+    fail,
+    opened,
+    outcome,
+    print_json,
+    printable,
+    profiles_for,
+    show_verdicts,
+    verdicts_document,
+)
+from partq.conformance.frontends.cli.kept import StoredFile, store, summary_lines
+from partq.conformance.verdict import Exit
+
+if TYPE_CHECKING:
+    from partq.conformance.evaluation.suite import Run, SuiteResult
+    from partq.conformance.history import History
+    from partq.conformance.verdict import Finding
+    from partq.conformance.workload.cases import Case
+
+
+_PROGRAMS: Final = "200; of a live broker 3"
+"""`suite.default_programs`, for the help: importing it would take its time."""
+
+
+def run(
+    broker: Annotated[str, typer.Argument(help=BROKERS)],
+    profile: Annotated[
+        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
+    ] = None,
+    programs: Annotated[
+        int | None,
+        typer.Option(min=0, help=f"Seeded programs for each profile, after the cases [{_PROGRAMS}]."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this case, and no programs unless asked; may be repeated. "
+            "partq explain RULE names the cases of a rule."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
+    save_histories: Annotated[
+        bool, typer.Option("--save-histories", help="Store every history under --out.")
+    ] = False,
+    whole_catalogue: Annotated[
+        bool, typer.Option("--all", help="Show rows too that do not apply or have no screen.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Check a broker with the directed cases and some seeded programs."""
+    from partq.conformance.adapters import public_name
+    from partq.conformance.evaluation.provenance import made
+
+    cases, begun = _cases(case), made()
+    names = [
+        name
+        for name in profiles_for(broker, profile)
+        if profile or not case or any(name in one.profiles for one in cases)
+    ]
+    _prepare(out, save_histories)
+    wanted = 0 if case and programs is None else programs
+    results: dict[str, SuiteResult] = {}
+    for name in names:
+        keep = _saver(out / "histories" / name) if out is not None and save_histories else None
+        results[name] = _suite(broker, name, cases, wanted, seed, keep, jobs)
+    verdicts = {name: result.verdicts for name, result in results.items()}
+    besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
+    document = verdicts_document(public_name(broker), verdicts, strict, besides)
+    stored: list[StoredFile] = []
+    if out is not None:
+        options = _options(profile, programs, seed, case, jobs, strict)
+        whole = {**document, "strict": strict, "options": options, "made": begun}
+        stored = store(out, broker, whole, results)
+    if format is Format.JSON:
+        kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
+        print_json({**document, **kept})
+    else:
+        show_verdicts(
+            public_name(broker), verdicts, whole_catalogue, _evidence(results), partial(_place, results)
+        )
+        for line in summary_lines(out, stored, any(result.kept for result in results.values())):
+            print(printable(line))
+        conclude(verdicts, strict, besides)
+    raise typer.Exit(document["exit"])
+
+
+def _unusable(result: SuiteResult) -> str:
+    """How often the adapter answered what no history can hold."""
+    number = result.unusable
+    answers = "1 answer of the adapter was" if number == 1 else f"{number:,} answers of the adapter were"
+    return f"{answers} unusable: first that to {result.unusable_first} ({result.profile})"
+
+
+def _options(
+    profiles: Sequence[str] | None,
+    programs: int | None,
+    seed: int,
+    cases: Sequence[str] | None,
+    jobs: int | None,
+    strict: bool,
+) -> list[str]:
+    """The options that make the same run again."""
+    words = [word for name in profiles or () for word in ("--profile", name)]
+    words += [word for name in cases or () for word in ("--case", name)]
+    words += [] if programs is None else ["--programs", str(programs)]
+    words += ["--seed", str(seed)]
+    words += [] if jobs is None else ["--jobs", str(jobs)]
+    return [*words, "--strict"] if strict else words
+
+
+def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
+    from partq.conformance.workload.cases import ALL_CASES, UnknownCase, chosen
+
+    try:
+        return chosen(ALL_CASES, names) if names else tuple(ALL_CASES.values())
+    except UnknownCase as error:
+        fail(str(error))
+
+
+def _prepare(out: Path | None, save_histories: bool) -> None:
+    if out is None:
+        if save_histories:
+            fail("--save-histories needs --out, the folder to store them in")
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            fail(f"{out} is not empty; give a new folder")
+    except OSError as error:
+        fail(f"{out}: {error.strerror}")
+
+
+def _suite(
+    broker: str,
+    profile: str,
+    cases: tuple[Case, ...],
+    programs: int | None,
+    seed: int,
+    keep: Callable[[Run], None] | None,
+    jobs: int | None,
+) -> SuiteResult:
+    """Run the suite under one profile; a broker that can't be run ends the command with one line."""
+    from partq.conformance.adapters import SimulatedBroker, Unreachable, open_broker
+    from partq.conformance.evaluation import suite
+
+    target = opened(broker)
+    wanted = suite.default_programs(target) if programs is None else programs
+    live = not isinstance(target, SimulatedBroker)
+    problems = ProblemPrinter()
+    ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.report)
+    if live and jobs is not None and ways.at_once(target) < jobs:
+        line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
+        console.print(f"{profile}: {line}", markup=False, soft_wrap=True)
+    try:
+        directed = len(suite.cases_for(target, profile, cases))
+        with _progress(profile, directed, wanted, live) as advance:
+            result = suite.run_suite(
+                target, profile, cases, wanted, seed, keep or (lambda run: None), ways=ways, on_end=advance
+            )
+    except (Unreachable, suite.BrokerFailed) as error:
+        fail(str(error))
+    problems.summarise()
+    return result
+
+
+class ProblemPrinter:
+    """What adapters did wrong, on standard error: each thing once, however many runs it is met in."""
+
+    def __init__(self) -> None:
+        self.times: Counter[str] = Counter()
+
+    def report(self, name: str, problem: str) -> None:
+        """It happened in the run of that name."""
+        self.times[problem] += 1
+        if self.times[problem] == 1:
+            console.print(f"{name}: {printable(problem)}", markup=False, soft_wrap=True)
+
+    def summarise(self) -> None:
+        """Say which happened more than once."""
+        for problem, times in self.times.items():
+            if times > 1:
+                console.print(f"in {times} runs: {printable(problem)}", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _progress(profile: str, cases: int, programs: int, live: bool) -> Iterator[Callable[[Run], None]]:
+    """A bar on standard error, gone when all is done; a line for each run where that is no terminal and the
+    broker a live one, which takes its time. A live broker's run that violates something is always told."""
+    from rich.progress import Progress
+
+    bar, total = Progress(console=console, transient=True, disable=not console.is_terminal), cases + programs
+    lines = live and not console.is_terminal
+    with bar:
+        task = bar.add_task(profile, total=total)
+        numbers = count(1)
+
+        def advance(done: Run) -> None:
+            bar.update(task, advance=1, description=f"{profile}: {done.name}")
+            place, bad = next(numbers), outcome(done.verdicts, done.verdicts)
+            wrong = f": {bad[1]}" if bad[0] == Exit.VIOLATED else ""
+            if lines and place == 1:
+                console.print(f"{profile}: cases: {cases}, seeded programs: {programs}", markup=False)
+            if lines or (live and wrong):
+                line = f"{profile}: {done.name} ({place} of {total}){wrong}"
+                console.print(line, markup=False, soft_wrap=True)
+
+        yield advance
+
+
+def _saver(folder: Path) -> Callable[[Run], None]:
+    from partq.conformance.history.codec import write_history
+
+    folder.mkdir(parents=True)
+
+    def save(done: Run) -> None:
+        name = re.sub(r"[^\w.-]+", "-", done.name)
+        write_history(folder / f"{name}.ndjson", done.history)
+
+    return save
+
+
+def _place(results: Mapping[str, SuiteResult], profile: str, candidates: tuple[str, ...]) -> str:
+    done = results[profile].evidence_of(candidates)
+    return done.name if done else ""
+
+
+def _evidence(
+    results: Mapping[str, SuiteResult],
+) -> Callable[[str, Finding], tuple[str, History] | None]:
+    def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
+        done = results[profile].evidence(finding)
+        return None if done is None else (done.name, done.history)
+
+    return seen

@@ -1,0 +1,163 @@
+"""``partq search``: the Hypothesis machine, which shrinks what it finds."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from partq.conformance.frontends.cli.common import console, fail, opened, outcome, printable, profiles_for
+from partq.conformance.frontends.cli.run import ProblemPrinter
+from partq.conformance.verdict import Exit, binding_requirements, worst
+from partq.model.profiles import PROFILES
+
+if TYPE_CHECKING:
+    from partq.conformance.frontends.stateful import NotConformant, SearchState
+
+MODELLED: Final = tuple(name for name, family in PROFILES.items() if family.column is not None)
+"""The profiles that the search can walk along the model of."""
+
+
+LIVE_SECONDS: Final = 120
+"""How long a live broker is searched unless asked otherwise."""
+
+
+def search(
+    broker: Annotated[str, typer.Argument(help="reference, mutant:NAME, my_module:MyBroker")],
+    profile: Annotated[
+        list[str] | None, typer.Option(help=f"Only this profile ({', '.join(MODELLED)}); may be repeated.")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=1, help="Programs for each profile.")] = 200,
+    length: Annotated[int, typer.Option(min=1, help="Steps in a program at the most.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same search.")] = 1,
+    seconds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Search no longer for each profile, nor shrink longer (live brokers: 120)."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
+) -> None:
+    """Search for the smallest program that a broker answers wrongly (Hypothesis, one step at a time)."""
+    from partq.conformance.frontends.stateful import NotConformant
+
+    names = _modelled(profiles_for(broker, profile), asked=profile is not None)
+    _check(out)
+    codes = []
+    for name in names:
+        try:
+            seen = _searched(broker, name, examples, length, seed, seconds)
+        except NotConformant as found:
+            print(printable(f"{name}: {found.story}"))
+            print(printable(_kept(found, broker, out)))
+            raise typer.Exit(Exit.VIOLATED) from None
+        code, why = outcome(seen.verdicts, binding_requirements(strict=False))
+        codes.append(code)
+        up = f", then the {seen.seconds:g} s were over" if seen.over else ""
+        print(printable(f"{name}: nothing found in {seen.programs} programs{up}{why and f'; {why}'}"))
+    raise typer.Exit(worst(codes))
+
+
+def _modelled(names: Sequence[str], asked: bool) -> tuple[str, ...]:
+    """Those of the profiles that are modelled; ends with one line if there are none, or one was asked for."""
+    known = tuple(name for name in names if name in MODELLED)
+    without = [name for name in names if name not in MODELLED]
+    if without and (asked or not known):
+        fail(f"{', '.join(without)}: not modelled, so that there is no search; partq run and fuzz check it")
+    return known
+
+
+def _check(out: Path | None) -> None:
+    """End with one line unless the file can be made."""
+    if out is None:
+        return
+    try:
+        out.touch(exist_ok=False)
+        out.unlink()
+    except FileExistsError:
+        fail(f"{out} exists: give another file")
+    except OSError as error:
+        fail(f"{out}: {error.strerror}")
+
+
+def _searched(
+    broker: str, profile: str, examples: int, length: int, seed: int, seconds: int | None
+) -> SearchState:
+    """What a search saw that found nothing. Raises `NotConformant`; ends with one line where the broker can't
+    be run."""
+    from partq.conformance.adapters import SimulatedBroker, Unreachable, open_broker
+    from partq.conformance.evaluation.suite import BrokerFailed, Ways
+    from partq.conformance.frontends.stateful import search_on
+
+    target = opened(broker)
+    problems = ProblemPrinter()
+    ways = Ways(lambda: open_broker(broker), jobs=1, on_problem=problems.report)
+    live = not isinstance(target, SimulatedBroker)
+    most = LIVE_SECONDS if live and seconds is None else seconds
+    try:
+        with _no_traces(), _progress(profile, examples, live) as advance:
+            return search_on(
+                target, profile, examples, length, seed, ways=ways, on_program=advance, seconds=most
+            )
+    except (Unreachable, BrokerFailed) as error:
+        fail(str(error))
+    finally:
+        problems.summarise()
+
+
+@contextmanager
+def _no_traces() -> Iterator[None]:
+    """Hypothesis leaves nothing in the current folder meanwhile."""
+    from hypothesis.configuration import set_hypothesis_home_dir
+
+    with TemporaryDirectory(prefix="partq-") as folder:
+        set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
+
+
+@contextmanager
+def _progress(profile: str, examples: int, live: bool) -> Iterator[Callable[[SearchState], None]]:
+    """A bar on standard error, gone when all is done. Of a live broker, which takes its time, the first
+    failure is shown at once, and some lines where that is no terminal."""
+    from rich.progress import Progress
+
+    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    often = max(1, examples // 10)
+    shown: list[NotConformant] = []
+    with bar:
+        task = bar.add_task(profile, total=examples)
+
+        def advance(seen: SearchState) -> None:
+            if live and seen.failing and not shown:
+                shown.append(seen.failing)
+                text = f"{profile}: found, and being shrunk:\n{seen.failing.story}"
+                console.print(printable(text), markup=False, soft_wrap=True)
+            doing = f"{profile}: {'shrinking what was found' if seen.failing else 'searching'}"
+            bar.update(task, completed=min(seen.programs, examples), description=doing)
+            if live and not console.is_terminal and seen.programs % often == 0:
+                console.print(f"{doing} (program {seen.programs}, {examples} to search)", markup=False)
+
+        yield advance
+
+
+def _kept(found: NotConformant, broker: str, out: Path | None) -> str:
+    """Store what was found, if asked to, and say how to run it again."""
+    from partq.conformance.adapters import public_name
+    from partq.conformance.frontends.stateful import again
+    from partq.conformance.workload.program import dumps
+
+    name = shlex.quote(public_name(broker))
+    if out is None:
+        return again(found.program, name)
+    try:
+        out.write_text(dumps(found.program) + "\n", encoding="utf-8")
+    except OSError as error:
+        print(printable(again(found.program, name)))
+        fail(f"{out}: {error.strerror}", Exit.VIOLATED)
+    return f"To run it again: {shlex.join(['partq', 'replay', str(out), '--broker', public_name(broker)])}"

@@ -1,0 +1,140 @@
+"""Verdicts as a table and as a line of counts. Prints nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from partq.conformance.verdict import Status, Verdict, Verdicts
+from partq.model.requirements import catalogue
+
+STYLES: Final = {
+    Status.PASS: "green",
+    Status.VIOLATED: "bold red",
+    Status.UNKNOWN: "yellow",
+    Status.NOT_EXERCISED: "cyan",
+    Status.NOT_APPLICABLE: "dim",
+    Status.NOT_IMPLEMENTED: "dim",
+}
+
+
+NARROW: Final = 80
+"""Columns of a terminal; where there are fewer, rules are named by their IDs alone."""
+
+_TITLE: Final = 20
+"""Columns that the title of a rule needs at least."""
+
+
+def fits(out: Console, table: Table) -> bool:
+    """Whether the table is as wide as the output at the most, titles broken."""
+    titles = max((len(row.title) for row in catalogue().values()), default=0)
+    spare = titles - _TITLE if out.width >= NARROW else 0
+    return Measurement.get(out, out.options.update(max_width=10 * NARROW), table).maximum - spare <= out.width
+
+
+def printable(text: str) -> str:
+    """A broker's or a file's text without anything that would steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def verdict_table(
+    results: Mapping[str, Verdicts], whole_catalogue: bool, width: int
+) -> tuple[Table, dict[Status, list[str]]]:
+    """The table for an output of so many columns, with a column for each of several profiles; and the rules
+    left out of it, by their status."""
+    table = Table()
+    about = ("ID", "level", "rule") if width >= NARROW else ("ID",)
+    numbers = ("exercised", "violations")
+    for heading in (*about, *(("status", *numbers) if len(results) == 1 else results)):
+        wraps = heading in ("rule", "status")
+        table.add_column(heading, no_wrap=not wraps, justify="right" if heading in numbers else "left")
+    cells = _columns if len(results) == 1 else _cells
+    hidden: dict[Status, list[str]] = {}
+    for requirement, row in catalogue().items():
+        verdicts = [result[requirement] for result in results.values()]
+        best = max((verdict.status for verdict in verdicts), key=_loudness)
+        if best in _QUIET and not whole_catalogue:
+            hidden.setdefault(best, []).append(requirement)
+            continue
+        words = (requirement, row.level.value, row.title)[: len(about)]
+        table.add_row(*words, *cells(verdicts))
+    return table, hidden
+
+
+_QUIET: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
+
+
+def _loudness(status: Status) -> int:
+    return _QUIET.index(status) if status in _QUIET else len(_QUIET)
+
+
+def _styled(verdict: Verdict, more: str = "") -> Text:
+    style = STYLES[Status.VIOLATED if verdict.candidates else verdict.status]
+    return Text(f"{verdict.ambiguity or verdict.status.value}{more}", style=style)
+
+
+def _columns(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
+    (verdict,) = verdicts
+    status = _styled(verdict)
+    if verdict.reason and not verdict.candidates:
+        status.append(f"\n{printable(verdict.reason)}", style="dim")
+    return status, _number(verdict.exercised), _number(verdict.times)
+
+
+def _number(count: int) -> Text:
+    return Text(f"{count:,}" if count else "")
+
+
+def _cells(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
+    cells = []
+    for verdict in verdicts:
+        times = f" {verdict.exercised:,}×" if verdict.exercised else ""
+        found = f", {violations(verdict.times)}" if verdict.findings else ""
+        if verdict.status is Status.NOT_APPLICABLE:
+            cells.append(Text("–", style=STYLES[verdict.status]))
+        else:
+            cells.append(_styled(verdict, f"{times}{found}"))
+    return tuple(cells)
+
+
+def violations(number: int) -> str:
+    """How many, in words."""
+    return f"{number:,} violation{'' if number == 1 else 's'}"
+
+
+def summary(results: Mapping[str, Verdicts]) -> Text:
+    """How many rules ended how, profile by profile."""
+    text = Text()
+    for name, result in results.items():
+        counts = Counter(status_word(verdict) for verdict in result.values())
+        text.append(f"{name}: " if len(results) > 1 else "")
+        for number, word in enumerate(word for word in SUMMARY_STYLES if counts[word]):
+            noun = "" if number else " rule" if counts[word] == 1 else " rules"
+            text.append(", " if number else "")
+            text.append(f"{counts[word]}{noun} {word}", style=SUMMARY_STYLES[word])
+        text.append("\n")
+    text.rstrip()
+    return text
+
+
+AMBIGUOUS: Final = "possibly violated"
+"""The status, in summaries, of a requirement that is one of the candidates of an ambiguous violation."""
+
+
+def status_word(verdict: Verdict) -> str:
+    """The verdict's status in a summary."""
+    return AMBIGUOUS if verdict.candidates else verdict.status.value
+
+
+SUMMARY_STYLES: Final = {
+    **{status.value: style for status, style in tuple(STYLES.items())[:2]},
+    AMBIGUOUS: STYLES[Status.VIOLATED],
+    **{status.value: style for status, style in tuple(STYLES.items())[2:]},
+}
+"""The words of a summary, in order."""

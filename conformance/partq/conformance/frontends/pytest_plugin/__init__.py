@@ -1,0 +1,1 @@
+"""The suite under pytest. `plugin` is loaded by every pytest run on the machine: keep imports light."""

@@ -1,0 +1,52 @@
+"""What the runs that a pytest item is about show to be violated. Which item fails for it, the suite says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from partq.conformance.evaluation.finding_text import finding_text
+from partq.conformance.evaluation.suite import Run
+from partq.conformance.verdict import Finding, Verdicts
+
+Requirements = tuple[str, ...]
+"""A rule that is violated, or several of which one certainly is (`Verdict.candidates`)."""
+
+JudgedRuns = Sequence[tuple[Run, Verdicts]]
+"""Runs, and those of each one's verdicts that an item is about."""
+
+
+class Violation(NamedTuple):
+    """How these rules are shown to be violated: by a finding in that run if it is one rule, and why."""
+
+    requirements: Requirements
+    run: Run
+    why: str
+    finding: Finding | None = None
+
+    @property
+    def heading(self) -> str:
+        """That they are violated, in words."""
+        return f"{' or '.join(self.requirements)} violated"
+
+    def text(self) -> str:
+        """All of it, for the report of a failure."""
+        if self.finding is not None:
+            return finding_text(self.finding, self.run.history)
+        return f"{self.heading}\n  {self.run.name}, one of them certainly\n  {self.why}"
+
+
+def violations_in(judged: JudgedRuns) -> dict[Requirements, Violation]:
+    """What is violated, each by the first that shows it: the rules known by name, then several of which one
+    certainly is, unless one of these is known."""
+    verdicts = [(run, verdict) for run, rows in judged for verdict in rows.values()]
+    shown: dict[Requirements, Violation] = {}
+    for run, verdict in verdicts:
+        for finding in verdict.findings:
+            requirements = (finding.requirement,)
+            shown.setdefault(requirements, Violation(requirements, run, finding.title, finding))
+    alone = {requirement for requirements in shown for requirement in requirements}
+    for run, verdict in verdicts:
+        if verdict.candidates and alone.isdisjoint(verdict.candidates):
+            shown.setdefault(verdict.candidates, Violation(verdict.candidates, run, verdict.reason))
+    return shown

@@ -1,0 +1,164 @@
+"""Histories as Parquet: the fields of the NDJSON records as typed columns, the header in the file's metadata.
+
+An argument that an operation does not have is null, as is what a broker does not show. Read by
+`codec.read_history`; the only module of the codec that needs pyarrow.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from partq.conformance.history.codec_checks import HistoryError, assembled, checked_plain, located, parse_json
+from partq.conformance.history.codec_fields import FieldError
+from partq.conformance.history.codec_records import read_header, read_record
+from partq.conformance.history.record import History, Record
+from partq.model.operations import OPS, Kind
+
+HEADER_KEY: Final = b"partq.history"
+"""The key of the file's metadata that holds the header, as JSON."""
+
+BATCH: Final = 8192
+"""Rows converted at a time."""
+
+_PAIRS: Final = pa.map_(pa.string(), pa.string())
+_MESSAGE: Final = pa.struct(
+    {
+        "id": pa.string(),
+        "body": pa.string(),
+        "session_id": pa.string(),
+        "partition_key": pa.string(),
+        "properties": _PAIRS,
+        "scheduled_at": pa.int64(),
+        "ttl": pa.int64(),
+    }
+)
+_DELIVERY: Final = pa.struct(
+    {
+        "id": pa.string(),
+        "body": pa.string(),
+        "seq": pa.uint64(),
+        "partition": pa.int64(),
+        "enqueued_at": pa.int64(),
+        "delivery_count": pa.int64(),
+        "lock": pa.string(),
+        "locked_until": pa.int64(),
+        "state": pa.string(),
+        "session_id": pa.string(),
+        "partition_key": pa.string(),
+        "properties": _PAIRS,
+        "redelivered": pa.bool_(),
+    }
+)
+_KINDS: Final = {
+    Kind.TEXT: pa.string(),
+    Kind.INT: pa.int64(),
+    Kind.SEQ: pa.uint64(),
+    Kind.TEXTS: pa.list_(pa.string()),
+    Kind.SEQS: pa.list_(pa.uint64()),
+    Kind.MESSAGES: pa.list_(_MESSAGE),
+    Kind.OBJECT: pa.string(),
+}
+"""An object's column holds its JSON text."""
+
+_ARGS: Final = {name: arg.kind for spec in OPS.values() for name, arg in spec.args.items()}
+_OBJECTS: Final = tuple(name for name, kind in _ARGS.items() if kind is Kind.OBJECT)
+
+COLUMNS: Final = pa.schema(
+    {
+        "i": pa.int64(),
+        "proc": pa.string(),
+        "op": pa.string(),
+        "entity": pa.string(),
+        "call": pa.int64(),
+        "ret": pa.int64(),
+        "args": pa.struct({name: _KINDS[kind] for name, kind in sorted(_ARGS.items())}),
+        "outcome": pa.string(),
+        "error": pa.string(),
+        "messages": pa.list_(_DELIVERY),
+    }
+)
+"""The columns written. Other integer and text types, and absent columns of optional fields, are read too."""
+
+
+def write_parquet(path: str, history: History, file: str) -> None:
+    """Store the history at ``path``; ``file`` is its name in errors. Raises `HistoryError`, `OSError`."""
+    rows = checked_plain(history, file)
+    header = json.dumps(next(rows), ensure_ascii=False).encode()
+    columns = COLUMNS.with_metadata({HEADER_KEY: header})
+    with pq.ParquetWriter(path, columns) as writer:
+        while batch := list(_some(rows)):
+            writer.write_table(pa.Table.from_pylist(batch, schema=columns))
+
+
+def _some(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for _, row in zip(range(BATCH), rows, strict=False):
+        args = row["args"]
+        for name in _OBJECTS:
+            if name in args:
+                args[name] = json.dumps(args[name], ensure_ascii=False)
+        yield row
+
+
+def read_parquet(file: str) -> History:
+    """The history in a Parquet file. Raises `HistoryError`."""
+    try:
+        with pq.ParquetFile(file) as source:
+            header = located(file, None, _header, (source.schema_arrow.metadata or {}).get(HEADER_KEY))
+            rows = _rows(source)
+            records = [located(file, number, _record, row) for number, row in enumerate(rows, 1)]
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise HistoryError(file, None, None, f"is not readable as Parquet: {_one_line(error)}") from None
+    return assembled(header, records, file, first_line=1)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _header(metadata: bytes | None) -> Any:
+    if metadata is None:
+        raise FieldError("", f"has no header: the key {HEADER_KEY.decode()!r} of the file's metadata")
+    try:
+        return read_header(parse_json(metadata.decode("utf-8")))
+    except json.JSONDecodeError as error:
+        raise FieldError("", f"the header in the metadata is not JSON: {error.msg}") from None
+
+
+def _rows(source: Any) -> Iterator[dict[str, Any]]:
+    for batch in source.iter_batches(batch_size=BATCH):
+        yield from batch.to_pylist()
+
+
+def _record(row: dict[str, Any]) -> Record:
+    row = {name: value for name, value in row.items() if value is not None or name == "ret"}
+    args = row.setdefault("args", {})
+    if type(args) is dict:
+        row["args"] = args = _present(args)
+        if type(args.get("messages")) is list:
+            args["messages"] = [_present(message) for message in args["messages"]]
+        for name in _OBJECTS:
+            if type(args.get(name)) is str:
+                args[name] = _object(name, args[name])
+    if type(row.get("messages")) is list:
+        row["messages"] = [_present(delivery) for delivery in row["messages"]]
+    return read_record(row)
+
+
+def _object(name: str, text: str) -> Any:
+    try:
+        return parse_json(text)
+    except json.JSONDecodeError as error:
+        raise FieldError(f"args.{name}", f"not JSON: {error.msg}") from None
+    except FieldError as error:
+        raise error.within(name).within("args") from None
+
+
+def _present(fields: Any) -> Any:
+    if type(fields) is not dict:
+        return fields
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,289 @@
+"""Between plain data (what JSON and Parquet hold) and the header and records of a history.
+
+Tables say what each field may hold. How plain data is stored, and what holds between records, is
+`codec.py`; which operations and arguments there are comes from `partq.model.operations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from msgspec.structs import asdict
+
+from partq.conformance.history.codec_fields import (
+    FieldError,
+    FieldReader,
+    Fields,
+    a_64_bit,
+    a_count,
+    a_flag,
+    a_name,
+    a_seq,
+    a_text,
+    a_time,
+    an_object,
+    list_of,
+    one_of,
+    or_null,
+    shown,
+    some_pairs,
+    wrong,
+)
+from partq.conformance.history.record import SCHEMA, Header, Record
+from partq.model.messages import Delivery, Message
+from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, OUTCOMES, RECEIVE_MODES, Kind, Outcome
+from partq.model.profiles import PROFILES, Entity, InvalidEntity, profile
+
+CLOCKS: Final = ("virtual", "wall")
+NEVER_DEFINITE: Final = ("hang", "adapter")
+"""The errors that never mean "it did not happen"."""
+
+_MESSAGE: Final = Fields(
+    {
+        "id": a_text,
+        "body": a_text,
+        "session_id": a_name,
+        "partition_key": a_name,
+        "properties": some_pairs,
+        "scheduled_at": a_count,
+        "ttl": a_count,
+    },
+    ("id",),
+)
+_DELIVERY: Final = Fields(
+    {
+        "id": a_text,
+        "body": a_text,
+        "seq": a_seq,
+        "partition": a_count,
+        "enqueued_at": a_time,
+        "delivery_count": a_count,
+        "lock": a_text,
+        "locked_until": a_time,
+        "state": a_text,
+        "session_id": a_text,
+        "partition_key": a_text,
+        "properties": some_pairs,
+        "redelivered": a_flag,
+    },
+    ("id",),
+)
+
+
+def read_message(data: Any) -> Message:
+    """The message in plain data. Raises `FieldError`."""
+    return Message(**_MESSAGE.read(data))
+
+
+def _delivery(data: Any) -> Delivery:
+    return Delivery(**_DELIVERY.read(data))
+
+
+_KINDS: Final[Mapping[Kind, FieldReader]] = {
+    Kind.TEXT: a_text,
+    Kind.INT: a_count,
+    Kind.SEQ: a_seq,
+    Kind.TEXTS: list_of(a_text),
+    Kind.SEQS: list_of(a_seq),
+    Kind.MESSAGES: list_of(read_message, at_least=1),
+    Kind.OBJECT: an_object,
+}
+_NARROWER: Final[Mapping[tuple[str, str], FieldReader]] = {
+    ("receive", "mode"): one_of(RECEIVE_MODES, "mode"),
+    ("assignment", "state"): one_of(ASSIGNMENT_STATES, "state"),
+}
+"""Arguments that hold less than their kind says."""
+
+_ARGS: Final = {
+    op: Fields(
+        {name: _NARROWER.get((op, name), _KINDS[arg.kind]) for name, arg in spec.args.items()},
+        [name for name, arg in spec.args.items() if arg.required],
+    )
+    for op, spec in OPS.items()
+}
+_RECORD: Final = Fields(
+    {
+        "i": a_count,
+        "proc": a_name,
+        "op": one_of(OPS, "operation"),
+        "entity": a_text,
+        "call": a_time,
+        "ret": or_null(a_time),
+        "args": lambda value: value,
+        "outcome": one_of(OUTCOMES, "outcome"),
+        "error": or_null(one_of(ERRORS, "error")),
+        "messages": list_of(_delivery),
+    },
+    ("i", "proc", "op", "entity", "call", "ret", "args", "outcome"),
+)
+
+
+def read_record(data: Any) -> Record:
+    """The record in plain data. Raises `FieldError`."""
+    found = _RECORD.read(data)
+    op = found["op"]
+    try:
+        found["args"] = _ARGS[op].read(found["args"])
+    except FieldError as error:
+        raise error.within("args") from None
+    record = Record(**found)
+    _check_proc(record)
+    if op == "send" and len(record.args["messages"]) != 1:
+        raise FieldError("args.messages", "a send has one message; several in one request are a send_batch")
+    if record.messages and not OPS[op].answers:
+        raise FieldError("messages", f"{op} does not answer with messages")
+    _check_outcome(record)
+    return record
+
+
+def _check_proc(record: Record) -> None:
+    if OPS[record.op].env != (record.proc == ENV):
+        rule = f"is {ENV!r} for events of the environment and for nothing else"
+        raise FieldError("proc", f"{rule}: {shown(record.proc)} for {record.op}")
+
+
+def _check_outcome(record: Record) -> None:
+    ret, outcome, error = record.ret, record.outcome, record.error
+    if ret is None:
+        if outcome != Outcome.UNKNOWN:
+            raise FieldError("ret", f"is null (it never returned), but the outcome is {outcome}, not unknown")
+    elif ret < record.call:
+        raise FieldError("ret", f"is before the call: {ret} < {record.call}")
+    if outcome == Outcome.OK:
+        if error is not None:
+            raise FieldError("error", f"is {error} although the outcome is ok")
+    elif record.messages:
+        raise FieldError("messages", f"came although the outcome is {outcome}; what did arrive makes it ok")
+    elif outcome == Outcome.ERROR and (error is None or error in NEVER_DEFINITE):
+        raise FieldError("error", f"is {error or 'null'} although the outcome is error")
+
+
+# --- the header -------------------------------------------------------------------------------------
+
+_ENTITY: Final = Fields(
+    {name: a_flag if name == "duplicate_detection" else a_64_bit for name in Entity.__dataclass_fields__}
+)
+
+
+def read_entity(data: Any) -> Entity:
+    """The entity's settings in plain data. Raises `FieldError`."""
+    return _completed(_ENTITY.read(data), Entity())
+
+
+def _completed(settings: Mapping[str, Any], usual: Entity) -> Entity:
+    """The entity of these settings, the others being as usual."""
+    try:
+        return replace(usual, **settings)
+    except InvalidEntity as error:
+        name, _, problem = str(error).partition(" ")
+        raise FieldError(name, problem) from None
+
+
+def _settings(data: Any) -> dict[str, dict[str, Any]]:
+    if type(data) is not dict:
+        wrong("an object", data)
+    found = {}
+    for name, settings in data.items():
+        try:
+            found[name] = _ENTITY.read(settings)
+        except FieldError as error:
+            raise error.within(name) from None
+    return found
+
+
+def _entities(settings: Mapping[str, Mapping[str, Any]], usual: Entity) -> dict[str, Entity]:
+    found = {}
+    for name, some in settings.items():
+        try:
+            found[name] = _completed(some, usual)
+        except FieldError as error:
+            raise error.within(name).within("entities") from None
+    return found
+
+
+def _schema(value: Any) -> str:
+    if value != SCHEMA:
+        wrong(f"{SCHEMA!r}", value)
+    return SCHEMA
+
+
+_HEADER: Final = Fields(
+    {
+        "schema": _schema,
+        "profile": one_of(PROFILES, "profile"),
+        "entities": _settings,
+        "clock": one_of(CLOCKS, "clock"),
+        "skew_ns": a_count,
+        "late_ns": a_count,
+        "lacks": list_of(one_of(OPS, "operation")),
+    },
+    ("schema", "profile", "clock"),
+)
+
+
+def read_header(data: Any) -> Header:
+    """The header in plain data; what it does not say of an entity is as usual for its profile. Raises
+    `FieldError`; another schema is reported first."""
+    if type(data) is dict and "schema" in data and data["schema"] != SCHEMA:
+        raise FieldError("schema", f"expected {SCHEMA!r}, found {shown(data['schema'])}")
+    found = _HEADER.read(data)
+    del found["schema"]
+    usual = profile(found["profile"]).default_entity
+    found["entities"] = _entities(found.get("entities", {}), usual)
+    return Header(**found)
+
+
+# --- and back ---------------------------------------------------------------------------------------
+
+
+def plain_header(header: Header) -> dict[str, Any]:
+    """The header as plain data; settings that are not known are left out."""
+    return {
+        "schema": SCHEMA,
+        "profile": header.profile,
+        "entities": {name: plain_entity(entity) for name, entity in header.entities.items()},
+        "clock": header.clock,
+        "skew_ns": header.skew_ns,
+        **({} if header.late_ns is None else {"late_ns": header.late_ns}),
+        "lacks": list(header.lacks),
+    }
+
+
+def plain_record(record: Record) -> dict[str, Any]:
+    """The record as plain data; what a broker did not show is absent from its messages."""
+    plain = asdict(record)
+    plain["args"] = args = dict(record.args)
+    if "messages" in args:
+        args["messages"] = [plain_message(message) for message in args["messages"]]
+    for name in ("locks", "seqs"):
+        if name in args:
+            args[name] = list(args[name])
+    plain["outcome"] = str(record.outcome)
+    if record.error is None:
+        del plain["error"]
+    if record.messages:
+        plain["messages"] = [_shown_only(delivery, _DELIVERY.readers) for delivery in record.messages]
+    else:
+        del plain["messages"]
+    return plain
+
+
+def plain_entity(entity: Entity) -> dict[str, Any]:
+    """The settings as plain data; those that are not known are left out."""
+    return _shown_only(entity, _ENTITY.readers)
+
+
+def plain_message(message: Message) -> dict[str, Any]:
+    """The message as plain data; what it does not have is left out."""
+    return _shown_only(message, _MESSAGE.readers)
+
+
+def _shown_only(value: object, names: Collection[str]) -> dict[str, Any]:
+    found = {}
+    for name in names:
+        field = getattr(value, name)
+        if field is not None and field != ():
+            found[name] = list(field) if name == "properties" else field
+    return found

@@ -1,0 +1,312 @@
+"""Histories in a terse notation, for tests, documents and bug reports: one line an operation.
+
+::
+
+    p1 send m1 key=a                -> ok @1-4          # called at 1 ns, returned at 4 ns
+    p2 send_batch m2 key=b, m3 key=b                    # no arrow: ok; no time: after everything before it
+    p1 receive 5                    -> m1#3.7 lock=l1 count=0, m2#2.0 lock=l2
+    p2 peek 3 from=3.0              -> nothing
+    p1 complete l1 txn=t1           -> error lock_lost
+    p1 send m4 ...                                      # called here ...
+    p2 receive 1 delete             -> m2#2.0
+    p1 -> unknown timeout                               # ... and returned here: the two overlap
+    env partition_down 3
+    env advance 30s
+
+Rules: a line is *client* *operation* *arguments* ``->`` *outcome* ``@`` *call* ``-`` *return*; `#` after a
+blank begins a comment. An attribute belongs to the message before it; commas are for the eye. A number is
+``partition.counter``, on a non-partitioned entity a plain number; ``max`` is the greatest counter, ``max-2``
+near it. Times are ns, or have a unit: ``30s``, ``5ms``, ``2min``. ``@5-`` never returns, as does a call
+left open (``...``) to the end: its outcome is `unknown`, `hang`, unless the line says otherwise. Text with
+blanks is quoted as in JSON: ``body="two words"``. Records are numbered from 0 in order of their calls.
+
+Here is the reading only: nothing judges what a line says, as long as a history can say it. Wrong
+histories are what this is for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from partq.conformance.history.notation_words import (
+    NotationError,
+    delivery,
+    items,
+    label,
+    message,
+    near,
+    number,
+    split,
+    time,
+    whole_number,
+    words_of,
+)
+from partq.conformance.history.notation_words import text as unquoted
+from partq.conformance.history.record import Header, History, Record
+from partq.model.messages import Delivery, InvalidMessage
+from partq.model.operations import ENV, ERRORS, OPS, Kind, Outcome
+from partq.model.profiles import Profile
+from partq.model.profiles import profile as profile_named
+
+__all__ = ["NotationError", "history"]
+
+
+def history(
+    text: str,
+    profile: str = "azure-standard",
+    *,
+    entity: str = "q",
+    skew: int = 0,
+    clock: str = "virtual",
+    late: int | None = None,
+    lacks: tuple[str, ...] = (),
+    **settings: Any,
+) -> History:
+    """The history that the lines of ``text`` describe, of one entity of the profile.
+
+    ``skew`` and ``late`` are in ns; ``settings`` are those of `Entity` (ns where they are durations) and
+    stand in for the profile's own. Raises `NotationError`, `InvalidEntity` and `UnknownProfile`.
+    """
+    family = profile_named(profile)
+    reader = _Reader(family, entity)
+    for at, line in enumerate(text.splitlines(), 1):
+        try:
+            reader.read(line)
+        except (NotationError, InvalidMessage) as error:
+            raise NotationError(f"line {at}: {error}: {line.strip()}") from None
+    settled = replace(family.default_entity, **settings)
+    header = Header(profile, {entity: settled}, clock, skew, lacks, late)
+    return History(header, reader.records())
+
+
+_WHEN: Final = re.compile(r"@(\w+)(-(\w*))?")
+_INSTANT: Final = frozenset({"assignment", "drained"})
+
+_POSITIONAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "receive": ("max",),
+    "receive_deferred": ("seqs",),
+    "cancel_scheduled": ("seq",),
+    "renew_lock": ("lock",),
+    "peek": ("max",),
+    "accept_session": ("session_id",),
+    "close_session": ("session_id",),
+    "get_session_state": ("session_id",),
+    "set_session_state": ("session_id", "state"),
+    "begin": ("txn",),
+    "commit": ("txn",),
+    "rollback": ("txn",),
+    "bind": ("flow",),
+    "unbind": ("flow",),
+    "disconnect": ("flow",),
+    "reconnect": ("flow",),
+    "partition_down": ("partition",),
+    "partition_up": ("partition",),
+    "frontend_lost": ("proc",),
+    "connection_lost": ("proc",),
+    "advance": ("by",),
+    "assignment": ("partition", "flow", "state"),
+    **dict.fromkeys(("complete", "abandon", "defer", "dead_letter"), ("locks",)),
+}
+"""Which arguments need no name, in order. A list takes every nameless word that is left."""
+
+_ALIASES: Final = {"from": "from_seq", "session": "session_id"}
+_TIMES: Final = frozenset({"timeout", "by"})
+
+
+class _Call(NamedTuple):
+    """An operation that was called and has not returned yet."""
+
+    proc: str
+    op: str
+    args: Mapping[str, Any]
+    call: int
+
+
+class _Reader:
+    """Reads line after line; ``now`` is the latest instant spoken of."""
+
+    def __init__(self, family: Profile, entity: str) -> None:
+        self.family = family
+        self.entity = entity
+        self.now = 0
+        self.open: dict[str, _Call] = {}
+        self.busy: dict[str, int | None] = {}
+        self.done: list[tuple[_Call, int | None, _Answer]] = []
+
+    def read(self, line: str) -> None:
+        words = words_of(line)
+        if not words:
+            return
+        call, ret = self._when(words)
+        before, answer = split(words)
+        proc, rest = before[0], before[1:]
+        if not rest:
+            self._return(proc, answer, call)
+        else:
+            self._call(proc, rest, answer, call, ret)
+
+    def records(self) -> tuple[Record, ...]:
+        for pending in list(self.open.values()):
+            self._finish(pending, None, None)
+        self.done.sort(key=lambda entry: entry[0].call)
+        return tuple(
+            Record(i, c.proc, c.op, self.entity, c.call, ret, c.args, a.outcome, a.error, a.messages)
+            for i, (c, ret, a) in enumerate(self.done)
+        )
+
+    def _when(self, words: list[str]) -> tuple[str | None, str | None]:
+        """Take the time from the end of the line: call and return as written, the latter empty for never."""
+        if not words[-1].startswith("@"):
+            return None, None
+        match = _WHEN.fullmatch(words.pop())
+        if match is None or not words:
+            raise NotationError("a time is written @call-return, @call- or @instant")
+        return match[1], match[3] if match[2] else match[1]
+
+    def _call(
+        self, proc: str, words: list[str], answer: list[str] | None, call: str | None, ret: str | None
+    ) -> None:
+        op, words = words[0], words[1:]
+        spec = OPS.get(op)
+        if spec is None:
+            raise NotationError(f"unknown operation {op!r}{near(op, OPS)}")
+        if spec.env != (proc == ENV):
+            raise NotationError(f"{op} is {'an event of' if spec.env else 'not for'} {ENV!r}")
+        left_open = bool(words) and words[-1] == "..."
+        if left_open and (answer is not None or ret is not None):
+            raise NotationError("a call left open (...) has no outcome and no return yet")
+        args = _arguments(op, words[:-1] if left_open else words, self.family)
+        begun = self._begin(proc, op, args, None if call is None else time(call))
+        if left_open:
+            self.open[proc] = begun
+        else:
+            self._finish(begun, answer, self._end(begun, ret))
+
+    def _begin(self, proc: str, op: str, args: Mapping[str, Any], call: int | None) -> _Call:
+        at = self.now + 1 if call is None else call
+        free = self.busy.get(proc, 0)
+        if proc != ENV and (proc in self.open or free is None or (proc in self.busy and at <= free)):
+            raise NotationError(f"{proc} is still busy with its last operation")
+        self.now = max(self.now, at)
+        return _Call(proc, op, args, at)
+
+    def _end(self, begun: _Call, ret: str | None) -> int | None:
+        if ret == "":
+            return None
+        if ret is not None:
+            end = time(ret)
+        elif begun.op == "advance":
+            end = begun.call + int(begun.args["by"])
+        else:
+            end = begun.call if begun.op in _INSTANT else max(self.now, begun.call) + 1
+        if end < begun.call:
+            raise NotationError(f"returns at {end}, before its call at {begun.call}")
+        return end
+
+    def _return(self, proc: str, answer: list[str] | None, at: str | None) -> None:
+        begun = self.open.pop(proc, None)
+        if begun is None:
+            raise NotationError(f"{proc!r} has no call left open" if answer is not None else "no operation")
+        if answer is None:
+            raise NotationError("the return of an open call needs -> and an outcome")
+        self._finish(begun, answer, self._end(begun, at))
+
+    def _finish(self, begun: _Call, answer: list[str] | None, ret: int | None) -> None:
+        self.open.pop(begun.proc, None)
+        self.now = max(self.now, ret or 0)
+        self.busy[begun.proc] = ret
+        self.done.append((begun, ret, _answer(begun.op, answer, ret, self.family)))
+
+
+class _Answer(NamedTuple):
+    """What stands behind the arrow."""
+
+    outcome: str
+    error: str | None = None
+    messages: tuple[Delivery, ...] = ()
+
+
+def _answer(op: str, words: list[str] | None, ret: int | None, family: Profile) -> _Answer:
+    if words is None:
+        return _Answer(Outcome.OK) if ret is not None else _Answer(Outcome.UNKNOWN, "hang")
+    if not words:
+        raise NotationError("nothing stands behind the arrow")
+    head, rest = words[0], words[1:]
+    if head in ("error", "unknown"):
+        return _failed(head, rest)
+    if ret is None:
+        raise NotationError("what never returned is unknown")
+    if head in ("ok", "nothing") and not rest:
+        return _Answer(Outcome.OK)
+    if not OPS[op].answers:
+        raise NotationError(f"{op} answers ok, error or unknown, no messages")
+    return _Answer(Outcome.OK, None, tuple(delivery(item, family) for item in items(words)))
+
+
+def _failed(head: str, rest: list[str]) -> _Answer:
+    if len(rest) > 1 or (head == "error" and not rest):
+        raise NotationError(f"{head} takes one error kind")
+    if rest and rest[0] not in ERRORS:
+        raise NotationError(f"unknown error {rest[0]!r}{near(rest[0], ERRORS)}")
+    return _Answer(head, rest[0] if rest else None)
+
+
+def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
+    spec = OPS[op]
+    if op == "receive":
+        words = ["mode=receive_and_delete" if word == "delete" else word for word in words]
+    args: dict[str, Any] = {}
+    bare: list[str] = []
+    for word in words:
+        key, equals, value = word.partition("=") if "=" in word.split('"')[0] else (word, "", "")
+        name = _ALIASES.get(key, key)
+        if equals and name in spec.args and spec.args[name].kind is not Kind.MESSAGES:
+            _put(args, name, _value(name, spec.args[name].kind, [unquoted(value)], family))
+        else:
+            bare.append(word)
+    _place(op, bare, args, family)
+    for name, arg in spec.args.items():
+        if arg.required and name not in args:
+            raise NotationError(f"{op} needs {name}")
+    return args
+
+
+def _place(op: str, bare: list[str], args: dict[str, Any], family: Profile) -> None:
+    """Give the nameless words to the arguments that need no name."""
+    spec = OPS[op].args
+    if "messages" in spec:
+        args["messages"] = tuple(message(item, family) for item in items(bare))
+        if not args["messages"]:
+            raise NotationError(f"{op} needs a message")
+        return
+    for name in _POSITIONAL.get(op, ()):
+        kind = spec[name].kind
+        taken = len(bare) if kind in (Kind.TEXTS, Kind.SEQS) else 1
+        now, bare = bare[:taken], bare[taken:]
+        if now:
+            _put(args, name, _value(name, kind, now, family))
+    if bare:
+        known = ", ".join(spec) or "nothing"
+        raise NotationError(f"{op} has no place for {bare[0]!r}; it takes {known}")
+
+
+def _put(args: dict[str, Any], name: str, value: Any) -> None:
+    if name in args:
+        raise NotationError(f"{name} is given twice")
+    args[name] = value
+
+
+def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
+    if kind is Kind.INT:
+        return time(words[0]) if name in _TIMES else whole_number(words[0])
+    if kind is Kind.SEQ:
+        return number(words[0], family)
+    if kind is Kind.SEQS:
+        return tuple(number(word, family) for word in words)
+    if kind is Kind.OBJECT:
+        raise NotationError(f"{name} can't be written in this notation")
+    texts = [label(word) for word in words]
+    return tuple(texts) if kind is Kind.TEXTS else texts[0]

@@ -1,0 +1,174 @@
+"""Records as the lines that `notation` reads: for findings on a terminal, and to paste into a test."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from partq.conformance.history.record import History, Record
+from partq.conformance.verdict import Finding
+from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
+from partq.model.operations import OPS, Kind, Outcome
+from partq.model.profiles import SECOND, Profile, profile
+
+_PLAIN: Final = re.compile(r'[^\s"=#@,>]+')
+_SENT: Final = {"body": "body", "session_id": "session", "scheduled_at": "at", "ttl": "ttl"}
+_SHOWN: Final = {
+    "body": "body",
+    "session_id": "session",
+    "partition": "partition",
+    "enqueued_at": "enqueued",
+    "delivery_count": "count",
+    "lock": "lock",
+    "locked_until": "until",
+    "state": "state",
+    "redelivered": "redelivered",
+}
+
+
+SHORT: Final = 1
+"""An answer of more messages is cut down to those that matter, if there are any."""
+
+
+def witness(finding: Finding, history: History) -> Iterator[str]:
+    """The finding's records, a line each. Of answers of several messages, only those that the finding speaks
+    of, or whose locks its other records name. A body is shown where it was sent, and where it came back as
+    another."""
+    family, wanted = profile(history.header.profile), set(finding.witness)
+    records = [record for record in history.records if record.i in wanted]
+    named = {lock for r in records for lock in (*r.args.get("locks", ()), r.args.get("lock"))} - {None}
+    sent = {message.id: message.body for r in history.records for message in r.args.get("messages", ())}
+    for record in records:
+        kept = tuple(m for m in record.messages if m.lock in named or repr(m.id) in finding.detail)
+        cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
+        shown = tuple(
+            m._replace(body=None) if m.body is not None and m.body == sent.get(m.id) else m
+            for m in (kept if cut else record.messages)
+        )
+        text = line(replace(record, messages=shown), family)
+        yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
+
+
+def line(record: Record, family: Profile) -> str:
+    """The record in one line, such as ``p1 send m1 key=a -> ok @1-4``."""
+    words = [_text(record.proc), record.op, *_arguments(record, family), "->", *_answer(record, family)]
+    return f"{' '.join(words)} @{record.call}-{'' if record.ret is None else record.ret}"
+
+
+def _arguments(record: Record, family: Profile) -> Iterator[str]:
+    named: list[str] = []
+    missing = False
+    for name, arg in OPS[record.op].args.items():
+        first = arg.required or (record.op, name) in _FIRST
+        if name not in record.args:
+            missing = missing or first
+            continue
+        value = record.args[name]
+        if arg.kind is Kind.MESSAGES:
+            yield from _joined(_sent(message, family) for message in value)
+        elif arg.kind in (Kind.TEXTS, Kind.SEQS):
+            yield from (_word(item, arg.kind, family) for item in value)
+        elif first and not missing:
+            yield _duration(value) if name in _DURATIONS else _word(value, arg.kind, family)
+        elif (name, value) == ("mode", "receive_and_delete"):
+            named.append("delete")
+        else:
+            word = _duration(value) if name in _DURATIONS else _word(value, arg.kind, family)
+            named.append(f"{_ALIASES.get(name, name)}={word}")
+    yield from named
+
+
+_DURATIONS: Final = ("timeout", "by")
+"""Arguments in ns."""
+
+
+def _duration(ns: int) -> str:
+    """Such as ``30s``: the largest unit that it is a whole number of."""
+    unit = next((name for name, size in _UNITS.items() if ns and ns % size == 0), "")
+    return f"{ns // _UNITS[unit]}{unit}" if unit else str(ns)
+
+
+_UNITS: Final = {"s": SECOND, "ms": SECOND // 1000, "us": SECOND // 1_000_000}
+
+
+_FIRST: Final = {
+    ("frontend_lost", "proc"),
+    ("connection_lost", "proc"),
+    ("disconnect", "flow"),
+    ("reconnect", "flow"),
+    ("accept_session", "session_id"),
+    ("assignment", "flow"),
+}
+"""Arguments that need not be given, and stand without their name if they are."""
+
+_ALIASES: Final = {"from_seq": "from"}
+
+
+def _answer(record: Record, family: Profile) -> Iterable[str]:
+    if record.outcome != Outcome.OK:
+        return [str(record.outcome), *([record.error] if record.error else [])]
+    if record.messages:
+        return _joined(_shown(delivery, family) for delivery in record.messages)
+    return ["nothing" if OPS[record.op].answers else "ok"]
+
+
+def _joined(items: Iterable[list[str]]) -> Iterator[str]:
+    """The words of each item, a comma behind all but the last."""
+    before: list[str] = []
+    for item in items:
+        if before:
+            yield from (*before[:-1], f"{before[-1]},")
+        before = item
+    yield from before
+
+
+def _sent(message: Message, family: Profile) -> list[str]:
+    return [_text(message.id), *_attributes(message, _SENT, family)]
+
+
+def _shown(delivery: Delivery, family: Profile) -> list[str]:
+    number = "" if delivery.seq is None else f"#{_seq(delivery.seq, family)}"
+    return [_text(delivery.id) + number, *_attributes(delivery, _SHOWN, family)]
+
+
+def _attributes(item: Any, names: Mapping[str, str], family: Profile) -> Iterator[str]:
+    if item.partition_key is not None:
+        by_property = family.key_rule is KeyRule.USER_PROPERTY
+        yield f"{'partition_key' if by_property else 'key'}={_text(item.partition_key)}"
+    for field, name in names.items():
+        value = getattr(item, field)
+        if value is not None and (value != "" or names is _SHOWN):
+            yield f"{name}={_text(value)}"
+    for key, value in item.properties:
+        by_key = key == SOLACE_KEY and family.key_rule is KeyRule.USER_PROPERTY
+        yield f"{'key' if by_key else f'prop.{key}'}={_text(value)}"
+
+
+def _word(value: Any, kind: Kind, family: Profile) -> str:
+    if kind is Kind.SEQ or kind is Kind.SEQS:
+        return _seq(value, family)
+    if kind is Kind.OBJECT:
+        return json.dumps(value)
+    return _text(value)
+
+
+def _seq(number: int, family: Profile) -> str:
+    if not family.partitioned:
+        return str(number)
+    return f"{number >> family.counter_bits}.{number & ((1 << family.counter_bits) - 1)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) and text.isprintable() else quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Text in quotation marks, as in JSON; what would not print is escaped, so it can't steer a terminal."""
+    return json.dumps(text, ensure_ascii=not text.isprintable())

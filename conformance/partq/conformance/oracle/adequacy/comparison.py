@@ -1,0 +1,192 @@
+"""Adequacy: over all small histories of a scope, right ones and wrong ones, screens against judge.
+
+A `Scope` is a row of slots; each slot lists what may stand there, in the terse notation, and the scope is
+every choice of one alternative a slot, under every overlap of neighbours. What the exact judge rejects the
+screens together must reject, by a finding or by one of several rules that is broken certainly; where they
+leave a row open instead, that is counted, and the tests bound it. What they may miss is listed in
+`BLIND_SPOTS`, with the reason; a history that they reject and the judge accepts is a false alarm, and there
+is no list for those.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from partq.conformance.history import Header, History, Record, notation
+from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.screens.assess import inspect
+from partq.conformance.screens.protocol import Screen
+from partq.conformance.screens.registry import ALL
+
+STEP: Final = 100
+"""ns from one slot's call to the next one's."""
+
+JUDGE_SECONDS: Final = 10.0
+"""How long the judge may take for one history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What may stand at one place of a history: alternatives, each one or more lines of the notation with
+    ``;`` between them, an empty one for nothing. Assignment events in it follow at once what is before them;
+    ``env advance`` only lets time pass.
+
+    ``after``: ns that pass before it. ``overlaps``: whether it is also tried overlapping what stands before.
+    """
+
+    alternatives: tuple[str, ...]
+    after: int = 0
+    overlaps: bool = False
+
+
+def answers(prefix: str, *given: str) -> tuple[str, ...]:
+    """Alternatives: one operation with each of these answers."""
+    return tuple(f"{prefix} -> {answer}" for answer in given)
+
+
+Records = tuple[Record, ...]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """All histories of these slots. ``about``: what it is to show, in a sentence. ``late``: by how many ns
+    the broker's timers may be late."""
+
+    name: str
+    profile: str
+    about: str
+    slots: tuple[Slot, ...]
+    settings: tuple[tuple[str, Any], ...] = ()
+    late: int = 0
+
+    @cached_property
+    def header(self) -> Header:
+        """The header of every history of the scope."""
+        return self._read("").header
+
+    @cached_property
+    def _choices(self) -> list[list[Records]]:
+        return [[self._read(text).records for text in slot.alternatives] for slot in self.slots]
+
+    def _read(self, text: str) -> History:
+        return notation.history(text.replace(";", "\n"), self.profile, **dict(self.settings))
+
+    def histories(self, part: int = 0, of: int = 1) -> Iterator[History]:
+        """Every history; or each ``of``-th from the ``part``-th on, to share the work."""
+        overlapping = [n for n, slot in enumerate(self.slots) if slot.overlaps]
+        patterns = [
+            dict(zip(overlapping, bits, strict=True))
+            for bits in product((False, True), repeat=len(overlapping))
+        ]
+        for number, (choice, pattern) in enumerate(product(product(*self._choices), patterns)):
+            if number % of == part:
+                history = self._assembled(choice, pattern)
+                if history is not None:
+                    yield history
+
+    def _assembled(self, choice: Sequence[Records], pattern: Mapping[int, bool]) -> History | None:
+        """The history of one choice, or None where the overlap asked for makes no difference."""
+        now, records = 0, list[Record]()
+        for n, (slot, chosen) in enumerate(zip(self.slots, choice, strict=True)):
+            now += slot.after + STEP
+            if pattern.get(n):
+                if not (records and chosen) or slot.after or not _may_overlap(records[-1], chosen[0]):
+                    return None
+                records[-1] = replace(records[-1], ret=now + STEP // 4)
+            for record in chosen:
+                if record.op == "advance":
+                    now += record.args["by"]
+                    continue
+                instant = record.op == "assignment"
+                if instant and record is not chosen[0]:
+                    now = (records[-1].ret or now) + 1
+                ret = None if record.ret is None else now if instant else now + STEP // 2
+                records.append(replace(record, i=len(records), call=now, ret=ret))
+                now += STEP
+        return History(self.header, tuple(records))
+
+
+def _may_overlap(before: Record, after: Record) -> bool:
+    if before.ret is None or "assignment" in (before.op, after.op):
+        return False
+    return before.proc != after.proc and not (before.is_env and after.is_env)
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpot:
+    """Histories that the judge rejects and the screens do not have to. ``covers`` tells them."""
+
+    name: str
+    reason: str
+    covers: Callable[[History], bool]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What came of comparing. ``missed`` and ``false_alarms`` hold the first few histories of each kind."""
+
+    compared: int = 0
+    rejected: int = 0
+    left_open: int = 0
+    undecided: int = 0
+    blind: Counter[str] = field(default_factory=Counter)
+    missed: list[History] = field(default_factory=list)
+    false_alarms: list[History] = field(default_factory=list)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether there was something to compare and no difference."""
+        return self.compared > 0 and not self.missed and not self.false_alarms
+
+
+KEPT: Final = 20
+
+
+def compare(
+    histories: Iterator[History],
+    screens: Sequence[Screen] = ALL,
+    blind_spots: Sequence[BlindSpot] = (),
+    late: int = 0,
+) -> Comparison:
+    """Hold the screens against the judge on every one of the histories. ``late``: see `Scope`."""
+    result = Comparison()
+    for history in histories:
+        status = judge(history, JUDGE_SECONDS, late).status
+        _compare(result, history, status, screens, blind_spots)
+    return result
+
+
+def _compare(
+    result: Comparison,
+    history: History,
+    status: Judged,
+    screens: Sequence[Screen],
+    blind_spots: Sequence[BlindSpot],
+) -> None:
+    if status is Judged.UNKNOWN:
+        result.undecided += 1
+        return
+    result.compared += 1
+    inspection = inspect(history, screens)
+    if status is Judged.ACCEPTED:
+        if (inspection.findings or inspection.candidates) and len(result.false_alarms) < KEPT:
+            result.false_alarms.append(history)
+        return
+    result.rejected += 1
+    if inspection.findings or inspection.candidates:
+        return
+    if inspection.open:
+        result.left_open += 1
+        return
+    spot = next((spot for spot in blind_spots if spot.covers(history)), None)
+    if spot is not None:
+        result.blind[spot.name] += 1
+    elif len(result.missed) < KEPT:
+        result.missed.append(history)

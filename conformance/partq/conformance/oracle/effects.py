@@ -1,0 +1,252 @@
+"""A history as effects: what each operation did, in one partition, at one instant between its call and its
+return.
+
+A front end asks each partition by itself. So a receive, a peek or a keyless batch that touches several has an
+effect in each of them, with an instant of its own; a flow is handed its messages one by one. An operation of
+unknown outcome may not have happened, or may take effect at any time after its call.
+
+This module says what has to be explained, and nothing of how: both searches, the guided one and the plain
+one, are asked about the same effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from partq.conformance.history import Header, Record
+from partq.model.actions import Action, Observed, action_of
+from partq.model.messages import Delivery, effective_key
+from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.profiles import Profile, profile
+from partq.model.state import COUNTER_BITS, FOREVER
+
+MAYBE: Final = 1
+"""The outcome is unknown: it may not have happened."""
+UNSUPPORTED: Final = "unsupported"
+"""The error of an operation that the broker does not offer (`Rejected("unsupported")` of an adapter)."""
+
+BUSY: Final = 2
+"""It was refused, possibly because the broker was busy: at any time while no partition is down, and once in a
+history while one is."""
+
+
+class Effect(NamedTuple):
+    """One effect, to be placed in an order that the model explains.
+
+    ``record``: its `Record.i`. ``call``, ``ret``: it happens between these instants, ns; ``ret`` is `FOREVER`
+    where it may happen at any later time. ``doubt``: 0, `MAYBE` or `BUSY`. ``rank``: how many effects of the
+    same record stand before it in the answer. ``tried``: the partitions that may have been down while a
+    keyless message was sent, by name: it may have been tried there first.
+    """
+
+    record: int
+    call: int
+    ret: int
+    action: Action
+    observed: Observed
+    doubt: int = 0
+    rank: int = 0
+    tried: tuple[int, ...] = ()
+
+
+def effects_of(
+    header: Header,
+    records: Sequence[Record],
+    partitions: int,
+    whole: bool = False,
+    waived: frozenset[str] = frozenset(),
+) -> tuple[Effect, ...]:
+    """The effects of one entity's records, in the order of the records. ``whole``: what a flow is handed in
+    one answer is one effect, which is stricter than the rules. ``waived``: with KEY-7 waived a batch is
+    stored message by message. Stretches of time are in the calls already."""
+    family = profile(header.profile)
+    appearances = _appearances(records)
+    outages = _outages(records)
+    unseen = {m.id for r in records for m in r.args.get("messages", ())} - appearances.keys()
+    positions = min(partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
+    found: list[Effect] = []
+    for record in records:
+        if record.op != "advance" and not _not_offered(record):
+            effect = _effect(record, header, appearances)
+            if outages and _is_keyless(effect, family):
+                effect = effect._replace(tried=_down_meanwhile(outages, effect))
+            if whole and family.flows and not effect.action.messages:
+                found.append(effect)
+            elif "KEY-7" in waived and effect.action.op == "send_batch":
+                found.extend(_of_torn_batch(effect))
+            else:
+                found.extend(_parts(effect, family, positions))
+    return tuple(found)
+
+
+def _not_offered(record: Record) -> bool:
+    """Whether the broker does not offer the operation: nothing happened. In a transaction it is a refusal."""
+    return record.outcome == Outcome.ERROR and record.error == UNSUPPORTED and "txn" not in record.args
+
+
+def names_of(records: Iterable[Record], partitioned: bool) -> tuple[int, ...]:
+    """What the partitions are called that the records show, in order of first appearance."""
+    if not partitioned:
+        return ()
+    names: dict[int, None] = {}
+    for record in records:
+        if record.is_env and "partition" in record.args:
+            names[record.args["partition"]] = None
+        for shown in record.messages:
+            name = name_of(shown)
+            if name is not None:
+                names[name] = None
+    return tuple(names)
+
+
+def name_of(shown: Delivery) -> int | None:
+    """What the partition of a message is called, where its number or the broker says so."""
+    if shown.partition is not None or shown.seq is None:
+        return shown.partition
+    return shown.seq >> COUNTER_BITS
+
+
+def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
+    """Of each message that is shown: partition, number and enqueued time, from where they are shown first."""
+    found: dict[str, Delivery] = {}
+    for record in records:
+        for shown in record.messages:
+            known = found.get(shown.id)
+            if known is None:
+                found[shown.id] = Delivery(
+                    shown.id, seq=shown.seq, partition=shown.partition, enqueued_at=shown.enqueued_at
+                )
+            elif None in (known.seq, known.partition, known.enqueued_at):
+                found[shown.id] = known._replace(
+                    seq=shown.seq if known.seq is None else known.seq,
+                    partition=shown.partition if known.partition is None else known.partition,
+                    enqueued_at=shown.enqueued_at if known.enqueued_at is None else known.enqueued_at,
+                )
+    return found
+
+
+def _outages(records: Iterable[Record]) -> list[tuple[int, int, int]]:
+    """Each partition that went down, by name, and between which instants it may have been down."""
+    began: dict[int, int] = {}
+    found: list[tuple[int, int, int]] = []
+    for record in records:
+        name = record.args.get("partition", 0)
+        if record.op == "partition_down":
+            began.setdefault(name, record.call)
+        elif record.op == "partition_up" and name in began:
+            found.append((name, began.pop(name), FOREVER if record.ret is None else record.ret))
+    return found + [(name, since, FOREVER) for name, since in began.items()]
+
+
+def _down_meanwhile(outages: Iterable[tuple[int, int, int]], effect: Effect) -> tuple[int, ...]:
+    return tuple(name for name, since, until in outages if since <= effect.ret and effect.call <= until)
+
+
+def _is_keyless(effect: Effect, family: Profile) -> bool:
+    """Whether it is a send without a key, outside transactions, that was not refused."""
+    action = effect.action
+    return (
+        bool(action.messages)
+        and action.txn is None
+        and family.partitioned
+        and effect.observed.status == Outcome.OK
+        and all(effective_key(message, family.key_rule) is None for message in action.messages)
+    )
+
+
+def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery]) -> Effect:
+    """The record's effect as a whole."""
+    unknown = record.outcome == Outcome.UNKNOWN
+    ret = FOREVER if record.ret is None or unknown else record.ret
+    refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE | {UNSUPPORTED}
+    action = action_of(record.op, record.proc, record.args)
+    if header.clock == "wall" and "timeout" not in record.args:
+        action = action._replace(timeout=ret - record.call)  # it certainly would have waited so long
+    shown = record.messages
+    if action.messages:
+        hints = (appearances.get(message.id) for message in action.messages)
+        shown = tuple(hint for hint in hints if hint is not None)
+    error = None if unknown or record.error == UNSUPPORTED else record.error
+    observed = Observed(Outcome.OK if unknown else str(record.outcome), error, shown)
+    doubt = MAYBE if unknown else BUSY if refused else 0
+    leeway = header.skew_ns if record.op == "assignment" else 0  # an event's times are the broker's
+    return Effect(record.i, record.call - leeway, ret + leeway, action, observed, doubt)
+
+
+def _parts(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+    """The effect in each partition that the operation touches: one of the first so many ``positions``."""
+    if effect.doubt or effect.observed.status != Outcome.OK:
+        return iter((effect,))
+    return _SPLITS.get(effect.action.op, _one)(effect, family, positions)
+
+
+def _one(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+    yield effect
+
+
+def _of_receive(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+    shown = effect.observed.messages
+    if len(shown) <= 1 or len(shown) > effect.action.max or len({d.id for d in shown}) < len(shown):
+        yield effect  # what no instants explain is not taken apart
+        return
+    for rank, group in enumerate(_groups(shown, family)):
+        yield effect._replace(observed=effect.observed._replace(messages=group), rank=rank)
+
+
+def _groups(shown: Sequence[Delivery], family: Profile) -> list[tuple[Delivery, ...]]:
+    """The messages of an answer by partition; with flows each by itself, as flows do not show partitions."""
+    if family.flows:
+        return [(message,) for message in shown]
+    if not family.partitioned:
+        return [tuple(shown)]
+    groups: dict[int | None, list[Delivery]] = {}
+    for message in shown:
+        groups.setdefault(name_of(message), []).append(message)
+    return [tuple(shown)] if None in groups else [tuple(group) for group in groups.values()]
+
+
+def _of_peek(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+    """A peek that shows nothing found nothing in any partition, one after the other."""
+    if effect.observed.messages:
+        yield from _of_receive(effect, family, positions)
+        return
+    for position in range(positions):
+        yield effect._replace(action=effect.action._replace(only=position), rank=position)
+
+
+def _of_batch(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+    """The messages of a keyless batch may go to several partitions."""
+    action, hints = effect.action, {hint.id: name_of(hint) for hint in effect.observed.messages}
+    keyless = _is_keyless(effect, family)
+    if action.txn is not None or len(action.messages) < 2 or not (keyless or family.flows):
+        yield effect
+        return
+    groups: dict[object, list[int]] = {}
+    for n, message in enumerate(action.messages):
+        name = hints.get(message.id)
+        groups.setdefault(("of", n) if name is None else name, []).append(n)
+    for rank, group in enumerate(groups.values()):
+        own = tuple(action.messages[n] for n in group)
+        ids = {message.id for message in own}
+        shown = tuple(hint for hint in effect.observed.messages if hint.id in ids)
+        yield effect._replace(
+            action=action._replace(messages=own), observed=effect.observed._replace(messages=shown), rank=rank
+        )
+
+
+def _of_torn_batch(effect: Effect) -> Iterator[Effect]:
+    """The messages of a batch that was accepted, each by itself; a batch that was refused as a whole."""
+    if effect.doubt or effect.observed.status != Outcome.OK or effect.action.txn is not None:
+        yield effect
+        return
+    for rank, message in enumerate(effect.action.messages):
+        shown = tuple(hint for hint in effect.observed.messages if hint.id == message.id)
+        action, observed = (
+            effect.action._replace(messages=(message,)),
+            effect.observed._replace(messages=shown),
+        )
+        yield effect._replace(action=action, observed=observed, rank=rank)
+
+
+_SPLITS: Final = {"receive": _of_receive, "peek": _of_peek, "send": _of_batch, "send_batch": _of_batch}

@@ -1,0 +1,215 @@
+"""When effects most likely took place: estimates of their instants, from what the history shows.
+
+Estimates order what a search tries first, and exclude nothing. Some are shown (enqueued times, ends of locks,
+assignment events); the others are the middle of the effect's span, changed until they agree with what most
+likely came before what.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from partq.conformance.oracle.effects import Effect, name_of
+from partq.model.operations import Outcome
+from partq.model.state import FOREVER, Config, position
+
+FINE: Final = 1 << 10
+"""Into so many parts estimates divide a ns, as a simulation has several effects in one."""
+
+PASSES: Final = 3
+"""How often the estimates are reconciled with the orderings."""
+
+Ordering = tuple[int, int]
+"""Two effects, the first of which most likely took place before the second."""
+
+
+Homes = Sequence[Sequence[int]]
+"""Of each effect the positions where it is most likely, where its partition is not shown."""
+
+
+class Estimate(NamedTuple):
+    """An instant, and between which instants it may be moved, in `FINE` parts of a ns."""
+
+    instant: int
+    low: int
+    high: int
+
+    def moved(self, instant: int) -> Estimate:
+        """The estimate moved as far there as it may be."""
+        return Estimate(max(self.low, min(instant, self.high)), self.low, self.high)
+
+
+def estimates_of(effects: Sequence[Effect], cfg: Config) -> list[Estimate]:
+    """The estimate of each effect by itself."""
+    told = _told_of_flows(effects, cfg.entity.rebalance_delay) if cfg.observed else {}
+    return [told.get(n) or _estimate(effect, cfg) for n, effect in enumerate(effects)]
+
+
+def reconciled(
+    effects: Sequence[Effect], estimates: Sequence[Estimate], orderings: Sequence[Ordering]
+) -> tuple[int, ...]:
+    """The instants, changed within the spans until they agree with the orderings, as far as that goes."""
+    now = list(estimates)
+    for _ in range(PASSES):
+        for a, b in orderings:
+            if now[a].instant >= now[b].instant:
+                now[b] = now[b].moved(now[a].instant + 1)
+        for a, b in reversed(orderings):
+            if now[a].instant >= now[b].instant:
+                now[a] = now[a].moved(now[b].instant - 1)
+    return tuple(estimate.instant for estimate in now)
+
+
+def _estimate(effect: Effect, cfg: Config) -> Estimate:
+    """The instant that the effect shows, else the middle of its span."""
+    shown = effect.observed.messages
+    times: list[int] = []
+    if effect.action.messages and effect.action.txn is None:
+        times = [hint.enqueued_at for hint in shown if hint.enqueued_at is not None]
+    elif effect.action.op == "receive":
+        times = [d.locked_until - cfg.lock_duration for d in shown if d.locked_until is not None]
+    if times and effect.call <= max(times) <= effect.ret:
+        return _within(max(times) - cfg.skew, max(times) + cfg.skew)
+    return _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
+
+
+def _within(low: int, high: int) -> Estimate:
+    """The middle of a span of ns."""
+    return Estimate((low + high + 1) * FINE // 2, low * FINE, (high + 1) * FINE - 1)
+
+
+def _told_of_flows(effects: Sequence[Effect], delay: int) -> dict[int, Estimate]:
+    """When flows came and went: an event tells of it at once, or a rebalance a delay (ns) later."""
+    events = [effect for effect in effects if effect.action.op == "assignment"]
+    ready = sorted({event.call for event in events if event.action.state == "ready"})
+    found = {}
+    for n, effect in enumerate(effects):
+        if effect.action.op == "bind" and effect.observed.status == Outcome.OK:
+            index = bisect_left(ready, effect.call + delay)
+            if index < len(ready) and ready[index] - delay <= effect.ret:
+                found[n] = _within(effect.call, effect.ret).moved((ready[index] - delay) * FINE)
+        elif effect.action.op in _LEAVING:
+            told = [e.call for e in events if e.action.state in _LEFT and effect.call <= e.call <= effect.ret]
+            if told:
+                found[n] = _within(effect.call, effect.ret).moved(told[0] * FINE)
+    return found
+
+
+_LEAVING: Final = frozenset({"unbind", "disconnect", "connection_lost", "frontend_lost"})
+_LEFT: Final = frozenset({"unbound", "unassigned"})
+
+
+def orderings_of(
+    effects: Sequence[Effect], senders: dict[str, int], shows: dict[str, list[int]], homes: Homes, cfg: Config
+) -> Iterator[Ordering]:
+    """Pairs of effects that most likely took place in this order."""
+    for pair in (
+        *_by_visibility(effects, senders, shows),
+        *_by_settlement(effects, shows),
+        *_by_number(effects, cfg.bits),
+        *_by_emptiness(effects, homes, cfg),
+        *_by_outage(effects),
+    ):
+        if effects[pair[0]].ret >= effects[pair[1]].call:  # else real time says so
+            yield pair
+
+
+def _by_visibility(
+    effects: Sequence[Effect], senders: dict[str, int], shows: dict[str, list[int]]
+) -> Iterator[Ordering]:
+    commits = {
+        effect.action.txn: n
+        for n, effect in enumerate(effects)
+        if effect.action.op == "commit" and effect.observed.status == Outcome.OK
+    }
+    for id, showing in shows.items():
+        sender = senders.get(id)
+        if sender is None:
+            continue
+        commit = commits.get(effects[sender].action.txn)
+        for n in showing:
+            yield sender, n
+            if commit is not None:
+                yield commit, n
+
+
+def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> Iterator[Ordering]:
+    """What shows a message comes before what removes it, and after what gives it back."""
+    holders: dict[str, tuple[str, int]] = {}
+    for n, effect in enumerate(effects):
+        if effect.action.op == "receive":
+            for shown in effect.observed.messages:
+                if shown.lock is not None:
+                    holders[shown.lock] = shown.id, n
+    for n, effect in enumerate(effects):
+        if effect.observed.status != Outcome.OK:
+            continue
+        if effect.action.op == "receive" and effect.action.mode != "peek_lock":
+            for shown in effect.observed.messages:
+                yield from ((other, n) for other in shows[shown.id] if other != n)
+        for token in effect.action.locks:
+            if token not in holders:
+                continue
+            id, taken = holders[token]
+            for other in shows[id]:
+                if effect.action.op == "abandon" and effects[other].action.op == "receive" and other > taken:
+                    yield n, other
+                elif effect.action.op == "complete":
+                    yield other, n
+
+
+def _by_number(effects: Sequence[Effect], bits: int) -> Iterator[Ordering]:
+    """Sends, and first deliveries, of one partition in the order of numbers."""
+    for sends in (True, False):
+        first: dict[int, list[tuple[int, int]]] = {}
+        for n, effect in enumerate(effects):
+            fits = effect.action.messages if sends else effect.action.op == "receive"
+            if fits and effect.action.txn is None:
+                fresh = [d for d in effect.observed.messages if d.seq is not None and not d.delivery_count]
+                if fresh:
+                    counter = min((d.seq or 0) % (1 << bits) for d in fresh)
+                    first.setdefault(name_of(fresh[0]) or 0, []).append((counter, n))
+        for numbered in first.values():
+            yield from ((a, b) for (_, a), (_, b) in pairwise(_serially(numbered, bits)))
+
+
+def _serially(numbered: list[tuple[int, int]], bits: int) -> list[tuple[int, int]]:
+    """By counter; where the counter rolled over (SEQ-5) the small ones come last."""
+    lowest, highest = min(numbered)[0], max(numbered)[0]
+    half = 1 << (bits - 1)
+    if highest - lowest < half:
+        return sorted(numbered)
+    return sorted(numbered, key=lambda one: (one[0] < half, one))
+
+
+def _by_emptiness(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator[Ordering]:
+    """A peek that finds nothing in a partition comes before what is sent there meanwhile."""
+    sends: dict[int | None, list[int]] = {}
+    for n, effect in enumerate(effects):
+        if effect.action.messages:
+            places = {position(cfg, name_of(hint)) for hint in effect.observed.messages}
+            for place in places | set(homes[n][:1]):
+                sends.setdefault(place, []).append(n)
+    for n, effect in enumerate(effects):
+        if effect.action.op == "peek" and effect.action.only is not None and not effect.observed.messages:
+            for other in sends.get(effect.action.only, ()):
+                if effects[other].ret > effect.call and effects[other].call < effect.ret:
+                    yield n, other
+
+
+def _by_outage(effects: Sequence[Effect]) -> Iterator[Ordering]:
+    """What a partition answers comes before its outage or after it."""
+    faults = [
+        (n, effect)
+        for n, effect in enumerate(effects)
+        if effect.action.op in ("partition_down", "partition_up")
+    ]
+    for f, fault in faults:
+        for n, effect in enumerate(effects):
+            if effect.call > fault.ret or effect.ret < fault.call or effect.observed.status != Outcome.OK:
+                continue
+            if any(name_of(shown) == fault.action.partition for shown in effect.observed.messages):
+                yield (n, f) if fault.action.op == "partition_down" else (f, n)

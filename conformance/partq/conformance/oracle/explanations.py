@@ -1,0 +1,127 @@
+"""The model asked about one effect: the states in which it may have left the broker.
+
+Here are the clock, the broker's timers, and the few things that no state of the model has: a fault may strike
+what is down already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
+from partq.model.actions import Action, Answer
+from partq.model.machine import explain, internal, steps
+from partq.model.operations import Outcome
+from partq.model.routing import failed
+from partq.model.sequencing import burn
+from partq.model.state import State, is_up, position
+
+SHOWN: Final = 6
+"""How many allowed answers are named of an effect that does not fit."""
+
+TIMERS: Final = frozenset({"rebalance", "handoff"})
+"""The broker's own moves that no observation makes on its way."""
+
+
+def explanations(state: State, effect: Effect, horizon: int, busy: bool = False) -> Iterator[State]:
+    """The states after the effect, which takes place at ``horizon`` (ns) at the latest. ``busy``: a refusal
+    need not be due to a partition that is down; no requirement forbids it while none is."""
+    instant = max(state.now, effect.call)
+    calm = busy or (effect.doubt == BUSY and not state.down)
+    action = effect.action._replace(slack=horizon - instant, calm=calm)
+    for moved in at(_after_tries(state, effect), instant):
+        if effect.doubt & MAYBE and action.op == "receive":
+            yield from (after for answer, after in steps(moved, action) if answer.status == Outcome.OK)
+            continue
+        explained = False
+        for after in explain(moved, action, effect.observed):
+            explained = True
+            yield after
+        if not explained and action.op in _AGAIN and _AGAIN[action.op](moved, action.partition):
+            yield moved
+
+
+def _after_tries(state: State, effect: Effect) -> State:
+    """The state after a keyless message may have been tried in partitions that were down then and are up now;
+    of those that are down the model knows (SEQ-4)."""
+    for name in effect.tried:
+        p = position(state.cfg, name)
+        if p is not None and is_up(state, p):
+            state = burn(state, p, "", len(effect.action.messages))
+    return state
+
+
+def failed_send(state: State, action: Action) -> State:
+    """The state after a send of unknown outcome failed."""
+    return failed(state, action.messages)
+
+
+def at(state: State, instant: int) -> Iterator[State]:
+    """The state with its clock moved to that instant; nothing where a timer has to come first."""
+    if instant == state.now:
+        yield state
+        return
+    for _, after in steps(state, Action("advance", by=instant - state.now)):
+        yield after
+
+
+def events(state: State, effect: Effect) -> Iterator[State]:
+    """The states after an assignment event that tells of a change which was made before."""
+    for moved in at(state, max(state.now, effect.call)):
+        yield from (after for _, after in steps(moved, effect.action))
+
+
+def left_to_itself(
+    state: State, horizon: int, targets: Sequence[tuple[str | None, ...]] | None = None, late: int = 0
+) -> Iterator[State]:
+    """The states after each timer of the broker that may end before the horizon. ``targets``: the
+    distributions that a rebalance may have chosen; None for any."""
+    flows = state.flows
+    if flows is None:
+        return
+    due = {waiting[1] for waiting in flows.handoff if waiting is not None}
+    if flows.timer is not None:
+        due.add(flows.timer.lo)
+    for instant in sorted({max(state.now, lo, than) for lo in due for than in (late, 0)}, reverse=True):
+        if instant <= horizon:
+            for moved in at(state, instant):
+                for move in internal(moved):
+                    if move.op == "rebalance" and targets is not None:
+                        chosen = [move._replace(target=target) for target in targets]
+                    else:
+                        chosen = [move] if move.op in TIMERS else []
+                    for one in chosen:
+                        yield from (after for _, after in steps(moved, one))
+
+
+def allowed_answers(state: State, effect: Effect, horizon: int) -> tuple[str, ...]:
+    """What the model would have answered instead, in words; a few of them."""
+    instant = max(state.now, effect.call)
+    found: dict[str, None] = {}
+    for moved in at(state, instant):
+        for answer, _ in steps(moved, effect.action._replace(slack=horizon - instant)):
+            found[_in_words(answer)] = None
+            if len(found) == SHOWN:
+                return tuple(found)
+    return tuple(found)
+
+
+def _in_words(answer: Answer) -> str:
+    if answer.status != Outcome.OK:
+        return f"error: {' or '.join(sorted(answer.errors))}"
+    return f"ok: {', '.join(message.id for message in answer.messages) or 'nothing shown'}"
+
+
+def _is_down(state: State, partition: int | None) -> bool:
+    place = position(state.cfg, partition)
+    return place is not None and bool(state.down >> place & 1)
+
+
+_AGAIN: Final[Mapping[str, Callable[[State, int | None], bool]]] = {
+    "partition_down": _is_down,
+    "partition_up": lambda state, partition: not _is_down(state, partition),
+    "broker_kill": lambda state, partition: state.dead,
+    "broker_start": lambda state, partition: not state.dead,
+}
+"""Faults and repairs of what is so already change nothing."""

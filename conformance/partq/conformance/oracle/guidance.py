@@ -1,0 +1,188 @@
+"""What a history shows of the order of its effects: the static pass before the guided search.
+
+For each effect an *estimate* of its instant, which orders what is tried first and excludes nothing, and the
+effects that certainly come *before* it, which prunes. Nothing here asks the model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from partq.conformance.oracle.effects import MAYBE, Effect, name_of
+from partq.conformance.oracle.estimates import Ordering, estimates_of, orderings_of, reconciled
+from partq.conformance.oracle.placement import Clues, clues_of, colouring
+from partq.model.operations import Outcome
+from partq.model.routing import key_of
+from partq.model.state import Config, position
+
+REQUIRED: Final = 0
+"""It has to be placed."""
+OPTIONAL: Final = 1
+"""It may be left out."""
+FAILED: Final = 2
+"""An unknown send that is never shown: that it failed explains at least as much as that it did not."""
+
+
+class Guidance(NamedTuple):
+    """Of each effect: ``roles``: one of the constants above. ``before``: the effects that certainly come
+    before it, as bits. ``estimates``: its instant, in parts of a ns. ``places``: for a send whose partition
+    is never shown, the positions to be tried, the likely one first; empty for any other. ``events``: of each
+    partition the assignment events, in their order; None where their order is not known."""
+
+    roles: tuple[int, ...]
+    before: tuple[int, ...]
+    estimates: tuple[int, ...]
+    places: tuple[tuple[int, ...], ...]
+    events: Mapping[int, Sequence[int] | None]
+    forgetful: frozenset[int]
+
+
+class Guide:
+    """What is known of one history's effects, and what searches that failed have taught."""
+
+    def __init__(self, effects: Sequence[Effect], cfg: Config) -> None:
+        self.effects = effects
+        self.count = len(cfg.names)
+        self.clues = clues_of(effects, cfg) if cfg.profile.flows else None
+        self.senders = _senders(effects)
+        self.shows = _shows(effects)
+        self.roles = tuple(_role(effect, self.shows) for effect in effects)
+        self.before = self._before()
+        self.homes = _homes(effects, cfg)
+        self.estimates = estimates_of(effects, cfg)
+        self.orderings = list(orderings_of(effects, self.senders, self.shows, self.homes, cfg))
+        self.events = _events(effects, cfg)
+        self.forgetful = _forgetful(effects) if cfg.profile.flows else frozenset()
+        self.failures: Counter[tuple[str, int]] = Counter()
+        self.chosen: dict[str, int] = {}
+
+    def guidance(self) -> Guidance:
+        """The guidance for the next search."""
+        orderings = self.orderings
+        places = self.homes
+        if self.clues is not None:
+            self.chosen = colouring(self.clues, self.count, self.failures)
+            places = tuple(self._places(effect, self.clues) for effect in self.effects)
+            orderings = orderings + list(self._by_delivery(self.clues))
+        estimates = reconciled(self.effects, self.estimates, orderings)
+        return Guidance(self.roles, self.before, estimates, places, self.events, self.forgetful)
+
+    def learn(self, stuck: Iterable[Effect]) -> None:
+        """Note at which effects a search failed."""
+        if self.clues is not None:
+            for effect in stuck:
+                for shown in effect.observed.messages:
+                    group = self.clues.groups.get(shown.id)
+                    if group is not None:
+                        self.failures[group, self.chosen[group]] += 1
+
+    def _before(self) -> tuple[int, ...]:
+        before = [0] * len(self.effects)
+        for id, showing in self.shows.items():
+            for n in showing:
+                if id in self.senders:
+                    before[n] |= 1 << self.senders[id]
+        return tuple(before)
+
+    def _places(self, effect: Effect, clues: Clues) -> tuple[int, ...]:
+        if not effect.action.messages:
+            return ()
+        group = clues.groups[effect.action.messages[0].id]
+        chosen, mask = self.chosen[group], clues.masks[group]
+        return (chosen, *(p for p in range(self.count) if p != chosen and mask >> p & 1))
+
+    def _by_delivery(self, clues: Clues) -> Iterator[Ordering]:
+        """Sends to one partition in the order of first deliveries."""
+        last: dict[int, int] = {}
+        met: set[str] = set()
+        for delivery in clues.deliveries:
+            if delivery.id not in met and not delivery.redelivered:
+                met.add(delivery.id)
+                place, sender = self.chosen[delivery.group], self.senders[delivery.id]
+                if place in last and self.effects[last[place]].ret >= self.effects[sender].call:
+                    yield last[place], sender
+                last[place] = sender
+
+
+def _forgetful(effects: Sequence[Effect]) -> frozenset[int]:
+    """The kills after which no flow from before them is heard of again, but by refusals."""
+    kills = {n: effect for n, effect in enumerate(effects) if effect.action.op == "broker_kill"}
+    bound = {e.action.flow: e.call for e in effects if e.action.op == "bind"}
+    heard = [
+        effect
+        for effect in effects
+        if effect.observed.messages or (effect.action.op == "unbind" and effect.observed.status == Outcome.OK)
+    ]
+    alive = {
+        n
+        for n, kill in kills.items()
+        for effect in heard
+        if bound.get(effect.action.flow, kill.call) < kill.call < effect.call
+    }
+    return frozenset(kills.keys() - alive)
+
+
+def _homes(effects: Sequence[Effect], cfg: Config) -> tuple[tuple[int, ...], ...]:
+    """Of each send whose partition is not shown itself: where other messages of its key are shown. With
+    requirements waived that is only the likely place."""
+    shown: dict[str, int] = {}
+    for effect in effects:
+        places = {hint.id: position(cfg, name_of(hint)) for hint in effect.observed.messages}
+        for message in effect.action.messages:
+            place, key = places.get(message.id), key_of(cfg, message)
+            if key is not None and place is not None:
+                shown.setdefault(key, place)
+    return tuple(_home(effect, shown, cfg) for effect in effects)
+
+
+def _home(effect: Effect, shown: Mapping[str, int], cfg: Config) -> tuple[int, ...]:
+    if not effect.action.messages or any(name_of(hint) is not None for hint in effect.observed.messages):
+        return ()
+    keys = {key_of(cfg, message) for message in effect.action.messages}
+    key = next(iter(keys))
+    if len(keys) > 1 or key is None or key not in shown:
+        return ()
+    others = (p for p in range(len(cfg.names)) if p != shown[key]) if cfg.waived else ()
+    return (shown[key], *others)
+
+
+def _events(effects: Sequence[Effect], cfg: Config) -> dict[int, Sequence[int] | None]:
+    found: dict[int, list[int]] = {}
+    for n, effect in enumerate(effects):
+        if effect.action.op == "assignment" and effect.action.partition in cfg.names:
+            found.setdefault(cfg.names.index(effect.action.partition), []).append(n)
+    for told in found.values():
+        told.sort(key=lambda n: effects[n].call)
+    return {
+        p: told if all(effects[a].ret < effects[b].call for a, b in pairwise(told)) else None
+        for p, told in found.items()
+    }
+
+
+def _senders(effects: Sequence[Effect]) -> dict[str, int]:
+    """The effect that sends each message."""
+    return {message.id: n for n, effect in enumerate(effects) for message in effect.action.messages}
+
+
+def _shows(effects: Sequence[Effect]) -> dict[str, list[int]]:
+    """The effects whose answers show each message."""
+    found: dict[str, list[int]] = {}
+    for n, effect in enumerate(effects):
+        if not effect.action.messages:
+            for shown in effect.observed.messages:
+                found.setdefault(shown.id, []).append(n)
+    return found
+
+
+def _role(effect: Effect, shows: dict[str, list[int]]) -> int:
+    if not effect.doubt & MAYBE:
+        return REQUIRED
+    if effect.action.messages:
+        if any(message.id in shows for message in effect.action.messages):
+            return REQUIRED
+        if effect.action.txn is None:
+            return FAILED
+    return OPTIONAL

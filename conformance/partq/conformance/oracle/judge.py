@@ -1,0 +1,125 @@
+"""The judge: does the model explain a whole history?
+
+What no order of a history's effects explains is a violation; what one explains is allowed, whatever a screen
+suspects. The judge is never wrong. At the end of its budget, a time, it says `UNKNOWN` and how far it came;
+so it does where the model is not asked (`judge_scope`): families, operations and ends of a message's life
+that are not modelled, messages whose way into an entity is not known, IDs sent twice.
+
+With flows, partitions are not shown, and have to be guessed: first a few searches that try likely places
+alone, of which only an acceptance counts, each taught by the last; then one that leaves nothing out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from time import thread_time
+from typing import Final
+
+from partq.conformance.history import History
+from partq.conformance.oracle.guidance import Guide
+from partq.conformance.oracle.question import Impossible, Question, Unanswerable, entities_of, question_of
+from partq.conformance.oracle.search import Found, Outcome, Search
+
+SECONDS: Final = 2.0
+"""How long an entity's history is searched, in seconds of the processor, unless more time is given."""
+
+GUESSING: Final = 0.6
+"""The share of the time that searches among likely places may take."""
+
+ATTEMPTS: Final = 24
+"""How many of these there are at the most."""
+
+NODES: Final = 4
+"""How many nodes for each effect such a search visits."""
+
+
+class Judged(StrEnum):
+    """What the judge says of a history."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """``explained``: the records of an order that the model explains, the longest found. ``stuck``: the
+    records that could come next and are not explained. ``allowed``: what the first of them might have
+    answered. ``visited``: how many nodes were searched. ``reason``: in a sentence, unless it is accepted.
+    ``owner``: the requirement that is violated, where that is known without asking the model."""
+
+    status: Judged
+    explained: tuple[int, ...] = ()
+    stuck: tuple[int, ...] = ()
+    allowed: tuple[str, ...] = ()
+    visited: int = 0
+    reason: str = ""
+    owner: str | None = None
+    kind: str = ""
+
+
+def judge(
+    history: History,
+    seconds: float = SECONDS,
+    late: int = 0,
+    waived: frozenset[str] = frozenset(),
+    nodes: int | None = None,
+) -> Judgement:
+    """Judge every entity of the history; the worst judgement stands. ``seconds``: the budget for each entity,
+    of the processor's time. ``late``: by how many ns timers of the broker may be late, if later than the
+    history says. ``waived``: requirements that are not enforced."""
+    worst = Judgement(Judged.ACCEPTED)
+    for name in entities_of(history):
+        judgement = _judge_entity(history, name, seconds, late, waived, nodes)
+        if judgement.status is Judged.REJECTED:
+            return judgement
+        if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:
+            worst = judgement
+    return worst
+
+
+def _judge_entity(
+    history: History, name: str, seconds: float, late: int, waived: frozenset[str], nodes: int | None
+) -> Judgement:
+    deadline = thread_time() + seconds
+    try:
+        question = question_of(history, name, late, waived)
+    except Unanswerable as error:
+        return Judgement(Judged.UNKNOWN, reason=str(error), kind="not modelled")
+    except Impossible as error:
+        stuck = () if error.record is None else (error.record,)
+        return Judgement(Judged.REJECTED, stuck=stuck, reason=str(error), owner=error.requirement)
+    found = None
+    if question.start.flows is not None:
+        found = _guessed(question, thread_time() + GUESSING * seconds)
+    if found is None or found.outcome is not Outcome.ACCEPTED:
+        guidance = Guide(question.effects, question.start.cfg).guidance()
+        found = Search(question.effects, guidance, deadline, limit=nodes).run(question.start)
+    return _judgement(found, seconds)
+
+
+def _guessed(question: Question, deadline: float) -> Found | None:
+    """The result of searches that try likely places alone: the acceptance, or None."""
+    guide = Guide(question.answers, question.start.cfg)
+    limit = NODES * len(question.answers) + 100
+    for _ in range(ATTEMPTS):
+        guidance = guide.guidance()
+        found = Search(question.answers, guidance, deadline, hasty=True, limit=limit).run(question.start)
+        if found.outcome is Outcome.ACCEPTED:
+            return found
+        if thread_time() > deadline:
+            break
+        guide.learn(found.stuck)
+    return None
+
+
+def _judgement(found: Found, seconds: float) -> Judgement:
+    if found.outcome is Outcome.ACCEPTED:
+        return Judgement(Judged.ACCEPTED, found.path, visited=found.visited)
+    stuck = tuple(dict.fromkeys(effect.record for effect in found.stuck))
+    if found.outcome is Outcome.GAVE_UP:
+        reason = f"no answer after {seconds:g} s and {found.visited:,} nodes"
+        return Judgement(Judged.UNKNOWN, found.path, stuck, (), found.visited, reason, kind="over the budget")
+    reason = "no order of the operations is allowed"
+    return Judgement(Judged.REJECTED, found.path, stuck, found.allowed, found.visited, reason)

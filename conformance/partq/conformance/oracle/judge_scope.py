@@ -1,0 +1,46 @@
+"""What the exact judge does not judge: what the model does not know, and what is not known of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from partq.conformance.history import Header, Record
+from partq.conformance.history.entities import is_topic
+from partq.model.machine import OPERATIONS
+from partq.model.profiles import profile
+
+
+def unmodelled(header: Header, records: Sequence[Record]) -> str | None:
+    """What happened to the entity that the model does not know, if anything did."""
+    for record in records:
+        if record.op not in OPERATIONS:
+            return f"the operation {record.op} is not modelled"
+        if record.op == "reconnect" and profile(header.profile).flows:
+            return "a flow that comes back is not modelled"
+        if header.clock == "wall" and record.args.get("how") == "socket":
+            return "when the broker noticed that a socket had ended is not known"
+    return _life_not_modelled(header, records)
+
+
+def _life_not_modelled(header: Header, records: Sequence[Record]) -> str | None:
+    """How the life of a message may have ended, or changed, that the model does not know."""
+    last = max((r.call if r.ret is None else r.ret for r in records), default=0)
+    for record in records:
+        for message in record.args.get("messages", ()):
+            if message.scheduled_at is not None:
+                return "scheduled messages are not modelled"
+            if message.ttl is not None and record.call + message.ttl <= last + header.skew_ns:
+                return "a message's time to live may have ended, which is not modelled"
+    return None
+
+
+def of_unknown_origin(name: str, mine: Sequence[Record], everything: Sequence[Record]) -> str | None:
+    """Why it is not known what the entity holds, if it is not."""
+    if is_topic(name, {record.entity for record in everything}):
+        return "topics are not modelled"
+    own = {message.id for record in mine for message in record.args.get("messages", ())}
+    all_ids = {message.id for record in everything for message in record.args.get("messages", ())}
+    for shown in (shown for record in mine for shown in record.messages):
+        if shown.id not in own and (not own or shown.id in all_ids):
+            return f"how message {shown.id!r} came to {name or 'the entity'} is not known"
+    return None

@@ -1,0 +1,38 @@
+"""The shortest prefix of a history that is rejected, for histories whose program can't be run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import structs
+
+from partq.conformance.history import History, Record
+from partq.model.operations import Outcome
+
+
+def prefix(history: History, instant: int) -> History:
+    """What was known at that instant: what was called later is left out, what had not returned is unknown."""
+    records = (_until(record, instant) for record in history.records if record.call <= instant)
+    return History(history.header, tuple(records))
+
+
+def _until(record: Record, instant: int) -> Record:
+    if record.ret is None or record.ret <= instant:
+        return record
+    return structs.replace(record, ret=None, outcome=Outcome.UNKNOWN, error=None, messages=())
+
+
+def shortest_rejected(history: History, is_rejected: Callable[[History], bool]) -> History:
+    """The shortest prefix that is rejected, by bisection: what is wrong stays wrong, whatever comes later.
+    The history itself has to be rejected."""
+    instants = sorted({record.ret for record in history.records if record.ret is not None})
+    low, high = 0, len(instants)
+    shortest = history
+    while low < high:
+        middle = (low + high) // 2
+        candidate = prefix(history, instants[middle])
+        if is_rejected(candidate):
+            shortest, high = candidate, middle
+        else:
+            low = middle + 1
+    return shortest

@@ -1,0 +1,114 @@
+"""One entity of a history, made ready for a search: the empty entity in the model, and the effects to
+explain.
+
+What the model is not asked about is answered here: what no client sent (RCV-1), and more partitions than the
+entity has (SEQ-2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from partq.conformance.history import History, Record
+from partq.conformance.history.entities import settings_of
+from partq.conformance.oracle.effects import Effect, effects_of, names_of
+from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
+from partq.model.messages import Delivery, Message
+from partq.model.profiles import SECOND, profile
+from partq.model.state import InvalidScope, State, initial
+
+PUNCTUAL: Final = SECOND // 1000
+"""ns by which timers may be late in a simulation."""
+
+
+class Unanswerable(Exception):
+    """The model is not asked: the text says why not."""
+
+
+class Impossible(Exception):
+    """No state of the model can show this. ``requirement``: what forbids it. ``record``: where it is shown,
+    or None. The text says what is wrong."""
+
+    def __init__(self, requirement: str, record: int | None, why: str) -> None:
+        super().__init__(why)
+        self.requirement = requirement
+        self.record = record
+
+
+class Question(NamedTuple):
+    """``start``: the empty entity. ``effects``: what has to be explained. ``answers``: the same with what a
+    flow is handed in one answer as one effect, which is stricter."""
+
+    start: State
+    effects: tuple[Effect, ...]
+    answers: tuple[Effect, ...]
+
+
+def entities_of(history: History) -> tuple[str, ...]:
+    """The names of the history's entities; one without a name where it has none."""
+    named = dict.fromkeys((*history.header.entities, *(r.entity for r in history.records if r.entity)))
+    return tuple(named) or ("",)
+
+
+def question_of(history: History, name: str, late: int, waived: frozenset[str]) -> Question:
+    """The question whether the model explains what happened to that entity. ``late``: by how many ns the
+    broker's timers may be late. ``waived``: requirements that are not enforced.
+
+    Raises `Unanswerable`, `Impossible`.
+    """
+    header = history.header
+    records = [record for record in history.records if record.entity in (name, "")]
+    why = unmodelled(header, records) or of_unknown_origin(name, records, history.records)
+    if why is not None:
+        raise Unanswerable(why)
+    family = profile(header.profile)
+    _check_messages(records)
+    entity = settings_of(header, name) or family.default_entity
+    late = max(late, header.lateness, PUNCTUAL if header.clock == "virtual" else 0)
+    spread = header.skew_ns + (len(records) if header.clock == "virtual" else 0)
+    try:
+        start = initial(
+            header.profile,
+            entity,
+            names_of(records, family.partitioned),
+            now=min((r.call for r in records), default=0) - header.skew_ns,
+            waived=waived,
+            timed=any(d.enqueued_at is not None for r in records for d in r.messages),
+            observed=any(r.op == "assignment" for r in records),
+            skew=header.skew_ns,
+            late=late + spread,
+            telling=header.lateness + spread,
+        )
+    except InvalidScope as error:
+        if family.column is None:
+            raise Unanswerable(str(error)) from error
+        raise Impossible("SEQ-2", None, str(error)) from error
+    effects = effects_of(header, records, entity.partitions, waived=waived)
+    whole = effects_of(header, records, entity.partitions, whole=True) if family.flows else effects
+    return Question(start, effects, whole)
+
+
+def _check_messages(records: Sequence[Record]) -> None:
+    """Raises `Unanswerable` for an ID sent twice, `Impossible` for a message that no client sent so."""
+    sent: dict[str, Message] = {}
+    for record in records:
+        for message in record.args.get("messages", ()):
+            if message.id in sent:
+                raise Unanswerable(f"message ID {message.id!r} was sent twice")
+            sent[message.id] = message
+    for record in records:
+        for shown in record.messages:
+            if not _as_sent(shown, sent.get(shown.id)):
+                raise Impossible("RCV-1", record.i, f"no client sent {shown.id!r} as it is shown")
+
+
+def _as_sent(shown: Delivery, message: Message | None) -> bool:
+    """Whether the message that is shown is one that was sent, unchanged in all that is shown (RCV-1)."""
+    return (
+        message is not None
+        and shown.body in (None, message.body)
+        and shown.session_id in (None, message.session_id)
+        and shown.partition_key in (None, message.partition_key, message.session_id)
+        and (not shown.properties or set(message.properties) <= set(shown.properties))
+    )

@@ -1,0 +1,78 @@
+"""Which distributions of partitions a rebalance may have chosen, where assignment events tell of them.
+
+A rebalance may choose any even distribution; of a dozen partitions there are too many to try. The events to
+come leave one or two flows for each partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
+
+from partq.conformance.oracle.effects import Effect
+from partq.model.state import Flows
+
+Target = tuple[str | None, ...]
+
+
+class Foretold:
+    """The assignment events of a history, as far as they are still to come. ``events``: of each partition, by
+    its position, the numbers of the effects in their order; None where their order is not known."""
+
+    def __init__(self, effects: Sequence[Effect], events: Mapping[int, Sequence[int] | None]) -> None:
+        self.effects = effects
+        self.events = events
+        self.end = max((effect.call for effect in effects), default=0)
+
+    def agrees(self, flows: Flows, done: int) -> bool:
+        """Whether the events to come tell of every change that is not observed yet."""
+        coming: dict[int, Iterator[Effect]] = {}
+        for p, flow, state, latest in flows.unseen:
+            if self.events.get(p, ()) is None:
+                continue
+            if p not in coming:
+                coming[p] = self._coming(p, done)
+            event = next(coming[p], None)
+            if event is None and latest >= self.end:
+                continue
+            if event is not None and state == "paused" != event.action.state:
+                coming[p] = chain((event,), coming[p])  # a pause need not be told of
+                continue
+            if event is None or event.action.state != state or event.action.flow not in (None, flow):
+                return False
+        return True
+
+    def targets(self, flows: Flows, done: int, hasty: bool, even: bool = True) -> Iterator[Target]:
+        """The distributions that the events to come leave open. ``hasty``: likely ones only."""
+        names = [name for name, _ in flows.active]
+        options = [self._options(flows, p, names, done, hasty) for p in range(len(flows.owner))]
+        for target in product(*options):
+            counts = [target.count(name) for name in names]
+            if not names or not even or max(counts) - min(counts) <= 1:
+                yield target
+
+    def _options(
+        self, flows: Flows, p: int, names: Sequence[str], done: int, hasty: bool
+    ) -> Sequence[str | None]:
+        if not names:
+            return (None,)
+        if self.events.get(p, ()) is None:
+            return names
+        owner = flows.owner[p]
+        coming = list(self._coming(p, done))
+        for change in flows.unseen:
+            if change[0] == p and coming and coming[0].action.state == change[2]:
+                coming.pop(0)
+        stays = [owner[0]] if owner is not None and owner[0] in names else []
+        if not coming:
+            late = any(latest >= self.end for *_, latest in flows.unseen)
+            return names if late or not stays else stays
+        if coming[0].action.state == "paused" and not hasty:
+            return [*(name for name in names if name not in stays), *stays]  # or it is a later rebalance's
+        heir = next((event.action.flow for event in coming if event.action.state == "ready"), None)
+        if coming[0].action.state in ("paused", "unassigned", "ready") and heir in names:
+            return [heir, *(name for name in stays if name != heir)]
+        return stays or names
+
+    def _coming(self, p: int, done: int) -> Iterator[Effect]:
+        return (self.effects[n] for n in self.events.get(p) or () if not done >> n & 1)

@@ -1,0 +1,236 @@
+"""The guided search: an order of a history's effects that the model explains, or the certainty that there is
+none.
+
+Depth first. At each node the effects that may come next are tried in the order of their estimates; what may
+be left out, and what the broker does by itself, is tried last, when nothing else fits: so hidden choices are
+made as late as an observation needs them. Nodes whose every continuation failed are remembered; the way
+straight through is not. The budget is a clock: at its end the answer is that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from time import thread_time
+from typing import Final, NamedTuple
+
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
+from partq.conformance.oracle.explanations import (
+    allowed_answers,
+    events,
+    explanations,
+    failed_send,
+    left_to_itself,
+)
+from partq.conformance.oracle.guidance import FAILED, OPTIONAL, Guidance
+from partq.conformance.oracle.rebalances import Foretold
+from partq.model.operations import Outcome as Completion
+from partq.model.state import FOREVER, State
+
+
+class Outcome(StrEnum):
+    """What a search found."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    GAVE_UP = "gave up"
+
+
+class Found(NamedTuple):
+    """``path``: the records of the longest explained order. ``stuck``: the effects that could come next and
+    are not explained. ``allowed``: what the model would have answered to the first of these. ``visited``:
+    nodes."""
+
+    outcome: Outcome
+    path: tuple[int, ...]
+    stuck: tuple[Effect, ...]
+    allowed: tuple[str, ...]
+    visited: int
+
+
+class _Node(NamedTuple):
+    """``done``: the effects placed, as bits. ``busy``: whether a refusal was taken for a passing one.
+    ``first``, ``due``: pointers into the orders of calls and of returns, behind which all is done."""
+
+    done: int
+    state: State
+    busy: bool
+    first: int
+    due: int
+
+
+Choice = tuple[int | None, _Node]
+
+
+UNTRUE: Final = frozenset({"REB-1", "REB-5", "REB-6", "REB-7", "REB-11", "REB-13"})
+"""With one of these waived, assignment events need not tell of every change as it was."""
+
+
+class Search:
+    """One search for one history. ``deadline``: when it gives up, by `thread_time`. ``limit``: how many
+    nodes it visits at the most. ``hasty``: of the places of a message only the likely one is tried, so that
+    nothing but the acceptance counts."""
+
+    def __init__(
+        self,
+        effects: Sequence[Effect],
+        guidance: Guidance,
+        deadline: float,
+        hasty: bool = False,
+        limit: int | None = None,
+    ) -> None:
+        self.hasty = hasty
+        self.limit = limit
+        self.effects = effects
+        self.guidance = guidance
+        self.deadline = deadline
+        numbers = range(len(effects))
+        required = [n for n in numbers if guidance.roles[n] != OPTIONAL]
+        self.optional = [n for n in numbers if guidance.roles[n] == OPTIONAL]
+        self.by_call = sorted(required, key=lambda n: effects[n].call)
+        self.by_return = sorted(required, key=lambda n: effects[n].ret)
+        self.needed = sum(1 << n for n in required)
+        self.exhausted: set[tuple[int, State, bool]] = set()
+        self.foretold = Foretold(effects, guidance.events)
+        self.visited = 0
+        self.longest: list[int | None] = []
+        self.furthest: _Node | None = None
+
+    def run(self, start: State) -> Found:
+        """Search from the empty entity."""
+        node = self._advanced(_Node(0, start, False, 0, 0))
+        self.furthest = node
+        if node.done & self.needed == self.needed:
+            return self._found(Outcome.ACCEPTED, [])
+        path: list[int | None] = []
+        stack = [(node, self._choices(node))]
+        while stack:
+            choice = next(stack[-1][1], None)
+            if choice is None:
+                spent, _ = stack.pop()
+                self.exhausted.add((spent.done, spent.state, spent.busy))
+                if path:
+                    path.pop()
+                continue
+            placed, node = choice
+            if self.exhausted and (node.done, node.state, node.busy) in self.exhausted:
+                continue
+            self.visited += 1
+            path.append(placed)
+            if node.done & self.needed == self.needed:
+                return self._found(Outcome.ACCEPTED, path)
+            if len(path) > len(self.longest):
+                self.longest, self.furthest = path[:], node
+            if self.visited == self.limit or thread_time() > self.deadline:
+                return self._found(Outcome.GAVE_UP, self.longest)
+            stack.append((node, self._choices(node)))
+        return self._found(Outcome.REJECTED, self.longest)
+
+    def _advanced(self, node: _Node) -> _Node:
+        """The node with its pointers moved past what is done."""
+        done, first, due = node.done, node.first, node.due
+        while first < len(self.by_call) and done >> self.by_call[first] & 1:
+            first += 1
+        while due < len(self.by_return) and done >> self.by_return[due] & 1:
+            due += 1
+        return _Node(done, node.state, node.busy, first, due)
+
+    def _horizon(self, node: _Node) -> int:
+        """The instant by which the next effect takes place: the earliest return still to come."""
+        return self.effects[self.by_return[node.due]].ret if node.due < len(self.by_return) else FOREVER
+
+    def _choices(self, node: _Node) -> Iterator[Choice]:
+        """Every way to go on, the most likely first."""
+        horizon = self._horizon(node)
+        candidates = self._candidates(node, horizon)
+        for n in candidates:
+            yield from self._placed(node, n, horizon)
+        optional = [n for n in self.optional if not node.done >> n & 1 and self.effects[n].call <= horizon]
+        for n in optional:
+            yield from self._placed(node, n, horizon)
+        yield from self._timers(node, horizon)
+        if not node.busy and node.state.down:
+            for n in candidates:
+                if self.effects[n].doubt & BUSY and self.effects[n].action.txn is None:
+                    yield from self._taken_for_busy(node, n, horizon)
+        for n in optional:
+            effect = self.effects[n]
+            if effect.action.messages:  # it failed, and may have used up numbers
+                yield None, self._after(node, n, failed_send(node.state, effect.action))
+
+    def _candidates(self, node: _Node, horizon: int) -> list[int]:
+        """The required effects that may come next, in the order of their estimates."""
+        done, before, found = node.done, self.guidance.before, []
+        for index in range(node.first, len(self.by_call)):
+            n = self.by_call[index]
+            if self.effects[n].call > horizon:
+                break
+            if not done >> n & 1 and before[n] & done == before[n]:
+                found.append(n)
+        if len(found) > 1:
+            found.sort(key=self.guidance.estimates.__getitem__)
+        return found
+
+    def _placed(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
+        effect = self.effects[n]
+        if self.guidance.roles[n] == FAILED:
+            yield n, self._after(node, n, failed_send(node.state, effect.action))
+            return
+        if effect.action.op == "assignment":
+            yield from self._told(node, n, effect, horizon)
+            return
+        for way in self._ways(effect, n):
+            afters = explanations(node.state, way, horizon)
+            for after in reversed(list(afters)) if n in self.guidance.forgetful else afters:
+                yield from self._foretold(n, self._after(node, n, after))
+
+    def _told(self, node: _Node, n: int, effect: Effect, horizon: int) -> Iterator[Choice]:
+        """An assignment event tells of a change that was made, or of one that is due."""
+        made = False
+        for after in events(node.state, effect):
+            made = True
+            yield from self._foretold(n, self._after(node, n, after))
+        if not made:
+            yield from self._timers(node, horizon, effect.call)
+
+    def _ways(self, effect: Effect, n: int) -> Iterator[Effect]:
+        """The effect in each partition where it may have been."""
+        places = self.guidance.places[n]
+        for p in places[:1] if self.hasty else places:
+            yield effect._replace(action=effect.action._replace(only=p))
+        if not places or effect.observed.status != Completion.OK:
+            yield effect
+
+    def _foretold(self, n: int | None, node: _Node) -> Iterator[Choice]:
+        """The choice, if the events to come tell of what the broker did."""
+        flows = node.state.flows
+        untrue = not UNTRUE.isdisjoint(node.state.cfg.waived)
+        if flows is None or not flows.unseen or untrue or self.foretold.agrees(flows, node.done):
+            yield n, node
+
+    def _timers(self, node: _Node, horizon: int, late: int = 0) -> Iterator[Choice]:
+        """The broker left to itself until one of its timers ended, or until ``late``, ns."""
+        targets = None
+        if node.state.cfg.observed and node.state.flows is not None:
+            even = node.state.forbids("REB-12")
+            targets = list(self.foretold.targets(node.state.flows, node.done, self.hasty, even))
+        for after in left_to_itself(node.state, horizon, targets, late):
+            yield from self._foretold(None, node._replace(state=after))
+
+    def _taken_for_busy(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
+        effect = self.effects[n]
+        for after in explanations(node.state, effect, horizon, busy=True):
+            yield n, self._after(node, n, after)._replace(busy=True)
+
+    def _after(self, node: _Node, n: int, state: State) -> _Node:
+        return self._advanced(_Node(node.done | 1 << n, state, node.busy, node.first, node.due))
+
+    def _found(self, outcome: Outcome, path: Sequence[int | None]) -> Found:
+        records = tuple(self.effects[n].record for n in path if n is not None)
+        if outcome is Outcome.ACCEPTED or self.furthest is None:
+            return Found(outcome, records, (), (), self.visited)
+        horizon = self._horizon(self.furthest)
+        waiting = (self.effects[n] for n in self.by_call if not self.furthest.done >> n & 1)
+        stuck = tuple(e for e in waiting if e.call <= horizon and not e.doubt & MAYBE)
+        allowed = allowed_answers(self.furthest.state, stuck[0], horizon) if stuck else ()
+        return Found(outcome, records, stuck, allowed, self.visited)

@@ -1,0 +1,1 @@
+"""Requests refused, faults and what they excuse."""

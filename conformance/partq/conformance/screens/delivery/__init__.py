@@ -1,0 +1,1 @@
+"""What was delivered: contents, order, redelivery, settlement, losses."""

@@ -1,0 +1,188 @@
+"""RCV-1: what clients were shown had been sent, and arrives as it was sent.
+
+A rejected send that was stored all the same belongs to the rule that demanded the rejection
+(`screens.attribution`); a message seen before its transaction was committed, to TXN-5. Neither is judged
+here.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Final
+
+from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.locks import Locks
+from partq.conformance.screens.attribution import rejected_by
+from partq.conformance.screens.protocol import Report
+from partq.model.messages import Delivery, Message
+from partq.model.operations import UNAVAILABLE, Outcome
+
+_REQUIREMENT: Final = "RCV-1"
+_SENT_ONLY: Final = "only messages that were sent to the entity before, with an outcome other than error"
+_UNCHANGED: Final = "the message with the body and properties that it was sent with"
+
+
+def check_content(facts: Facts, report: Report) -> None:
+    """RCV-1 on every message received or peeked."""
+    shown = 0
+    for appearances in (facts.received, facts.peeked):
+        unshown = _Unshown()
+        for id, seens in appearances.items():
+            sends = facts.by_id.get(id)
+            if sends is None:
+                shown += _from_elsewhere(facts, report, id, seens)
+                continue
+            shown += len(seens)
+            if len(sends) > 1:
+                _check_any(facts, report, sends, seens)
+            else:
+                _check_one(facts, report, sends[0], seens, unshown)
+        unshown.report(report)
+    report.count(_REQUIREMENT, shown)
+
+
+def _from_elsewhere(facts: Facts, report: Report, id: str, seens: list[Observation]) -> int:
+    """A message that nobody sent to this entity. Subscriptions and dead-letter queues get theirs from what
+    they belong to; where others may have come from is not known. How many appearances were judged."""
+    origin = [sent for sent in facts.origins.get(id, ()) if sent.record.outcome != Outcome.ERROR]
+    if origin:
+        for seen in seens:
+            if all(seen.delivery.body not in (None, sent.message.body) for sent in origin):
+                _altered(report, "body", seen, origin[0])
+                break
+        return len(seens)
+    if facts.by_id and id not in facts.elsewhere:
+        _phantom(report, seens[0], "was never sent")
+        return len(seens)
+    where = "was sent to another entity" if id in facts.elsewhere else "nobody sent, nor anything, to it"
+    report.open.setdefault(
+        _REQUIREMENT,
+        f"{facts.name or 'the entity'} showed message {id!r}, which {where}: how it came there is open",
+    )
+    return 0
+
+
+def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Observation], unshown: _Unshown) -> None:
+    message, record = sent.message, sent.record
+    called, body = record.call, message.body
+    fields = _fields(message)
+    if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
+        _rejected(facts, report, sent, seens[0])
+    known = fields in unshown.whole
+    for seen in seens:
+        delivery, shown = seen.delivery, seen.record
+        if shown.ret is not None and shown.ret < called:
+            _phantom(report, seen, "was shown before its send was called", sent)
+        unchanged = delivery.body == body and _fields(delivery) == fields
+        if unchanged and known:
+            continue
+        changed = None if unchanged else _difference(message, delivery)
+        if changed is not None:
+            _altered(report, changed, seen, sent)
+        unshown.note(message, seen, sent)
+
+
+_fields: Final = attrgetter("session_id", "partition_key", "properties")
+_NAMES: Final = ("session ID", "partition key", "properties")
+
+
+def _rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> None:
+    """A send that answered error, though no rule demanded it, and its message."""
+    record = sent.record
+    outage = facts.derive(Locks).faults(None).touching(record.call, record.ret or FOREVER)
+    if record.error in UNAVAILABLE and outage:
+        report.ambiguous(
+            (_REQUIREMENT, "ROUTE-5", "ROUTE-8"),
+            f"message {sent.message.id!r} was shown though its send answered error {record.error}: it was "
+            f"sent amid an outage, so that ROUTE-5 or ROUTE-8 may be the broken rule, else it is RCV-1",
+        )
+        return
+    _phantom(report, seen, f"was only in a send that answered error {record.error}", sent)
+
+
+def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Observation]) -> None:
+    """An ID that was sent more than once: it has to be one of those messages."""
+    possible = [sent for sent in sends if sent.record.outcome != Outcome.ERROR]
+    if not possible and not any(rejected_by(facts, sent) for sent in sends):
+        _phantom(report, seens[0], "was only in sends that answered error", sends[0])
+    for seen in seens if possible else ():
+        if all(_difference(sent.message, seen.delivery) for sent in possible):
+            _altered(report, "content", seen, possible[0])
+            break
+
+
+def _difference(message: Message, delivery: Delivery) -> str | None:
+    """What was shown otherwise than sent. What the broker does not show is no difference."""
+    if delivery.body is not None and delivery.body != message.body:
+        return "body"
+    session, key = delivery.session_id, delivery.partition_key
+    if session is not None and session != message.session_id:
+        return "session ID"
+    # A broker may show the session ID, which is the effective key, as the partition key too (KEY-1).
+    if key is not None and key not in (message.partition_key, message.session_id):
+        return "partition key"
+    if delivery.properties and not set(message.properties).issubset(delivery.properties):
+        return "properties"
+    return None
+
+
+class _Unshown:
+    """Fields that were sent and not shown by one kind of operation: dropped, if it shows that field of other
+    messages.
+
+    ``whole``: what was shown as it was sent, and needs no second look.
+    """
+
+    def __init__(self) -> None:
+        self.shown: set[str] = set()
+        self.whole: set[object] = set()
+        self.missing: list[tuple[str, Observation, Sent]] = []
+
+    def note(self, message: Message, seen: Observation, sent: Sent) -> None:
+        """Take in which fields of a message were shown."""
+        delivery, fields = seen.delivery, _fields(message)
+        if delivery.body is not None and _fields(delivery) == fields:
+            self.whole.add(fields)
+            self.shown.add("body")
+            for name, field in zip(_NAMES, fields, strict=True):
+                if field:
+                    self.shown.add(name)
+            return
+        for field, given, got in (
+            ("body", message.body, delivery.body is not None),
+            ("session ID", message.session_id, delivery.session_id),
+            ("partition key", message.partition_key, delivery.partition_key),
+            ("properties", message.properties, delivery.properties),
+        ):
+            if got:
+                self.shown.add(field)
+            elif given and seen.record.op != "receive_deferred":
+                self.missing.append((field, seen, sent))
+
+    def report(self, report: Report) -> None:
+        """Now that all messages are known."""
+        for field, seen, sent in self.missing:
+            if field in self.shown:
+                _altered(report, field, seen, sent)
+
+
+def _phantom(report: Report, seen: Observation, why: str, sent: Sent | None = None) -> None:
+    report.find(
+        _REQUIREMENT,
+        "phantom",
+        "A client was shown a message that nobody sent",
+        (seen.record,) if sent is None else (sent.record, seen.record),
+        f"Message {seen.delivery.id!r}, shown by {seen.record.op} to {seen.record.proc}, {why}.",
+        _SENT_ONLY,
+    )
+
+
+def _altered(report: Report, field: str, seen: Observation, sent: Sent) -> None:
+    report.find(
+        _REQUIREMENT,
+        f"altered {field}",
+        f"A message arrived with another {field}",
+        (sent.record, seen.record),
+        f"The {field} of message {seen.delivery.id!r} is not the one that {sent.record.proc} sent.",
+        _UNCHANGED,
+    )

@@ -1,0 +1,252 @@
+"""The order of first deliveries: by number within a partition (RCV-3), free across partitions (RCV-4), and by
+sends within a key where the broker shows no numbers (RCV-12).
+
+A message overtakes an older one where its receive returned before the older one's lock can have begun.
+What may have been locked unseen is given the benefit: a front end's cache or a receive of unknown outcome
+held it, and a fault ended that lock without a trace. Numbers that contradict the order of sends are SEQ-3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from operator import attrgetter, itemgetter
+
+from msgspec import Struct
+
+from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.locks import Intervals, Locks
+from partq.conformance.screens.protocol import Report
+from partq.model.operations import Outcome
+
+
+class FirstDelivery(Struct, frozen=True, eq=False, gc=False):
+    """A message's first delivery. ``began``: its lock can't have begun before. ``place``: its number; the
+    call of its send where there are no numbers."""
+
+    place: int
+    returned: int
+    began: int
+    sent: Sent
+    seen: Observation
+
+
+class Order:
+    """The check of one entity's first deliveries; `check` once."""
+
+    def __init__(self, facts: Facts, locks: Locks, report: Report) -> None:
+        self.facts = facts
+        self.locks = locks
+        self.report = report
+        # Somebody may hold a message whom no delivery shows.
+        self.shadows = facts.profile.caching_front_ends or any(
+            record.outcome == Outcome.UNKNOWN and record.args.get("mode") != "receive_and_delete"
+            for record in facts.receives
+        )
+        bits = facts.profile.counter_bits
+        self.half, self.mask = 1 << (bits - 1), (1 << bits) - 1
+
+    def check(self) -> None:
+        """RCV-3, RCV-4 and the order within keys (RCV-12)."""
+        numbered: dict[int | None, list[FirstDelivery]] = {}
+        keyed: dict[str, list[FirstDelivery]] = {}
+        flat = not self.facts.profile.partitioned
+        by_id = self.facts.by_id
+        across, previous_called, previous_partition = 0, -1, None
+        for id, seens in self.facts.received.items():
+            sends = by_id.get(id)
+            if sends is None or len(sends) > 1:
+                continue
+            sent = sends[0]
+            seen = seens[0]
+            if len(seens) > 1 and not _certainly_first(seens):
+                continue
+            delivery, record = seen.delivery, seen.record
+            if delivery.delivery_count or delivery.redelivered or record.ret is None:
+                continue
+            partition = None if flat else self.facts.partition_of(delivery)
+            if delivery.seq is not None and (flat or partition is not None):
+                group = numbered.get(partition)
+                if group is None:
+                    group = numbered[partition] = []
+                first = FirstDelivery(
+                    delivery.seq & self.mask, record.ret, self.locks.began(seen), sent, seen
+                )
+                group.append(first)
+            elif sent.key is not None:
+                first = FirstDelivery(sent.record.call, record.ret, self.locks.began(seen), sent, seen)
+                keyed.setdefault(sent.key, []).append(first)
+            if partition != previous_partition:
+                across += sent.record.ret is not None and sent.record.ret < previous_called
+                previous_partition = partition
+            previous_called = sent.record.call
+        if not flat:
+            self.report.count("RCV-4", across)
+        for partition, group in numbered.items():
+            if len(group) > 1:
+                self._by_number(partition, group)
+        for key, group in keyed.items():
+            if len(group) > 1:
+                self._by_send(key, group)
+        if flat and None in numbered and self.facts.drained is None:
+            self._over_undelivered(numbered[None])
+
+    def _over_undelivered(self, group: list[FirstDelivery]) -> None:
+        """Whether one was delivered though an older one was there, and is never delivered at all."""
+        if self.shadows or any(record.outcome == Outcome.UNKNOWN for record in self.facts.receives):
+            return
+        received, by_id = self.facts.received, self.facts.by_id
+        waiting = (
+            sent
+            for sent in self.facts.sends
+            if sent.message.id not in received and len(by_id[sent.message.id]) == 1 and _plainly_sent(sent)
+        )
+        older = min(waiting, key=_returned, default=None)
+        newer = (
+            None if older is None else next((f for f in group if f.sent.record.call > _returned(older)), None)
+        )
+        if older is not None and newer is not None:
+            self.report.ambiguous(
+                ("RCV-3", "RCV-2"),
+                f"message {newer.sent.message.id!r} was delivered, {older.message.id!r}, sent before, never: "
+                "out of order (RCV-3), or lost (RCV-2)",
+            )
+
+    def _by_number(self, partition: int | None, group: list[FirstDelivery]) -> None:
+        """RCV-3 in one partition: a sweep from the lowest number up."""
+        in_order = self._sorted(group)
+        self.report.count("RCV-3", self._distinct(pairwise(in_order)))
+        pairs = list(self._overtaken(in_order, self._upsets(partition)))
+        if not pairs or _contradicted(in_order):
+            return
+        for older, newer in pairs:
+            if not self._possibly_uncounted(older):
+                where = _name(partition)
+                self._report("RCV-3", "first deliveries", older, newer, f"has the lower number in {where}")
+            else:
+                self.report.ambiguous(
+                    ("RCV-3", "RCV-9"),
+                    f"message {newer.sent.message.id!r} overtook message {older.sent.message.id!r}: out "
+                    f"of order (RCV-3), or the older one was locked unseen, and that was not counted (RCV-9)",
+                )
+
+    def _distinct(self, neighbours: Iterable[tuple[FirstDelivery, FirstDelivery]]) -> int:
+        """Of how many, the older one first, the newer one was there when the older one was received, and
+        certainly came later: the other way round it would have been found. With too much skew, none."""
+        count = 0
+        for older, newer in neighbours:
+            if older.returned < newer.began and _accepted(newer) < older.seen.record.call:
+                count += not (self._free(older) or self._free(newer))
+        return count
+
+    def _possibly_uncounted(self, older: FirstDelivery) -> bool:
+        """Whether a lock that nobody saw had the time to run out before the one that the delivery shows."""
+        shown = older.seen.delivery.locked_until is not None
+        waited = (older.began if shown else older.returned) - older.sent.record.call
+        return self.shadows and waited >= self.facts.entity.lock_duration
+
+    def _sorted(self, group: list[FirstDelivery]) -> list[FirstDelivery]:
+        """By number, in the serial order that survives the roll-over. Numbers borne twice are left out."""
+        origin, mask = group[0].place - self.half, self.mask
+        places = [(first.place - origin) & mask for first in group]
+        bearers = Counter(places)
+        in_order = sorted(range(len(group)), key=places.__getitem__)
+        return [group[n] for n in in_order if bearers[places[n]] == 1]
+
+    def _upsets(self, partition: int | None) -> Intervals | None:
+        if not self.shadows:
+            return None
+        return self.locks.upsets(partition) or None
+
+    def _overtaken(
+        self, in_order: Iterable[FirstDelivery], upsets: Intervals | None
+    ) -> Iterable[tuple[FirstDelivery, FirstDelivery]]:
+        """Pairs (older, newer) of which the newer one certainly went first, with no upset in between."""
+        latest: dict[int, FirstDelivery] = {}
+        for first in in_order:
+            called = first.seen.record.call
+            older = latest.get(upsets.over(called) if upsets else 0)
+            if older is not None and first.returned < older.began:
+                yield older, first
+            if not self._free(first):
+                epoch = upsets.begun(first.returned) if upsets else 0
+                known = latest.get(epoch)
+                if known is None or first.began > known.began:
+                    latest[epoch] = first
+
+    def _free(self, first: FirstDelivery) -> bool:
+        """Whether others may always go before it: it was possibly not visible, or locked unseen."""
+        if "txn" in first.sent.record.args:
+            return True
+        return self.shadows and first.seen.delivery.delivery_count is None
+
+    def _by_send(self, key: str, group: list[FirstDelivery]) -> None:
+        """RCV-12: a flat entity keeps the order of a key, whatever is known of partitions and numbers."""
+        in_order = sorted(group, key=attrgetter("place"))
+        in_turn = (pair for pair in pairwise(in_order) if _accepted(pair[0]) < pair[1].place)
+        self.report.count("RCV-12", self._distinct(in_turn))
+        waiting = sorted(((_accepted(first), n) for n, first in enumerate(group)), key=itemgetter(0))
+        older: FirstDelivery | None = None
+        at = 0
+        for newer in in_order:
+            while at < len(waiting) and waiting[at][0] < newer.place:
+                candidate = group[waiting[at][1]]
+                if not self._free(candidate) and (older is None or candidate.began > older.began):
+                    older = candidate
+                at += 1
+            if older is not None and newer.returned < older.began and not self._upset(older, newer):
+                self._report(
+                    "RCV-12", "order of a key", older, newer, f"was sent before, with the same key {key!r}"
+                )
+
+    def _upset(self, older: FirstDelivery, newer: FirstDelivery) -> bool:
+        upsets = self._upsets(None)
+        return bool(upsets and upsets.touching(newer.seen.record.call, older.returned))
+
+    def _report(
+        self, requirement: str, cause: str, older: FirstDelivery, newer: FirstDelivery, why: str
+    ) -> None:
+        before, after = older.sent.message.id, newer.sent.message.id
+        self.report.find(
+            requirement,
+            cause,
+            "A newer message was delivered before an older one",
+            (older.sent.record, newer.sent.record, newer.seen.record, older.seen.record),
+            f"Message {after!r} was first delivered to {newer.seen.record.proc} before anybody can have "
+            f"locked message {before!r}, which {why}.",
+            f"message {before!r} first, or none",
+        )
+
+
+def _certainly_first(seens: list[Observation]) -> bool:
+    """Whether the first delivery was over before any other began."""
+    ret = seens[0].record.ret
+    return ret is not None and ret < seens[1].record.call
+
+
+def _plainly_sent(sent: Sent) -> bool:
+    return sent.record.outcome == Outcome.OK and "txn" not in sent.record.args
+
+
+def _returned(sent: Sent) -> int:
+    return FOREVER if sent.record.ret is None else sent.record.ret
+
+
+def _accepted(first: FirstDelivery) -> int:
+    record = first.sent.record
+    return FOREVER if record.ret is None else record.ret
+
+
+def _contradicted(in_order: Iterable[FirstDelivery]) -> bool:
+    """Whether a lower number belongs to a message that certainly was sent later (SEQ-3)."""
+    latest = -1
+    for first in in_order:
+        if _accepted(first) < latest:
+            return True
+        latest = max(latest, first.sent.record.call)
+    return False
+
+
+def _name(partition: int | None) -> str:
+    return "the entity" if partition is None else f"partition {partition}"

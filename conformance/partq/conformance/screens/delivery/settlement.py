@@ -1,0 +1,263 @@
+"""Settlements and renewals: a lock that holds settles (RCV-6, RCV-12), a lost one does not (RCV-8), one
+request concerns one partition (RCV-14), and the order of completing is free (RCV-11).
+
+What a rejected settlement did all the same is seen when the message is missed: `losses.py`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.locks import REMOVALS, Locks
+from partq.conformance.history import Record
+from partq.conformance.screens.attribution import MISDELIVERY
+from partq.conformance.screens.protocol import Report
+from partq.model.operations import Outcome
+
+LOST = "lock_lost"
+
+
+class Settling:
+    """The check of one entity's settlements; `check` once."""
+
+    def __init__(self, facts: Facts, locks: Locks, report: Report) -> None:
+        self.facts = facts
+        self.locks = locks
+        self.report = report
+        self.slack = facts.entity.lock_duration + facts.header.skew_ns
+        self.expire = facts.profile.locks_expire
+        self._shows_locks: bool | None = None
+
+    def check(self) -> None:
+        """RCV-6, 8, 11, 12 and 14 on every settlement and renewal."""
+        known = self.facts.locks
+        for record in self.facts.settlements:
+            names = record.args["locks"]
+            if record.outcome == Outcome.OK:
+                for name in names:
+                    seen = known.get(name)
+                    if seen is None:
+                        self._never_given(name, record)
+                    elif self._may_be_stale(name, seen, record):
+                        self._accepted(seen, record)
+            elif record.outcome == Outcome.ERROR:
+                self._refused([known.get(name) for name in names], names, record)
+            if len(names) > 1:
+                self._partitions([known[name] for name in names if name in known], record)
+        for name, renewals in self.facts.renewals.items():
+            for record in renewals if name in known else ():
+                if record.outcome == Outcome.OK:
+                    self._accepted(known[name], record)
+                elif record.outcome == Outcome.ERROR:
+                    self._refused([known[name]], (name,), record)
+        self._order()
+
+    # RCV-8
+
+    def _may_be_stale(self, name: str, seen: Observation, record: Record) -> bool:
+        """A cheap look before the exact one: most locks are settled once and in time."""
+        if len(self.facts.settled[name]) > 1 or name in self.facts.renewals:
+            return True
+        if len(self.facts.received[seen.delivery.id]) > 1:
+            return True
+        until = seen.delivery.locked_until
+        if until is None:
+            return self.expire and record.call > (seen.record.ret or 0) + self.slack
+        return self.expire and record.call > until
+
+    def _accepted(self, seen: Observation, record: Record) -> None:
+        """A settlement or renewal that answered ok: was the lock certainly lost?"""
+        lost = self.locks.ended(seen, but=record, in_transactions=False)
+        if not self._took_effect(record):
+            return
+        if lost >= record.call:
+            self._delivered_since(seen, record)
+            return
+        self.report.count("RCV-8")
+        others = [s for s in self.facts.settled.get(seen.delivery.lock or "", ()) if s.call < record.call]
+        self.report.find(
+            "RCV-8",
+            f"{record.op} accepted",
+            f"A lost lock was accepted by {record.op}",
+            (seen.record, *others[:1], record),
+            f"The lock on message {seen.delivery.id!r} had ended before {record.proc} called {record.op}, "
+            f"which answered ok.",
+            f"error {LOST}, and nothing changed",
+        )
+
+    def _delivered_since(self, seen: Observation, record: Record) -> None:
+        """Somebody else got the message since: its lock had ended, or did not exclude others."""
+        taken = FOREVER if seen.record.ret is None else seen.record.ret
+        received = self.facts.received[seen.delivery.id]
+        for at in range(bisect_right(received, taken, key=_called), len(received)):
+            again = received[at]
+            if again.record.call > (record.ret or FOREVER):
+                return
+            if record.op in REMOVALS or (again.record.ret or FOREVER) < record.call:
+                why = (
+                    f"message {seen.delivery.id!r} went to {again.record.proc}, then {record.op} by the old "
+                    f"lock answered ok: that held still (RCV-6), was lost (RCV-8), or the message came "
+                    f"back (RCV-7)"
+                )
+                self.report.ambiguous(("RCV-6", "RCV-7", "RCV-8"), why)
+                return
+
+    def _never_given(self, name: str, record: Record) -> None:
+        """A settlement answered ok by a lock that no delivery bears."""
+        if self._shows_locks is None:
+            # A lock may also have been given by what an entity beside this one showed.
+            self._shows_locks = not self.facts.elsewhere and all(
+                map(_answers_show_locks, self.facts.receives)
+            )
+        if self._shows_locks and self._took_effect(record):
+            self.report.count("RCV-8")
+            self.report.find(
+                "RCV-8",
+                f"{record.op} of nothing",
+                f"A lock that was never given was accepted by {record.op}",
+                (record,),
+                f"No delivery bears the lock {name!r}, and {record.op} by {record.proc} answered ok.",
+                f"error {LOST}, and nothing changed",
+            )
+
+    def _took_effect(self, record: Record) -> bool:
+        txn = self.facts.txns[record.args["txn"]] if "txn" in record.args else None
+        return txn is None or txn.committed_by is not None
+
+    # RCV-6, RCV-8, RCV-12: refusals
+
+    def _refused(self, found: Sequence[Observation | None], names: Sequence[str], record: Record) -> None:
+        seens = [seen for seen in found if seen is not None]
+        if any(self.locks.ended(seen) < record.call for seen in seens):
+            self.report.count("RCV-8", record.error == LOST)
+            return
+        if record.ret is None or not names or len(set(names)) < len(names) or len(seens) < len(names):
+            return
+        if not all(self._certainly_held(seen, record, record.ret) for seen in seens):
+            return
+        if record.error == LOST:
+            self._refused_as_lost(seens, record)
+        elif record.error == "invalid_operation" and "txn" not in record.args and self._one_partition(seens):
+            self._refused_as_invalid(seens, record)
+
+    def _certainly_held(self, seen: Observation, record: Record, ret: int) -> bool:
+        taken = seen.record.ret
+        if taken is None or taken >= record.call or self.locks.held_until(seen) <= ret:
+            return False
+        return self.expire or seen.record.proc == record.proc
+
+    def _one_partition(self, seens: Sequence[Observation]) -> bool:
+        partitions = {self.facts.partition_of(seen.delivery) for seen in seens}
+        return len(seens) == 1 or (len(partitions) == 1 and None not in partitions)
+
+    def _refused_as_lost(self, seens: Sequence[Observation], record: Record) -> None:
+        other = next((o for seen in seens if (o := self._other_settlement(seen, record))), None)
+        if other is not None or self.facts.profile.flows:
+            detail = (
+                f"{record.op} of record {record.i} was refused though its lock held: it did not last (RCV-6)"
+            )
+            if self.facts.profile.flows:
+                rest = ", ".join(MISDELIVERY)
+                why = f"{detail}, or it was that of a flow that had not this partition ({rest})"
+                self.report.ambiguous(("RCV-6", *MISDELIVERY), why)
+            elif other is not None:
+                why = f"{detail}, or the settlement of record {other.i}, by a lost lock, did it (RCV-8)"
+                self.report.ambiguous(("RCV-6", "RCV-8"), why)
+            return
+        self.report.find(
+            "RCV-6",
+            "refused",
+            "A lock that holds was refused as lost",
+            (*(seen.record for seen in seens), record),
+            f"{record.op} by {record.proc} answered {LOST}, though the lock on message "
+            f"{seens[0].delivery.id!r} certainly held.",
+            "ok, or an error that does not deny the lock",
+        )
+
+    def _other_settlement(self, seen: Observation, record: Record) -> Record | None:
+        """A settlement of the same message by another of its locks, which may be what ended this one."""
+        for other in self.facts.received[seen.delivery.id]:
+            if other is not seen and other.delivery.lock is not None:
+                for settlement in self.facts.settled.get(other.delivery.lock, ()):
+                    if seen.record.call < (settlement.ret or 0) and settlement.call < (record.ret or 0):
+                        return settlement
+        return None
+
+    def _refused_as_invalid(self, seens: Sequence[Observation], record: Record) -> None:
+        self.report.find(
+            "RCV-12",
+            "refused",
+            "A settlement within one partition was refused as invalid",
+            (*(seen.record for seen in seens), record),
+            f"{record.op} by {record.proc} names {len(seens)} locks that certainly held, of one partition, "
+            f"and "
+            f"answered invalid_operation.",
+            "ok: an entity without partitions would have accepted it",
+        )
+
+    # RCV-14
+
+    def _partitions(self, seens: Sequence[Observation], record: Record) -> None:
+        """One request, outside a transaction (there it is TXN-7), naming locks of several partitions."""
+        if "txn" in record.args:
+            return
+        partitions = {self.facts.partition_of(seen.delivery) for seen in seens} - {None}
+        if len(partitions) < 2:
+            return
+        if record.outcome == Outcome.ERROR:
+            self.report.count("RCV-14", record.error == "invalid_operation")
+        elif record.outcome == Outcome.OK and not all(self._held_through(seen, record) for seen in seens):
+            self.report.ambiguous(
+                ("RCV-14", "RCV-8"),
+                f"{record.op} of record {record.i} named locks of several partitions and answered ok, but "
+                f"some of them may have been lost before (RCV-8)",
+            )
+        elif record.outcome == Outcome.OK:
+            self.report.count("RCV-14")
+            named = ", ".join(str(partition) for partition in sorted(p for p in partitions if p is not None))
+            self.report.find(
+                "RCV-14",
+                record.op,
+                "One settlement request spanned several partitions",
+                (*{seen.record.i: seen.record for seen in seens}.values(), record),
+                f"{record.op} by {record.proc} names locks of the partitions {named}, and answered ok.",
+                "error invalid_operation, and nothing changed",
+            )
+
+    def _held_through(self, seen: Observation, record: Record) -> bool:
+        """Whether nothing but a settlement can have ended the lock by then. An end that the broker does not
+        show is taken to be later."""
+        if record.ret is None or seen.delivery.locked_until is not None:
+            return record.ret is not None and self.locks.held_unsettled(seen) > record.ret
+        return not self.locks.struck(seen, record.ret)
+
+    # RCV-11
+
+    def _order(self) -> None:
+        """Count completions that came in another order than their deliveries: free, so never a finding."""
+        known = self.facts.locks
+        latest, free = -1, 0
+        for record in self.facts.settlements:
+            if record.op == "complete" and record.outcome == Outcome.OK:
+                for name in record.args["locks"]:
+                    seen = known.get(name)
+                    if seen is None or seen.record.ret is None:
+                        continue
+                    if seen.record.ret < latest:
+                        free += 1
+                    elif seen.record.call > latest:
+                        latest = seen.record.call
+        self.report.count("RCV-11", free)
+
+
+def _called(seen: Observation) -> int:
+    return seen.record.call
+
+
+def _answers_show_locks(receive: Record) -> bool:
+    """Whether the receive shows every lock that it gave."""
+    if receive.args.get("mode") == "receive_and_delete":
+        return True
+    return receive.outcome != Outcome.UNKNOWN and all(d.lock is not None for d in receive.messages)

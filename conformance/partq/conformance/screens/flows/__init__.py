@@ -1,0 +1,1 @@
+"""Partitioned flows: ownership, deliveries, order, rebalancing."""

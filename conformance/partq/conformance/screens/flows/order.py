@@ -1,0 +1,192 @@
+"""REB-3: messages of one partition are first delivered in the order in which they were sent.
+
+If x and y are in one partition and x's send returned before y's was called, then y is not first delivered
+before x: not in a receive that returned before the one that first delivers x was called, nor before x in
+one answer. What is delivered again is free.
+
+Two messages are certainly in one partition where the broker shows it; where the queue has only one; and, with
+flows, where they have one key and each came through a flow that had one and the same partition only
+(`facts.candidate_partitions`). With one key alone, either order or routing (ROUTE-1, ROUTE-2) is broken if y
+comes first, and REB-3 is left open, unless the key was seen to be apart (`affinity.py` then has
+it). What numbers say of order is `delivery.order`'s.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator
+from functools import reduce
+from itertools import accumulate, groupby
+from operator import and_
+from typing import Final, NamedTuple
+
+from partq.conformance.facts.candidate_partitions import Paths
+from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.screens.protocol import Report, Screen
+from partq.model.operations import Outcome
+
+
+class _FirstOfFlow(NamedTuple):
+    """A message and its first delivery."""
+
+    sent: Sent
+    seen: Observation
+
+    @property
+    def returned(self) -> int:
+        """When that receive returned."""
+        ret = self.seen.record.ret
+        return FOREVER if ret is None else ret
+
+    @property
+    def accepted(self) -> int:
+        """When it certainly was accepted; `FOREVER`: never certainly, or only with a transaction."""
+        record = self.sent.record
+        certain = record.outcome == Outcome.OK and record.ret is not None and "txn" not in record.args
+        return record.ret if certain and record.ret is not None else FOREVER
+
+    @property
+    def again(self) -> bool:
+        """Whether the broker says that it was delivered before, unseen."""
+        return bool(self.seen.delivery.redelivered or self.seen.delivery.delivery_count)
+
+
+Inversion = tuple[_FirstOfFlow, _FirstOfFlow]
+"""(came first, was sent first)."""
+
+
+def check(facts: Facts) -> Report:
+    """REB-3, wherever it applies."""
+    report = Report()
+    if not facts.profile.flows and "REB-3" not in facts.profile.overrides:
+        return report
+    unseen = min((r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN), default=FOREVER)
+    by_key = facts.profile.flows and facts.entity.partitions > 1
+    torn = []
+    for group in _groups(facts, by_key):
+        report.count("REB-3", _comparable(group))
+        if _suspicious(group) and _inversions(group, unseen):
+            torn.append(group)
+    for group in torn:
+        for part in _of_one_partition(facts, group) if by_key else [group]:
+            for inversion in _inversions(part, unseen):
+                _report(inversion, report)
+    if torn and not report.findings and not (facts.assignment_events and _explained(facts.derive(Paths))):
+        report.open["REB-3"] = (
+            "messages of one key came out of order, and may or may not have been in one partition: REB-3, "
+            "ROUTE-1, ROUTE-2 or KEY-8 is broken. As many flows as partitions would show it"
+        )
+    return report
+
+
+def _groups(facts: Facts, by_key: bool) -> Iterator[list[_FirstOfFlow]]:
+    """Messages that should be in one partition, in order of their first deliveries."""
+    groups: dict[Hashable, list[_FirstOfFlow]] = {}
+    alone = facts.entity.partitions == 1
+    for id, seens in facts.received.items():
+        sends = facts.by_id.get(id, ())
+        if len(sends) == 1:
+            place = 0 if alone else sends[0].key if by_key else seens[0].delivery.partition
+            if place is not None:
+                groups.setdefault(place, []).append(_FirstOfFlow(sends[0], seens[0]))
+    return (group for group in groups.values() if len(group) > 1)
+
+
+def _comparable(group: list[_FirstOfFlow]) -> int:
+    """How many messages another of the group was certainly sent before."""
+    earliest = FOREVER
+    for first in group:
+        ret = first.sent.record.ret
+        if ret is not None and ret < earliest:
+            earliest = ret
+    return sum(first.sent.record.call > earliest for first in group)
+
+
+def _suspicious(group: list[_FirstOfFlow]) -> bool:
+    """Whether there may be an inversion; nothing needs a closer look otherwise."""
+    latest = -1
+    for first in group:
+        record = first.sent.record
+        if record.ret is not None and record.ret < latest:
+            return True
+        if record.call > latest:
+            latest = record.call
+    return False
+
+
+def _of_one_partition(facts: Facts, group: list[_FirstOfFlow]) -> list[list[_FirstOfFlow]]:
+    """Those messages of a key that each came through a flow with one and the same partition only."""
+    parts: dict[int, list[_FirstOfFlow]] = {}
+    paths = facts.derive(Paths).by_id if facts.assignment_events else {}
+    for first in group:
+        path = paths.get(first.sent.message.id)
+        if path is not None and path.ready.bit_count() == 1:
+            parts.setdefault(path.ready, []).append(first)
+    return list(parts.values())
+
+
+def _explained(paths: Paths) -> bool:
+    """Whether a key was seen to be apart: then the open question has its answer."""
+    return any(not reduce(and_, (path.ready for path in group)) for group in paths.by_key.values())
+
+
+def _inversions(group: list[_FirstOfFlow], unseen: int) -> list[Inversion]:
+    """For each message that came too late the last-sent one that came before it. ``unseen``: from then on a
+    receive may have delivered what it did not show."""
+    known = [first for first in group if first.returned < unseen]
+    by_return = sorted(known, key=lambda first: first.returned)
+    returns = [first.returned for first in by_return]
+    latest = list(accumulate(by_return, _sent_later))
+    found = []
+    for first in known:
+        at = bisect_left(returns, first.seen.record.call)
+        if at and _overtook(latest[at - 1], first):
+            found.append((latest[at - 1], first))
+    return found + _within_answers(known)
+
+
+def _within_answers(group: list[_FirstOfFlow]) -> list[Inversion]:
+    found = []
+    for _, together in groupby(group, lambda first: first.seen.record.i):
+        answer = list(together)
+        latest = accumulate(answer, _sent_later)
+        assignments = zip(latest, answer[1:], strict=False)
+        found += [(before, first) for before, first in assignments if _overtook(before, first)]
+    return found
+
+
+def _sent_later(a: _FirstOfFlow, b: _FirstOfFlow) -> _FirstOfFlow:
+    return b if b.sent.record.call > a.sent.record.call else a
+
+
+def _overtook(before: _FirstOfFlow, late: _FirstOfFlow) -> bool:
+    return late.accepted < before.sent.record.call and not late.again
+
+
+def _report(inversion: Inversion, report: Report) -> None:
+    before, late = inversion
+    flows = list(dict.fromkeys(str(one.seen.record.args.get("flow", "")) for one in inversion))
+    through = f" (through flow {' and '.join(flows)})" if flows != [""] else ""
+    report.find(
+        "REB-3",
+        "across flows" if len(flows) > 1 else "one consumer",
+        "Messages of one partition out of order",
+        (late.sent.record, before.sent.record, before.seen.record, late.seen.record),
+        f"{late.sent.message.id!r} was accepted before {before.sent.message.id!r} was sent, into one "
+        f"partition, and first delivered after it{through}",
+        f"{late.sent.message.id!r} is first delivered before {before.sent.message.id!r}",
+    )
+
+
+SCREEN: Final = Screen(
+    "flow order",
+    ("REB-3",),
+    check,
+    blind_spots=(
+        "With flows, messages with different keys are compared only where the queue has one partition.",
+        "From the first receive of unknown outcome on nothing is judged: it may have delivered what it did "
+        "not show.",
+        "Order within a batch, and of what is delivered again, is not judged.",
+        "Messages whose ID is sent more than once are left out.",
+    ),
+)

@@ -1,0 +1,303 @@
+"""Who has which partition, as the broker reports it: one flow at a time, and states that are true.
+
+Who answers for what (one anomaly, one rule):
+
+=============================================================================================  ======
+two flows have a partition at a time                                                           REB-1
+``unbound``, though its flow is certainly bound; ``ready`` or ``paused`` for a flow certainly gone   REB-13
+paused for longer than the handoff time, or on and on though all is settled                    REB-14
+a new flow is ready although messages of the partition are certainly unsettled at the old one     REB-14
+=============================================================================================  ======
+
+That a paused flow gets nothing new is `deliveries.py`'s, that a handoff ends at all `rebalancing.py`'s.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate, pairwise
+from typing import Final
+
+from partq.conformance.facts.candidate_partitions import Paths
+from partq.conformance.facts.flow_timeline import Assignment, FlowSession, FlowTimeline
+from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.times import exact
+from partq.conformance.history import Record
+from partq.conformance.screens.attribution import MISDELIVERY
+from partq.conformance.screens.protocol import Report, Screen
+from partq.model.messages import Delivery
+from partq.model.operations import Outcome
+
+
+def check(facts: Facts) -> Report:
+    """REB-1, REB-13, REB-14."""
+    report = Report()
+    if facts.profile.flows and facts.assignment_events:
+        timeline = facts.derive(FlowTimeline)
+        for assignments in timeline.assignments.values():
+            _one_owner(assignments, facts.header.skew_ns, timeline.horizon, report)
+        _states(facts, timeline, report)
+        _Handoffs(facts, timeline, report).check()
+    return report
+
+
+def _one_owner(assignments: list[Assignment], skew: int, horizon: int, report: Report) -> None:
+    report.count("REB-1", len(assignments))
+    latest = None
+    for assignment in assignments:
+        if latest is not None and min(latest.observed_end, horizon) - assignment.begin.call > skew:
+            still = latest.states[-1][0] if latest.end is None else f"ended only at {exact(latest.end.call)}"
+            report.find(
+                "REB-1",
+                "two owners",
+                "One partition, two flows",
+                (latest.begin, assignment.begin)
+                if latest.end is None
+                else (latest.begin, assignment.begin, latest.end),
+                f"partition {assignment.partition} was given to flow {assignment.flow} at "
+                f"{exact(assignment.begin.call)} while "
+                f"flow {latest.flow} had it ({still})",
+                "the old flow's assignment ends before the new one's begins",
+            )
+        if latest is None or assignment.observed_end > latest.observed_end:
+            latest = assignment
+
+
+# REB-13: the states are true.
+
+
+def _states(facts: Facts, timeline: FlowTimeline, report: Report) -> None:
+    skew = facts.header.skew_ns
+    lag = max(timeline.grace, facts.entity.rebalance_delay // 2) + skew
+    for flow, assignments in timeline.assignments_of.items():
+        sessions = timeline.sessions_of.get(flow, [])
+        if not sessions:
+            report.open.setdefault(
+                "REB-13",
+                f"partition {assignments[0].partition} was at flow {flow}, of which the history shows no "
+                f"bind",
+            )
+        for assignment in assignments if sessions else ():
+            for state, event, end in assignment.segments():
+                if state == "unbound":
+                    report.count("REB-13")
+                    still = [
+                        session
+                        for session in sessions
+                        if _throughout(session, event.call - skew, event.call + skew)
+                    ]
+                    if still:
+                        _untrue(assignment, state, event, still[0].bind, "its flow is bound", report)
+                    continue
+                until = min(assignment.ended, timeline.horizon if end is None else end.call)
+                gone = _gone(sessions, event.call, until, skew, lag)
+                report.count(
+                    "REB-13",
+                    int(gone is not None or any(session.certain_end <= until for session in sessions)),
+                )
+                if gone is not None:
+                    _untrue(assignment, state, event, gone.end or gone.bind, "its flow was not bound", report)
+
+
+def _throughout(session: FlowSession, start: int, end: int) -> bool:
+    return session.certain_start < start and end < session.possible_end
+
+
+def _gone(sessions: list[FlowSession], begin: int, until: int, skew: int, lag: int) -> FlowSession | None:
+    """The flow session outside of which it was said to be there. It may be said a little after the end."""
+    if not any(session.bind.call - skew <= begin <= session.certain_end + lag for session in sessions):
+        return sessions[0]
+    for session in sessions:
+        over = session.certain_end + lag
+        if begin <= over < until and not any(other.possibly_bound(over) for other in sessions):
+            return session
+    return None
+
+
+def _untrue(
+    assignment: Assignment, state: str, event: Record, contrary: Record, why: str, report: Report
+) -> None:
+    report.find(
+        "REB-13",
+        f"untrue {state}",
+        "A partition's state is not true",
+        (contrary, event),
+        f"partition {assignment.partition} was {state} at flow {assignment.flow} from {exact(event.call)} "
+        f"on, though "
+        f"{why}",
+        "`unbound` if its flow is gone, `ready` or `paused` only while it is bound",
+    )
+
+
+# REB-14: handoffs.
+
+
+class _Unsettled:
+    """Deliveries, each with an instant of its receive and the instant until which it is unsettled. Asked for
+    the one that lasts longest among those received before an instant."""
+
+    def __init__(self, entries: list[tuple[int, int, Observation]]) -> None:
+        entries.sort(key=lambda entry: entry[0])
+        self.entries = entries
+        self.longest = list(accumulate(range(len(entries)), self._longer)) if entries else []
+
+    def _longer(self, a: int, b: int) -> int:
+        return b if self.entries[b][1] > self.entries[a][1] else a
+
+    def before(self, time: int) -> tuple[int, int, Observation] | None:
+        """(received, until, delivery)."""
+        at = bisect_left(self.entries, time, key=lambda entry: entry[0])
+        return self.entries[self.longest[at - 1]] if at else None
+
+
+class _Handoffs:
+    """Judges every handoff. ``held``: (flow, partition) -> deliveries certainly of that partition, while
+    certainly unsettled; ``locked``: flow -> all its deliveries, while possibly unsettled."""
+
+    def __init__(self, facts: Facts, timeline: FlowTimeline, report: Report) -> None:
+        self.facts = facts
+        self.timeline = timeline
+        self.report = report
+        self.limit = facts.entity.max_handoff
+        self.skew = facts.header.skew_ns
+        self.paths = facts.derive(Paths)
+        self.calls = [change.call for change in timeline.changes]
+        self.held: dict[tuple[str, int], _Unsettled] = {}
+        self.locked: dict[str, _Unsettled] = {}
+
+    def check(self) -> None:
+        handoffs = [
+            (a, b)
+            for assignments in self.timeline.assignments.values()
+            for a, b in pairwise(assignments)
+            if a.flow != b.flow and a.cut is None and self._alive(a.flow, b.begin.call)
+        ]
+        pauses = [
+            (assignment, event, end)
+            for assignments in self.timeline.assignments.values()
+            for assignment in assignments
+            for state, event, end in assignment.segments()
+            if state == "paused" and assignment.cut is None
+        ]
+        if handoffs or pauses:
+            self._index()
+        for old, new in handoffs:
+            self._not_early(old, new)
+        for assignment, event, end in pauses:
+            self._not_late(assignment, event, end)
+
+    def _alive(self, flow: str, time: int) -> bool:
+        sessions = self.timeline.sessions_of.get(flow, ())
+        return any(_throughout(session, time - self.skew, time + self.skew) for session in sessions)
+
+    def _index(self) -> None:
+        held: dict[tuple[str, int], list[tuple[int, int, Observation]]] = {}
+        locked: dict[str, list[tuple[int, int, Observation]]] = {}
+        for bit, seen in self.facts.derive(Paths).located():
+            if seen.delivery.lock is not None and seen.record.ret is not None:
+                place = (seen.record.args.get("flow", ""), bit)
+                held.setdefault(place, []).append((seen.record.ret, self._settled(seen)[0], seen))
+        for seen in self.facts.locks.values():
+            flow = seen.record.args.get("flow", "")
+            locked.setdefault(flow, []).append((seen.record.call, self._settled(seen)[1], seen))
+        for record in self.facts.receives:
+            if record.outcome == Outcome.UNKNOWN:
+                entry = (record.call, FOREVER, Observation(_UNSEEN, record))
+                locked.setdefault(record.args.get("flow", ""), []).append(entry)
+        self.held = {place: _Unsettled(entries) for place, entries in held.items()}
+        self.locked = {flow: _Unsettled(entries) for flow, entries in locked.items()}
+
+    def _settled(self, seen: Observation) -> tuple[int, int]:
+        """When the delivery was settled at the earliest, and at the latest."""
+        earliest = latest = FOREVER
+        for settlement in self.facts.settled.get(seen.delivery.lock or "", ()):
+            if settlement.outcome != Outcome.ERROR:
+                earliest = min(earliest, settlement.call)
+            if settlement.outcome == Outcome.OK and settlement.ret is not None:
+                latest = min(latest, settlement.ret)
+        return earliest, latest
+
+    def _not_early(self, old: Assignment, new: Assignment) -> None:
+        ready = next((event for state, event in new.states if state == "ready"), None)
+        held = self.held.get((old.flow, self.timeline.bits[old.partition]))
+        if ready is None or held is None or old.end is None:
+            return
+        state, event = old.states[-1]
+        start = old.end if state == "ready" else event
+        open_one = held.before(ready.call - self.skew)
+        if open_one is None or open_one[0] < old.begin.call or open_one[1] <= start.call:
+            return
+        self.report.count("REB-14")
+        early = open_one[1] > ready.call + self.skew and ready.call + self.skew < start.call + self.limit
+        if early and self._certain():
+            self._early(old, new, start, ready, open_one[2])
+
+    def _not_late(self, assignment: Assignment, event: Record, end: Record | None) -> None:
+        until = self.timeline.horizon if end is None else end.call
+        if bisect_left(self.calls, until) > bisect_left(self.calls, event.call):
+            return  # something else happened meanwhile
+        slack = self.timeline.grace + self.skew
+        if until - event.call > self.limit + slack:
+            self._late(assignment, event, end, until - event.call, "the handoff time is over")
+            return
+        paused = min(until, event.call + self.skew + 1)  # what came later is of another partition
+        last = self.locked[assignment.flow].before(paused) if assignment.flow in self.locked else None
+        settled = event.call if last is None else max(event.call, last[1])
+        self.report.count("REB-14", int(settled < FOREVER and end is not None))
+        if until - settled > self.limit // 2 + slack and self._certain():
+            self._late(assignment, event, end, until - settled, "all that flow had received was settled")
+
+    def _certain(self) -> bool:
+        """Whether flows certainly get only what is theirs. Otherwise what is unsettled may be elsewhere, and
+        it is noted that either is broken."""
+        certain = self.paths.sound and self.paths.exclusive
+        if not certain:
+            reason = "a handoff was too early or too late, or messages came through wrong flows"
+            self.report.ambiguous(("REB-14", *MISDELIVERY), reason)
+        return certain
+
+    def _early(
+        self, old: Assignment, new: Assignment, start: Record, ready: Record, seen: Observation
+    ) -> None:
+        self.report.find(
+            "REB-14",
+            "early handoff",
+            "A new flow started before the old one had settled",
+            (seen.record, start, ready),
+            f"partition {old.partition} went from flow {old.flow} to {new.flow} "
+            f"{exact(ready.call - start.call)} after the handoff began, while {seen.delivery.id!r} was "
+            f"unsettled at flow {old.flow}; the handoff time is {exact(self.limit)}",
+            "the new flow waits until the old one's messages are settled or the handoff time is over",
+        )
+
+    def _late(self, assignment: Assignment, event: Record, end: Record | None, by: int, since: str) -> None:
+        self.report.find(
+            "REB-14",
+            "late handoff",
+            "A handoff lasted longer than it may",
+            (event,) if end is None else (event, end),
+            f"partition {assignment.partition} of flow {assignment.flow} was still paused {exact(by)} after "
+            + (
+                since if "settled" in since else f"its handoff began; the handoff time is {exact(self.limit)}"
+            ),
+            "the new flow starts when the old one's messages are settled or the handoff time is over",
+        )
+
+
+_UNSEEN: Final = Delivery("")
+
+BLIND_SPOTS: Final = (
+    "Without assignment events nothing of this is seen.",
+    "That a handoff waits for unsettled messages is judged only for messages whose partition follows from "
+    "the flows that they came through, one after the other; not where messages came through wrong flows.",
+    "How long a handoff lasts is judged only where no flow comes or goes meanwhile.",
+    "After a broker kill, states hold until the partition's next event.",
+)
+
+SCREEN: Final = Screen(
+    "ownership",
+    ("REB-1", "REB-13", "REB-14"),
+    check,
+    BLIND_SPOTS,
+    needs=dict.fromkeys(("REB-1", "REB-13", "REB-14"), ("bind",)),
+)

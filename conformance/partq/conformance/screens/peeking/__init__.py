@@ -1,0 +1,1 @@
+"""Peeks: what they answer, what they skip, what they must not change."""

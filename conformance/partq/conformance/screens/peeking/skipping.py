@@ -1,0 +1,224 @@
+"""What a peek passed over although it certainly was there: whose anomaly it is.
+
+| a message certainly was there, and | owner |
+|---|---|
+| it certainly was not locked, the answer shows newer ones of its partition | PEEK-1 (flat), PEEK-2 |
+| it certainly was not locked, the answer is empty | PEEK-4 at the start of a walk, else PEEK-5 |
+| it was certainly locked, the answer shows newer ones, some peek shows a locked message | PEEK-1, PEEK-2 |
+| the same, none shows a locked one, and peeks can do better where nothing is locked | PEEK-7 |
+| anything else: it may have been locked | left open |
+
+*Can do better*: another answer of the kind (with a number to start from, or without) shows, from its start
+on and without a gap, at least as many messages as this one should have; or this one shows older messages
+than the skipped one too. A peek that skips whatever is at some place would not.
+
+Numbers that contradict the order of sends are SEQ-3's: nothing is judged by them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import islice
+from typing import Final, NamedTuple
+
+from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.locks import Locks
+from partq.conformance.facts.partition_log import Lifetime, Omission, PartitionLog, PartitionLogs
+from partq.conformance.facts.peek_cursors import Walk
+from partq.conformance.facts.visibility import Visibility
+from partq.conformance.history import Record
+from partq.conformance.screens.protocol import Report
+
+_LOOKED_AT: Final = 64
+"""Of the messages that an answer passes over, so many are looked at to find one whose lock is known."""
+
+
+class Passed(NamedTuple):
+    """An answer that passed over a certainly locked message. ``total``: what it should have shown at least.
+    ``middle``: it shows older messages than that one too."""
+
+    lifetime: Lifetime
+    record: Record
+    total: int
+    middle: bool
+
+
+class Skipping:
+    """Takes in what peeks passed over; `judge` at the end, when it is known what peeks do show."""
+
+    def __init__(self, facts: Facts, logs: PartitionLogs, report: Report) -> None:
+        self.facts = facts
+        self.logs = logs
+        self.report = report
+        self.locks = facts.derive(Locks)
+        self.visibility = Visibility(facts)
+        self.requirement = "PEEK-2" if facts.profile.partitioned else "PEEK-1"
+        self._locked: list[Passed] = []
+        self._unclear: dict[str, tuple[Lifetime, Record]] = {}
+        self._whole = {True: 0, False: 0}
+        self._trusted: dict[int, bool] = {}
+
+    def trusts(self, partition: int, log: PartitionLog) -> bool:
+        """Whether the partition's numbers are in order: unique, and as the sends were."""
+        known = self._trusted.get(partition)
+        if known is None:
+            known = partition not in self.logs.broken and not log.contradicted()
+            self._trusted[partition] = known
+        return known
+
+    def whole(self, record: Record, size: int) -> None:
+        """An answer that shows so many messages of a partition, from its start on and without a gap."""
+        kind = "from_seq" in record.args
+        if size > self._whole[kind]:
+            self._whole[kind] = size
+
+    def passed(
+        self,
+        requirement: str,
+        record: Record,
+        walk: Walk | None,
+        partition: int,
+        log: PartitionLog,
+        omissions: list[Omission],
+        shown: int,
+    ) -> None:
+        """An answer of ``shown`` messages of the partition that passes over these; ``requirement`` owns what
+        certainly was not locked."""
+        call, ret = record.call, record.ret or 0
+        faults = self.locks.faults(partition if self.facts.profile.partitioned else None)
+        if faults.touching(call, ret) or not self.trusts(partition, log):
+            return
+        if not shown:
+            self._empty(requirement, record, walk, log, omissions[0])
+            return
+        locked, middle, missing = None, False, 0
+        for omission in omissions:
+            for lifetime in islice(log.there(omission.low, omission.high, call, ret), _LOOKED_AT):
+                id = lifetime.sent.message.id
+                missing += 1
+                if self._free(lifetime, record, walk):
+                    self.report_free(requirement, record, lifetime)
+                    return
+                if not middle and self.visibility.certainly_locked(id, call, ret):
+                    locked, middle = lifetime, omission.middle
+                self._unclear.setdefault(requirement, (lifetime, record))
+        if locked is not None:
+            self._locked.append(Passed(locked, record, shown + missing, middle))
+
+    def _free(self, lifetime: Lifetime, record: Record, walk: Walk | None) -> bool:
+        """Whether it certainly was not locked, neither now nor at an earlier peek of the walk: a broker that
+        hides what is locked may have moved the cursor past it."""
+        id, called = lifetime.sent.message.id, lifetime.sent.record.call
+        for peek in (record,) if walk is None else reversed(walk.peeks):
+            ret = FOREVER if peek.ret is None else peek.ret
+            if ret < called:
+                break
+            if not self.visibility.certainly_free(id, peek.call, ret):
+                return False
+        return True
+
+    def _empty(
+        self, requirement: str, record: Record, walk: Walk | None, log: PartitionLog, omission: Omission
+    ) -> None:
+        """An empty answer: only the oldest messages matter, as many as it could have held, and those that
+        possibly were there among them."""
+        call, ret = record.call, record.ret or 0
+        room = min(record.args["max"], self.facts.entity.peek_cap or _LOOKED_AT)
+        first = next(log.there(omission.low, omission.high, call, ret))
+        at = bisect_left(log.places, log.place(first.number))
+        self._unclear.setdefault(requirement, (first, record))
+        for lifetime in log.lifetimes[max(omission.low, at - _LOOKED_AT) : at + _LOOKED_AT]:
+            id = lifetime.sent.message.id
+            if lifetime.sent.record.call > ret or self.logs.gone.get(id, ret) < call:
+                continue
+            if lifetime.start < call and lifetime.end > ret and self._free(lifetime, record, walk):
+                self.report_free(requirement, record, lifetime)
+                return
+            room -= 1
+            if not room:
+                return
+
+    def judge(self) -> None:
+        """Find the owner of what was locked, now that all peeks are known."""
+        shown = self._count_locked()
+        self.report.count("PEEK-7", shown + len(self._locked))
+        found = {finding.requirement for finding in self.report.findings}
+        if self.requirement not in found:
+            for passed in self._locked:
+                better = passed.middle or self._whole["from_seq" in passed.record.args] >= passed.total
+                if shown or better:
+                    self._report_locked(self.requirement if shown else "PEEK-7", passed)
+        found = {finding.requirement for finding in self.report.findings}
+        for requirement, (lifetime, record) in self._unclear.items():
+            if requirement not in found and "PEEK-7" not in found:
+                self.report.ambiguous(
+                    (requirement, "PEEK-7"),
+                    f"the peek of record {record.i} passed over message {lifetime.sent.message.id!r}, which "
+                    f"was "
+                    f"there but may have been locked: it skipped the message ({requirement}), or does not "
+                    f"show "
+                    f"locked ones (PEEK-7)",
+                )
+
+    def report_free(self, requirement: str, record: Record, lifetime: Lifetime) -> None:
+        """A message that certainly was there, and not locked, was not shown."""
+        id, sent = lifetime.sent.message.id, lifetime.sent.record
+        if requirement == self.requirement:
+            self.report.find(
+                requirement,
+                "skipped",
+                "A peek skipped an older message",
+                (sent, record, *self._proof(lifetime, record)),
+                f"The answer to {record.proc} shows newer messages of one partition, but not message {id!r}, "
+                f"which certainly was there and not locked.",
+                f"message {id!r} before any newer one, or an answer that ends before it",
+            )
+            return
+        ended = requirement == "PEEK-5"
+        self.report.find(
+            requirement,
+            "nothing",
+            "A walk ended before it had shown everything" if ended else "A peek returned nothing",
+            (sent, record, *self._proof(lifetime, record)),
+            f"{record.proc} was shown nothing, although message {id!r} certainly was there and not locked.",
+            "at least one message",
+        )
+
+    def _report_locked(self, requirement: str, passed: Passed) -> None:
+        lifetime, record, id = passed.lifetime, passed.record, passed.lifetime.sent.message.id
+        holders = [s.record for s in self.facts.received[id] if (s.record.ret or record.call) < record.call]
+        self.report.find(
+            requirement,
+            "skipped a locked one",
+            "A peek skipped a locked message",
+            (lifetime.sent.record, *holders[-1:], record),
+            f"The answer to {record.proc} shows {'older and ' * passed.middle}newer messages of one "
+            f"partition, but not message {id!r}, which certainly was there and locked.",
+            f"message {id!r} in its place: a lock does not hide it",
+        )
+
+    def _proof(self, lifetime: Lifetime, peek: Record) -> tuple[Record, ...]:
+        """What shows that the message was still there after that peek."""
+        id = lifetime.sent.message.id
+        for seen in (*self.facts.received.get(id, ()), *self.facts.peeked.get(id, ())):
+            if seen.record.call > (peek.ret or 0):
+                return (seen.record,)
+        return ()
+
+    def _count_locked(self) -> int:
+        """How often a peek showed a message that certainly was locked."""
+        count = 0
+        received, held_until = self.facts.received, self.locks.held_until
+        for id, peeks in self.facts.peeked.items():
+            seens = received.get(id)
+            if seens is None or seens[0].record.ret is None or seens[0].record.ret >= peeks[-1].record.call:
+                continue
+            locked = [(s.record.ret or 0, held_until(s)) for s in seens if s.delivery.lock is not None]
+            locked.sort()
+            at, until = 0, -1
+            for seen in peeks:
+                while at < len(locked) and locked[at][0] < seen.record.call:
+                    until = max(until, locked[at][1])
+                    at += 1
+                count += (seen.record.ret or 0) < until
+        return count

@@ -1,0 +1,73 @@
+"""What a screen is: a pure function from a history's facts to a report.
+
+A screen decides its requirements on the whole history, concurrent operations and unknown outcomes
+included, from what clients can see. It finds; `verdict` says what it means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.history import Record
+from partq.conformance.verdict import KEPT_FINDINGS, Finding
+
+
+@dataclass(slots=True)
+class Report:
+    """What one screen has to say of one history.
+
+    ``exercised``: how often each requirement was put to the test (only then can it pass).
+    ``open``: requirement -> why this history leaves it undecided. ``candidates``: of those the ones that are
+    not undecided together -> the rules of which one certainly is broken. ``found``: requirement -> how many
+    findings of each cause there were, kept or not. ``crashed``: the screen raised, or took too long.
+    """
+
+    exercised: dict[str, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    open: dict[str, str] = field(default_factory=dict)
+    candidates: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    found: dict[str, Counter[str]] = field(default_factory=dict, repr=False, compare=False)
+    crashed: bool = False
+
+    def count(self, requirement: str, times: int = 1) -> None:
+        """Note that the requirement was put to the test ``times`` more."""
+        if times:
+            self.exercised[requirement] = self.exercised.get(requirement, 0) + times
+
+    def ambiguous(self, requirements: tuple[str, ...], why: str) -> None:
+        """Note that one of these certainly is violated, and that this history does not show which."""
+        for requirement in requirements:
+            if requirement not in self.candidates:
+                self.open[requirement], self.candidates[requirement] = why, requirements
+
+    def find(
+        self, requirement: str, cause: str, title: str, witness: tuple[Record, ...], detail: str, allowed: str
+    ) -> None:
+        """Note a violation shown by the records in ``witness``. ``cause`` is the same for every finding of
+        one cause. Of each cause only the first `KEPT_FINDINGS` in a history are kept."""
+        key = f"{requirement}/{cause}"
+        causes = self.found.setdefault(requirement, Counter())
+        causes[key] += 1
+        if causes[key] <= KEPT_FINDINGS:
+            indexes = tuple(dict.fromkeys(record.i for record in witness))
+            self.findings.append(Finding(requirement, title, indexes, detail, allowed, key))
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """One property family. ``blind_spots``: what it cannot see, in sentences a user can act on.
+
+    ``needs``: requirement -> the operations and faults without which it does not apply to a broker.
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    check: Callable[[Facts], Report]
+    blind_spots: tuple[str, ...] = ()
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash(self.name)

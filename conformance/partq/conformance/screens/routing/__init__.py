@@ -1,0 +1,1 @@
+"""Messages to partitions: affinity of keys, splits of batches."""

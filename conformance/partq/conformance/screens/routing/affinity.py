@@ -1,0 +1,206 @@
+"""Which partition keys and keyless messages go to: KEY-1, 2, 8, ROUTE-1, 2, 3, 4, 9, TXN-8.
+
+Here is counted what was put to the test, and the balance of keyless messages judged. Whose anomaly it is
+when equal keys are in two partitions is `splits.py`. Solace shows no partitions: there, keys are followed
+through flows (`flows.affinity`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from math import log
+from typing import Final
+
+from partq.conformance.facts.index import Facts, Interval
+from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.facts.placements import Placement, Placements
+from partq.conformance.screens.attribution import conflicting
+from partq.conformance.screens.protocol import Report, Screen
+from partq.conformance.screens.routing.splits import Group, judge_splits
+from partq.model.messages import KeyRule
+from partq.model.operations import Outcome
+
+ALPHA: Final = 1e-9
+"""ROUTE-4: how likely at most a fair broker fails the balance test of one history."""
+
+
+def check(facts: Facts) -> Report:
+    """Judge where keyed and keyless messages are."""
+    report = Report()
+    groups: dict[Group, list[Placement]] = {}
+    keyless: list[Placement] = []
+    remaps = facts.profile.kill_remaps_keys and facts.dead
+    epoch = 0
+    for placement in facts.derive(Placements).all:
+        if placement.partition is None:
+            continue
+        key = placement.sent.key
+        if key is not None:
+            if conflicting(placement.sent.message):
+                continue  # KEY-3
+            if remaps and (epoch := _epoch(facts.dead, placement)) < 0:
+                continue
+            group = groups.get((key, epoch))
+            if group is None:
+                groups[key, epoch] = [placement]
+            else:
+                group.append(placement)
+        elif not facts.entity.duplicate_detection:
+            keyless.append(placement)
+    split = _count_keys(facts, report, groups)
+    if split:
+        judge_splits(facts, report, split, groups)
+    if facts.profile.partitioned:
+        _count_keyless(report, keyless)
+        _judge_balance(facts, report, keyless)
+    return report
+
+
+def _epoch(kills: list[Interval], placement: Placement) -> int:
+    """After how many restarts the message was sent; -1 where one was under way."""
+    start, end = placement.sent.record.call, returned(placement.sent.record)
+    before = bisect_right(kills, end, key=_start)
+    return -1 if before and kills[before - 1].end >= start else before
+
+
+def _start(interval: Interval) -> int:
+    return interval.start
+
+
+def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Placement]]) -> list[Group]:
+    """Count what was exercised; gives the groups that are in several partitions."""
+    service_bus = facts.profile.key_rule is KeyRule.SERVICE_BUS
+    pairs = sessions = plain = enlisted = varied = 0
+    split = []
+    for key, group in groups.items():
+        if len(group) < 2:
+            continue
+        first = group[0]
+        partition, proc = first.partition, first.sent.record.proc
+        with_session = in_txn = 0
+        same_proc = together = True
+        for placement in group:
+            sent, record = placement.sent, placement.sent.record
+            with_session += sent.message.session_id is not None
+            in_txn += "txn" in record.args
+            same_proc &= record.proc == proc
+            together &= placement.partition == partition
+        if not together:
+            split.append(key)
+            continue
+        size = len(group)
+        pairs += size - 1
+        sessions += max(with_session - 1, 0)
+        plain += max(size - with_session - 1, 0)
+        enlisted += min(in_txn, size - in_txn)
+        varied += 0 if same_proc else size - 1
+    report.count("ROUTE-1", pairs)
+    report.count("ROUTE-2", varied)
+    report.count("TXN-8", enlisted)
+    if service_bus:
+        report.count("KEY-1", sessions)
+        report.count("KEY-2", plain)
+    else:
+        report.count("KEY-8", pairs)
+    return split
+
+
+def _count_keyless(report: Report, keyless: list[Placement]) -> None:
+    """The freedoms: where keyless messages are, and batches that lie in one partition."""
+    report.count("ROUTE-3", len(keyless))
+    batches: dict[int, list[int | None]] = {}
+    for placement in keyless:
+        record = placement.sent.record
+        if record.op == "send_batch":
+            batches.setdefault(record.i, []).append(placement.partition)
+    report.count("ROUTE-9", sum(len(m) > 1 and len(set(m)) == 1 for m in batches.values()))
+
+
+def _judge_balance(facts: Facts, report: Report, keyless: list[Placement]) -> None:
+    """ROUTE-4. Each keyless send is one choice among k partitions. If choices are fair and independent, or
+    more even than that, a partition's share x of n obeys the Chernoff bound P ≤ exp(-n KL(x/n || 1/k)) to
+    either side; with k partitions and two sides, `ALPHA` is kept. Sends that were accepted but not seen may
+    be anywhere. A batch is one choice (ROUTE-9)."""
+    partitions = facts.entity.partitions
+    limit = log(2 * partitions / ALPHA)
+    if partitions < 2 or len(keyless) * log(partitions) < limit:
+        return
+    choices, unseen = _choices(facts, keyless)
+    n = sum(choices.values()) + unseen
+    if len(choices) > partitions or (n - unseen) * log(partitions) < limit:
+        return
+    report.count("ROUTE-4")
+    fair = 1 / partitions
+    most = max(choices, key=lambda p: (choices[p], p))
+    least = min(choices, key=lambda p: (choices[p], p)) if len(choices) == partitions else None
+    fewest = 0 if least is None else choices[least]
+    if choices[most] > n * fair and n * divergence(choices[most] / n, fair) > limit:
+        _report_balance(facts, report, f"partition {most}", choices[most], n)
+    elif fewest + unseen < n * fair and n * divergence((fewest + unseen) / n, fair) > limit:
+        name = "a partition" if least is None else f"partition {least}"
+        _report_balance(facts, report, name, fewest, n)
+
+
+def _choices(facts: Facts, keyless: list[Placement]) -> tuple[dict[int, int], int]:
+    """Partition -> keyless sends accepted into it while all was up; and how many such sends were not seen."""
+    outages = facts.derive(Outages)
+    choices: dict[int, int] = {}
+    seen: set[int] = set()
+    for placement in keyless:
+        record = placement.sent.record
+        if (
+            record.i not in seen
+            and record.outcome == Outcome.OK
+            and outages.quiet(record.call, returned(record))
+        ):
+            seen.add(record.i)
+            if placement.partition is not None:
+                choices[placement.partition] = choices.get(placement.partition, 0) + 1
+    accepted = {
+        sent.record.i
+        for sent in facts.sends
+        if sent.key is None
+        and sent.record.outcome == Outcome.OK
+        and outages.quiet(sent.record.call, returned(sent.record))
+    }
+    return choices, len(accepted - seen)
+
+
+def divergence(x: float, p: float) -> float:
+    """Kullback-Leibler divergence of a share x from a probability p, in nats."""
+    gain = x * log(x / p) if x > 0 else 0.0
+    return gain + ((1 - x) * log((1 - x) / (1 - p)) if x < 1 else 0.0)
+
+
+def _report_balance(facts: Facts, report: Report, name: str, share: int, n: int) -> None:
+    partitions = facts.entity.partitions
+    report.find(
+        "ROUTE-4",
+        "unbalanced",
+        "Keyless messages are not spread evenly",
+        tuple(sent.record for sent in facts.sends if sent.key is None)[:3],
+        f"{name} got {share} of {n} keyless sends accepted while all {partitions} partitions were up; "
+        f"fair choices do so with a probability below {ALPHA:g}",
+        f"about {n / partitions:.3g} in each partition",
+    )
+
+
+SCREEN: Final = Screen(
+    "routing",
+    ("KEY-1", "KEY-2", "KEY-8", "ROUTE-1", "ROUTE-2", "ROUTE-3", "ROUTE-4", "ROUTE-9", "TXN-8"),
+    check,
+    blind_spots=(
+        "A message is placed only where the broker shows its partition, or a number with it; one that is "
+        "never received or peeked is nowhere.",
+        "Messages whose ID is sent more than once are left out.",
+        "On a non-partitioned entity KEY-1 holds trivially: there is one partition.",
+        "A function of the key that changes at an instant without any recorded fault is reported under "
+        "ROUTE-2; a few messages may fit several explanations, and then the first of the table is taken.",
+        "Balance is judged in histories with enough keyless messages only (9 for 16 partitions, 32 for 2), "
+        f"and with a false alarm probability of {ALPHA:g} if choices are independent and fair.",
+    ),
+    needs={
+        "ROUTE-9": ("send_batch",),
+        "TXN-8": ("begin", "commit"),
+    },
+)

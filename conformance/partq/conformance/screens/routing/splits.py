@@ -1,0 +1,302 @@
+"""Equal keys in two partitions: whose anomaly is it?
+
+Which rule such a split breaks is not written on it. Every explanation says on what the partition depends
+besides the key: it sorts a key's sends into classes, each of which must be in one partition. An
+explanation fits if that is so. One that fits has as much for it as there are sends that it needs to be
+together and that are (its *coincidences*). By default the rule is ROUTE-2, for that is what clients see.
+A more special rule owns the split if its explanation fits, if enough such coincidences speak for it
+(`ENOUGH`, `MARGIN`), and if more than one send was misrouted (`MISROUTED`):
+
+| rule | the partition depends on |
+|---|---|
+| ROUTE-5 | whether the key's partition, to which it returned, was down |
+| TXN-8 | whether the send was in a transaction |
+| ROUTE-1 | between which kills of the broker, faults of partitions, or repairs it was sent |
+| KEY-1 | the single send, if it bears a session ID |
+| KEY-2 | the single send, if it bears no session ID |
+| KEY-8 | the single send, if its key is in the JMS property alone |
+| ROUTE-2 | sender, connection, its losses, operation, kind of key, length of the body; nothing of these |
+
+The rules that would fit, but have too little for them, are left open. On what the partition depends is a
+guess within one history: the finding says so, and all findings of a rule are of one cause. A batch, and what
+was sent in one transaction, counts as one send. What a counter tore apart that spilled into the partition
+bits is SEQ-5's.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import log2
+from typing import Final, NamedTuple
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.facts.placements import Placement
+from partq.conformance.screens.attribution import applies
+from partq.conformance.screens.protocol import Report
+from partq.model.messages import SOLACE_KEY, KeyRule
+from partq.model.state import COUNTER_BITS
+
+ENOUGH: Final = 10.0
+"""How much has to speak for a special rule, in bits, unless the explanation says otherwise."""
+
+BITS: Final = 2.0
+"""What one coincidence counts at most. It has one chance in as many as there are partitions; but a partition
+may also depend on some trait, with few values, that clients can't see."""
+
+MARGIN: Final = 3
+"""Coincidences that a special rule needs beyond the explanations under other rules."""
+
+MISROUTED: Final = 2
+"""Sends that are not in the partition where most of their key are, that it needs: a single one can be
+explained by anything that it happens to have."""
+
+SAMPLE: Final = 200
+"""Sends of each key that are looked at."""
+
+Group = tuple[str, int]
+"""A key, and after how many restarts of the broker: always 0 where a restart changes nothing."""
+
+Class = Callable[[Placement], Hashable]
+
+
+class _Explanation(NamedTuple):
+    """What the partition depends on: ``classes`` sorts the sends of one key. ``because``: in words; none if
+    nothing that clients can see explains it. ``enough``: bits that have to speak for it; more where there are
+    many like it, less where what it names is rare."""
+
+    requirement: str
+    because: str
+    classes: Callable[[Sequence[Placement]], Class]
+    enough: float = ENOUGH
+
+
+def judge_splits(
+    facts: Facts, report: Report, split: Sequence[Group], groups: Mapping[Group, Sequence[Placement]]
+) -> None:
+    """Report each of these keys, which are in several partitions, all under the one owner."""
+    apart = [key for key in split if not _spilled(groups[key])]
+    if not apart:
+        return
+    spilled = set(split) - set(apart)
+    keys = [_sends(group) for key, group in groups.items() if key not in spilled]
+    scored = [
+        (_coincidences(one, keys), one) for one in _explanations(facts) if applies(facts, one.requirement)
+    ]
+    fitting = [(score, one) for score, one in scored if score is not None]
+    misrouted = sum(_misrouted(_sends(groups[key])) for key in apart)
+    owner = _owner(fitting, misrouted, min(log2(facts.entity.partitions), BITS))
+    for key in apart:
+        _report_split(report, owner, _guess(owner, fitting), key, groups[key])
+    for _, one in fitting:
+        if one.requirement not in (owner.requirement, "ROUTE-2"):
+            why = (
+                f"equal keys were in two partitions (shown as {owner.requirement}), which is also consistent "
+                f"with one that depends on {one.because}"
+            )
+            report.open.setdefault(one.requirement, why)
+
+
+def _guess(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> str:
+    """On what the partition may depend: all that fits under ROUTE-2, else what made the rule the owner."""
+    if owner.requirement != "ROUTE-2":
+        return f"this history is consistent with a partition that depends on {owner.because}"
+    fits = [one.because for _, one in fitting if one.requirement == "ROUTE-2" and one.because]
+    if not fits:
+        return (
+            "neither sender, connection, operation, kind of key nor length of the body shows which is where"
+        )
+    listed = " or ".join(filter(None, (", ".join(fits[:-1]), fits[-1])))
+    return f"this history is consistent with a partition that depends on the key and {listed}"
+
+
+def _sends(group: Sequence[Placement]) -> list[Placement]:
+    """One message of each send, batch or transaction and partition it is in."""
+    seen = set()
+    sends = []
+    for placement in group:
+        record = placement.sent.record
+        unit = (record.args.get("txn", record.i), placement.partition)
+        if unit not in seen:
+            seen.add(unit)
+            sends.append(placement)
+    return sends[:SAMPLE]
+
+
+def _coincidences(one: _Explanation, keys: Sequence[Sequence[Placement]]) -> int | None:
+    """How many sends are where the explanation needs them to be; None where one is not."""
+    together = 0
+    for sends in keys:
+        classify = one.classes(sends)
+        places: dict[Hashable, int | None] = {}
+        for placement in sends:
+            if places.setdefault(classify(placement), placement.partition) != placement.partition:
+                return None
+        together += len(sends) - len(places)
+    return together
+
+
+def _misrouted(sends: Sequence[Placement]) -> int:
+    """How many sends are not in the partition where most of their key are."""
+    return len(sends) - Counter(placement.partition for placement in sends).most_common(1)[0][1]
+
+
+def _owner(fitting: Sequence[tuple[int, _Explanation]], misrouted: int, bits: float) -> _Explanation:
+    """The special rule with enough for it, else the ROUTE-2 that explains most."""
+    score, best = max(fitting, key=_score)
+    others = max((score for score, one in fitting if one.requirement != best.requirement), default=0)
+    enough = bits * score >= best.enough and score >= others + MARGIN
+    if enough and misrouted >= MISROUTED:
+        return best
+    return max((entry for entry in fitting if entry[1].requirement == "ROUTE-2"), key=_score)[1]
+
+
+def _score(entry: tuple[int, _Explanation]) -> int:
+    return entry[0]
+
+
+def _explanations(facts: Facts) -> Iterator[_Explanation]:
+    """Every explanation; the last one fits whatever there is."""
+    outages = facts.derive(Outages)
+    if not outages.none:
+        yield _Explanation(
+            "ROUTE-5",
+            "whether the key's own partition was down",
+            lambda sends: _diverted(outages, sends),
+            16.0,
+        )
+    yield _Explanation("TXN-8", "the key and whether it is sent in a transaction", lambda _: _in_txn, 8.0)
+    for kind, times in _changes(facts).items():
+        if kind in ("broker kill", "partition down", "partition up"):
+            yield _Explanation("ROUTE-1", f"the key and the last {kind} before the send", _since(times), 12.0)
+        else:
+            yield _Explanation("ROUTE-2", f"the last {kind} before the send", _since(times))
+    if facts.profile.key_rule is KeyRule.SERVICE_BUS:
+        yield _Explanation("KEY-1", "the key unless it is a session ID", lambda _: _alone_if(_has_session))
+        yield _Explanation("KEY-2", "the key only if it is a session ID", lambda _: _alone_if(_no_session))
+    else:
+        yield _Explanation("KEY-8", f"the key only if it is in {SOLACE_KEY}", lambda _: _alone_if(_jms_only))
+    yield _Explanation("ROUTE-2", "the sender", lambda _: _sender)
+    yield _Explanation("ROUTE-2", "the connection", _connection(facts))
+    yield _Explanation("ROUTE-2", "the operation", lambda _: _operation)
+    yield _Explanation("ROUTE-2", "the kind of key", lambda _: _has_session)
+    yield _Explanation("ROUTE-2", "the length of the body", lambda _: _length)
+    yield _Explanation("ROUTE-2", "", lambda _: id)
+
+
+def _in_txn(placement: Placement) -> bool:
+    return "txn" in placement.sent.record.args
+
+
+def _has_session(placement: Placement) -> bool:
+    return placement.sent.message.session_id is not None
+
+
+def _no_session(placement: Placement) -> bool:
+    return placement.sent.message.session_id is None
+
+
+def _jms_only(placement: Placement) -> bool:
+    return placement.sent.message.property(SOLACE_KEY) is None
+
+
+def _sender(placement: Placement) -> str:
+    return placement.sent.record.proc
+
+
+def _operation(placement: Placement) -> str:
+    return placement.sent.record.op
+
+
+def _length(placement: Placement) -> int:
+    return len(placement.sent.message.body)
+
+
+def _connection(facts: Facts) -> Callable[[Sequence[Placement]], Class]:
+    """The sender, and how many connections and front ends had been lost; itself where that is not sure."""
+    lost = [record for record in facts.disruptions if record.op not in ("partition_down", "broker_kill")]
+    since = _since([(record.call, returned(record)) for record in lost])
+
+    def classes(sends: Sequence[Placement]) -> Class:
+        epoch = since(sends)
+        return lambda placement: (_sender(placement), epoch(placement))
+
+    return classes
+
+
+def _alone_if(trait: Callable[[Placement], bool]) -> Class:
+    """Sends with the trait depend on nothing but themselves, the others on nothing but the key."""
+    return lambda placement: id(placement) if trait(placement) else None
+
+
+def _diverted(outages: Outages, sends: Sequence[Placement]) -> Class:
+    """All sends belong where most are; but one while that was certainly down, and before another one got
+    there, belongs nowhere."""
+    home = Counter(placement.partition for placement in sends).most_common(1)[0][0]
+    last = max(placement.earliest for placement in sends if placement.partition == home)
+
+    def classify(placement: Placement) -> Hashable:
+        start, end = placement.sent.record.call, returned(placement.sent.record)
+        if home is None or placement.partition == home or end > last:
+            return None
+        return id(placement) if outages.certainly_down(home, start, end) else None
+
+    return classify
+
+
+def _changes(facts: Facts) -> dict[str, list[tuple[int, int]]]:
+    """What may change where keys go -> from when to when it did, in order of time."""
+    changes: dict[str, list[tuple[int, int]]] = {}
+    for record in facts.disruptions:
+        if record.op != "broker_kill":
+            changes.setdefault(record.op.replace("_", " "), []).append((record.call, returned(record)))
+    if facts.dead:
+        changes["broker kill"] = [(interval.start, interval.end) for interval in facts.dead]
+    if facts.down:
+        repairs = [(interval.certain_end, interval.end) for interval in chain(*facts.down.values())]
+        changes["partition up"] = sorted(repairs)
+    return changes
+
+
+def _since(times: Sequence[tuple[int, int]]) -> Callable[[Sequence[Placement]], Class]:
+    """The number of changes before the send; itself where one may overlap it."""
+    starts, ends = [start for start, _ in times], sorted(end for _, end in times)
+
+    def classify(placement: Placement) -> Hashable:
+        before = bisect_left(ends, placement.earliest)
+        return before if before == bisect_right(starts, placement.latest) else id(placement)
+
+    return lambda _: classify
+
+
+def _spilled(group: Sequence[Placement]) -> bool:
+    """Whether the key only seems to have moved: its numbers ran over into the next partition's bits."""
+    top, half = COUNTER_BITS, 1 << (COUNTER_BITS - 1)
+    names = sorted({placement.partition for placement in group if placement.partition is not None})
+    if len(names) != 2 or names[1] != names[0] + 1 or any(placement.seq is None for placement in group):
+        return False
+    return all(
+        placement.seq is not None
+        and placement.seq >> top == placement.partition
+        and (placement.seq & (half * 2 - 1) >= half) == (placement.partition == names[0])
+        for placement in group
+    )
+
+
+def _report_split(
+    report: Report, owner: _Explanation, guess: str, key: Group, group: Sequence[Placement]
+) -> None:
+    a = group[0]
+    b = next(placement for placement in group if placement.partition != a.partition)
+    report.find(
+        owner.requirement,
+        "apart",
+        "Equal keys, two partitions",
+        (a.sent.record, b.sent.record, a.seen.record, b.seen.record),
+        f"key {key[0]!r}: {a.sent.message.id!r} is in partition {a.partition}, {b.sent.message.id!r} in "
+        f"partition {b.partition}; {guess}",
+        f"every message with key {key[0]!r} in partition {a.partition}, or every one in {b.partition}",
+    )

@@ -1,0 +1,1 @@
+"""Sequence numbers and their gaps."""

@@ -1,0 +1,149 @@
+"""Numbers left out (SEQ-4), and roll-overs that skip (SEQ-5), judged after a drain.
+
+A number may have been used up by a message that was rejected, of unknown outcome, rolled back, or accepted
+and never seen; or by the first try of a keyless one that was re-routed around a fault. Such messages explain
+as many missing numbers as there are of them: in the partition of their key, or of the try, where that is
+known, else in any. Only what is missing beyond that is a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.numbers import ALLOWED, Numbers
+from partq.conformance.facts.outages import returned
+from partq.conformance.facts.placements import Placement, Placements
+from partq.conformance.screens.admission.faults import homes
+from partq.conformance.screens.protocol import Report
+
+
+class _Gap(NamedTuple):
+    """Numbers missing in a partition. ``at_roll``: whether all of them follow the greatest one, which is
+    there. In the widest hole, between the counters ``after`` and ``before``, are ``widest`` of them."""
+
+    partition: int
+    missing: int
+    at_roll: bool
+    widest: int
+    after: int
+    before: int
+
+
+def judge_gaps(facts: Facts, report: Report, wrong: set[int]) -> None:
+    """Add to the report what the numbers shown leave out. Partitions in ``wrong`` are not judged."""
+    numbers = facts.derive(Numbers)
+    gaps = [_gap(numbers, report, partition) for partition in numbers.counters if partition not in wrong]
+    if not any(gap.missing for gap in gaps) or not facts.by_id.keys() >= facts.received.keys():
+        return  # nothing is, or numbers were used up by messages that came from elsewhere, seen or not
+    own, anywhere = _explanations(facts)
+    excess = [gap.missing - own.get(gap.partition, 0) for gap in gaps]
+    if sum(more for more in excess if more > 0) <= anywhere:
+        return
+    gap = gaps[excess.index(max(excess))]
+    at_roll = all(gap.at_roll for gap in gaps if gap.missing)
+    _report_gap(numbers, report, gap, own.get(gap.partition, 0) + anywhere, at_roll)
+
+
+def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
+    """What is missing of one partition's numbers, from its first (known, or shown) to its last."""
+    origin, mask = numbers.origin(partition), numbers.mask
+    counters = numbers.counters[partition]
+    places = [counter - origin for counter in counters]
+    if places[0] < 0:
+        places = sorted(place & mask for place in places)
+    if numbers.start is not None:
+        places.insert(0, -1)
+    missing = places[-1] - places[0] + 1 - len(places)
+    report.count("SEQ-4", len(counters) - 1 if not missing else _adjacent(places))
+    if counters[0] == 0 and counters[-1] == mask:
+        report.count("SEQ-5")
+    if not missing:
+        return _Gap(partition, 0, False, 0, 0, 0)
+    zero = -origin & mask
+    at_roll = any(a == zero - 1 and b - a - 1 == missing for a, b in pairwise(places)) if zero else False
+    after, before = max(pairwise(places), key=lambda pair: pair[1] - pair[0])
+    ends = (after + origin) & mask, (before + origin) & mask
+    return _Gap(partition, missing, at_roll, before - after - 1, *ends)
+
+
+def _adjacent(places: list[int]) -> int:
+    return sum(b - a == 1 for a, b in pairwise(places))
+
+
+def _explanations(facts: Facts) -> tuple[dict[int, int], int]:
+    """How many numbers may have been used up unseen: by partition where that is known, and anywhere."""
+    known = facts.derive(homes)
+    own: dict[int, int] = {}
+    anywhere = 0
+    for id, sends in facts.by_id.items():
+        seen = {one.delivery.seq for one in (*facts.received.get(id, ()), *facts.peeked.get(id, ()))}
+        unseen = max(len(sends) - len(seen), 0)
+        unseen += sum(sent.message.scheduled_at is not None for sent in sends)
+        home = known.get(sends[0].key or "") if len(sends) == 1 else None
+        if home is None:
+            anywhere += unseen
+        elif unseen:
+            own[home] = own.get(home, 0) + unseen
+    for placement in facts.derive(Placements).all:
+        for partition in _tried(facts, placement) if facts.down else ():
+            own[partition] = own.get(partition, 0) + 1
+        if placement.redelivered and placement.partition is not None:  # renumbered before it was seen: SEQ-6
+            own[placement.partition] = own.get(placement.partition, 0) + (
+                placement.seen.delivery.delivery_count or 1
+            )
+    return own, anywhere
+
+
+def _tried(facts: Facts, placement: Placement) -> Iterator[int]:
+    """The partitions in which a keyless send may have been aborted before it was stored: elsewhere, or there
+    at last."""
+    record = placement.sent.record
+    if placement.sent.key is None:
+        for partition, intervals in facts.down.items():
+            if any(
+                interval.start <= returned(record) and record.call <= interval.end for interval in intervals
+            ):
+                yield partition
+
+
+def _report_gap(numbers: Numbers, report: Report, gap: _Gap, explained: int, at_roll: bool) -> None:
+    """SEQ-5 if in all partitions nothing is missing but right after the greatest number, else SEQ-4."""
+    requirement = "SEQ-5" if at_roll else "SEQ-4"
+    title = "The counter does not go on from zero" if at_roll else "A gap in the numbers"
+    ends = sorted(_ends(numbers, gap), key=lambda seen: _counter(numbers, seen) != gap.after)
+    sends = (sent.record for seen in ends for sent in numbers.facts.by_id.get(seen.delivery.id, ())[:1])
+    witness = (*sends, *(seen.record for seen in ends))
+    report.find(
+        requirement, "gap", title, witness, _detail(numbers, gap, ends, explained), ALLOWED[requirement]
+    )
+
+
+def _ends(numbers: Numbers, gap: _Gap) -> Iterator[Observation]:
+    """The messages beside the widest hole; only one if it lies before the first number."""
+    for number, seen in numbers.facts.derive(Placements).numbers.items():
+        if number & numbers.mask in (gap.after, gap.before) and numbers.partition(seen) == gap.partition:
+            yield seen
+
+
+def _counter(numbers: Numbers, seen: Observation) -> int:
+    return (seen.delivery.seq or 0) & numbers.mask
+
+
+def _detail(numbers: Numbers, gap: _Gap, ends: Sequence[Observation], explained: int) -> str:
+    one = gap.missing == 1
+    named = [f"{seen.delivery.id!r} (counter {_counter(numbers, seen)})" for seen in ends]
+    where = f"between {' and '.join(named)}" if len(named) > 1 else f"before {named[0]}, where they begin"
+    share = "" if gap.widest == gap.missing else f"{gap.widest} of them "
+    unseen = "that was rejected, unknown, rolled back or never seen"
+    return (
+        f"{gap.missing} {'number' if one else 'numbers'}{numbers.of(gap.partition)} {'is' if one else 'are'} "
+        f"missing, {share}{where}; "
+        + (
+            f"messages {unseen.replace('was', 'were')} explain at most {explained} of them"
+            if explained
+            else f"there is no message {unseen} to explain {'it' if one else 'them'}"
+        )
+    )

@@ -1,0 +1,374 @@
+"""Sequence numbers and enqueued times: SEQ-1 to 7.
+
+Numbers are compared serially (docs/semantics.md), so that order survives the roll-over. What goes wrong
+exactly where a counter rolls over is SEQ-5; a gap, a clash, a wrong order elsewhere is SEQ-4, 1, 3. A clash
+between two partitions means that they share their top bits: SEQ-2. One message with two numbers is SEQ-6,
+unless it was delivered as two (RCV-6, RCV-7). Gaps are judged in `gaps.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Final
+
+from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.locks import REMOVALS, Locks
+from partq.conformance.facts.numbers import ALLOWED, Numbers
+from partq.conformance.facts.outages import returned
+from partq.conformance.facts.placements import Placement, Placements
+from partq.conformance.facts.times import exact
+from partq.conformance.history import Record
+from partq.conformance.screens.protocol import Report, Screen
+from partq.conformance.screens.sequencing.gaps import judge_gaps
+from partq.model.operations import Outcome
+from partq.model.state import COUNTER_BITS
+
+Line = list[tuple[int, Placement]]
+"""The messages of one partition by their places: counters made serial, lowest first."""
+
+
+def check(facts: Facts) -> Report:
+    """Judge the numbers and times that the broker showed."""
+    return facts.derive(Sequencing).report
+
+
+class Sequencing:
+    """All about one entity's numbers. ``wrong``: the partitions with a finding of SEQ-1, 2, 3, 5 or 6, whose
+    numbers can't be relied upon. (On a non-partitioned entity: 0.)"""
+
+    __slots__ = ("facts", "numbers", "report", "shown", "wrong")
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.report = Report()
+        self.wrong: set[int] = set()
+        if not facts.profile.shows_seq:
+            return
+        self.shown = facts.derive(Placements)
+        self.numbers = facts.derive(Numbers)
+        self._uniqueness()
+        if facts.profile.partitioned:
+            self._partition_bits()
+        self._stability()
+        self._order_and_times()
+        if facts.drained is not None and "SEQ-3" not in {f.requirement for f in self.report.findings}:
+            judge_gaps(facts, self.report, self.wrong)
+
+    # SEQ-1, and SEQ-5 where the counter stands still or starts over instead of rolling over.
+
+    def _uniqueness(self) -> None:
+        shown = self.shown
+        self.report.count("SEQ-1", len(shown.numbers))
+        seen = self._left_unnumbered() if shown.numbers and shown.unnumbered else None
+        if seen is not None:
+            detail = f"{seen.delivery.id!r} was shown without a number by {seen.record.op}; others have one"
+            title = "A message without a number"
+            self.report.find("SEQ-1", "no number", title, (seen.record,), detail, "a number on every message")
+        blamed = set()
+        for first, other in shown.clashes:
+            requirement = self._owner_of_clash(first, other)
+            if requirement not in blamed:
+                blamed.add(requirement)
+                self._find_clash(requirement, first, other)
+            self.wrong.update((self.numbers.partition(first), self.numbers.partition(other)))
+
+    def _left_unnumbered(self) -> Observation | None:
+        """The first message shown without a number by a kind of operation that shows numbers of others."""
+        appearances = (*self.facts.received.values(), *self.facts.peeked.values())
+        telling = {one.record.op for seens in appearances for one in seens if one.delivery.seq is not None}
+        return next((seen for seen in self.shown.unnumbered if seen.record.op in telling), None)
+
+    def _owner_of_clash(self, first: Observation, other: Observation) -> str:
+        numbers, partition = self.numbers, self.numbers.partition(first)
+        if partition != numbers.partition(other):
+            return "SEQ-2"
+        return "SEQ-5" if self._starts_over(partition) else "SEQ-1"
+
+    def _starts_over(self, partition: int) -> bool:
+        """Whether, instead of rolling over, the counter stood still at its greatest value (three times or
+        more), or began again at its start."""
+        counters, mask = self.numbers.counters[partition], self.numbers.mask
+        if counters[-1] != mask or counters[0] == 0:
+            return False
+        bearers = {(other.delivery.id, other.delivery.seq) for _, other in self.shown.clashes}
+        clashing = Counter((number or 0) & mask for _, number in bearers)
+        return clashing[mask] > 1 or bool(clashing[self.facts.entity.seq_start or 0])
+
+    def _find_clash(self, requirement: str, first: Observation, other: Observation) -> None:
+        numbers, a, b = self.numbers, first.delivery, other.delivery
+        detail = (
+            f"{a.id!r}{numbers.of(numbers.partition(first))} and "
+            f"{b.id!r}{numbers.of(numbers.partition(other))} both bear {numbers.say(a.seq)}"
+        )
+        records = (first.record, other.record)
+        self.report.find(
+            requirement, "clash", _CLASH_TITLES[requirement], records, detail, ALLOWED[requirement]
+        )
+
+    # SEQ-2, and SEQ-5 where a counter runs over into the partition bits.
+
+    def _partition_bits(self) -> None:
+        by_top: dict[int, Observation] = {}
+        by_partition: dict[int, Observation] = {}
+        tops = {number >> COUNTER_BITS for number in self.shown.numbers}
+        self.report.count("SEQ-2", len(tops))
+        for (top, partition), seen in self.shown.names.items():
+            if by_partition.setdefault(partition, seen) is not seen:
+                self._find_two_tops(partition, by_partition[partition], seen)
+                return
+            if by_top.setdefault(top, seen) is not seen:
+                self._find_shared_top(top, by_top[top], seen)
+                return
+        if len(tops) > self.facts.entity.partitions:
+            self._find_too_many(sorted(tops))
+
+    def _find_two_tops(self, partition: int, first: Observation, other: Observation) -> None:
+        say, low, high = self.numbers.say, *sorted((first.delivery.seq or 0, other.delivery.seq or 0))
+        requirement = "SEQ-5" if self._spill(low, high) else "SEQ-2"
+        title = (
+            "The counter ran over into the partition's bits"
+            if requirement == "SEQ-5"
+            else "Top bits not constant"
+        )
+        self.wrong.add(partition)
+        detail = (
+            f"in partition {partition}, {first.delivery.id!r} bears {say(first.delivery.seq)} and "
+            f"{other.delivery.id!r} {say(other.delivery.seq)}"
+        )
+        records = (first.record, other.record)
+        self.report.find(
+            requirement, "two values of the top bits", title, records, detail, ALLOWED[requirement]
+        )
+
+    def _find_shared_top(self, top: int, first: Observation, other: Observation) -> None:
+        partitions = (self.numbers.partition(first), self.numbers.partition(other))
+        self.wrong.update(partitions)
+        detail = (
+            f"{first.delivery.id!r} in partition {partitions[0]} and {other.delivery.id!r} in partition "
+            f"{partitions[1]} bear numbers with the same top bits, {top}"
+        )
+        if not any(f.requirement == "SEQ-2" for f in self.report.findings):
+            requirement = "SEQ-5" if any(map(self._ran_over, (first, other))) else "SEQ-2"
+            records = (first.record, other.record)
+            self.report.find(
+                requirement, "clash", _CLASH_TITLES[requirement], records, detail, ALLOWED[requirement]
+            )
+
+    def _ran_over(self, seen: Observation) -> bool:
+        """Whether it bears the next partition's name and a counter just above zero, though all began high."""
+        number, start = seen.delivery.seq or 0, self.facts.entity.seq_start or 0
+        next_one = number >> COUNTER_BITS == self.numbers.partition(seen) + 1
+        return next_one and number & self.numbers.mask < self.numbers.half <= start
+
+    def _spill(self, low: int, high: int) -> bool:
+        """Whether the higher of two numbers lies just beyond the last number of the lower one's partition."""
+        top, mask, half = COUNTER_BITS, self.numbers.mask, self.numbers.half
+        return (high >> top) - (low >> top) == 1 and high & mask < half <= low & mask
+
+    def _find_too_many(self, tops: list[int]) -> None:
+        numbers, say = sorted(self.shown.numbers), self.numbers.say
+        spilled = next(((low, high) for low, high in pairwise(numbers) if self._spill(low, high)), None)
+        requirement, chosen = ("SEQ-2", (numbers[0], numbers[-1])) if spilled is None else ("SEQ-5", spilled)
+        self.wrong.update(tops)
+        detail = (
+            f"{len(tops)} values of the top bits ({', '.join(map(str, tops[:20]))}) with "
+            f"{self.facts.entity.partitions} partitions; e.g. {say(chosen[0])} and {say(chosen[1])}"
+        )
+        records = tuple(self.shown.numbers[number].record for number in chosen)
+        title = "More values of the top bits than partitions"
+        self.report.find(requirement, "too many top values", title, records, detail, ALLOWED[requirement])
+
+    # SEQ-6.
+
+    def _stability(self) -> None:
+        self.report.count("SEQ-6", self.shown.repeated)
+        numbers = self.numbers
+        for seen in self.shown.renumbered:
+            pair = self._renumbered(seen)
+            if pair is not None:
+                first, other = pair
+                self.wrong.update((numbers.partition(first), numbers.partition(other)))
+                detail = (
+                    f"{first.delivery.id!r} bore {numbers.say(first.delivery.seq)}, later "
+                    f"{numbers.say(other.delivery.seq)}"
+                )
+                allowed = f"{first.delivery.seq} in every answer"
+                records, title = (first.record, other.record), "A message changed its number"
+                self.report.find("SEQ-6", "renumbered", title, records, detail, allowed)
+
+    def _renumbered(self, seen: list[Observation]) -> tuple[Observation, Observation] | None:
+        """The last appearance of the old number and the first of a new one; None where these are two copies,
+        delivered twice (RCV-6, RCV-7) or peeked side by side."""
+        old = seen[0].delivery.seq
+        before = [one for one in seen if one.delivery.seq == old]
+        other = next((one for one in seen if one.delivery.seq not in (old, None)), None)
+        if old is None or other is None:
+            return None
+        shown_by = returned(other.record)
+        if any(one.record.i == other.record.i or one.record.call > shown_by for one in before):
+            return None
+        return None if any(self._owned(one, other.record) for one in before) else (before[-1], other)
+
+    def _owned(self, seen: Observation, by: Record) -> bool:
+        """Whether the message was gone, or certainly locked, when that record showed it again."""
+        if seen.record.op != "receive":
+            return False
+        if seen.delivery.lock is None:
+            return True
+        for settlement in self.facts.settled.get(seen.delivery.lock, ()):
+            txn = self.facts.txns.get(settlement.args.get("txn", ""))
+            may_count = settlement.outcome == Outcome.OK and (txn is None or txn.committed_from is not None)
+            if settlement.op in REMOVALS and may_count:
+                return settlement.call < returned(by)
+        held = self.facts.derive(Locks).held_until(seen)
+        return by.op == "receive" and returned(seen.record) < by.call and returned(by) < held
+
+    # SEQ-3 and SEQ-7.
+
+    def _order_and_times(self) -> None:
+        within = 0
+        in_order: list[Line] = []
+        for partition, line in self._lines().items():
+            for _, placement in line:
+                at = placement.enqueued_at
+                if at is not None:
+                    within += 1
+                    if not placement.earliest <= at <= placement.latest:
+                        self._outside(placement, at)
+            if partition in self.wrong:
+                continue
+            line.sort(key=_place)
+            if self._in_order(partition, line):
+                in_order.append(line)
+        if self._shows_times():
+            self.report.count("SEQ-7", within)
+        if "SEQ-3" not in {f.requirement for f in self.report.findings}:
+            for line in in_order:
+                self._times_in_order(line)
+
+    def _shows_times(self) -> bool:
+        """Whether some instant of the history would be wrong for some message despite the skew (SEQ-7)."""
+        records = self.facts.records
+        return self.facts.header.skew_ns <= records[-1].call - records[0].call if records else False
+
+    def _lines(self) -> dict[int, Line]:
+        lines: dict[int, tuple[int, Line]] = {}
+        mask, origin = self.numbers.mask, self.numbers.origin
+        for placement in self.shown.all:
+            seq, partition = placement.seq, placement.partition
+            if seq is None or partition is None or placement.sent.message.scheduled_at is not None:
+                continue
+            known = lines.get(partition)
+            if known is None:
+                known = lines[partition] = origin(partition), []
+            known[1].append(((seq - known[0]) & mask, placement))
+        return {partition: line for partition, (_, line) in lines.items()}
+
+    def _outside(self, placement: Placement, at: int) -> None:
+        skew = self.facts.header.skew_ns
+        if placement.earliest - skew <= at <= placement.latest + skew:
+            return
+        sent = placement.sent.record
+        detail = (
+            f"{placement.sent.message.id!r}, sent from {exact(sent.call)} to {exact(returned(sent))} and "
+            f"first "
+            f"seen by {exact(returned(placement.seen.record))}, bears the enqueued time {exact(at)}"
+        )
+        since, until = exact(placement.earliest - skew), exact(placement.latest + skew)
+        allowed = f"a time from {since} to {until} (skew {exact(skew)})"
+        records, title = (sent, placement.seen.record), "Enqueued outside of its send"
+        self.report.find("SEQ-7", "outside of the send", title, records, detail, allowed)
+
+    def _in_order(self, partition: int, line: Line) -> bool:
+        """SEQ-3: of two messages, the one certainly accepted earlier has the lower number."""
+        soonest: Placement | None = None
+        latest, follows, before = 0, 0, None
+        for _, placement in reversed(line):
+            if placement.redelivered:
+                continue
+            if soonest is not None and latest < placement.earliest:
+                self._inverted(partition, soonest, placement)
+                return False
+            if soonest is None or placement.latest < latest:
+                soonest, latest = placement, placement.latest
+            follows += before is not None and placement.latest < before.earliest
+            before = placement
+        self.report.count("SEQ-3", follows)
+        return True
+
+    def _inverted(self, partition: int, first: Placement, second: Placement) -> None:
+        numbers = self.numbers
+        requirement = "SEQ-5" if self._fails_to_roll(partition, first.seq or 0, second.seq or 0) else "SEQ-3"
+        title = (
+            "Numbers against the order of acceptance" if requirement == "SEQ-3" else _CLASH_TITLES["SEQ-5"]
+        )
+        self.wrong.add(partition)
+        detail = (
+            f"{first.sent.message.id!r}{numbers.of(partition)} was accepted by {exact(first.latest)} and "
+            f"bears {numbers.say(first.seq)}; {second.sent.message.id!r}, sent from "
+            f"{exact(second.earliest)} on, bears {numbers.say(second.seq)}"
+        )
+        records = (first.sent.record, second.sent.record, first.seen.record, second.seen.record)
+        self.report.find(requirement, "order", title, records, detail, ALLOWED[requirement])
+
+    def _fails_to_roll(self, partition: int, first: int, second: int) -> bool:
+        """Whether the order of two numbers is wrong because the counter did not roll over to zero: the second
+        lies before the roll-over, or far below the greatest counter, which was used."""
+        mask, half, counters = self.numbers.mask, self.numbers.half, self.numbers.counters[partition]
+        first, second = first & mask, second & mask
+        if counters[0] == 0 and counters[-1] == mask:
+            return False
+        return first < half <= second or (counters[-1] == mask and first - second > len(counters))
+
+    def _times_in_order(self, line: Line) -> None:
+        """SEQ-7: along the numbers, enqueued times do not decrease. Either may be wrong by the skew."""
+        before, so_far, skew = None, None, 2 * self.facts.header.skew_ns
+        for _, placement in line:
+            at = placement.enqueued_at
+            if at is None or placement.redelivered:
+                continue
+            if before is not None and so_far is not None and at < so_far - skew:
+                self._back_in_time(before, placement, skew)
+                return
+            if so_far is None or at > so_far:
+                before, so_far = placement, at
+
+    def _back_in_time(self, before: Placement, after: Placement, skew: int) -> None:
+        say, later = self.numbers.say, after.sent.message.id
+        detail = (
+            f"{before.sent.message.id!r} bears {say(before.seq)} and the time "
+            f"{exact(before.enqueued_at or 0)}, {later!r} {say(after.seq)}, which is later, and the time "
+            f"{exact(after.enqueued_at or 0)}"
+        )
+        allowed = f"{exact((before.enqueued_at or 0) - skew)} or later on {later!r}"
+        records, title = (before.seen.record, after.seen.record), "Enqueued times decrease along the numbers"
+        self.report.find("SEQ-7", "decreasing", title, records, detail, allowed)
+
+
+def _place(entry: tuple[int, Placement]) -> int:
+    return entry[0]
+
+
+_CLASH_TITLES: Final = {
+    "SEQ-1": "Two messages with one number",
+    "SEQ-2": "Two partitions share their top bits",
+    "SEQ-5": "The counter does not go on from zero",
+}
+
+SCREEN: Final = Screen(
+    "sequencing",
+    ("SEQ-1", "SEQ-2", "SEQ-3", "SEQ-4", "SEQ-5", "SEQ-6", "SEQ-7"),
+    check,
+    blind_spots=(
+        "Only numbers that were shown, by a receive or a peek, are known.",
+        "Gaps are judged after a drain only, and explained by any rejected, unknown, rolled back or never "
+        "seen message of the partition, or of no known partition. Before the first number shown there is a "
+        "gap only where the entity's start is known.",
+        "Where the broker names no partitions, the top 16 bits can't be held against them; only their number "
+        "is.",
+        "The order of sends that overlap in time, and of messages first seen as redelivered, is not judged.",
+        "In a partition whose numbers clash, change or are out of order, gaps and times are not judged.",
+        "Messages whose ID is sent more than once are left out of SEQ-3, 6 and 7; scheduled ones too.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Transactions: keys, sends, settlements."""

@@ -1,0 +1,81 @@
+"""What the screens do not follow, and which rows that leaves open: sessions, management, deferred messages.
+
+A history may hold every documented operation. Where the effects of one are not followed, a finding may only
+be what that operation explains: so it is none, and the row is left open with the reason. Scheduled messages,
+and those whose time to live may end, are left out one by one (`Facts.by_id`); nothing here sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.history import Record
+from partq.conformance.screens.protocol import Report
+
+_SESSIONS: Final = frozenset(
+    {
+        *(f"RCV-{n}" for n in (3, 6, 7, 8, 9)),
+        *(f"PEEK-{n}" for n in (1, 2, 4, 5, 6)),
+        "TXN-5",
+    }
+)
+"""A session's holder has its messages to itself, and their locks are the session's."""
+
+_FILTERS: Final = frozenset({"RCV-2", "KEY-7", "TXN-5"})
+
+TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
+    "schedule": frozenset({f"TXN-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9)}),
+    "receive_deferred": frozenset({"RCV-3", "RCV-6", "RCV-9", "PEEK-6"}),
+    "accept_session": _SESSIONS,
+    "close_session": _SESSIONS,
+    "add_rule": _FILTERS,
+    "remove_rule": _FILTERS,
+    **dict.fromkeys(("create", "update", "delete")),
+}
+"""Operation -> the rows that it may touch; None: every one."""
+
+
+def left_open(facts: Facts, report: Report) -> Report:
+    """The report without the findings that an operation explains which the screens do not follow. What is
+    certainly one of several rules may as well be none of them then."""
+    if not report.findings and not report.candidates:
+        return report
+    findings, still_open = [], dict(report.open)
+    for finding in report.findings:
+        cause = _cause(facts, finding.requirement)
+        if cause is None:
+            findings.append(finding)
+            continue
+        why = f"{cause.op} of record {cause.i} may explain it, whose effects are not followed yet"
+        still_open.setdefault(finding.requirement, f"{finding.title}, as it seems; {why}")
+    violated = {finding.requirement for finding in findings}
+    found = {requirement: causes for requirement, causes in report.found.items() if requirement in violated}
+    candidates = {
+        requirement: several
+        for requirement, several in report.candidates.items()
+        if not any(_cause(facts, one) for one in several)
+    }
+    return Report(report.exercised, findings, still_open, candidates, found)
+
+
+def _cause(facts: Facts, requirement: str) -> Record | None:
+    """The first operation that may explain what breaks that rule."""
+    return next((record for record in facts.unfollowed if _touches(facts, record, requirement)), None)
+
+
+def _touches(facts: Facts, record: Record, requirement: str) -> bool:
+    rows = TOUCHED[record.op]
+    return _amid(facts, record) if rows is None else requirement in rows
+
+
+def _amid(facts: Facts, record: Record) -> bool:
+    """Whether the entity may have been in use before and after it: making one first, or deleting it last,
+    touches nothing."""
+    others = [r for r in facts.records if not r.is_env and r.op not in ("create", "update", "delete")]
+    ret = FOREVER if record.ret is None else record.ret
+    return not (
+        all(ret < other.call for other in others)
+        or all(other.ret is not None and other.ret < record.call for other in others)
+    )

@@ -1,0 +1,93 @@
+"""What is known of each requirement after a run: its status, and the findings behind it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class Status(StrEnum):
+    """What is known of one requirement after a run."""
+
+    PASS = "pass"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+    NOT_EXERCISED = "not exercised"
+    NOT_APPLICABLE = "not applicable"
+    NOT_IMPLEMENTED = "not implemented"
+
+
+class Finding(NamedTuple):
+    """One violation in one history.
+
+    ``witness``: the ``i`` of the few records that show it. ``allowed``: what the requirement would have
+    allowed instead. ``key``: equal for findings of the same cause, so that a campaign can group them.
+    ``candidates``: where it is not known which of several requirements is violated, all of them, the most
+    special first; ``requirement`` is the first of these.
+    """
+
+    requirement: str
+    title: str
+    witness: tuple[int, ...]
+    detail: str
+    allowed: str
+    key: str
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Verdict:
+    """One requirement's verdict. ``exercised``: how often it was put to the test. ``reason``: why it is
+    unknown, not applicable or not implemented. ``candidates``: where it is unknown, the requirements of which
+    one certainly is violated, if any is. ``findings``: the earliest of each cause, see `KEPT_FINDINGS`.
+    ``found``: by key, how many there were of that cause; unless given, those in ``findings``."""
+
+    status: Status
+    exercised: int = 0
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+    found: Mapping[str, int] = field(default_factory=dict)
+    candidates: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.findings and not self.found:
+            self.found = Counter(finding.key for finding in self.findings)
+
+    @property
+    def ambiguity(self) -> str:
+        """That one of several requirements certainly is violated, in words; empty if that is not so."""
+        return f"{' or '.join(self.candidates)} violated" if self.candidates else ""
+
+    @property
+    def times(self) -> int:
+        """How many findings there were, kept or not."""
+        return sum(self.found.values())
+
+    @property
+    def causes(self) -> tuple[Finding, ...]:
+        """The first finding of each cause."""
+        first: dict[str, Finding] = {}
+        for finding in self.findings:
+            first.setdefault(finding.key, finding)
+        return tuple(first.values())
+
+
+Verdicts = Mapping[str, Verdict]
+"""By requirement ID, in the order of the catalogue."""
+
+KEPT_FINDINGS: Final = 20
+"""Of each cause (`Finding.key`) so many findings are kept, the earliest; the rest only count."""
+
+
+def kept(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Those of the findings, in order of time, that are kept: `KEPT_FINDINGS` of each cause."""
+    seen: Counter[str] = Counter()
+    chosen = []
+    for finding in findings:
+        seen[finding.key] += 1
+        if seen[finding.key] <= KEPT_FINDINGS:
+            chosen.append(finding)
+    return tuple(chosen)

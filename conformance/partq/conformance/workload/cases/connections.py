@@ -1,0 +1,112 @@
+"""Locks that end with their client's connection: ROUTE, RCV and REB-3 on the RabbitMQ profile."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.steps import (
+    abandon,
+    complete,
+    message,
+    program,
+    receive,
+    restart,
+    send,
+    take,
+)
+from partq.conformance.workload.program import Program, Step
+from partq.model.profiles import SECOND
+
+RABBITMQ: Final = ("rabbitmq",)
+KEYS: Final = ("red", "green", "blue", "white", "black")
+MOMENT: Final = SECOND // 2
+"""How long a receive waits that may find nothing, for another client is the active consumer."""
+
+
+def _sends(first: int, last: int) -> tuple[Step, ...]:
+    """Of each key the messages with these numbers."""
+    return tuple(send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(first, last) for key in KEYS)
+
+
+def _glance(proc: str, most: int = 20) -> Step:
+    return Step(proc, "receive", {"max": most, "timeout": MOMENT})
+
+
+def _leave(proc: str) -> Step:
+    """The next of the ways the adapter knows."""
+    return Step(proc, "disconnect", {})
+
+
+def _keys(profile: str) -> Program:
+    return program(profile, *_sends(0, 3), receive("c1", 20), complete("c1", 0, 1), *_sends(3, 4))
+
+
+def _spread(profile: str) -> Program:
+    sends = [send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(120)]
+    return program(profile, *sends, concurrent=True)
+
+
+def _handoffs(profile: str) -> Program:
+    """Two consumers take turns in leaving; what one holds goes to the other."""
+    steps: list[Step] = []
+    for n in range(4):
+        going, staying = ("c1", "c2") if n % 2 else ("c2", "c1")
+        steps += _sends(n, n + 1)
+        steps += [_glance(going), _glance(staying), _glance(going), _glance(staying)]
+        steps += [complete(going), _leave(going), _glance(staying), complete(staying, 0, 1), _glance(staying)]
+    return program(profile, *steps)
+
+
+def _at_once(profile: str) -> Program:
+    """The same with everything under way at once."""
+    steps: list[Step] = []
+    for n in range(8):
+        steps += _sends(n, n + 1)
+        for proc in ("c1", "c2", "c3"):
+            steps += [_glance(proc, 5), complete(proc, 0, 1), abandon(proc), _glance(proc, 5), complete(proc)]
+        steps.append(_leave(f"c{1 + n % 3}"))
+    return program(profile, *steps, concurrent=True)
+
+
+def _kill(profile: str) -> Program:
+    """The server is killed while messages are stored, locked, finished and on their way."""
+    steps: list[Step] = [*_sends(0, 2), _glance("c1"), complete("c1", 0, 1), take("c1", 2)]
+    for n in range(2, 4):
+        kill, start = restart()
+        steps += [*_sends(n, n + 1), kill, send("c3", message(f"lost{n}", "red")), start]
+        steps += [_glance("c2"), _glance("c1"), complete("c2"), complete("c1"), _glance("c2")]
+    return program(profile, *steps, *_sends(4, 5), concurrent=True)
+
+
+CASES: Final = (
+    Case(
+        "connection-keys",
+        ("ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7"),
+        RABBITMQ,
+        "Messages of several keys, some of them finished.",
+        _keys,
+    ),
+    Case("connection-spread", ("ROUTE-4",), RABBITMQ, "Many messages without a key.", _spread),
+    Case(
+        "connection-handoffs",
+        ("RCV-2", "RCV-6", "RCV-7", "REB-3"),
+        RABBITMQ,
+        "Consumers leave in every way they can, and the next one takes over.",
+        _handoffs,
+    ),
+    Case(
+        "connections-at-once",
+        ("RCV-2", "REB-3"),
+        RABBITMQ,
+        "Senders and consumers that come and go at the same time.",
+        _at_once,
+    ),
+    Case(
+        "connection-kill",
+        ("ROUTE-1", "RCV-1", "RCV-2", "REB-3"),
+        RABBITMQ,
+        "The server is killed and started again, twice, in the middle of it all.",
+        _kill,
+    ),
+)

@@ -1,0 +1,260 @@
+"""Keys and the partitions they lead to: KEY and ROUTE on the azure profiles."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.steps import (
+    AZURE,
+    HELD,
+    PARTITIONED,
+    complete,
+    down,
+    message,
+    partitions,
+    peek,
+    program,
+    receive,
+    restart,
+    send,
+    up,
+)
+from partq.conformance.workload.program import Program, Step
+from partq.model.profiles import SECOND
+
+SHORT: Final = 2 * SECOND
+"""A send's timeout where it is expected to fail."""
+
+LONG: Final = 60 * SECOND
+"""A send's timeout where it must find a way (ROUTE-6)."""
+
+KEYS: Final = ("red", "green", "blue")
+
+
+def _session_id(profile: str) -> Program:
+    return program(
+        profile,
+        send("c1", message("m1", session="s1")),
+        send("c2", message("m2", session="s2")),
+        send("c2", message("m3", session="s1")),
+        send("c1", message("m4", "s1", session="s1")),
+        send("c1", message("m5", session="s1"), message("m6", "s1", session="s1")),
+        peek("c3"),
+        receive("c3", 10),
+    )
+
+
+def _partition_key(profile: str) -> Program:
+    sends = [send(f"c{1 + n % 2}", message(f"{key}{n}", key, body=f"{n}")) for n in range(4) for key in KEYS]
+    return program(profile, *sends, peek("c3"), receive("c3", 20))
+
+
+def _conflict(profile: str) -> Program:
+    return program(
+        profile,
+        send("c1", message("right", "a", session="a")),
+        send("c1", message("wrong", "b", session="a")),
+        send("c1", message("well", session="a"), message("ill", "b", session="a")),
+        peek("c2"),
+        receive("c2", 10),
+    )
+
+
+def _message_id(profile: str) -> Program:
+    return program(
+        profile,
+        send("c1", message("k1", "a"), message("k2", "a")),
+        send("c1", message("m1"), message("m2"), message("m3")),
+        send("c1", message("m4")),
+        send("c2", message("m5"), message("m6")),
+        peek("c2"),
+    )
+
+
+def _batches(profile: str) -> Program:
+    return program(
+        profile,
+        send("c1", message("m1", "a"), message("m2", "a"), message("m3", session="a")),
+        send("c1", message("m4", "a"), message("m5", "b")),
+        send("c1", message("m6", session="a"), message("m7", session="b")),
+        send("c1", message("m8"), message("m9")),
+        peek("c2"),
+        receive("c2", 10),
+    )
+
+
+def _same_key(profile: str, *between: Step) -> Program:
+    before = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2) for key in KEYS]
+    after = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2, 4) for key in KEYS]
+    return program(profile, *before, *between, *after, peek("c3"), receive("c3", 20))
+
+
+def _after_restart(profile: str) -> Program:
+    return _same_key(profile, *restart())
+
+
+def _after_outage(profile: str) -> Program:
+    every = range(partitions(profile))
+    return _same_key(profile, *map(down, every), *map(up, every))
+
+
+def _senders_at_once(profile: str) -> Program:
+    clients = ("c1", "c2", "c3", "c4")
+    sends = [
+        send(client, message(f"{key}{n}-{client}", key))
+        for n in range(3)
+        for key in KEYS
+        for client in clients
+    ]
+    return program(profile, *sends, peek("c1"), concurrent=True)
+
+
+def _one_down_after_another(profile: str) -> Program:
+    """Whichever partition a key lives in, once it is the one that is down, and mostly it is not."""
+    steps = [*(send("c1", message(f"{key} first", key)) for key in KEYS), peek("c2")]
+    for index in range(partitions(profile)):
+        tries = [
+            send(f"c{n}", message(f"{key} {index} {n}", key), timeout=SHORT) for key in KEYS for n in (1, 2)
+        ]
+        steps += [down(index), *tries, up(index)]
+    return program(profile, *steps, *(send("c1", message(f"{key} last", key)) for key in KEYS), peek("c2"))
+
+
+def _settle_elsewhere(profile: str) -> Program:
+    """Messages of many partitions are held, and one partition after another is down while one is settled."""
+    count = partitions(profile)
+    steps: list[Step] = [send("c1", message(f"m{n}", f"key {n}")) for n in range(2 * count)]
+    steps += [receive("c2", 2 * count)] * 2
+    for index in range(min(count, 4)):
+        steps += [down(index), complete("c2", 0), complete("c2", 1), up(index)]
+    return program(profile, *steps, lock_duration=HELD)
+
+
+def _keyless_around(profile: str) -> Program:
+    count = partitions(profile)
+    sends = [send(f"c{1 + n % 2}", message(f"m{n}"), timeout=LONG) for n in range(2 * count)]
+    batch = send("c1", message("b1"), message("b2"), timeout=LONG)
+    return program(profile, down(0), *sends, batch, up(0), peek("c3"))
+
+
+def _nothing_up(profile: str) -> Program:
+    every = range(partitions(profile))
+    return program(
+        profile,
+        send("c1", message("before", "a")),
+        *map(down, every),
+        send("c1", message("keyed", "a"), timeout=SHORT),
+        send("c2", message("keyless"), timeout=SHORT),
+        send("c2", message("b1"), message("b2"), timeout=SHORT),
+        *map(up, every),
+        send("c1", message("after", "a")),
+        peek("c3"),
+    )
+
+
+def _balance(profile: str) -> Program:
+    sends = [send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(8 * partitions(profile) + 32)]
+    return program(profile, *sends, peek("c4", 200))
+
+
+CASES: Final = (
+    Case(
+        "session-id-is-the-key",
+        ("KEY-1",),
+        AZURE,
+        "Messages of one session, with and without an equal partition key, are together.",
+        _session_id,
+    ),
+    Case(
+        "partition-key-is-the-key",
+        ("KEY-2", "ROUTE-1", "ROUTE-2"),
+        PARTITIONED,
+        "Without sessions, messages of one partition key are together, whoever sends what and when.",
+        _partition_key,
+    ),
+    Case(
+        "session-against-partition-key",
+        ("KEY-3",),
+        PARTITIONED,
+        "A message, or a message in a batch, with two different keys is refused.",
+        _conflict,
+    ),
+    Case(
+        "message-id-is-no-key",
+        ("KEY-5",),
+        PARTITIONED,
+        "Batches of keyless messages are accepted like any, though their message IDs differ.",
+        _message_id,
+    ),
+    Case(
+        "batches-of-one-and-of-two-keys",
+        ("KEY-7",),
+        PARTITIONED,
+        "A batch of one key is stored whole; one of two keys is refused whole.",
+        _batches,
+    ),
+    Case(
+        "same-key",
+        ("ROUTE-1", "ROUTE-2", "KEY-2"),
+        PARTITIONED,
+        "Two clients send messages of three keys.",
+        _same_key,
+    ),
+    Case(
+        "same-key-after-restart",
+        ("ROUTE-1", "ROUTE-2"),
+        PARTITIONED,
+        "The broker is killed and started between the messages of a key.",
+        _after_restart,
+    ),
+    Case(
+        "same-key-after-outage",
+        ("ROUTE-1", "ROUTE-2"),
+        PARTITIONED,
+        "All partitions go down and come up between the messages of a key.",
+        _after_outage,
+    ),
+    Case(
+        "same-key-from-many-senders",
+        ("ROUTE-1", "ROUTE-2"),
+        PARTITIONED,
+        "Four clients send messages of the same keys at the same time.",
+        _senders_at_once,
+    ),
+    Case(
+        "keyed-send-while-one-is-down",
+        ("ROUTE-5", "ROUTE-7"),
+        PARTITIONED,
+        "Messages of three keys are sent while one partition after another is down, theirs among them.",
+        _one_down_after_another,
+    ),
+    Case(
+        "settling-while-others-are-down",
+        ("ROUTE-7",),
+        PARTITIONED,
+        "Held messages are completed while other partitions are down.",
+        _settle_elsewhere,
+    ),
+    Case(
+        "keyless-send-while-one-is-down",
+        ("ROUTE-6",),
+        PARTITIONED,
+        "Keyless messages find another partition when the one chosen for them is down.",
+        _keyless_around,
+    ),
+    Case(
+        "send-while-all-are-down",
+        ("ROUTE-8",),
+        PARTITIONED,
+        "Nothing is accepted while no partition is up, and everything is again afterwards.",
+        _nothing_up,
+    ),
+    Case(
+        "keyless-balance",
+        ("ROUTE-4",),
+        PARTITIONED,
+        "Enough keyless messages to judge how evenly they are spread.",
+        _balance,
+    ),
+)

@@ -1,0 +1,239 @@
+"""Phrases of consumers that bind: flows that come and go, handoffs, standbys, restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from partq.conformance.workload.phrases import Draft, send
+from partq.model.operations import ENV
+from partq.model.profiles import SECOND
+
+
+def _bind(draft: Draft) -> None:
+    draft.add(draft.client(), "bind")
+
+
+def _rest(draft: Draft) -> None:
+    """Long enough for every delay and handoff to end."""
+    entity = draft.entity
+    draft.add(ENV, "advance", by=entity.rebalance_delay + 2 * entity.max_handoff + SECOND)
+
+
+def _spread(draft: Draft) -> None:
+    """Messages of one key, then everybody receives: its partition shows. A batch bears its key in one way."""
+    key = draft.key()
+    first = draft.message(key)
+    batch = [first]
+    for _ in range(1 + draft.source.below(7)):
+        batch.append(replace(first, id=draft.message(None).id))
+    draft.add(draft.client(), "send_batch", messages=tuple(batch))
+    draft.add(draft.client(), "send", messages=(draft.message(key),))
+    for other in draft.clients:
+        draft.add(other, "receive", max=20, timeout=SECOND)
+
+
+def _restart(draft: Draft) -> None:
+    """The broker is killed and started; whoever consumed has to bind anew."""
+    draft.add(ENV, "broker_kill")
+    draft.add(ENV, "broker_start")
+    for client in draft.clients:
+        draft.add(client, "unbind")
+        draft.add(client, "bind")
+    _rest(draft)
+    _spread(draft)
+
+
+def _handoff(draft: Draft) -> None:
+    """A partition changes hands while its old flow has messages unsettled, or just has not."""
+    old, new = draft.client(), draft.client()
+    draft.add(old, "bind")
+    _rest(draft)
+    for _ in range(2 + draft.source.below(3)):
+        send(draft)
+    draft.add(old, "receive", max=20, timeout=SECOND)
+    draft.add(new, "bind")
+    draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND)
+    send(draft)
+    draft.add(old, "receive", max=5, timeout=SECOND)
+    if draft.chance(2):
+        draft.add(old, "complete", pick=list(range(20)))
+    draft.add(ENV, "advance", by=draft.entity.max_handoff)
+    draft.add(new, "receive", max=20, timeout=SECOND)
+
+
+def _standby(draft: Draft) -> None:
+    """Everybody binds, and one that may have been active goes."""
+    for client in draft.clients:
+        draft.add(client, "bind")
+    _rest(draft)
+    draft.add(draft.clients[0], "disconnect" if draft.chance(2) else "unbind")
+    for client in draft.clients[1:]:
+        draft.add(client, "receive", max=5, timeout=SECOND)
+    _rest(draft)
+
+
+def _bind_partition(draft: Draft) -> None:
+    draft.add(draft.client(), "bind", partition=draft.source.below(draft.entity.partitions))
+
+
+def _unbind(draft: Draft) -> None:
+    draft.add(draft.client(), "unbind")
+
+
+def _disconnect(draft: Draft) -> None:
+    draft.add(draft.client(), "disconnect")
+
+
+def _given_back(draft: Draft) -> None:
+    """During a handoff the old flow gives back, or settles, some of what it has, and more is sent."""
+    old, new = _two(draft)
+    draft.add(old, "bind")
+    _rest(draft)
+    for _ in range(2 + draft.source.below(4)):
+        send(draft)
+    draft.add(old, "receive", max=20, timeout=SECOND)
+    draft.add(new, "bind")
+    draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND // 2)
+    key = draft.key()
+    for _ in range(1 + draft.source.below(3)):
+        draft.add(draft.client(), "send", messages=(draft.message(key),))
+    op = "abandon" if draft.source.below(3) else "complete"
+    draft.add(old, op, pick=list(range(1 + draft.source.below(20))))
+    draft.add(old, "receive", max=20, timeout=SECOND)
+    draft.add(new, "receive", max=20, timeout=SECOND)
+    draft.add(ENV, "advance", by=draft.entity.max_handoff)
+    draft.add(new, "receive", max=20, timeout=SECOND)
+
+
+def _too_late(draft: Draft) -> None:
+    """A flow settles when the time of the handoff is over, or its flow is gone."""
+    old, new = _two(draft)
+    key = draft.key()
+    draft.add(old, "bind")
+    _rest(draft)
+    for _ in range(2 + draft.source.below(3)):
+        draft.add(draft.client(), "send", messages=(draft.message(key),))
+    draft.add(old, "receive", max=1 + draft.source.below(4), timeout=SECOND)
+    if draft.chance(2):
+        draft.add(new, "bind")
+        draft.add(ENV, "advance", by=draft.entity.rebalance_delay + draft.entity.max_handoff + SECOND)
+    else:
+        draft.add(old, "unbind")
+        draft.add(old, "bind")
+    draft.add(draft.client(), "send", messages=(draft.message(key),))
+    if draft.chance(2):
+        draft.add(new, "receive", max=20, timeout=SECOND)
+    draft.add(old, "complete" if draft.source.below(3) else "abandon", pick=[0, 1], lost=[0])
+    draft.add(new, "receive", max=20, timeout=SECOND)
+    draft.add(old, "receive", max=20, timeout=SECOND)
+
+
+def _all_leave(draft: Draft) -> None:
+    """Several flows go, one soon after the other, with messages unsettled."""
+    for client in draft.clients[:3]:
+        draft.add(client, "bind")
+    _rest(draft)
+    for _ in range(2 + draft.source.below(4)):
+        send(draft)
+    for client in draft.clients[:3]:
+        draft.add(client, "receive", max=5, timeout=SECOND)
+    for client in draft.clients[: 1 + draft.source.below(3)]:
+        draft.add(client, "unbind" if draft.source.below(3) else "disconnect")
+        if draft.chance(3):
+            draft.add(ENV, "advance", by=draft.entity.rebalance_delay // 2)
+    _rest(draft)
+    draft.add(draft.client(), "receive", max=20, timeout=SECOND)
+
+
+def _early_leave(draft: Draft) -> None:
+    """One flow has everything; others bind, perhaps enough for a standby; it goes before they get any."""
+    old = draft.client()
+    for client in draft.clients:
+        draft.add(client, "unbind")
+    draft.add(old, "bind")
+    _rest(draft)
+    for client in draft.clients:
+        draft.add(client, "bind")
+    if draft.source.below(3):
+        for client in draft.clients:
+            draft.add(client, "bind", another=True)
+    draft.add(old, "disconnect" if draft.chance(2) else "unbind")
+    for client in draft.clients:
+        draft.add(client, "receive", max=5, timeout=SECOND)
+    _rest(draft)
+
+
+def _second_flow(draft: Draft) -> None:
+    """A client has two flows, and gets messages through each of them."""
+    client = draft.client()
+    draft.add(client, "bind")
+    draft.add(client, "bind", another=True)
+    _rest(draft)
+    for _ in range(2 + draft.source.below(4)):
+        send(draft)
+    for _ in range(2):
+        draft.add(client, "receive", max=5, timeout=SECOND, flow=draft.source.below(2))
+    draft.add(client, "complete", pick=[0, 1])
+    if draft.chance(2):
+        draft.add(client, "unbind", flow=draft.source.below(2))
+        draft.add(client, "receive", max=5, timeout=SECOND)
+
+
+def _killed_early(draft: Draft) -> None:
+    """The broker is killed while a delay or a handoff is running; flows bind anew, and look at once."""
+    old, new = _two(draft)
+    draft.add(old, "bind")
+    if draft.chance(2):
+        _rest(draft)
+        send(draft)
+        draft.add(old, "receive", max=5, timeout=SECOND)
+        draft.add(new, "bind")
+        if draft.chance(2):
+            draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND)
+    draft.add(ENV, "broker_kill")
+    draft.add(ENV, "broker_start")
+    draft.add(ENV, "advance", by=draft.entity.rebalance_delay // 2)
+    for client in (old, new):
+        draft.add(client, "unbind")
+        draft.add(client, "bind")
+    for client in (old, new):
+        draft.add(client, "receive", max=5, timeout=SECOND)
+    _rest(draft)
+
+
+def _two(draft: Draft) -> tuple[str, str]:
+    """Two clients."""
+    first = draft.source.below(len(draft.clients))
+    other = first + 1 + draft.source.below(len(draft.clients) - 1)
+    return draft.clients[first], draft.clients[other % len(draft.clients)]
+
+
+def _newcomer(draft: Draft) -> None:
+    """A client binds, and at once receives and deletes."""
+    client = draft.client()
+    send(draft)
+    draft.add(client, "bind")
+    draft.add(client, "receive", max=2, mode="receive_and_delete", timeout=SECOND)
+
+
+FLOW_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "bind": _bind,
+    "bind_partition": _bind_partition,
+    "rest": _rest,
+    "spread": _spread,
+    "restart": _restart,
+    "newcomer": _newcomer,
+    "given_back": _given_back,
+    "too_late": _too_late,
+    "all_leave": _all_leave,
+    "early_leave": _early_leave,
+    "second_flow": _second_flow,
+    "killed_early": _killed_early,
+    "handoff": _handoff,
+    "standby": _standby,
+    "unbind": _unbind,
+    "disconnect": _disconnect,
+}
+"""Every phrase of these by its name."""

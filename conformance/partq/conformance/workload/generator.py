@@ -1,0 +1,138 @@
+"""The generator: seeded programs of concurrent clients and faults.
+
+One generator, two sources of choices: a plain seed for campaigns, Hypothesis for searches that shrink. It
+writes *phrases* (the modules named after them) after a theme's `weights`, and knows nothing of what a broker
+should answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import blake2b
+from random import Random
+from typing import Final
+
+from partq.conformance.workload import phrases
+from partq.conformance.workload.flow_phrases import FLOW_PHRASES
+from partq.conformance.workload.phrases import Draft, Source
+from partq.conformance.workload.program import Program
+from partq.conformance.workload.request_phrases import REQUEST_PHRASES, other_case
+from partq.conformance.workload.trouble_phrases import TROUBLE_PHRASES
+from partq.conformance.workload.weights import (
+    AZURE_THEMES,
+    CONNECTION_THEMES,
+    FLOW_THEMES,
+    LENGTHS,
+    THEMES,
+    Weights,
+)
+from partq.model.profiles import SECOND, Entity, Profile, profile
+
+PATIENCE: Final = 100
+"""Deliveries until a message is dead-lettered, in long programs: these reach the usual number soon, and then
+what is done with the message hides what else goes on."""
+
+LIMIT_SEED: Final = 2**64
+
+
+def trace_seed(seed: int, trace: int) -> int:
+    """The seed of that trace of a campaign, or program of a run: 64 bits, the same on every machine."""
+    return int.from_bytes(blake2b(f"{seed}/{trace}".encode(), digest_size=8).digest(), "big")
+
+
+class Seeded:
+    """Choices from a seed. Uses `Random.random` alone, whose sequence is the same on every Python."""
+
+    __slots__ = ("_random",)
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed).random
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 to n-1."""
+        return int(self._random() * n)
+
+
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    **phrases.PHRASES,
+    **FLOW_PHRASES,
+    **REQUEST_PHRASES,
+    **TROUBLE_PHRASES,
+}
+"""Every phrase a theme may weigh."""
+
+
+def generate(
+    profile_name: str,
+    seed: int,
+    *,
+    length: int | None = None,
+    source: Source | None = None,
+    lacks: frozenset[str] = frozenset(),
+    lock_duration: int | None = None,
+    themes: Mapping[str, Weights] = THEMES,
+) -> Program:
+    """A program for the profile: equal arguments give equal programs.
+
+    ``length`` counts phrases; None: one of `LENGTHS`. ``source`` overrides the seed as the origin of choices
+    (Hypothesis); the seed still orders the interleaving. Steps that ``lacks`` names are left out.
+    ``lock_duration`` in ns is the entity's, whatever is drawn.
+    """
+    family = profile(profile_name)
+    source = Seeded(seed) if source is None else source
+    if length is None:
+        length = LENGTHS[source.below(len(LENGTHS))]
+    theme = _theme(family, source)
+    entity = _entity(family, theme, source)
+    if length > LENGTHS[0]:
+        entity = replace(entity, max_delivery_count=PATIENCE)
+    if lock_duration is not None:
+        entity = replace(entity, lock_duration=lock_duration)
+    clients = tuple(f"c{n}" for n in range(1, 3 + (0, 0, 1, 1, 2, 6)[source.below(6)]))
+    keys = _keys(source)
+    draft = Draft(family, entity, source, keys, clients)
+    table = _table(theme, tuple(themes[theme].items()))
+    if family.flows:
+        PHRASES["bind"](draft)
+    for _ in range(length):
+        PHRASES[table[source.below(len(table))]](draft)
+    steps = tuple(step for step in draft.steps if step.op not in lacks) if lacks else tuple(draft.steps)
+    return Program(profile_name, steps, entity, seed % LIMIT_SEED, sequential=draft.chance(4))
+
+
+def _keys(source: Source) -> tuple[str, ...]:
+    """A few keys; sometimes one that differs from another in case alone, or is as long as a key may be."""
+    keys = tuple(f"k{n}" for n in range(1, 2 + source.below(6)))
+    unusual = source.below(6)
+    if unusual < 2:
+        return (*keys, other_case(keys[0]))
+    return (*keys, "long " * 25 + "key") if unusual == 2 else keys
+
+
+def _theme(family: Profile, source: Source) -> str:
+    names = FLOW_THEMES if family.flows else AZURE_THEMES if family.locks_expire else CONNECTION_THEMES
+    return names[source.below(len(names))]
+
+
+def _entity(family: Profile, theme: str, source: Source) -> Entity:
+    counts = family.partitions or (2, 3, 4, 6)
+    partitions = counts[source.below(len(counts))]
+    start = 2**family.counter_bits - 1 - source.below(4) if theme == "rollover" else None
+    if family.flows:
+        delay = (0, 1, 5)[source.below(3)] * SECOND
+        return Entity(partitions=partitions, rebalance_delay=delay)
+    cap = (None, 2, 5)[source.below(3)] if theme == "peek" else None
+    return Entity(partitions=partitions, seq_start=start, peek_cap=cap)
+
+
+_TABLES: Final[dict[tuple[str, tuple[tuple[str, int], ...]], tuple[str, ...]]] = {}
+
+
+def _table(theme: str, weights: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """The theme's phrases, each as often as it weighs; made once."""
+    known = _TABLES.get((theme, weights))
+    if known is None:
+        known = tuple(name for name, weight in weights for _ in range(weight))
+        _TABLES[theme, weights] = known
+    return known

@@ -1,0 +1,281 @@
+"""What programs are written in: a `Draft`, and *phrases*, short runs of steps that make sense together.
+
+Phrases of consumers that bind are in `flow_phrases.py`; how often each is written is `generator.py`'s. None
+knows what a broker should answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+
+from partq.conformance.workload.program import Step
+from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
+from partq.model.operations import ENV
+from partq.model.profiles import SECOND, Entity, Profile
+
+
+class Source(Protocol):
+    """Where choices come from."""
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 to n-1."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A program while it is being written."""
+
+    family: Profile
+    entity: Entity
+    source: Source
+    keys: tuple[str, ...]
+    clients: tuple[str, ...]
+    steps: list[Step] = field(default_factory=list)
+    messages: int = 0
+
+    def chance(self, one_in: int) -> bool:
+        return self.source.below(one_in) == 0
+
+    def client(self) -> str:
+        return self.clients[self.source.below(len(self.clients))]
+
+    def add(self, proc: str, op: str, /, **args: Any) -> None:
+        self.steps.append(Step(proc, op, args))
+
+    def key(self) -> str:
+        return self.keys[self.source.below(len(self.keys))]
+
+    def message(self, key: str | None) -> Message:
+        """A fresh message of that key, which travels in one of the ways the family knows."""
+        self.messages += 1
+        name = f"m{self.messages}"
+        body = f"body of {name}" if self.source.below(8) else _BODIES[self.source.below(len(_BODIES))]
+        if key is None:
+            message = Message(name, body)
+        else:
+            message = _WAYS[self.family.key_rule][self.source.below(4)](name, body, key)
+        if self.source.below(8) or message.properties:
+            return message
+        return replace(message, properties=_PROPERTIES[self.source.below(len(_PROPERTIES))])
+
+    def some_key(self) -> str | None:
+        """A key, or in a quarter of cases none."""
+        return self.key() if self.source.below(4) else None
+
+
+_BODIES: Final = ("", "ünï¢ødé ✓", "<b>&amp;</b>", "x" * 300, "line\nbreak\ttab", '{"json": [1, 2]}')
+
+_PROPERTIES: Final = ((("colour", "Red"),), (("colour", "blue"), ("empty", "")), (("ünï", "✓"),))
+"""User properties that are no keys."""
+
+_WAYS: Final[Mapping[KeyRule, tuple[Callable[[str, str, str], Message], ...]]] = {
+    KeyRule.SERVICE_BUS: (
+        lambda name, body, key: Message(name, body, session_id=key),
+        lambda name, body, key: Message(name, body, partition_key=key),
+        lambda name, body, key: Message(name, body, partition_key=key),
+        lambda name, body, key: Message(name, body, session_id=key, partition_key=key),
+    ),
+    KeyRule.USER_PROPERTY: (
+        lambda name, body, key: Message(name, body, properties=((SOLACE_KEY, key),)),
+        lambda name, body, key: Message(name, body, properties=((SOLACE_KEY, key),)),
+        lambda name, body, key: Message(name, body, properties=((JMS_KEY, key),)),
+        lambda name, body, key: Message(
+            name, body, partition_key=f"not-{name}", properties=(("other", name), (SOLACE_KEY, key))
+        ),
+    ),
+}
+
+
+def send(draft: Draft) -> None:
+    draft.add(draft.client(), "send", messages=(draft.message(draft.some_key()),))
+
+
+def _conflict(draft: Draft) -> None:
+    draft.messages += 1
+    message = Message(f"m{draft.messages}", "two keys", session_id=draft.key(), partition_key="other")
+    draft.add(draft.client(), "send", messages=(message,))
+
+
+def _batch(draft: Draft) -> None:
+    key = draft.some_key()
+    messages = [draft.message(key) for _ in range(2 + draft.source.below(3))]
+    if draft.chance(4):
+        messages.append(draft.message(f"{draft.key()}-too"))
+    draft.add(draft.client(), "send_batch", messages=tuple(messages))
+
+
+def _burst(draft: Draft) -> None:
+    """Several sends of one key, or keyless: enough to distinguish a rule from chance."""
+    key = draft.some_key()
+    for _ in range(3 + draft.source.below(4)):
+        draft.add(draft.client(), "send", messages=(draft.message(key),))
+
+
+def _receive(draft: Draft) -> None:
+    draft.add(draft.client(), "receive", max=(1, 1, 2, 5, 20)[draft.source.below(5)], timeout=SECOND)
+
+
+def _take(draft: Draft) -> None:
+    most = 1 + draft.source.below(3)
+    draft.add(draft.client(), "receive", max=most, mode="receive_and_delete", timeout=SECOND)
+
+
+def _settle(op: str, **fixed: Any) -> Callable[[Draft], None]:
+    def phrase(draft: Draft) -> None:
+        first = draft.source.below(6)
+        pick = [first] if draft.source.below(4) else [first, first + 1]
+        draft.add(draft.client(), op, pick=pick, **fixed)
+
+    return phrase
+
+
+def _settle_all(draft: Draft) -> None:
+    client = draft.client()
+    for _ in range(3):
+        draft.add(client, "complete", pick=list(range(20)))
+        draft.add(client, "receive", max=20, timeout=SECOND)
+
+
+def _stale(draft: Draft) -> None:
+    op = ("complete", "abandon", "renew_lock")[draft.source.below(3)]
+    draft.add(draft.client(), op, pick=[draft.source.below(6)], stale=True)
+
+
+def _renew(draft: Draft) -> None:
+    draft.add(draft.client(), "renew_lock", pick=[draft.source.below(6)])
+
+
+def _keep(draft: Draft) -> None:
+    """A lock is renewed half-way, and its first duration passes."""
+    client, half = draft.client(), draft.entity.lock_duration // 2
+    send(draft)
+    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.add(ENV, "advance", by=half)
+    draft.add(client, "renew_lock", pick=[draft.source.below(2)])
+    draft.add(ENV, "advance", by=half + SECOND)
+    _receive(draft)
+
+
+def _late(draft: Draft) -> None:
+    """A settlement comes when its lock has run out."""
+    client = draft.client()
+    send(draft)
+    draft.add(client, "receive", max=1 + draft.source.below(2), timeout=SECOND)
+    draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    draft.add(client, "complete" if draft.chance(2) else "abandon", pick=[0])
+
+
+def _peek(draft: Draft) -> None:
+    start = ("cursor", "cursor", "start", draft.source.below(50))[draft.source.below(4)]
+    draft.add(draft.client(), "peek", max=(1, 3, 10, 100)[draft.source.below(4)], **{"from": start})
+
+
+def _walk(draft: Draft) -> None:
+    client = draft.client()
+    for _ in range(3 + draft.source.below(6)):
+        draft.add(client, "peek", max=3)
+
+
+def _transaction(draft: Draft) -> None:
+    client, key = draft.client(), draft.key()
+    draft.add(client, "begin")
+    for _ in range(1 + draft.source.below(3)):
+        odd = draft.source.below(12)
+        chosen = None if odd == 0 else draft.key() if odd == 1 else key
+        draft.add(client, "send", messages=(draft.message(chosen),), txn=True)
+    if draft.chance(4):
+        draft.add(client, "complete", pick=[draft.source.below(6)], txn=True)
+    if draft.chance(5):
+        _receive(draft)
+    draft.add(client, "rollback" if draft.chance(3) else "commit")
+
+
+def _settle_transaction(draft: Draft) -> None:
+    client = draft.client()
+    for _ in range(2 * draft.source.below(2)):
+        draft.add(draft.client(), "send", messages=(draft.message(None),))
+        draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.add(client, "receive", max=1 + draft.source.below(4), timeout=SECOND)
+    draft.add(client, "begin")
+    for _ in range(1 + draft.source.below(2)):
+        op = "complete" if draft.source.below(4) else "abandon"
+        draft.add(client, op, pick=[draft.source.below(4)], txn=True)
+    rolled_back = draft.chance(2)
+    draft.add(client, "rollback" if rolled_back else "commit")
+    if rolled_back and draft.chance(2):
+        draft.add(client, "complete", pick=[draft.source.below(4)])
+
+
+def _advance(draft: Draft) -> None:
+    entity = draft.entity
+    lengths = (SECOND, 2 * SECOND, entity.lock_duration // 2, entity.lock_duration + SECOND)
+    if draft.family.flows:
+        lengths = (SECOND, 2 * SECOND, entity.rebalance_delay + SECOND, entity.max_handoff + SECOND)
+    draft.add(ENV, "advance", by=lengths[draft.source.below(4)])
+
+
+def _outage(draft: Draft) -> None:
+    index = draft.source.below(draft.entity.partitions)
+    draft.add(ENV, "partition_down", index=index)
+    for _ in range(1 + draft.source.below(4)):
+        (send, send, _receive, _batch)[draft.source.below(4)](draft)
+    draft.add(ENV, "partition_up", index=index)
+
+
+def _blackout(draft: Draft) -> None:
+    everything = range(draft.entity.partitions)
+    for index in everything:
+        draft.add(ENV, "partition_down", index=index)
+    send(draft)
+    for index in everything:
+        draft.add(ENV, "partition_up", index=index)
+
+
+def _front_end(draft: Draft) -> None:
+    draft.add(ENV, "frontend_lost", proc=draft.client())
+
+
+def _cut_off(draft: Draft) -> None:
+    """A front end is lost that may have fetched more than it was asked for."""
+    client = draft.client()
+    for _ in range(2 + draft.source.below(4)):
+        send(draft)
+    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.add(ENV, "frontend_lost", proc=client)
+
+
+def _kill(draft: Draft) -> None:
+    draft.add(ENV, "broker_kill")
+    if draft.chance(2):
+        send(draft)
+    draft.add(ENV, "broker_start")
+
+
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "send": send,
+    "conflict": _conflict,
+    "batch": _batch,
+    "burst": _burst,
+    "keep": _keep,
+    "cut_off": _cut_off,
+    "late": _late,
+    "receive": _receive,
+    "take": _take,
+    "complete": _settle("complete"),
+    "abandon": _settle("abandon"),
+    "settle_all": _settle_all,
+    "stale": _stale,
+    "renew": _renew,
+    "peek": _peek,
+    "walk": _walk,
+    "transaction": _transaction,
+    "settle_transaction": _settle_transaction,
+    "advance": _advance,
+    "outage": _outage,
+    "blackout": _blackout,
+    "front_end": _front_end,
+    "kill": _kill,
+}
+"""Every phrase of these by its name."""

@@ -1,0 +1,204 @@
+"""Phrases of unusual requests: odd messages in a batch, keys that differ a little, large bodies, settlements
+that name many locks, transactions of many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from partq.conformance.workload.phrases import Draft, send
+from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
+from partq.model.operations import ENV
+from partq.model.profiles import SECOND
+
+LARGE: Final = ("large" * 2_000, "larger" * 12_000)
+"""Bodies of 10,000 and of 72,000 characters: one of these alone is more than an answer to a peek may hold."""
+
+
+def other_case(key: str) -> str:
+    """The key in the other case; it is another key."""
+    return key.swapcase()
+
+
+# Batches and keys.
+
+
+def _conflicting(draft: Draft, key: str) -> Message:
+    return replace(draft.message(None), session_id=key, partition_key=f"{key}-too")
+
+
+def _case_conflicting(draft: Draft, key: str) -> Message:
+    return replace(draft.message(None), session_id=key, partition_key=other_case(key))
+
+
+_ODDITIES: Final[tuple[Callable[[Draft, str], Message], ...]] = (
+    lambda draft, key: draft.message(f"{key}-too"),
+    lambda draft, key: draft.message(other_case(key)),
+    _conflicting,
+    _case_conflicting,
+)
+
+
+def _odd_batch(draft: Draft) -> None:
+    """A batch of one key, but for one message, which is anywhere in it."""
+    key = draft.key()
+    batch = [draft.message(key) for _ in range(2 + draft.source.below(4))]
+    batch.insert(
+        draft.source.below(len(batch) + 1), _ODDITIES[draft.source.below(len(_ODDITIES))](draft, key)
+    )
+    draft.add(draft.client(), "send_batch", messages=tuple(batch))
+
+
+def _long_batch(draft: Draft) -> None:
+    key = draft.some_key()
+    batch = tuple(draft.message(key) for _ in range(6 + draft.source.below(5)))
+    draft.add(draft.client(), "send_batch", messages=batch)
+
+
+def _odd_message(draft: Draft) -> None:
+    """One message, with two keys that differ in case, or with an empty property."""
+    if draft.family.key_rule is KeyRule.SERVICE_BUS:
+        message = _case_conflicting(draft, draft.key())
+    else:
+        properties = ((SOLACE_KEY, ""), (JMS_KEY, draft.key()), ("other", ""))
+        message = replace(draft.message(None), properties=properties[: 1 + draft.source.below(3)])
+    draft.add(draft.client(), "send", messages=(message,))
+
+
+def _large(draft: Draft) -> None:
+    """A few messages, some of them large, and peeks at them."""
+    key, client = draft.some_key(), draft.client()
+    for _ in range(2 + draft.source.below(3)):
+        message = draft.message(key)
+        if draft.chance(2):
+            message = replace(message, body=LARGE[draft.source.below(len(LARGE))])
+        draft.add(draft.client(), "send", messages=(message,))
+    start: str | int = "start" if draft.chance(2) else draft.source.below(50)
+    draft.add(client, "peek", max=6, **{"from": start})
+    draft.add(client, "peek", max=6)
+
+
+# Settlements that name many locks.
+
+
+def _fill(draft: Draft, key: str, messages: int) -> None:
+    """Messages of one key, in one request."""
+    batch = tuple(draft.message(key) for _ in range(messages))
+    draft.add(draft.client(), "send_batch", messages=batch)
+
+
+def _settlement(draft: Draft) -> str:
+    return "complete" if draft.source.below(3) else "abandon"
+
+
+def _handful(draft: Draft) -> None:
+    """Three or more messages are settled at once."""
+    client = draft.client()
+    _fill(draft, draft.key(), 3 + draft.source.below(3))
+    draft.add(client, "receive", max=3 + draft.source.below(4), timeout=SECOND)
+    first = draft.source.below(3)
+    draft.add(client, _settlement(draft), pick=list(range(first, first + 3 + draft.source.below(2))))
+
+
+def _mixed_handful(draft: Draft) -> None:
+    """A settlement names locks that hold and locks that were lost: settled before, run out, or of nobody."""
+    client, half = draft.client(), draft.entity.lock_duration // 2 + SECOND
+    _fill(draft, draft.key(), 4 + draft.source.below(3))
+    draft.add(client, "receive", max=2, timeout=SECOND)
+    way = draft.source.below(4)
+    if way == 0:
+        draft.add(ENV, "advance", by=half)
+        draft.add(client, "receive", max=3, timeout=SECOND)
+        draft.add(ENV, "advance", by=half)
+        draft.add(client, _settlement(draft), pick=[0, 1, 2, 3])
+        return
+    draft.add(client, "receive", max=3, timeout=SECOND)
+    draft.add(client, "complete", pick=[0])
+    lost = [draft.source.below(6)] if way < 3 else []
+    draft.add(
+        client, _settlement(draft), pick=[0, 1, 2][: 1 + draft.source.below(3)], lost=lost, forged=way == 3
+    )
+    draft.add(client, "peek", max=8, **{"from": "start"})
+
+
+def _forged(draft: Draft) -> None:
+    draft.add(draft.client(), _settlement(draft), pick=[], forged=True)
+
+
+# Transactions of many steps.
+
+
+def _settle_in(draft: Draft, client: str) -> None:
+    pick = [draft.source.below(4)]
+    draft.add(
+        client, _settlement(draft), pick=pick if draft.source.below(4) else [*pick, pick[0] + 1], txn=True
+    )
+
+
+def _send_in(draft: Draft, client: str, key: str) -> None:
+    odd = draft.source.below(10)
+    chosen = None if odd == 0 else draft.key() if odd == 1 else other_case(key) if odd == 2 else key
+    draft.add(client, "send", messages=(draft.message(chosen),), txn=True)
+
+
+def _long_transaction(draft: Draft) -> None:
+    """Settlements and sends in one transaction, in any order, with others looking on; what comes after it."""
+    client, key = draft.client(), draft.key()
+    _fill(draft, key, 3 + draft.source.below(3))
+    draft.add(client, "receive", max=3 + draft.source.below(3), timeout=SECOND)
+    draft.add(client, "begin")
+    for _ in range(2 + draft.source.below(4)):
+        if draft.chance(2):
+            _settle_in(draft, client)
+        else:
+            _send_in(draft, client, key)
+        if draft.chance(4):
+            draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    after_transaction(draft, client, key)
+
+
+def after_transaction(draft: Draft, client: str, key: str) -> None:
+    """What a client does with locks, and with a name, that were a transaction's."""
+    way = draft.source.below(6)
+    if way < 2:
+        draft.add(client, _settlement(draft), pick=[draft.source.below(4)])
+    elif way == 2:
+        draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+    elif way == 3:
+        _ended(draft, client, key)
+
+
+def _ended(draft: Draft, client: str, key: str) -> None:
+    """Something is asked for in a transaction that has ended."""
+    way = draft.source.below(4)
+    if way == 0:
+        draft.add(client, "send", messages=(draft.message(key),), ended=True)
+    elif way == 1:
+        draft.add(client, _settlement(draft), pick=[draft.source.below(4)], ended=True)
+    else:
+        draft.add(client, "commit" if way == 2 else "rollback", ended=True)
+
+
+def _after_the_end(draft: Draft) -> None:
+    client, key = draft.client(), draft.key()
+    draft.add(client, "begin")
+    draft.add(client, "send", messages=(draft.message(key),), txn=True)
+    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    _ended(draft, client, key)
+    send(draft)
+
+
+REQUEST_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "odd_batch": _odd_batch,
+    "long_batch": _long_batch,
+    "odd_message": _odd_message,
+    "large": _large,
+    "handful": _handful,
+    "mixed_handful": _mixed_handful,
+    "forged": _forged,
+    "long_transaction": _long_transaction,
+    "after_the_end": _after_the_end,
+}
+"""Every phrase of these by its name."""

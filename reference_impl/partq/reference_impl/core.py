@@ -1,0 +1,232 @@
+"""What the parts of a broker share: partitions, locks, open transactions, and who waits for messages.
+
+How requests are served is in the front ends, what breaks in `faults.py`; `broker.py` puts the parts together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+from .clock import Clock, Steps, Task
+from .errors import Refused
+from .freedoms import taken
+from .network import Connection
+from .partition import Partition
+from .rules import Rules
+from .settings import Config
+from .store import Content, Holder, Stored
+from .transactions import Transaction
+
+Router = Callable[[str, int, int], int]
+"""The index of a key's partition, by the key, a salt and the number of partitions."""
+
+
+PASSING: Final = ("unavailable", "timeout", "internal")
+"""The errors that pass by themselves."""
+
+MOST_LAG: Final = 2_000_000_000
+"""ns after which what a commit stored is visible at the latest."""
+
+
+class Volatile(Protocol):
+    """A front end as a fault sees it: messages that it holds locked, by token, and can lose."""
+
+    cache: list[tuple[str, Stored]]
+
+    def forget(self) -> None:
+        """It is lost: so is what it keeps."""
+
+    def resume(self) -> None:
+        """The broker was started again."""
+
+
+class Core:
+    """One queue, as its parts see it. ``locks``: every locked message by its lock's token."""
+
+    def __init__(
+        self,
+        config: Config,
+        clock: Clock,
+        rules: Rules,
+        partitions: list[Partition],
+        locks: dict[str, Stored],
+        router: Router,
+    ) -> None:
+        self.config = config
+        self.free = config.freedoms
+        self.counts_late = taken(self.free.count_late, clock.random)
+        self.clock = clock
+        self.rules = rules
+        self.partitions = partitions
+        self.locks = locks
+        self.router = router
+        self.alive = True
+        self.lagging = 0
+        self.transactions: dict[str, Transaction] = {}
+        self.connections: list[Connection] = []
+        self.front_ends: Sequence[Volatile] = ()
+        self._tokens = 0
+        self._homes: dict[str, Partition] = {}
+        self._waiting: dict[Task, None] = {}
+
+    def check_alive(self) -> None:
+        """Raises `Refused` while the broker is down, or where it is too busy for this operation."""
+        if not self.alive:
+            raise Refused("unavailable", "the broker is down")
+        if self.free.busy:
+            self.check_busy(self.free.busy)
+
+    def check_busy(self, chance: float) -> None:
+        """With that chance, and while nothing is down, raises a `Refused` that passes."""
+        random = self.clock.random
+        if taken(chance, random) and all(partition.up for partition in self.partitions):
+            raise Refused(PASSING[int(random() * len(PASSING))], "the broker is busy")
+
+    def check_up(self, partition: Holder) -> None:
+        """Raises `Refused` while the partition is down."""
+        if not partition.up:
+            raise self.outage("the partition is down")
+
+    def outage(self, detail: str) -> Refused:
+        """What is said of an operation that a partition's fault prevents."""
+        random = self.clock.random
+        kinds = PASSING if taken(self.free.internal_errors, random) else PASSING[:1]
+        return Refused(kinds[int(random() * len(kinds))] if len(kinds) > 1 else kinds[0], detail)
+
+    def partition_for(self, key: str) -> Partition:
+        """The partition map: equal keys, one partition, for ever."""
+        home = self._homes.get(key)
+        if home is None:
+            home = self.partitions[self.router(key, self.config.salt, len(self.partitions))]
+            self._homes[key] = home
+        return home
+
+    def forget_homes(self) -> None:
+        """Compute the partition map anew when it is asked for."""
+        self._homes.clear()
+
+    def accept(self, partition: Holder, contents: Sequence[Content]) -> None:
+        """Store messages, and tell those who wait."""
+        partition.accept(contents, self.clock.now)
+        if self._waiting:
+            self.ring()
+
+    def join(self, shown: list[Any], more: Sequence[Any]) -> None:
+        """Add another partition's messages to an answer: behind those in it, or among them."""
+        random = self.clock.random
+        if not shown or not taken(self.free.interleave, random):
+            shown.extend(more)
+            return
+        place = 0
+        for message in more:
+            place += int(random() * (len(shown) - place + 1))
+            shown.insert(place, message)
+            place += 1
+
+    def fewer(self, most: int, freedom: float) -> int:
+        """How many messages to answer with at most, where so many were asked for."""
+        random = self.clock.random
+        return 1 + int(random() * most) if most > 1 and taken(freedom, random) else most
+
+    def token(self) -> str:
+        """A fresh name for a lock."""
+        self._tokens += 1
+        return f"lock-{self._tokens}"
+
+    def locked(self, token: str) -> Stored:
+        """The message locked by that token. Raises `Refused`."""
+        stored = self.locks.get(token)
+        if stored is None:
+            raise Refused("lock_lost", "no such lock")
+        return stored
+
+    def transaction(self, name: str) -> Transaction:
+        """The open transaction of that name. Raises `Refused`."""
+        txn = self.transactions.get(name)
+        if txn is None:
+            raise Refused("not_found", "no such transaction")
+        return txn
+
+    def check_open(self, txn: Transaction) -> None:
+        """Raises `Refused` if the transaction was ended meanwhile."""
+        if self.transactions.get(txn.name) is not txn:
+            raise Refused("not_found", "the transaction has ended")
+
+    def show_later(self, txn: Transaction) -> None:
+        """Let what the committed transaction sent become visible after a while."""
+        self.lagging += 1
+        self.clock.spawn(self._lag(txn))
+
+    def _lag(self, txn: Transaction) -> Steps[None]:
+        yield self.clock.now + int(MOST_LAG * self.clock.random() ** 4)
+        self.lagging -= 1
+        txn.reveal()
+        self.ring()
+
+    def await_message(self, deadline: int) -> int:
+        """Let the current task be woken when messages come; gives the time until which to wait."""
+        self._waiting[self.clock.current] = None
+        for partition in self.partitions:
+            if partition.up:
+                deadline = partition.next_expiry(deadline)
+        return deadline
+
+    def ring(self) -> None:
+        """Wake everybody who waits for messages."""
+        waiting, self._waiting = self._waiting, {}
+        for task in waiting:
+            self.clock.wake(task)
+
+    def stop_waiting(self) -> None:
+        """The current task waits no more."""
+        self._waiting.pop(self.clock.current, None)
+
+    def place(self, partition: Partition, number: int) -> int:
+        """Where in the partition a peek from that number begins. Zero asks for everything."""
+        if number == 0:
+            return 0
+        bits = self.config.counter_bits
+        if self.config.partitioned and number >> bits != partition.name:
+            return 0 if number >> bits < partition.name else 2**64
+        return partition.store.place(number)
+
+    # What clients get to see.
+
+    def show(self, stored: Stored, token: str | None, state: str | None = None) -> Any:
+        """A message as it is received, with its lock's token, or as it is peeked, with its state."""
+        content = stored.content
+        late = self.counts_late and state is not None
+        return self.config.view(
+            content.id,
+            content.body,
+            stored.number,
+            stored.partition.name if self.config.partitioned else None,
+            stored.enqueued_at,
+            stored.told if late else stored.count,
+            token,
+            stored.until if token is not None else None,
+            state,
+            content.session_id,
+            content.partition_key,
+            content.properties,
+        )
+
+    def show_to_flow(self, stored: Stored, token: str | None) -> Any:
+        """A message received through a flow: nothing tells where it was."""
+        content = stored.content
+        return self.config.view(
+            content.id,
+            content.body,
+            None,
+            None,
+            None,
+            None,
+            token,
+            None,
+            None,
+            content.session_id,
+            content.partition_key,
+            content.properties,
+            stored.tries > (0 if token is None else 1),
+        )

@@ -1,0 +1,187 @@
+"""What the catalogue leaves to the broker, and how often this one makes use of it.
+
+A table of chances, one for each freedom; the place where the choice is made asks `taken`. Nothing else
+about the broker is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Freedoms:
+    """The chance of each freedom, at each occasion, from 0 (never: the plain behaviour) to 1 (always).
+
+    The text of each names the row of the catalogue that leaves it open.
+    """
+
+    # Sending.
+
+    split_batch: float = 0.0
+    """ROUTE-9, ROUTE-3: a keyless batch is stored at one instant, but in several partitions."""
+
+    shuffle_batch: float = 0.0
+    """SEQ-3: the messages of one batch get their numbers in any order."""
+
+    ride_along: float = 0.0
+    """KEY-7: keyless messages in a batch of one key are taken along to its partition. (Else: refused.)"""
+
+    burn_numbers: float = 0.0
+    """SEQ-4: a send that failed, was rolled back, or went elsewhere in the end uses up numbers."""
+
+    busy: float = 0.0
+    """KEY-9: an operation is refused by a passing error while nothing is down."""
+
+    busy_commit: float = 0.0
+    """KEY-9, TXN-10: a commit is refused by a passing error, and the transaction is rolled back."""
+
+    internal_errors: float = 0.0
+    """ROUTE-5: what a partition's fault prevents is refused as an internal error, or as a timeout."""
+
+    late_effect: float = 0.0
+    """KEY-9: an operation whose client was cut off, or gave up, before it was done is done later."""
+
+    # Receiving and peeking.
+
+    answer_nothing: float = 0.0
+    """RCV-5: a receive returns nothing, although messages are there."""
+
+    answer_short: float = 0.0
+    """RCV-5: a receive returns fewer messages than were asked for and there."""
+
+    prefetch: float = 0.0
+    """RCV-5, RCV-13: a front end fetches, and locks, more than was asked for. (Not without partitions.)"""
+
+    interleave: float = 0.0
+    """RCV-4, PEEK-3, REB-3: the partitions' messages are mixed within one answer."""
+
+    peek_short: float = 0.0
+    """PEEK-4: a peek returns fewer messages than were asked for and there."""
+
+    count_late: float = 0.0
+    """RCV-9: the count is raised when the message is delivered again, and peeks show the old one till then.
+    Drawn once for a broker."""
+
+    dead_letter_late: float = 0.0
+    """RCV-9: a message beyond the maximum is dead-lettered when it would be delivered again."""
+
+    # Transactions.
+
+    commit_lag: float = 0.0
+    """TXN-5: what a transaction sent becomes visible some time after its commit returned."""
+
+    number_early: float = 0.0
+    """SEQ-3, TXN-5: what is sent in a transaction is given its number, and its enqueued time, before the
+    commit. Drawn once for a transaction."""
+
+    second_key: float = 0.0
+    """TXN-2: a second key of the same partition is accepted in a transaction."""
+
+    # Faults.
+
+    keep_locks: float = 0.0
+    """RCV-6: a partition's locks survive a kill of the broker."""
+
+    keep_cursors: float = 0.0
+    """PEEK-5: a client's places in peeking survive the loss of its connection."""
+
+    keep_transactions: float = 0.0
+    """TXN-10: open transactions survive a kill of the broker."""
+
+    keep_flows: float = 0.0
+    """REB-1, REB-13: flows and their partitions survive a kill of the broker."""
+
+    lose_locks: float = 0.0
+    """RCV-6: a partition that goes down loses its locks."""
+
+    count_lost_locks: float = 0.0
+    """RCV-9: a lock that a fault ended counts as a failed delivery."""
+
+    lose_transactions: float = 0.0
+    """TXN-10: a partition that goes down rolls back the transactions that it coordinates."""
+
+    # Flows.
+
+    redeal: float = 0.0
+    """REB-12: a rebalance deals all partitions out anew, instead of moving the fewest."""
+
+    any_standby: float = 0.0
+    """REB-6: any of several standbys takes over, instead of the first."""
+
+    restart_delay: float = 0.0
+    """REB-4, REB-7: a flow that comes or goes during the delay starts it anew."""
+
+    restart_handoff: float = 0.0
+    """REB-14: a rebalance that gives a paused partition to another flow starts the handoff time anew."""
+
+    late_timers: float = 0.0
+    """REB-7, REB-14: a timer is late, within `Config.lateness`."""
+
+    late_events: float = 0.0
+    """REB-13: what happens to assignments is told late, within `Config.lateness`, and in order."""
+
+    @classmethod
+    def none(cls) -> Freedoms:
+        """The plain broker, which makes use of none."""
+        return cls()
+
+    @classmethod
+    def campaign(cls) -> Freedoms:
+        """Every freedom, as often as it may be without hiding what else happens."""
+        return CAMPAIGN
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """All freedoms, in order."""
+        return tuple(field.name for field in fields(cls))
+
+    def sample(self, random: Callable[[], float], share: float) -> Freedoms:
+        """Some of these freedoms: of those that there are each with that chance, the others never. So that
+        one run of a broker makes much use of a few."""
+        without = {name: 0.0 for name in NAMES if getattr(self, name) > 0 and random() >= share}
+        return replace(self, **without)
+
+
+NAMES: Final = Freedoms.names()
+
+CAMPAIGN: Final = Freedoms(
+    split_batch=0.5,
+    shuffle_batch=0.5,
+    ride_along=0.5,
+    burn_numbers=0.5,
+    busy=0.02,
+    busy_commit=0.2,
+    internal_errors=0.5,
+    late_effect=0.7,
+    answer_nothing=0.1,
+    answer_short=0.3,
+    prefetch=0.3,
+    interleave=0.7,
+    peek_short=0.3,
+    count_late=1.0,
+    dead_letter_late=0.5,
+    commit_lag=0.5,
+    number_early=0.5,
+    second_key=0.7,
+    keep_locks=0.5,
+    keep_cursors=0.5,
+    keep_transactions=0.5,
+    keep_flows=0.7,
+    lose_locks=0.7,
+    count_lost_locks=0.5,
+    lose_transactions=0.5,
+    redeal=0.5,
+    any_standby=0.7,
+    restart_delay=0.5,
+    restart_handoff=0.5,
+    late_timers=0.7,
+    late_events=0.7,
+)
+
+
+def taken(freedom: float, random: Callable[[], float]) -> bool:
+    """Whether a freedom of that chance is made use of now. Draws nothing for one that never is."""
+    return freedom > 0 and random() < freedom

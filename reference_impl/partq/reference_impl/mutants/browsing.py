@@ -1,0 +1,85 @@
+"""Defects in peeks of unusual messages: large, locked, redelivered (PEEK)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..frontend import FrontEnd
+from ..network import Connection
+from ..partition import Partition
+from ..store import Stored
+from .peeking import FEW
+from .registry import defect
+from .viewing import Viewing
+
+LARGE = 8_000
+"""Characters in a body that a careless broker still handles."""
+
+
+@defect("large-body-empties-peek", "PEEK-4", profile="azure-flat")
+class _LargeBodyEmptiesPeek(FrontEnd):
+    """A peek by number that would begin with a body over the size cap answers with nothing."""
+
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        super().browse(connection, partition, most, number, shown)
+        if number is not None and shown and len(shown[0].body) > self.broker.config.peek_bytes:
+            shown.clear()
+
+
+@defect("large-body-passed-over", "PEEK-2")
+class _LargeBodyPassedOver(FrontEnd):
+    """Between the first and the last message of an answer, large ones that are not locked are left out."""
+
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        before = len(shown)
+        super().browse(connection, partition, most, number, shown)
+        locked = {stored.content.id for stored in partition.store.live() if stored.lock is not None}
+        middle = shown[before + 1 : -1]
+        shown[before + 1 : -1] = [m for m in middle if len(m.body) <= LARGE or m.id in locked]
+
+
+@defect("walk-repeats-locked", "PEEK-5", profile="azure-flat")
+class _WalkRepeatsLocked(FrontEnd):
+    """After an answer of several messages, the last of them locked, the cursor stands before that one."""
+
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        super().browse(connection, partition, most, number, shown)
+        locked = {stored.content.id for stored in partition.store.live() if stored.lock is not None}
+        if number is None and len(shown) > 1 and shown[-1].id in locked:
+            connection.cursors[partition.name] -= 1
+
+
+@defect("peek-by-number-counts", "PEEK-6", profile="azure-flat")
+class _PeekByNumberCounts(FrontEnd):
+    """A peek by number raises the delivery count of what it shows by one, if it is below three."""
+
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        super().browse(connection, partition, most, number, shown)
+        peeked = {message.id for message in shown} if number is not None else ()
+        for stored in partition.store.live():
+            stored.count += stored.content.id in peeked and stored.count < FEW
+
+
+@defect("redelivered-hidden", "PEEK-7", profile="azure-flat")
+class _RedeliveredHidden(Viewing):
+    """A message that is locked for the second time or later is not shown."""
+
+    def views(self, stored: Stored) -> bool:
+        return stored.lock is None or stored.tries < 2 or stored.until <= self.clock.now
+
+
+@defect("lock-counted-in-peeks", "RCV-9")
+class _LockCountedInPeeks(Viewing):
+    """The delivery count that a peek shows of a locked message counts the lock that holds it."""
+
+    def viewed(self, stored: Stored, message: Any) -> Any:
+        locked = stored.lock is not None and self.clock.now < stored.until
+        return message._replace(delivery_count=message.delivery_count + locked)

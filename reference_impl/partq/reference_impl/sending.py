@@ -1,0 +1,175 @@
+"""How a front end takes what clients send: which partition, which refusal, and what comes late.
+
+What it does with everything else is in `frontend.py`; the rules of requests are in `rules.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from .clock import HOP, Steps
+from .core import Core
+from .errors import Refused, Unsure
+from .freedoms import taken
+from .partition import Partition
+from .store import Content, Holder
+from .transactions import Transaction
+
+SERVER_TIMEOUT: Final = 15_000_000_000
+"""ns until a front end gives up on a partition that is down."""
+
+MOST_DELAY: Final = 3_000_000_000
+"""ns that a request may be on its way when its client is gone."""
+
+
+class Sending:
+    """A front end's sending side."""
+
+    def __init__(self, broker: Core, turn: int) -> None:
+        self.broker = broker
+        self.clock = broker.clock
+        self.partitions = broker.partitions
+        self.turn = turn
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        """Store all messages or none. ``timeout``: how long the client will wait, in ns."""
+        yield from self.arrive(lambda: self.send(contents, txn, timeout))
+        broker = self.broker
+        broker.check_alive()
+        key = broker.rules.common_key(contents if txn is not None else self.decisive(contents))
+        if txn is not None:
+            yield from self._send_in(broker.transaction(txn), key, contents)
+            return
+        partition = self.next_partition() if key is None else self.home(key, contents, txn)
+        yield HOP
+        if not partition.up:
+            self.burn(partition, contents)
+            if key is not None:
+                yield from self._give_up(timeout)
+            partition = yield from self._reroute(contents, timeout)
+        contents = self.in_any_order(contents)
+        if key is None and len(contents) > 1 and taken(broker.free.split_batch, self.clock.random):
+            self.scatter(contents)
+        else:
+            self.accept(partition, key, contents)
+        yield HOP
+
+    def arrive(self, again: Callable[[], Steps[None]]) -> Steps[None]:
+        """A request's way here. If its client is cut off meanwhile it may come, and be done, all the same."""
+        try:
+            yield HOP
+        except Unsure:
+            if taken(self.broker.free.late_effect, self.clock.random):
+                self.clock.spawn(self._later(again, MOST_DELAY))
+            raise
+
+    def _later(self, again: Callable[[], Steps[None]], within: int) -> Steps[None]:
+        """Do it some time; nobody hears of it."""
+        yield self.clock.now + int(within * self.clock.random())
+        with suppress(Refused):
+            yield from again()
+
+    def decisive(self, contents: Sequence[Content]) -> Sequence[Content]:
+        """The messages of a batch whose keys have to agree: keyless ones may be taken along, or not."""
+        if len(contents) < 2 or not taken(self.broker.free.ride_along, self.clock.random):
+            return contents
+        key_of = self.broker.rules.key_of
+        return [content for content in contents if key_of(content) is not None] or contents
+
+    def in_any_order(self, contents: Sequence[Content]) -> Sequence[Content]:
+        """The messages of one request as they are numbered."""
+        random = self.clock.random
+        if len(contents) < 2 or not taken(self.broker.free.shuffle_batch, random):
+            return contents
+        return sorted(contents, key=lambda _: random())
+
+    def burn(self, partition: Holder, contents: Sequence[Content]) -> None:
+        """Messages that are not stored there after all may have used up numbers."""
+        if taken(self.broker.free.burn_numbers, self.clock.random):
+            partition.burn(len(contents))
+
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
+        """Store them in the partition found for them."""
+        self.broker.accept(partition, contents)
+
+    def scatter(self, contents: Sequence[Content]) -> None:
+        """Store a keyless batch, each message in whatever partition is up."""
+        running = [partition for partition in self.partitions if partition.up]
+        for content in contents:
+            partition = running[int(self.clock.random() * len(running))]
+            self.accept(partition, None, (content,))
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        """Where messages of that key live: it alone decides."""
+        return self.broker.partition_for(key)
+
+    def next_partition(self) -> Partition:
+        """Keyless messages go round robin."""
+        self.turn = (self.turn + 1) % len(self.partitions)
+        return self.partitions[self.turn]
+
+    def _give_up(self, timeout: int) -> Steps[None]:
+        """The one partition that a request needs is down: refuse at once, or after waiting for it."""
+        clock = self.clock
+        if clock.random() < 0.7:
+            raise self.broker.outage("the partition of this key is down")
+        if timeout <= SERVER_TIMEOUT:
+            yield clock.now + timeout
+            raise Unsure("timeout", "the partition of this key is down")
+        yield clock.now + SERVER_TIMEOUT
+        raise Refused("timeout", "the partition of this key is down")
+
+    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
+        """The chosen partition is down: after the server's timeout choose another. A client that does not
+        wait so long never learns whether that came in time."""
+        impatient = timeout <= SERVER_TIMEOUT
+        yield self.clock.now + min(timeout, SERVER_TIMEOUT)
+        running = [partition for partition in self.partitions if partition.up]
+        if not running:
+            raise self.broker.outage("no partition is up")
+        partition = running[int(self.clock.random() * len(running))]
+        if impatient:
+            if taken(self.broker.free.late_effect, self.clock.random):
+                self.clock.spawn(self._store_later(contents, SERVER_TIMEOUT - timeout))
+            elif self.clock.random() < 0.5:
+                self.broker.accept(partition, contents)
+            raise Unsure("timeout", "the client's time ended first")
+        return partition
+
+    def _store_later(self, contents: Sequence[Content], delay: int) -> Steps[None]:
+        """The client has given up; the front end has not."""
+        yield self.clock.now + delay
+        running = [partition for partition in self.partitions if partition.up]
+        if running and self.broker.alive:
+            self.broker.accept(running[int(self.clock.random() * len(running))], contents)
+
+    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
+        if not self.joins(txn, key, contents):
+            self.broker.rules.admit_send(txn, key)
+        partition = txn.partition if key is None else self.home(key, contents, txn.name)
+        if partition is None:
+            partition = self.next_partition()
+        if txn.partition is not None and txn.partition is not partition:
+            raise Refused("invalid_operation", "a transaction has one partition")
+        yield HOP
+        self.broker.check_open(txn)
+        self.broker.check_up(partition)
+        txn.pin(partition)
+        if txn.key is None:
+            txn.key = key
+        if txn.numbers_early:
+            txn.reserve(contents, self.clock.now)
+        else:
+            txn.sends.extend(contents)
+        yield HOP
+
+    def joins(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> bool:
+        """Whether a second key is accepted in the transaction: if it lives in the partition of the first one,
+        and no two sessions come together."""
+        if key is None or txn.key is None or key == txn.key or not self.broker.config.partitioned:
+            return False
+        sessions = {one.session_id for one in (*txn.contents(), *contents)} - {None}
+        here = len(sessions) < 2 and self.home(key, contents, txn.name) is txn.partition
+        return here and taken(self.broker.free.second_key, self.clock.random)

@@ -1,0 +1,64 @@
+"""A queue's settings, and the shape in which clients get messages. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from .freedoms import Freedoms
+
+SECOND: Final = 1_000_000_000
+"""Nanoseconds."""
+
+
+class Shown(NamedTuple):
+    """What a client gets to see of a message; None is what it does not get to see."""
+
+    id: str
+    body: str = ""
+    seq: int | None = None
+    partition: int | None = None
+    enqueued_at: int | None = None
+    delivery_count: int | None = None
+    lock: str | None = None
+    locked_until: int | None = None
+    state: str | None = None
+    session_id: str | None = None
+    partition_key: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    redelivered: bool | None = None
+
+
+@dataclass(slots=True)
+class Config:
+    """One queue's settings. Durations are ns.
+
+    ``first_name``: partitions are named by numbers from here on. ``seq_start``: the counter of each
+    partition's first message. ``peek_cap`` and ``peek_bytes``: the most that one peek returns.
+    ``eagerness``: how often a further answer to a receive comes before it was called off. ``view``: in what
+    shape clients get messages (the fields of `Shown`, in that order). ``max_delivery_count``:
+    after so many failed deliveries a message is dead-lettered; None: never. ``lateness``: how late timers and
+    news of assignments may be. ``freedoms``: the choices that it makes use of.
+    ``tell(partition, flow, state)`` hears of assignments.
+    """
+
+    partitions: int = 1
+    partitioned: bool = True
+    flows: bool = False
+    counter_bits: int = 48
+    first_name: int = 1
+    seq_start: int = 1
+    lock_duration: int = 30 * SECOND
+    rebalance_delay: int = 5 * SECOND
+    max_handoff: int = 3 * SECOND
+    peek_cap: int | None = None
+    peek_bytes: int = 64_000
+    front_ends: int = 2
+    eagerness: float = 0.3
+    salt: int = 0
+    max_delivery_count: int | None = None
+    lateness: int = 0
+    freedoms: Freedoms = field(default_factory=Freedoms.none)
+    view: Callable[..., Any] = Shown
+    tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

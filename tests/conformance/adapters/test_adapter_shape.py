@@ -1,0 +1,120 @@
+"""Slips in an adapter's classes are one line, before anything is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import canned_broker
+import pytest
+
+from partq.conformance.adapters import Broker, Client, open_broker
+from partq.conformance.adapters.reference import LiveReference
+from partq.conformance.adapters.shape import misfit
+from partq.conformance.frontends.cli.app import main
+from partq.model.messages import Delivery
+
+
+class Talker(Client):
+    def send(self, message: Any, *, txn: str | None = None, timeout: float = 60.0) -> None: ...
+
+
+class Fine(Broker):
+    profile = "azure-premium"
+    client_class = Talker
+
+
+class Wide(Fine):
+    """Arguments of other names, more of them, and a static method, can all be called."""
+
+    class client_class(Talker):
+        def receive(self, most: int, **how: Any) -> Sequence[Delivery]:  # type: ignore[override]
+            return ()
+
+        @staticmethod
+        def complete(locks: Sequence[str], *, txn: str | None = None) -> None: ...  # type: ignore[override]
+
+    def connect(self, *whoever: str, more: int = 0) -> Client:
+        return Talker()
+
+
+class Nobody(Fine):
+    client_class = Client
+
+
+class NoClass(Fine):
+    client_class = Talker()  # type: ignore[assignment]
+
+
+class Deaf(Fine):
+    def connect(self) -> Client:  # type: ignore[override]
+        raise AssertionError("never called")
+
+
+class Hasty(Fine):
+    class client_class(Talker):
+        def receive(self, max_messages: int, mode: str) -> Sequence[Delivery]:  # type: ignore[override]
+            return ()
+
+
+@pytest.mark.parametrize("broker", [Fine, Wide, LiveReference, canned_broker.Canned, canned_broker.Refusing])
+def test_what_can_be_called_fits(broker: Callable[[], Broker]) -> None:
+    assert misfit(broker()) is None
+
+
+def test_the_brokers_at_hand_fit() -> None:
+    assert misfit(open_broker("rabbitmq://guest:guest@localhost:1/%2f")) is None
+    quick = Fine()
+    quick.connect = lambda proc: Talker()  # type: ignore[method-assign]
+    assert misfit(quick) is None
+
+
+@pytest.mark.parametrize(
+    ("broker", "told"),
+    [
+        ("Nobody", "Nobody.client_class is not set: from it partq learns which operations the broker has"),
+        ("NoClass", "which is no subclass of Client"),
+        ("Deaf", "Deaf.connect cannot be called with (proc): too many positional arguments"),
+        ("Hasty", "client_class.receive cannot be called with (max_messages, mode=…, timeout=…): got an"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", [("run", "--case", "same-key"), ("search", "--examples", "2")], ids=["run", "search"]
+)
+def test_what_cannot_be_called_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    broker: str,
+    told: str,
+    command: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(canned_broker, broker, globals()[broker], raising=False)
+    name, *options = command
+    assert main([name, f"canned_broker:{broker}", *options]) == 2
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
+    assert told in err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("mine", "no broker 'mine'; for a class in your mine.py say mine:ItsName; known: "),
+        ("referense", "no broker 'referense'; did you mean reference?; known: "),
+        ("here_is_one:", "module 'here_is_one' has no ''; say here_is_one:Mine"),
+        ("here_is_one:Yours", "module 'here_is_one' has no 'Yours'; say here_is_one:Mine"),
+    ],
+)
+def test_a_name_that_leads_nowhere_has_a_hint(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    told: str,
+) -> None:
+    text = "from partq.conformance.adapters import Broker\n\n\nclass Mine(Broker):\n    pass\n"
+    (tmp_path / "here_is_one.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main(["run", name]) == 2
+    assert told in capsys.readouterr().err

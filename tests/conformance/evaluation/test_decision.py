@@ -1,0 +1,78 @@
+"""One path to a verdict: what the judge accepts is no violation, what it rejects is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from partq.conformance.evaluation.decision import EVERY, NONE, Exactness, decide, decided
+from partq.conformance.facts.index import Facts
+from partq.conformance.history.notation import history
+from partq.conformance.screens.protocol import Report, Screen
+from partq.conformance.screens.registry import ALL
+from partq.conformance.verdict import Status
+
+LAWFUL = history("p send m1\np receive 1 delete -> m1#1", "azure-flat")
+LOST_LOCK = history(
+    "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv advance 31s\np complete l", "azure-flat"
+)
+UNCLEAR = history("p send m1\np send m2\np receive 1 delete -> m2#2", "azure-flat")
+
+
+def crying(facts: Facts) -> Report:
+    report = Report()
+    report.find("RCV-3", "wolf", "It is wrong", (facts.records[0],), "really", "nothing")
+    return report
+
+
+def crash(facts: Facts) -> Report:
+    raise RuntimeError("a defect")
+
+
+WOLF: tuple[Screen, ...] = (replace(ALL[0], check=crying), *ALL[1:])
+
+
+def test_a_screen_that_suspects_what_is_allowed_is_overruled() -> None:
+    said = decide(LAWFUL, screens=WOLF)
+    assert not said.findings and said.overruled == {"RCV-3": 1} and said.judged == {"accepted": 1}
+    assert decide(LAWFUL, NONE, screens=WOLF).violated == ["RCV-3"]
+
+
+def test_where_the_judge_does_not_decide_the_suspects_stand() -> None:
+    said = decide(LAWFUL, Exactness(seconds=0), screens=WOLF)
+    assert said.violated == ["RCV-3"] and said.undecided == {"over the budget": 1}
+
+
+def test_a_rejection_is_a_violation_that_no_screen_saw() -> None:
+    said = decide(LOST_LOCK, screens=())
+    assert said.violated == ["RCV-8"]
+    (finding,) = said.findings["RCV-8"]
+    assert finding.witness[-1] == 3 and "complete l" in finding.detail and "settling." in finding.detail
+
+
+def test_several_candidates_are_one_finding_and_all_of_them_unknown() -> None:
+    verdicts = decided(UNCLEAR)
+    assert {id for id, v in verdicts.items() if v.candidates} == {"RCV-3", "RCV-2"}
+    assert verdicts["RCV-3"].status is Status.UNKNOWN
+    assert [f.candidates for v in verdicts.values() for f in v.findings] == [("RCV-3", "RCV-2")]
+
+
+@pytest.mark.parametrize(("number", "asked"), [(0, True), (9, True), (10, False), (109, True)])
+def test_the_judge_has_its_share_by_number(number: int, asked: bool) -> None:
+    said = decide(LAWFUL, Exactness(share=10), number)
+    assert said.judged == ({"accepted": 1} if asked else {"not asked": 1})
+
+
+def test_what_a_screen_suspects_is_judged_whatever_the_share() -> None:
+    assert decide(LAWFUL, Exactness(share=0), 5, WOLF).judged == {"accepted": 1}
+
+
+def test_a_screen_that_crashes_leaves_its_requirements_open() -> None:
+    broken = (replace(ALL[0], check=crash), *ALL[1:])
+    said = decide(LAWFUL, EVERY, screens=broken)
+    assert said.judged == {"accepted": 1}
+    assert (
+        decided(history("p send m1 key=a", "azure-premium"), EVERY, broken)["ROUTE-1"].status
+        is Status.UNKNOWN
+    )

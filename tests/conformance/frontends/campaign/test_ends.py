@@ -1,0 +1,236 @@
+"""How `partq fuzz` and `partq mutants` begin, go and end, with chunks done here instead of on Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from partq.conformance import schemas
+from partq.conformance.frontends.campaign import jvm, run, store
+from partq.conformance.frontends.campaign.plan import Chunk, Plan, even
+from partq.conformance.frontends.campaign.run import CampaignState, run_campaign
+from partq.conformance.frontends.campaign.work import run_chunk
+from partq.conformance.frontends.cli import campaigns
+from partq.conformance.frontends.cli.app import INTERRUPTED, main
+from partq.conformance.frontends.cli.campaigns import PERIOD, Display, shrinking
+
+BROKERS = Path(__file__).parents[2] / "adapters"
+
+Execute = Callable[[str, Plan, Sequence[Chunk], Path, Callable[[int, int], None]], None]
+
+
+def at_home(stop_after: int | None = None) -> Execute:
+    """Does the chunks in this process, and is interrupted after so many of them."""
+
+    def execute(
+        master: str, plan: Plan, chunks: Sequence[Chunk], out: Path, progress: Callable[[int, int], None]
+    ) -> None:
+        traces = violations = 0
+        progress(0, 0)
+        for number, chunk in enumerate(chunks):
+            if number == stop_after:
+                raise KeyboardInterrupt
+            result = run_chunk(chunk, plan.seed, plan.length)
+            store.write_chunk(out, result)
+            traces, violations = traces + chunk.count, violations + result.findings
+            progress(traces, violations)
+
+    return execute
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder with the module `canned_broker`, on a machine that needs no Java."""
+    (tmp_path / "canned_broker.py").write_bytes((BROKERS / "canned_broker.py").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != BROKERS])
+    monkeypatch.delitem(sys.modules, "canned_broker", raising=False)
+    monkeypatch.setattr(jvm, "check", lambda: None)
+    monkeypatch.setattr(run, "execute", at_home())
+    return tmp_path
+
+
+def fuzz(*arguments: str, broker: str = "canned_broker:Canned", out: str = "out") -> int:
+    return main(["fuzz", broker, "--length", "4", "--out", out, *arguments])
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The lines on standard error."""
+    return capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("broker", "why"),
+    [
+        ("rabbitmq://guest:guest@localhost:1/", "no RabbitMQ server answers at localhost:1"),
+        ("canned_broker:Jammed", "jammed"),
+        ("canned_broker:Unmade", "no such file"),
+    ],
+)
+def test_a_broker_that_can_not_be_run_is_met_before_spark_and_leaves_nothing(
+    broker: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fuzz("--traces", "5", "--profile", "rabbitmq", broker=broker) == 2
+    (line,) = told(capsys)
+    assert why in line
+    assert not Path("out").exists()
+
+
+def test_nor_does_a_missing_java_leave_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise store.CampaignError("no Java found")
+
+    monkeypatch.setattr(jvm, "check", missing)
+    assert fuzz("--traces", "5") == 2
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("command", ["fuzz", "mutants"])
+@pytest.mark.parametrize(
+    ("out", "why"), [("canned_broker.py", "is a file"), ("canned_broker.py/x", "Not a directory")]
+)
+def test_an_output_folder_that_can_not_be_is_one_line(
+    command: str, out: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    what = ["reference"] if command == "fuzz" else ["--only", "long-bodies-cut"]
+    assert main([command, *what, "--traces", "5", "--out", out]) == 2
+    (line,) = told(capsys)
+    assert line.startswith(f"partq: error: {out}")
+    assert why in line
+
+
+def test_who_interrupts_is_told_what_is_stored_and_can_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "execute", at_home(stop_after=1))
+    assert fuzz("--traces", "600") == INTERRUPTED
+    line = "250 of 600 traces are stored; finish with the same command and --resume"
+    assert told(capsys)[-2:] == [line, "partq: interrupted"]
+    monkeypatch.setattr(run, "execute", at_home())
+    assert fuzz("--traces", "600", "--resume", "--format", "json") == fuzz("--traces", "600", out="whole")
+    resumed, whole = (json.loads(Path(out, "campaign.json").read_text()) for out in ("out", "whole"))
+    assert resumed["digest"] == whole["digest"]
+    assert resumed["timed_traces"] == 350
+
+
+@pytest.mark.parametrize("arguments", [("fuzz", "reference"), ("mutants", "--only", "long-bodies-cut")])
+def test_an_interrupt_before_anything_is_stored_leaves_no_folder(
+    arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "execute", at_home(stop_after=0))
+    assert main([*arguments, "--traces", "5", "--out", "out"]) == INTERRUPTED
+    assert told(capsys)[-2:] == ["nothing is stored yet", "partq: interrupted"]
+    assert not Path("out").exists()
+
+
+def test_the_records_of_the_counterexample_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--traces", "3", broker="canned_broker:Split") == 1
+    out = capsys.readouterr().out
+    assert "   1  p2 send m2 key=a -> ok @3-4\n" in out
+    assert re.search(r"\.json: \d+ steps shrunk to \d,", out)
+    assert "records" not in out
+
+
+def test_standard_output_is_the_document_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    fuzz("--traces", "3", "--format", "json", broker="canned_broker:Split")
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["campaign"]["traces"] == 3
+    assert "starting Spark" in captured.err
+    assert "shrinking 1 of " in captured.err
+
+
+def test_the_mutants_json_begins_with_the_outcome(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["mutants", "--only", "long-bodies-cut", "--traces", "20", "--out", "out", "--format", "json"]
+    assert main(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    names = ["schema", "broker", "exit", "killed", "survived", "mutants", "profiles", "requirements"]
+    assert list(document) == names
+    assert (document["killed"], document["survived"]) == (1, [])
+    assert document["mutants"][0]["first"] >= 1
+    Draft202012Validator(schemas.load("verdicts")).validate(document)
+
+
+def test_where_the_results_are_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--traces", "1", "--profile", "azure-premium", out="a b") in (0, 3)
+    assert "stored in a b (partq report 'a b')\n" in capsys.readouterr().out
+    assert main(["mutants", "--only", "long-bodies-cut", "--traces", "1", "--out", "m\x1b"]) in (0, 1)
+    assert "stored in m\\x1b (partq report 'm\\x1b')\n" in capsys.readouterr().out
+
+
+def test_a_mutant_that_there_is_not_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mutants", "--only", "long-bodies-cutt", "--traces", "1", "--out", "out"]) == 2
+    (line,) = told(capsys)
+    assert "did you mean long-bodies-cut?" in line
+
+
+# --- progress ---------------------------------------------------------------------------------------
+
+
+class Noted:
+    """A watcher that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.states: list[CampaignState] = []
+
+    def starting(self, state: CampaignState) -> None:
+        self.states.append(state)
+
+    def went(self, state: CampaignState) -> None:
+        self.states.append(state)
+
+
+def test_the_rate_at_the_end_is_the_last_that_was_shown(folder: Path) -> None:
+    plan = Plan(even("canned_broker:Split", ("azure-premium",), 600), seed=7, length=4)
+    noted = Noted()
+    campaign = run_campaign(plan, folder / "out", "local", False, noted)
+    assert [state.traces for state in noted.states] == [0, 0, 250, 500, 600]
+    assert noted.states[-1].rate == campaign.rate is not None
+    assert noted.states[-1].violations == campaign.violations == 600
+
+
+def test_what_was_stored_before_counts_but_not_in_the_rate(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(even("canned_broker:Split", ("azure-premium",), 600), seed=7, length=4)
+    monkeypatch.setattr(run, "execute", at_home(stop_after=1))
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(plan, folder / "out", "local", False, Noted())
+    monkeypatch.setattr(run, "execute", at_home())
+    noted = Noted()
+    run_campaign(plan, folder / "out", "local", True, noted)
+    assert [(state.traces, state.violations, state.timed) for state in noted.states] == [
+        (250, 250, 0),
+        (250, 250, 0),
+        (500, 500, 250),
+        (600, 600, 350),
+    ]
+
+
+def test_a_line_at_once_and_then_one_a_period(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    display = Display(9000, lambda: now[0])
+    display.starting(CampaignState(0, 0))
+    for second in range(int(2.5 * PERIOD)):
+        now[0] = float(second)
+        display.went(CampaignState(100 * second, second, 100 * second, float(second)))
+    assert told(capsys) == [
+        "starting Spark",
+        "1,000 of 9,000 traces, 10 violations, 100 traces/s",
+        "2,000 of 9,000 traces, 20 violations, 100 traces/s",
+    ]
+
+
+def test_counterexamples_are_numbered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(campaigns, "PERIOD", 0.0)
+    with shrinking() as tell:
+        tell(1, 2, "ROUTE-2/\x1b[31m")
+        tell(2, 2, "SEQ-4/gap")
+    assert told(capsys) == ["shrinking 1 of 2: ROUTE-2/\\x1b[31m", "shrinking 2 of 2: SEQ-4/gap"]

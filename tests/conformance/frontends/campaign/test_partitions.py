@@ -1,0 +1,50 @@
+"""The campaign's table of messages over partitions: each message once, by the load of its partition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from partq.conformance.frontends.campaign.plan import Chunk, Plan
+from partq.conformance.frontends.campaign.store import prepare, read_totals, write_chunk
+from partq.conformance.frontends.campaign.work import ChunkResult, _spread
+from partq.conformance.history.notation import history
+
+TRACE = """
+    c0 send_batch m1 key=a, m2 key=a
+    c0 send m3
+    c0 send m4
+    c1 peek 5    -> m1#9.0, m2#9.1
+    c1 receive 5 -> m1#9.0 lock=l1, m2#9.1 lock=l2, m3#4.0 lock=l3
+    c1 abandon l1
+    c1 receive 5 -> m1#9.0 lock=l4, m9#4.1 lock=l5
+"""
+
+
+def spread(text: str, profile: str = "azure-standard") -> Counter[tuple[int, bool]]:
+    counted: Counter[tuple[int, bool]] = Counter()
+    _spread(counted, history(text, profile))
+    return counted
+
+
+def test_each_message_once_by_load_and_key() -> None:
+    assert spread(TRACE) == {(1, True): 2, (2, False): 1}, "m4 was never shown, m9 never sent"
+
+
+def test_a_flat_entity_and_a_hidden_partition_count_nothing() -> None:
+    assert spread("c0 send m1\nc0 receive 1 -> m1#5 lock=l", "azure-flat") == {}
+    assert spread("c0 bind f\nc0 send m1 key=a\nc0 receive 1 flow=f -> m1 lock=l", "solace") == {}
+
+
+def test_chunks_add_up(tmp_path: Path) -> None:
+    prepare(tmp_path / "out", Plan((), 1, 1))
+    for index in range(2):
+        result = ChunkResult(Chunk(index, "reference", "azure-standard", 0, 1))
+        _spread(result.partitions, history(TRACE))
+        write_chunk(tmp_path / "out", result)
+    rows = read_totals(tmp_path / "out", "partitions", ("messages",))
+    lane = {"broker": "reference", "profile": "azure-standard"}
+    assert rows == [
+        {**lane, "rank": 1, "keyed": True, "messages": 4},
+        {**lane, "rank": 2, "keyed": False, "messages": 2},
+    ]

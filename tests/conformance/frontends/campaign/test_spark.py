@@ -1,0 +1,254 @@
+"""Campaigns on Spark: the same everywhere, whatever dies on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from fnmatch import fnmatch
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from partq.conformance.frontends.campaign import jvm
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+ARGS = ("--traces", "80", "--seed", "7", "--profile", "azure-premium", "--format", "json")
+
+
+def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """`partq fuzz` as a user would, in that folder."""
+    command = [str(Path(sys.executable).with_name("partq")), "fuzz", *args]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("master", ["local[1]", "local[2]", "local-cluster[2,1,1024]"])
+def test_the_digest_does_not_depend_on_the_master(tmp_path: Path, master: str) -> None:
+    done = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", master)
+    assert done.returncode == 0, done.stderr
+    assert all(line == "starting Spark" or " of 80 traces, " in line for line in done.stderr.splitlines())
+    assert json.loads(done.stdout)["campaign"]["digest"] == expected_digest(tmp_path)
+    assert json.loads((tmp_path / "out" / "campaign.json").read_text())["complete"] is True
+
+
+def expected_digest(tmp_path: Path) -> str:
+    """The same campaign without Spark."""
+    from partq.conformance.frontends.campaign import store
+    from partq.conformance.frontends.campaign.plan import Plan, even
+    from partq.conformance.frontends.campaign.work import run_chunk
+
+    plan = Plan(even("reference", ("azure-premium",), 80), seed=7, length=24)
+    return store.digest([run_chunk(chunk, 7, 24).summary() for chunk in plan.chunks()])
+
+
+MORTAL = dedent(
+    """
+    import os, signal
+    from pathlib import Path
+    from partq.conformance.adapters.reference import Reference
+
+    class Mortal(Reference):
+        def stage(self, program, on_event):
+            mark = Path(__file__).with_name("died-once")
+            if not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().stage(program, on_event)
+    """
+)
+
+
+def test_a_killed_worker_is_tried_again_to_the_same_result(tmp_path: Path) -> None:
+    (tmp_path / "mortal.py").write_text(MORTAL)
+    done = fuzz(tmp_path, "mortal:Mortal", *ARGS, "--out", "out", "--master", "local[2]")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "died-once").exists()
+    again = fuzz(tmp_path, "mortal:Mortal", *ARGS, "--out", "again", "--master", "local[2]")
+    digests = {json.loads(run.stdout)["campaign"]["digest"] for run in (done, again)}
+    assert len(digests) == 1
+
+
+def test_resume_finishes_only_what_is_missing(tmp_path: Path) -> None:
+    first = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", "local[2]")
+    refused = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", "local[2]")
+    assert refused.returncode == 2
+    assert "--resume" in refused.stderr
+    verdicts = next((tmp_path / "out" / "verdicts").iterdir())
+    before = verdicts.stat().st_mtime_ns
+    resumed = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", "local[2]", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert verdicts.stat().st_mtime_ns == before
+    assert json.loads(resumed.stdout)["campaign"]["digest"] == json.loads(first.stdout)["campaign"]["digest"]
+
+
+FAULTY = dedent(
+    """
+    import os
+    from pathlib import Path
+    from partq.conformance.adapters import Broker, Client
+    from partq.conformance.adapters.reference import Reference
+
+    def tried():
+        with Path(__file__).with_name("tries").open("a") as tries:
+            tries.write("x")
+
+    class Simulated(Reference):
+        def stage(self, program, on_event):
+            if program.steps:
+                tried()
+                raise ValueError("oh\\ndear")
+            return super().stage(program, on_event)
+
+    class Live(Broker):
+        def connect(self, proc):
+            return Client()
+
+        def open(self, entity):
+            if "SPARK_ENV_LOADED" in os.environ:
+                tried()
+                raise ConnectionError("oh\\ndear")
+
+    class Deadly(Reference):
+        def stage(self, program, on_event):
+            if program.steps:
+                tried()
+                os.kill(os.getpid(), 9)
+            return super().stage(program, on_event)
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("broker", "tries", "told"),
+    [
+        ("Simulated", 1, "a chunk failed: ValueError: oh dear (*faulty.py:*)"),
+        ("Live", 4, "a chunk failed 4 times: Live.open raised ConnectionError: oh dear (*faulty.py:*)"),
+        ("Deadly", 4, "a chunk failed 4 times: Python worker exited unexpectedly (crashed).*"),
+    ],
+)
+def test_what_may_pass_is_tried_again_and_all_is_said_in_one_line(
+    tmp_path: Path, broker: str, tries: int, told: str
+) -> None:
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    done = fuzz(tmp_path, f"faulty:{broker}", *ARGS, "--out", "out", "--master", "local[2]")
+    assert done.returncode == 2
+    *before, line = done.stderr.splitlines()
+    assert fnmatch(line, f"partq: error: {told.replace('[', '[[]')}")
+    assert all(said == "starting Spark" or " of 80 traces, " in said for said in before)
+    assert (tmp_path / "tries").read_text() == tries * "x"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("master", "told"),
+    [
+        ("nonsense", "Spark does not start on nonsense: Master must"),
+        ("spark://127.0.0.1:1", "Spark stopped: spark://127.0.0.1:1 does not answer"),
+    ],
+)
+def test_a_master_that_is_none_is_one_line_and_leaves_no_folder(
+    tmp_path: Path, master: str, told: str
+) -> None:
+    done = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", master)
+    assert done.returncode == 2
+    assert f"partq: error: {told}" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+def group(leader: int) -> list[str]:
+    """The processes of that group, but for zombies."""
+    listed = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True)
+    fields = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+    return [line[2] for line in fields if line[0] == str(leader) and not line[1].startswith("Z")]
+
+
+def test_an_interrupt_ends_all_at_once_and_can_be_resumed(tmp_path: Path) -> None:
+    args = (
+        "fuzz",
+        "reference",
+        "--profile",
+        "azure-flat",
+        "--length",
+        "2",
+        "--traces",
+        "40000",
+        "--seed",
+        "7",
+    )
+    command = [str(Path(sys.executable).with_name("partq")), *args, "--out", "out", "--master", "local[2]"]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    until = time.monotonic() + 120
+    while not any((tmp_path / "out" / "progress").glob("chunk-*")) and time.monotonic() < until:
+        time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert re.fullmatch(
+        r"[\d,]+ of 40,000 traces are stored; finish with the same command and --resume",
+        said.splitlines()[-2],
+    )
+    assert said.splitlines()[-1] == "partq: interrupted"
+    assert "Traceback" not in said
+    assert "ERROR" not in said
+    assert group(running.pid) == []
+    done = fuzz(tmp_path, *args[1:], "--out", "out", "--master", "local[2]", "--resume", "--format", "json")
+    assert done.returncode in (0, 3), done.stderr
+    assert json.loads(done.stdout)["campaign"]["traces"] == 40000
+
+
+def test_a_broken_broker_gives_exit_code_1_and_a_counterexample(tmp_path: Path) -> None:
+    done = fuzz(tmp_path, "mutant:long-bodies-cut", *ARGS, "--out", "out", "--master", "local[2]")
+    assert done.returncode == 1, done.stderr
+    result = json.loads(done.stdout)
+    assert result["requirements"]["RCV-1"]["status"] == "violated"
+    assert result["campaign"]["counterexamples"]
+
+
+def fake_java(folder: Path, version: str) -> str:
+    """A PATH whose java says that it is of that version."""
+    java = folder / "java"
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2020-01-01' >&2\n")
+    java.chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("11.0.2", "Java 11, too old"), ("1.8.0_292", "Java 8, too old")]
+)
+def test_an_old_java_is_one_clear_line(tmp_path: Path, version: str, told: str) -> None:
+    path = fake_java(tmp_path, version)
+    done = fuzz(tmp_path, "reference", *ARGS, "--out", "out", PATH=path, JAVA_HOME="")
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2
+
+
+def test_a_missing_java_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    problem = jvm.java_problem()
+    assert problem is not None
+    assert "no Java found" in problem
+    assert "install" in problem
+
+
+def test_a_recent_java_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", f"{fake_java(tmp_path, '21.0.1')}{os.pathsep}{os.environ['PATH']}")
+    assert jvm.java_problem() is None

@@ -1,0 +1,566 @@
+"""The commands as a user meets them: what is printed, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from partq.conformance import schemas
+from partq.conformance.evaluation import counterexample
+from partq.conformance.evaluation.suite import PROGRAMS_LIVE, PROGRAMS_SIMULATED
+from partq.conformance.frontends.cli.app import BROKEN, INTERRUPTED, UNREAD, main
+from partq.conformance.history.codec import read_history, write_history
+from partq.conformance.history.notation import history
+from partq.conformance.verdict import Status
+from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.program import dumps
+from partq.model.requirements import PROFILE_COLUMNS, catalogue
+
+BROKERS = Path(__file__).parents[2] / "adapters"
+
+
+class Ran:
+    """What a command left behind."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def flat(self) -> str:
+        """Standard output without the breaks of lines."""
+        return " ".join(self.out.split())
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+Partq = Callable[..., Ran]
+
+
+@pytest.fixture
+def partq(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Partq]:
+    """Runs commands in a user's folder, which holds the module `canned_broker`."""
+    (tmp_path / "canned_broker.py").write_bytes((BROKERS / "canned_broker.py").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != BROKERS])
+    monkeypatch.delitem(sys.modules, "canned_broker", raising=False)
+
+    def run(*arguments: object) -> Ran:
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    yield run
+    sys.modules.pop("canned_broker", None)
+
+
+def one_error(ran: Ran) -> str:
+    """The text of the one line that an expected error is."""
+    assert ran.code == 2
+    assert ran.out == ""
+    lines = ran.err.strip().splitlines()
+    assert len(lines) == 1, ran.err
+    assert lines[0].startswith("partq: error: ")
+    return lines[0]
+
+
+def last_line(ran: Ran) -> str:
+    return ran.out.splitlines()[-1]
+
+
+def run_canned(partq: Partq, name: str, *more: object) -> Ran:
+    return partq("run", f"canned_broker:{name}", "--case", "same-key", *more)
+
+
+# --- run --------------------------------------------------------------------------------------------
+
+
+def test_a_conforming_broker(partq: Partq) -> None:
+    ran = run_canned(partq, "Canned")
+    assert ran.code == 0
+    assert "ROUTE-1 │ MUST │ Equal keys, same partition" in ran.flat
+    assert "violated" not in ran.flat
+
+
+def test_a_violation_is_told_with_its_witness(partq: Partq) -> None:
+    ran = run_canned(partq, "Split")
+    assert ran.code == 1
+    assert "violated" in ran.flat
+    assert "allowed:" in ran.flat
+    assert "azure-premium, same-key" in ran.out
+    assert "p1 send m1 key=a -> ok @1-2" in ran.out
+
+
+def test_a_should_row_fails_only_if_strict(partq: Partq) -> None:
+    assert run_canned(partq, "Heap").code == 0
+    assert "ROUTE-4 violated" in run_canned(partq, "Heap").out
+    assert run_canned(partq, "Heap", "--strict").code == 1
+
+
+def test_programs_at_once_where_the_adapter_allows_it(partq: Partq) -> None:
+    cases = ("--case", "same-key", "--case", "numbers")
+    assert partq("run", "canned_broker:Sociable", *cases).code == 3
+    assert partq("run", "canned_broker:Solitary", *cases, "--jobs", 1).code == 3
+    asked = partq("run", "canned_broker:Refusing", *cases, "--jobs", 2)
+    assert asked.code == 3
+    assert "one program at a time: the adapter does not say that more may run at once" in asked.err
+    assert "at a time" not in partq("run", "canned_broker:Refusing", *cases).err
+
+
+def test_what_an_adapter_does_wrong_is_told_once_and_counted(partq: Partq) -> None:
+    ran = partq("run", "canned_broker:Clientless", "--case", "same-key", "--case", "numbers")
+    assert ran.code == 3
+    lines = [line for line in ran.err.splitlines() if "c1: connect answered" in line]
+    assert lines == [
+        "same-key: c1: connect answered NoneType, which is no Client",
+        "in 2 runs: c1: connect answered NoneType, which is no Client",
+    ]
+
+
+def test_nothing_exercised_is_no_success(partq: Partq) -> None:
+    ran = run_canned(partq, "Silent")
+    assert ran.code == 3
+    assert last_line(ran) == "INCONCLUSIVE: nothing was put to the test"
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "line"),
+    [
+        ("Canned", (), "CONFORMANT: 10 rules held"),
+        ("Split", (), "NOT CONFORMANT: ROUTE-2 violated"),
+        ("Heap", (), "CONFORMANT: 8 rules held; violated, but no MUST: ROUTE-4"),
+        ("Heap", ("--strict",), "NOT CONFORMANT: ROUTE-4 violated"),
+        (
+            "Any",
+            ("--profile", "azure-premium", "--profile", "azure-flat"),
+            "INCONCLUSIVE: nothing was put to the test (azure-flat)",
+        ),
+    ],
+)
+def test_the_last_line_says_it_in_words(partq: Partq, name: str, more: tuple[str, ...], line: str) -> None:
+    ran = run_canned(partq, name, *more)
+    assert last_line(ran) == line
+    assert run_canned(partq, name, *more, "--format", "json").json["conclusion"] == line
+
+
+def test_each_count_is_named(partq: Partq) -> None:
+    ran = run_canned(partq, "Split")
+    assert "exercised ┃ violations" in ran.flat
+    assert "azure-premium, same-key, 1 violation\n" in ran.out
+    assert " rules pass, 1 violated" in ran.out
+    assert ran.out.splitlines()[0] == "canned_broker:Split"
+
+
+def test_a_narrow_terminal_loses_no_column(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("azure-standard", "azure-premium", "azure-flat")
+    asked = [word for name in names for word in ("--profile", name)]
+    wide = run_canned(partq, "Any", *asked)
+    assert " ┃ ".join(names) in wide.flat
+    monkeypatch.setenv("COLUMNS", "56")
+    narrow = run_canned(partq, "Any", *asked)
+    assert "…" not in narrow.out
+    assert max(map(len, narrow.out.splitlines())) <= 56
+    assert all(f"\n{name}\n┏" in narrow.out for name in names)
+    assert narrow.flat.count("┃ status") == 3
+
+
+def test_answers_that_no_history_can_hold_are_no_success(partq: Partq) -> None:
+    ran = run_canned(partq, "Lying", "--programs", "0")
+    assert ran.code == 3
+    assert last_line(ran).startswith("INCONCLUSIVE: ")
+    assert (
+        "answers of the adapter were unusable: first that to receive in same-key (azure-premium)" in ran.out
+    )
+    assert "receive answered a dict where a Delivery belongs" in ran.err
+
+
+def test_a_live_violation_is_told_when_its_case_ends(partq: Partq) -> None:
+    ran = run_canned(partq, "Forging", "--programs", "0", "--out", "kept")
+    assert ran.code == 1
+    assert "azure-premium: cases: 1, seeded programs: 0" in ran.err
+    assert "azure-premium: same-key (1 of 1): RCV-1 violated" in ran.err
+    assert "not shrunk: the broker is a live one (partq replay kept/counterexamples/" in ran.out
+
+
+def test_what_was_stored_is_said(partq: Partq) -> None:
+    kept = run_canned(partq, "Split", "--out", "kept")
+    file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
+    assert f"counterexample {file}, " in kept.out
+    assert f"(partq replay {file})" in kept.out
+    assert "verdicts in kept/verdicts.json (partq report kept)" in kept.out
+    assert "--out" in run_canned(partq, "Split").out
+    assert "--out" not in run_canned(partq, "Canned").out
+    listed = run_canned(partq, "Split", "--out", "more", "--format", "json").json
+    assert listed["out"] == "more"
+    assert listed["counterexamples"] == [file.replace("kept", "more")]
+
+
+def test_what_a_broker_says_does_not_steer_the_terminal(partq: Partq) -> None:
+    ran = run_canned(partq, "Markup")
+    assert ran.code == 1
+    assert "[red]a[/red]" in ran.out
+    assert "\x1b" not in ran.out
+    assert "\x9b" not in ran.out
+
+
+def test_json_fits_its_schema_and_the_exit_code(partq: Partq) -> None:
+    validate = Draft202012Validator(schemas.load("verdicts")).validate
+    for name, code in (("Canned", 0), ("Split", 1), ("Silent", 3)):
+        ran = run_canned(partq, name, "--format", "json")
+        validate(ran.json)
+        assert ran.code == ran.json["exit"] == code
+        assert ran.json["broker"] == f"canned_broker:{name}"
+        assert list(ran.json["profiles"]) == ["azure-premium"]
+        assert set(ran.json["requirements"]) == set(catalogue())
+    found = run_canned(partq, "Split", "--format", "json").json["requirements"]
+    violated = [row for row in found.values() if row["status"] == "violated"]
+    assert violated
+    assert all(finding["witness"] and finding["allowed"] for row in violated for finding in row["findings"])
+
+
+def test_json_of_several_profiles_merges_them(partq: Partq) -> None:
+    profiles = ("--profile", "azure-premium", "--profile", "azure-standard")
+    ran = run_canned(partq, "Any", *profiles, "--format", "json")
+    assert list(ran.json["profiles"]) == ["azure-premium", "azure-standard"]
+    times = [rows["ROUTE-1"]["exercised"] for rows in ran.json["profiles"].values()]
+    assert ran.json["requirements"]["ROUTE-1"]["exercised"] == sum(times) > 0
+
+
+def test_without_a_profile_all_that_fit_are_run(partq: Partq) -> None:
+    ran = run_canned(partq, "Any", "--format", "json")
+    assert set(ran.json["profiles"]) == set(ALL_CASES["same-key"].profiles)
+    shown = run_canned(partq, "Any")
+    assert "azure-standard" in shown.out
+    assert "azure-premium" in shown.out
+
+
+def test_rows_nobody_checks_are_named(partq: Partq) -> None:
+    ran = run_canned(partq, "Canned")
+    assert "not implemented: " in ran.flat
+    folded = ran.flat.split("not implemented: ")[1].split()
+    assert "MGT-1" in folded
+    every = run_canned(partq, "Canned", "--all")
+    assert all(requirement in every.out for requirement in catalogue())
+    assert "no screen yet" in every.flat
+
+
+def test_programs_of_a_seed_are_run_after_the_cases(partq: Partq) -> None:
+    ran = run_canned(partq, "Canned", "--programs", "3", "--seed", "5", "--format", "json")
+    assert ran.json["requirements"]["ROUTE-1"]["exercised"] == 4
+
+
+def test_out_keeps_verdicts_counterexamples_and_histories(partq: Partq, tmp_path: Path) -> None:
+    ran = run_canned(partq, "Split", "--out", "kept", "--save-histories")
+    assert ran.code == 1
+    stored = json.loads((tmp_path / "kept" / "verdicts.json").read_text())
+    assert stored["exit"] == 1
+    (saved,) = (tmp_path / "kept" / "histories" / "azure-premium").iterdir()
+    assert saved.name == "same-key.ndjson"
+    assert len(read_history(saved)) == 3
+    examples = list((tmp_path / "kept" / "counterexamples").glob("**/*.json"))
+    assert examples
+    for file in examples:
+        assert counterexample.read(file).finding.requirement in file.name
+    assert "not empty" in one_error(run_canned(partq, "Split", "--out", "kept"))
+
+
+def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None:
+    case = next(case.name for case in ALL_CASES.values() if "azure-flat" in case.profiles)
+    ran = partq("run", "canned_broker:Overtaken", "--case", case, "--out", "kept")
+    assert ran.code == 1
+    assert f"RCV-3 or RCV-2 violated\n  azure-flat, {case}, 1 violation\n" in ran.out
+    assert last_line(ran) == "NOT CONFORMANT: RCV-3 or RCV-2 violated"
+    file = "kept/counterexamples/azure-flat/RCV-3-receive-ok.json"
+    command = ("replay", file)
+    assert f"counterexample {file}, 1 steps of " in ran.out
+    assert f"(partq {' '.join(command)})" in ran.out
+    assert partq(*command).code == 1
+    assert partq("report", "kept").code == 0
+
+
+# --- every way to get it wrong ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (("run",), "Missing argument"),
+        (("run", "reference", "--nonsense"), "--nonsense"),
+        (("run", "reference", "--programs", "x"), "--programs"),
+        (("run", "reference", "--format", "xml"), "--format"),
+        (("dance",), "dance"),
+        (("check",), "Missing argument"),
+        (("run", "nosuch"), "known: reference"),
+        (("run", "rabbitmq://me:***@host/"), "the password is not stored"),
+        (("run", "mutant:nosuch"), "nosuch"),
+        (("run", "canned_broker:Nothing"), "has no 'Nothing'"),
+        (("run", "canned_broker:NotABroker"), "is not a"),
+        (("run", "no_such_module:Broker"), "cannot import"),
+        (("run", "canned_broker:Unmade"), "no such file"),
+        (("run", "canned_broker:Gone"), "start the broker first"),
+        (("run", "canned_broker:Broken"), "ZeroDivisionError: oh dear"),
+        (("run", "canned_broker:Exits"), "cannot make canned_broker:Exits: SystemExit: 4"),
+        (("run", "canned_broker:Profiled"), "names 'azure-best', which is no profile"),
+        (("run", "canned_broker:Secretive"), "Secretive.profiles(): KeyError: 'which?'"),
+        (("run", "canned_broker:Boasting"), "ZeroDivisionError: nothing at all"),
+        (("run", "canned_broker:Jammed", "--case", "same-key"), "Jammed.open raised OSError: jammed"),
+        (("replay", "program.json", "--broker", "canned_broker:Jammed"), "open raised OSError: jammed"),
+        (
+            ("search", "canned_broker:Jammed", "--examples", "1", "--length", "1"),
+            "open raised OSError: jammed",
+        ),
+        (("run", "canned_broker:Canned", "--profile", "azure-premum"), "Did you mean azure-premium?"),
+        (("run", "canned_broker:Canned", "--case", "same-keys"), "did you mean same-key"),
+        (("run", "canned_broker:Canned", "--save-histories"), "--out"),
+        (("run", "canned_broker:Canned", "--out", "canned_broker.py"), "canned_broker.py"),
+        (("check", "absent.ndjson"), "absent.ndjson"),
+        (("check", "."), ".:"),
+        (("check", "canned_broker.py"), "canned_broker.py:1: not JSON"),
+        (("check", "canned_broker.py", "--profile", "solce"), "Did you mean solace?"),
+        (("explain", "ROUT-1"), "did you mean ROUTE-1"),
+        (("run", "canned_broker:Canned", "--case", "nosuchcase"), "partq explain RULE names the cases"),
+        (("run", "mutant:"), "partq explain RULE names the mutants"),
+        (("run", "reference", "--profile", "rabbitmq"), "the reference broker has no profile rabbitmq"),
+        (("run", "reference", "--jobs", "0"), "must be at least 1 (see partq run --help)"),
+        (("run", "reference", "--format", "yaml"), "'--format': 'yaml' is not one of 'table', 'json' (see"),
+        (("fuzz", "reference", "--traces", "abc", "--out", "x"), "'--traces': not a whole number (see"),
+        (("run", "rabbitmq://host/?partitions=0"), "partitions=0: partitions is a number from 1 to 1024"),
+        (("run", "rabbitmq://host/?type=none"), "type=none: type is classic or quorum"),
+        (("run", "rabbitmq://host/?typ=quorum"), "typ is no option; known: type, cancel, partitions"),
+        (("report", "canned_broker.py"), "'canned_broker.py' is a file"),
+        (("explain", "rou"), "no group of requirements 'ROU'; did you mean ROUTE?"),
+        (("explain",), "--all"),
+        (("explain", "ROUTE-1", "--all"), "--all"),
+    ],
+)
+def test_an_expected_error_is_one_line_and_code_2(
+    partq: Partq, tmp_path: Path, arguments: tuple[str, ...], fragment: str
+) -> None:
+    (tmp_path / "program.json").write_text(dumps(ALL_CASES["same-key"].build("azure-premium")))
+    assert fragment in one_error(partq(*arguments))
+
+
+def test_a_defect_of_ours_is_no_verdict(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*arguments: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("partq.conformance.evaluation.suite.decided", crash)
+    ran = run_canned(partq, "Canned")
+    assert ran.code == BROKEN
+    assert "report it" in ran.err
+
+
+def test_an_interrupted_run_is_no_verdict(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partq.conformance.evaluation.suite.decided", interrupt)
+    ran = run_canned(partq, "Canned")
+    assert (ran.code, ran.out, ran.err) == (INTERRUPTED, "", "partq: interrupted\n")
+
+
+# --- check ------------------------------------------------------------------------------------------
+
+
+GOOD = "p1 send m1 key=a\np2 send m2 key=a\np3 peek 5 -> m1#3.1 key=a, m2#3.2 key=a"
+BAD = "p1 send m1 key=a\np2 send m2 key=a\np3 peek 5 -> m1#3.1 key=a, m2#4.1 key=a"
+
+
+@pytest.mark.parametrize("name", ["h.ndjson", "h.parquet"])
+def test_recorded_histories_are_judged(partq: Partq, tmp_path: Path, name: str) -> None:
+    write_history(tmp_path / name, history(GOOD, "azure-premium"))
+    assert partq("check", name).code == 0
+    write_history(tmp_path / name, history(BAD, "azure-premium"))
+    ran = partq("check", name)
+    assert ran.code == 1
+    assert f"azure-premium, {name}" in ran.out
+    assert "p3 peek 5 -> m1#3.1 key=a, m2#4.1 key=a" in ran.out
+
+
+OVERTAKEN = "p1 send m1\np1 send m2\np2 receive 1 delete -> m2#2"
+
+
+def test_the_exact_judge_explains(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "h", history(OVERTAKEN, "azure-flat"))
+    told = partq("check", "h")
+    assert told.code == 1  # out of order, or lost: the screens do not tell which
+    assert told.flat.count("│ RCV-3 or RCV-2 violated │") == 2
+    where = "the model ran out of explanations at 2: p2 receive 1 delete -> m2#2"
+    assert told.flat.count(where) == 1
+    assert "2 possibly violated" in told.flat
+    assert last_line(told) == "NOT CONFORMANT: RCV-3 or RCV-2 violated"
+    ran = partq("check", "h", "--exact")
+    assert ran.code == 1
+    assert "Exact judge, h: rejected: no order of the operations is allowed" in ran.flat
+    assert "then none of: 2 p2 receive" in ran.flat
+    assert "allowed instead of 2: ok: m1" in ran.flat
+    assert last_line(ran) == "NOT CONFORMANT: RCV-3 or RCV-2 violated; the exact judge rejects h"
+
+
+def test_the_exact_judge_as_data(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "h", history(GOOD, "azure-premium"))
+    long = "\n".join(f"p1 send m{n}" for n in range(61))
+    write_history(tmp_path / "long", history(long, "azure-flat"))
+    ran = partq("check", "h", "long", "--exact", "--format", "json")
+    assert ran.json["exact"]["h"]["judgement"] == "accepted"
+    assert ran.json["exact"]["h"]["explained"] == [0, 1, 2]
+    assert ran.json["exact"]["long"]["judgement"] == "accepted"
+    Draft202012Validator(schemas.load("verdicts")).validate(ran.json)
+
+
+def test_several_histories_are_one_verdict(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "good", history(GOOD, "azure-premium"))
+    write_history(tmp_path / "bad", history(BAD, "azure-standard"))
+    ran = partq("check", "good", "bad", "--format", "json")
+    assert ran.code == 1
+    assert ran.json["broker"] == "2 histories"
+    assert ran.json["profiles"]["azure-premium"]["ROUTE-1"]["status"] == "pass"
+    Draft202012Validator(schemas.load("verdicts")).validate(ran.json)
+
+
+def test_nothing_is_judged_unless_every_file_is_right(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "bad", history(BAD, "azure-premium"))
+    (tmp_path / "broken").write_bytes((tmp_path / "bad").read_bytes()[:-4])
+    assert "broken:4: is cut off" in one_error(partq("check", "bad", "broken"))
+
+
+def test_the_profile_can_be_another_one(partq: Partq, tmp_path: Path) -> None:
+    write_history(tmp_path / "h", history(BAD, "azure-premium"))
+    ran = partq("check", "h", "--profile", "azure-flat", "--format", "json")
+    assert list(ran.json["profiles"]) == ["azure-flat"]
+    assert ran.json["requirements"]["ROUTE-1"]["status"] == "not applicable"
+
+
+# --- explain, version, help -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("requirement", ["ROUTE-1", "SEQ-4", "PEEK-2", "MGT-1"])
+def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
+    ran = partq("explain", requirement)
+    row = catalogue()[requirement]
+    assert ran.code == 0
+    for text in (row.title, " ".join(row.text.split()), row.level.value, *(row.reading or "").split()):
+        assert text in ran.flat
+    named = ran.flat.split("cases: ")[1].split(" mutants: ")[0].split(", ")
+    cases = [case.name for case in ALL_CASES.values() if requirement in case.requirements]
+    assert named == (cases or ["none"])
+    assert "clauses: " in ran.flat
+    if requirement == "MGT-1":
+        assert "screens: none: not implemented" in ran.flat
+
+
+def test_case_does_not_matter_and_a_group_is_listed(partq: Partq) -> None:
+    assert partq("explain", "route-6").out == partq("explain", "ROUTE-6").out
+    ran = partq("explain", "route")
+    assert ran.out.startswith("ROUTE: From key to partition\n")
+    assert len(ran.out.splitlines()) == 1 + sum(row.group == "ROUTE" for row in catalogue().values())
+
+
+def test_open_questions_and_contradictions_are_told(partq: Partq) -> None:
+    ran = partq("explain", "SEQ-4")
+    assert "not settled: Does an aborted send" in ran.flat
+    assert "contradiction: " in ran.flat
+
+
+def test_the_whole_catalogue(partq: Partq) -> None:
+    ran = partq("explain", "--all")
+    assert ran.code == 0
+    assert ran.out.startswith("ENT: ")
+    assert all(f"{requirement} " in ran.out for requirement in catalogue())
+
+
+def test_version_and_help(partq: Partq) -> None:
+    assert partq("--version").out.startswith("partq 0.")
+    helped = partq("--help")
+    assert helped.code == 0
+    for command in ("run", "check", "fuzz", "mutants", "replay", "report", "explain"):
+        assert f" {command} " in helped.out
+        told = partq(command, "--help")
+        assert told.code == 0
+        assert not any(sign in told.out for sign in ("<int", "<str>", "<bool>", "<list", "{"))
+    assert f"[{PROGRAMS_SIMULATED}; of a live broker {PROGRAMS_LIVE}]" in partq("run", "--help").flat
+    assert "partq run [OPTIONS] BROKER" in partq("run", "--help").out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("pyspark", "pyarrow", "pika", "networkx", "jinja2", "hypothesis", "jsonschema", "pytest")
+    code = (
+        "import sys\nfrom partq.conformance.frontends.cli.app import main\nmain(['--help'])\n"
+        f"print('loaded:', *[n for n in {heavy!r} if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split("loaded:")[1].split() == []
+
+
+# --- with the reference broker ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", ["azure-standard", "azure-premium", "azure-flat", "solace"])
+def test_the_reference_conforms(partq: Partq, profile: str) -> None:
+    ran = partq("run", "reference", "--profile", profile, "--programs", "30", "--format", "json")
+    rows = ran.json["requirements"]
+    assert [name for name, row in rows.items() if row["status"] in ("violated", "unknown")] == []
+    assert ran.code == 0
+    groups = {"KEY", "ROUTE", "SEQ", "RCV", "PEEK", "TXN", "REB"}
+    silent = {
+        name
+        for name, row in rows.items()
+        if catalogue()[name].group in groups
+        and catalogue()[name].level.value == "MUST"
+        and row["status"] == Status.NOT_EXERCISED
+    }
+    assert silent == set()
+
+
+def test_the_reference_is_run_under_every_family_of_the_catalogue(partq: Partq) -> None:
+    ran = partq("run", "reference", "--programs", "0", "--format", "json")
+    assert list(ran.json["profiles"]) == list(PROFILE_COLUMNS)
+
+
+def test_a_run_is_repeatable(partq: Partq) -> None:
+    arguments = ("run", "reference", "--profile", "azure-premium", "--programs", "10", "--format", "json")
+    assert partq(*arguments).out == partq(*arguments).out
+
+
+def test_a_reader_that_goes_away_is_no_verdict() -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from partq.conformance.frontends.cli.app import main; raise SystemExit(main())",
+    ]
+    writer = subprocess.Popen([*command, "explain", "--all"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert writer.stdout is not None
+    assert writer.stderr is not None
+    writer.stdout.close()
+    assert writer.stderr.read() == b""
+    assert writer.wait() == UNREAD
+    writer.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("broker", "code"), [("nosuch:Broker", 2), ("canned_broker:Lying", 3), ("canned_broker:Secretive", 2)]
+)
+def test_nobody_reading_errors_changes_no_exit_code_and_ends_no_run(broker: str, code: int) -> None:
+    """What `Lying` does wrong is told by the thread of a client."""
+    program = "from partq.conformance.frontends.cli.app import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", program, "run", broker, "--case", "same-key", "--programs", "0"]
+    unread, errors = os.pipe()
+    os.close(unread)
+    ended = subprocess.run(
+        command, cwd=BROKERS, stdout=subprocess.DEVNULL, stderr=errors, timeout=60, check=False
+    )
+    os.close(errors)
+    assert ended.returncode == code

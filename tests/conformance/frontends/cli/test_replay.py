@@ -1,0 +1,177 @@
+"""`partq replay` as a user meets it: only a run that puts the rule to the test says FIXED."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from canned_broker import SPLIT
+
+from partq.conformance.evaluation import counterexample
+from partq.conformance.evaluation.counterexample import Counterexample
+from partq.conformance.frontends.cli.app import main
+from partq.conformance.history.notation import history
+from partq.conformance.verdict import Finding
+from partq.conformance.workload import program as programs
+from partq.conformance.workload.program import Program, Step
+from partq.model.messages import Message
+from partq.model.profiles import Entity
+
+PROGRAM = Program(
+    "azure-premium",
+    tuple(Step("c1", "send", {"messages": (Message(f"m{n}", partition_key="a"),)}) for n in range(2)),
+    sequential=True,
+)
+UNHEARD = "p1 send m1 key=a -> unknown\np2 send m2 key=a -> unknown"
+
+
+def stored(folder: Path, rule: str = "ROUTE-2", program: Program = PROGRAM) -> Path:
+    """A counterexample of that rule, as found on a broker that splits keys."""
+    finding = Finding(rule, "t", (0, 1), "d", "a", f"{rule}/k")
+    shown = history(SPLIT, "azure-premium")
+    return counterexample.write(folder, Counterexample("canned_broker:Split", program, finding, shown))
+
+
+@pytest.fixture(autouse=True)
+def brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more, whose sends have an unknown outcome."""
+    import canned_broker
+
+    class Unheard(canned_broker.Canned):
+        shows = UNHEARD
+
+    monkeypatch.setattr(canned_broker, "Unheard", Unheard, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("broker", "code", "word"),
+    [
+        ("Split", 1, "REPRODUCED ROUTE-2 on canned_broker:Split (azure-premium)"),
+        ("Canned", 0, "FIXED ROUTE-2 on canned_broker:Canned (azure-premium)"),
+        (
+            "Silent",
+            3,
+            "NOT EXERCISED ROUTE-2 on canned_broker:Silent (azure-premium): it does not show again",
+        ),
+        ("Unheard", 3, "NOT EXERCISED ROUTE-2"),
+    ],
+)
+def test_only_a_rule_that_was_put_to_the_test_is_fixed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broker: str, code: int, word: str
+) -> None:
+    arguments = ["replay", str(stored(tmp_path)), "--broker", f"canned_broker:{broker}"]
+    assert main(arguments) == code
+    assert capsys.readouterr().out.startswith(word)
+    assert main([*arguments, "--tries", "3", "--format", "json"]) == code
+    document = json.loads(capsys.readouterr().out)
+    assert document["exit"] == code
+    assert word.startswith(document["replay"])
+    assert document["requirement"] == "ROUTE-2"
+
+
+def test_a_rule_that_does_not_apply_is_not_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = stored(tmp_path, "REB-14")
+    assert main(["replay", str(file), "--broker", "canned_broker:Canned"]) == 3
+    assert "NOT APPLICABLE REB-14" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("broker", ["Gone", "Broken"])
+def test_a_broker_that_cannot_be_run_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broker: str
+) -> None:
+    assert main(["replay", str(stored(tmp_path)), "--broker", f"canned_broker:{broker}"]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1
+    assert told[0].startswith("partq: error: ")
+
+
+def test_a_password_that_was_left_out_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = stored(tmp_path)
+    text = file.read_text(encoding="utf-8").replace("canned_broker:Split", "rabbitmq://me:***@host/")
+    file.write_text(text, encoding="utf-8")
+    assert main(["replay", str(file)]) == 2
+    assert "the password is not stored" in capsys.readouterr().err
+
+
+def test_a_rule_that_there_is_not_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(stored(tmp_path, "ROUTE-99"))]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1
+    assert "no rule 'ROUTE-99'" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("broker", "code", "word"),
+    [
+        ("Split", 1, "VIOLATED on canned_broker:Split (azure-premium)"),
+        ("Canned", 0, "NOTHING FOUND on canned_broker:Canned (azure-premium)"),
+        ("Silent", 3, "UNDECIDED on canned_broker:Silent (azure-premium): nothing was put to the test"),
+    ],
+)
+def test_a_mere_program_asks_of_all_rules(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broker: str, code: int, word: str
+) -> None:
+    file = tmp_path / "program.json"
+    file.write_text(programs.dumps(PROGRAM), encoding="utf-8")
+    assert main(["replay", str(file), "--broker", f"canned_broker:{broker}"]) == code
+    assert capsys.readouterr().out.startswith(word)
+
+
+def test_a_mere_program_is_put_to_the_exact_judge_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "program.json"
+    file.write_text(programs.dumps(replace(PROGRAM, profile="azure-flat")), encoding="utf-8")
+    assert main(["replay", str(file), "--broker", "canned_broker:Overtaken"]) == 1
+    told = capsys.readouterr().out
+    assert told.startswith("VIOLATED on canned_broker:Overtaken (azure-flat): RCV-3 or RCV-2 violated")
+
+
+def test_fixed_says_in_how_many_tries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["replay", str(stored(tmp_path)), "--broker", "canned_broker:Canned"]
+    assert main(arguments) == 0
+    assert "tries" not in capsys.readouterr().out
+    assert main([*arguments, "--tries", "3"]) == 0
+    assert capsys.readouterr().out.strip().endswith("(azure-premium) (not seen in 3 tries)")
+
+
+@pytest.mark.parametrize(("sequential", "times"), [(True, 1), (False, 5)])
+def test_live_races_are_tried_several_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sequential: bool, times: int
+) -> None:
+    import canned_broker
+
+    opened: list[Entity] = []
+
+    class Counting(canned_broker.Refusing):
+        def open(self, entity: Entity) -> None:
+            opened.append(entity)
+
+    monkeypatch.setattr(canned_broker, "Counting", Counting, raising=False)
+    file = stored(tmp_path, program=replace(PROGRAM, sequential=sequential))
+    assert main(["replay", str(file), "--broker", "canned_broker:Counting"]) == 3
+    assert len(opened) == times
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("hello", "is no JSON file"),
+        ('{"schema":"partq.history/1"}', "is of schema 'partq.history/1'"),
+        ('{"schema":"partq.history/1"}\n{"i":0}', "is no JSON file"),
+        ("[]", "has no schema"),
+    ],
+)
+def test_a_file_of_another_kind_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
+) -> None:
+    (tmp_path / "file").write_text(text, encoding="utf-8")
+    assert main(["replay", str(tmp_path / "file")]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert told in lines[0]
+    assert lines[0].endswith(": a counterexample or a program is expected (a history: partq check)")

@@ -1,0 +1,93 @@
+"""Records as lines: what is printed can be pasted into a test, and steers no terminal."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from partq.conformance.adapters import open_broker
+from partq.conformance.execution.runner import run
+from partq.conformance.history import Header, History, Record
+from partq.conformance.history.notation import history as read
+from partq.conformance.history.notation_writer import line, witness
+from partq.conformance.verdict import Finding
+from partq.conformance.workload.generator import generate
+from partq.model.messages import Delivery, Message
+from partq.model.profiles import profile
+
+FLAT = profile("azure-flat")
+
+
+@pytest.mark.parametrize("name", ["azure-standard", "azure-premium", "azure-flat"])
+def test_printed_records_are_read_again_as_they_were(name: str) -> None:
+    broker = open_broker("reference")
+    broker.profile = name
+    for seed in range(12):
+        history = run(broker, generate(name, seed))
+        lines = "\n".join(line(record, profile(name)) for record in history.records)
+        again = read(lines, name).records
+        for was, now in zip(history.records, again, strict=True):
+            assert replace(now, i=was.i, entity=was.entity) == was
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "c1 bind f1 -> ok @1-2",
+        "c1 bind f1 partition=3 -> error invalid_operation @1-2",
+        "c1 disconnect -> ok @1-2",
+        "c1 disconnect f1 -> unknown @1-",
+        "c1 receive 3 delete flow=f1 timeout=5 -> nothing @1-2",
+        "c1 peek 3 from=7 -> m1#7 count=0 redelivered=no @1-2",
+        "c1 renew_lock l1 -> m1#7 lock=l1 until=90 @1-2",
+        "c1 complete l1 l2 txn=t1 -> error lock_lost @1-2",
+        'c1 send m1 key=a body="two words" session=s -> ok @1-2',
+        "c1 send_batch m1 key=a, m2 prop.colour=red -> ok @1-2",
+        "c1 receive_deferred 4 5 -> m1#4, m2#5 @1-2",
+        "env assignment 3 f1 ready -> ok @1-1",
+        "env assignment 3 state=unassigned -> ok @1-1",
+        "env advance 30 -> ok @1-31",
+        "env advance 90s -> ok @1-31",
+        "c1 receive 3 timeout=1500ms -> nothing @1-2",
+        "env frontend_lost c1 -> ok @1-2",
+    ],
+)
+def test_every_form_of_line(text: str) -> None:
+    (record,) = read(text, "azure-flat").records
+    assert line(record, FLAT) == text
+
+
+def test_no_text_steers_a_terminal() -> None:
+    nasty = "\x1b[31m\x9b1m\x07\u202e"
+    record = Record(
+        0, nasty, "receive", "q", 1, 2, {"max": 1}, messages=(Delivery(nasty, nasty, lock=nasty),)
+    )
+    assert line(record, FLAT).removeprefix(nasty).isprintable()
+    sent = Record(0, "p", "send", "q", 1, 2, {"messages": (Message(nasty, nasty),)})
+    assert line(sent, FLAT).isprintable()
+
+
+def test_a_body_is_shown_where_it_was_sent_and_where_it_is_another() -> None:
+    text = "c1 send m1 body=long\nc1 send m2 body=long\nc2 peek 5 -> m1#1 body=long, m2#2 body=gone"
+    finding = Finding("RCV-1", "title", (0, 2), "altered", "allowed", "key")
+    assert list(witness(finding, read(text, "azure-flat"))) == [
+        "   0  c1 send m1 body=long -> ok @1-2",
+        "   2  c2 peek 5 -> m1#1, m2#2 body=gone @5-6",
+    ]
+
+
+def test_a_witness_shows_the_messages_that_matter() -> None:
+    many = tuple(Delivery(f"m{n}", lock="l5" if n == 5 else None) for n in range(9))
+    records = (
+        Record(0, "p", "peek", "q", 1, 2, {"max": 9}, messages=many),
+        Record(4, "p", "peek", "q", 3, 4, {"max": 9}, messages=many[:3]),
+        Record(5, "p", "peek", "q", 5, 6, {"max": 9}),
+        Record(6, "p", "complete", "q", 7, 8, {"locks": ("l5",)}),
+    )
+    finding = Finding("PEEK-1", "title", (0, 4, 6), "'m7' came before 'm2'", "allowed", "key")
+    shown = list(witness(finding, History(Header("azure-flat"), records)))
+    assert shown == [
+        "   0  p peek 9 -> m2, m5 lock=l5, m7 @1-2  # of 9 messages",
+        "   4  p peek 9 -> m2 @3-4  # of 3 messages",
+        "   6  p complete l5 -> ok @7-8",
+    ]

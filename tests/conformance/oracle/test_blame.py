@@ -1,0 +1,77 @@
+"""Whom blame names: the requirements whose waiver alone explains a rejected history."""
+
+from __future__ import annotations
+
+import pytest
+
+from partq.conformance.history.notation import history
+from partq.conformance.oracle.blame import blame
+from partq.conformance.oracle.judge import Judged
+
+NAMED: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a settlement by a lock that is lost": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv advance 31s\np complete l",
+        ("RCV-8",),
+    ),
+    "a message that no client sent": ("azure-flat", "p send m1\np receive 1 delete -> m2#1", ("RCV-1",)),
+    "delivered to two clients": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nq receive 1 -> m1#1 lock=k count=0",
+        ("RCV-6",),
+    ),
+    "delivered again after its deletion": (
+        "azure-flat",
+        "p send m1\np receive 1 delete -> m1#1\nq receive 1 delete -> m1#1",
+        ("RCV-7",),
+    ),
+    "out of order, or lost": (
+        "azure-flat",
+        "p send m1\np send m2\np receive 1 delete -> m2#2",
+        ("RCV-3", "RCV-2"),
+    ),
+    "more messages peeked than asked for": (
+        "azure-flat",
+        "p send m1\np send m2\np peek 1 -> m1#1, m2#2",
+        ("PEEK-4",),
+    ),
+    "a peek that locks": ("azure-flat", "p send m1\np peek 1 -> m1#1 lock=l", ("PEEK-6",)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named(name: str) -> None:
+    profile, text, candidates = NAMED[name]
+    said = blame(history(text, profile, partitions=1 if profile == "azure-flat" else 2))
+    assert said.judgement.status is Judged.REJECTED and said.complete
+    assert said.candidates == candidates
+    assert said.violated == (candidates[0] if len(candidates) == 1 else None)
+
+
+def test_the_special_requirement_comes_before_the_general() -> None:
+    text = "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1"
+    said = blame(history(text, "azure-premium", partitions=2))
+    assert said.candidates[:2] == ("KEY-2", "ROUTE-2") and said.violated is None
+
+
+def test_a_lawful_history_is_not_blamed() -> None:
+    said = blame(history("p send m1\np receive 1 delete -> m1#1", "azure-flat"))
+    assert said.judgement.status is Judged.ACCEPTED
+    assert not said.candidates and not said.complete and said.violated is None
+
+
+def test_two_violations_are_a_pair() -> None:
+    text = (
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nq receive 1 -> m1#1 lock=k count=0\n"
+        "p send m2\np receive 1 delete -> m2#2\nq receive 1 delete -> m2#2"
+    )
+    said = blame(history(text, "azure-flat"))
+    assert said.candidates == () and set(said.pairs[0]) == {"RCV-6", "RCV-7"}
+
+
+def test_without_time_the_candidates_are_a_lower_bound() -> None:
+    said = blame(history("p send m1\np receive 1 delete -> m2#1", "azure-flat"), seconds=0)
+    assert said.violated == "RCV-1"  # no search is needed
+    sends = "\n".join(f"c{n} send m{n} @{n + 1}-50" for n in range(8))
+    said = blame(history(f"{sends}\nq receive 9 delete -> m0#99 @60-61", "azure-flat"), seconds=0)
+    assert not said.complete and said.violated is None

@@ -1,0 +1,66 @@
+"""How operations are taken apart into effects, one for each partition that they touch."""
+
+from __future__ import annotations
+
+from partq.conformance.history.notation import history
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, effects_of
+from partq.model.state import FOREVER
+
+
+def told(profile: str, text: str, whole: bool = False) -> tuple[Effect, ...]:
+    given = history(text, profile, partitions=1 if profile == "azure-flat" else 2)
+    return effects_of(given.header, given.records, 2, whole)
+
+
+def ids(effect: Effect) -> list[str]:
+    return [message.id for message in effect.observed.messages]
+
+
+def test_an_answer_out_of_two_partitions_has_two_effects() -> None:
+    *_, first, second = told("azure-premium", "p send m1\np send m2\np receive 3 delete -> m1#1.1, m2#2.1")
+    assert (ids(first), ids(second)) == (["m1"], ["m2"])
+    assert (first.record, first.rank, second.rank) == (2, 0, 1)
+    assert (first.call, first.ret) == (second.call, second.ret)
+
+
+def test_what_is_too_much_is_not_taken_apart() -> None:
+    *_, answer = told("azure-premium", "p send m1\np send m2\np receive 1 delete -> m1#1.1, m2#2.1")
+    assert ids(answer) == ["m1", "m2"]
+
+
+def test_the_numbers_of_a_flat_entity_name_no_partition() -> None:
+    text = f"p send m1\np send m2\np peek 2 -> m1#{2**63}, m2#{2**63 + 1}"
+    *_, answer = told("azure-flat", text)
+    assert ids(answer) == ["m1", "m2"]
+
+
+def test_a_peek_that_finds_nothing_looks_everywhere() -> None:
+    *_, first, second = told("azure-premium", "p send m1\np send m2\np peek 1 -> nothing")
+    assert (first.action.only, second.action.only) == (0, 1)
+
+
+def test_a_keyless_batch_may_be_split() -> None:
+    text = "p send_batch m1, m2\np receive 3 delete -> m1#1.1, m2#2.1"
+    first, second, *_ = told("azure-premium", text)
+    assert [m.id for m in first.action.messages] == ["m1"]
+    assert [m.id for m in second.action.messages] == ["m2"]
+
+
+def test_a_flow_is_handed_its_messages_one_by_one() -> None:
+    text = "p send m1\np send m2\np bind f\np receive 2 flow=f delete -> m1, m2"
+    assert [ids(effect) for effect in told("solace", text)][3:] == [["m1"], ["m2"]]
+    assert [ids(effect) for effect in told("solace", text, whole=True)][3:] == [["m1", "m2"]]
+
+
+def test_an_unknown_outcome_may_take_effect_at_any_later_time() -> None:
+    (effect,) = told("azure-flat", "p send m1 -> unknown timeout @1-5")
+    assert (effect.call, effect.ret, effect.doubt) == (1, FOREVER, MAYBE)
+
+
+def test_a_passing_error_may_have_no_reason() -> None:
+    (effect,) = told("azure-flat", "p send m1 -> error unavailable")
+    assert effect.doubt == BUSY
+
+
+def test_what_a_broker_does_not_offer_is_no_effect() -> None:
+    assert told("azure-flat", "p peek 1 -> error unsupported") == ()

@@ -1,0 +1,119 @@
+"""Following histories through a scope's graph, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from partq.conformance.history.notation import history
+from partq.conformance.oracle.graph_coverage import Tally, follow
+from partq.conformance.workload.tours import Survey
+from partq.model.explore import label
+from partq.model.scope import Scope
+
+HOLD = ("receive", "complete", "abandon", "expire")
+FLAT = Survey("flat", Scope("azure-flat", 1, ("-", "-"), 2, operations=HOLD))
+PREMIUM = Survey(
+    "keys", Scope("azure-premium", 2, ("a", "b"), 1, operations=("delete", "peek"), symmetric=True)
+)
+OUTAGES = Survey("outages", Scope("azure-premium", 2, ("a",), 1, operations=("delete", "partition faults")))
+STANDBY = Survey("standby", Scope("solace", 1, ("a",), 2, operations=("receive", "complete")))
+
+FOLLOWED = {
+    "whatever things are called": (
+        FLAT,
+        "p send x\nc1 receive 1 -> x#77 lock=l\nc1 abandon l\n"
+        "c2 receive 1 -> x#77 lock=k count=1\nc2 complete k",
+        ["send m1", "receive → m1", "abandon 0.0.1", "receive → m1", "complete 0.0.2"],
+    ),
+    "a lock has ended unseen": (
+        FLAT,
+        "p send x\nc1 receive 1 -> x#1 lock=l count=0\nenv advance 31s\nc1 receive 1 -> x#1 lock=k count=1",
+        ["send m1", "receive → m1", "expire 0", "receive → m1"],
+    ),
+    "operations that overlap": (
+        FLAT,
+        "p send x ...\nc1 receive 1 -> x#1 lock=l\np -> ok",
+        ["send m1", "receive → m1"],
+    ),
+    "an outcome that is unknown need not have happened": (
+        FLAT,
+        "p send x\nc1 receive 1 -> x#1 lock=l\nc1 complete l -> unknown timeout\nc1 receive 1 -> nothing",
+        ["send m1", "receive → m1", "receive"],
+    ),
+    "an outcome that is unknown, and happened": (
+        FLAT,
+        "p send x -> unknown timeout\nc1 receive 1 -> x#1 lock=l",
+        ["send m1", "receive → m1"],
+    ),
+    "partitions by their order": (
+        PREMIUM,
+        "p send x key=a\np send y key=b\nc1 receive 1 delete -> x#9.1\n"
+        "c1 peek 1 -> y#4.1\nc1 peek 1 -> nothing",
+        ["send m1", "send m2", "receive → m1", "peek → m2", "peek"],
+    ),
+    "a key's partition shows when it is down": (
+        OUTAGES,
+        "env partition_down 8\np send x key=a -> error unavailable\nenv partition_up 8\np send z key=a",
+        ["partition_down 0", "send m1 → error", "partition_up 0", "send m1"],
+    ),
+    "an assignment tells of a rebalance": (
+        STANDBY,
+        "c1 bind g @1-2\nenv assignment 7 g ready @5000000002",
+        ["bind f-c1", "rebalance"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_a_history_is_followed(name: str) -> None:
+    survey, text, path = FOLLOWED[name]
+    found = follow(survey, history(text, survey.scope.profile, partitions=survey.scope.partitions))
+    assert ([label(edge.action, edge.answer) for edge in found.path], found.left) == (path, None)
+
+
+LEFT = {
+    "a message that nobody sent": (FLAT, "p send x\nc1 receive 1 -> y#1 lock=l", 1),
+    "a count beyond the bound": (FLAT, "p send x\nc1 receive 1 -> x#1 lock=l count=2", 1),
+    "a lock that was never given": (FLAT, "p send x\nc1 complete l", 1),
+    "a later message first": (FLAT, "p send x\np send y\nc1 receive 1 -> y#2 lock=l", 2),
+    "a third message": (FLAT, "p send x\np send y\np send z", 2),
+    "a key in two partitions": (
+        PREMIUM,
+        "p send x key=a\nc1 peek 1 -> x#9.1\nc1 receive 1 delete -> x#8.1",
+        2,
+    ),
+    "another key than it is the turn of": (PREMIUM, "p send x key=b", 0),
+    "a fault twice": (OUTAGES, "env partition_down 8\nenv partition_down 8", 1),
+    "no flow has it": (STANDBY, "c1 bind g @1-2\nenv assignment 7 h ready @5000000002", 1),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_where_a_history_leaves_the_scope(name: str) -> None:
+    survey, text, at = LEFT[name]
+    found = follow(survey, history(text, survey.scope.profile, partitions=survey.scope.partitions))
+    assert found.left is not None and found.left.i == at
+    assert len(found.path) >= at
+
+
+def test_who_is_not_of_the_scope_ends_it() -> None:
+    text = "p send x\nc1 receive 1 -> x#1 lock=l\ndrain receive 1 -> y#2 lock=k\np send y"
+    found = follow(FLAT, history(text, "azure-flat"))
+    assert len(found.path) == 2 and found.left is None
+
+
+def test_a_budget_leaves_the_rest() -> None:
+    text = "p send x\np send y\nc1 receive 1 -> x#1 lock=l"
+    found = follow(FLAT, history(text, "azure-flat"), budget=2)
+    assert found.left is not None and len(found.path) < 3
+
+
+def test_a_tally_counts_each_transition_once() -> None:
+    tally = Tally(FLAT)
+    given = history("p send x\nc1 receive 1 -> x#1 lock=l", "azure-flat")
+    tally.add(given)
+    tally.add(given)
+    tally.add(history("p send x\nc1 receive 1 -> z#1 lock=l", "azure-flat"))
+    found = tally.coverage
+    assert (tally.runs, tally.left, found.states, found.transitions) == (3, 1, 3, 2)
+    assert found.of_states == len(FLAT.graph.nodes) and not found.whole

@@ -1,0 +1,300 @@
+"""The exact judge: what it accepts, rejects and leaves open, and how it says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from partq.conformance.history import History
+from partq.conformance.history.notation import history
+from partq.conformance.oracle.judge import Judged, judge
+from partq.model.profiles import SECOND, Entity
+
+TIMES = "p send m1 @5-9\nq send m2 @6-10\np receive 2 delete -> m1#1 enqueued=9, m2#2 enqueued={} @20-21"
+
+ACCEPTED: dict[str, tuple[str, str]] = {
+    "nothing at all": ("azure-flat", ""),
+    "in order": ("azure-flat", "p send m1\np send m2\np receive 2 delete -> m1#1, m2#2"),
+    "overlapping sends in either order": (
+        "azure-flat",
+        "p send m1 @1-9\nq send m2 @2-8\np receive 2 delete -> m2#1, m1#2 @10-11",
+    ),
+    "received while the send is not answered": (
+        "azure-flat",
+        "p send m1 @1-9\nq receive 1 delete -> m1#1 @2-4",
+    ),
+    "an unknown send that happened": (
+        "azure-flat",
+        "p send m1 -> unknown timeout\np receive 1 delete -> m1#1",
+    ),
+    "an unknown send that did not": (
+        "azure-flat",
+        "p send m1 -> unknown timeout\np receive 1 delete -> nothing\nenv drained",
+    ),
+    "a send that never returned, seen late": (
+        "azure-flat",
+        "p send m1 @1-\nq receive 1 delete -> nothing @5-6\nq receive 1 delete -> m1#1 @50-60",
+    ),
+    "an unknown deletion explains a missing message": (
+        "azure-flat",
+        "p send m1\np receive 1 delete -> unknown timeout\nq receive 1 -> nothing\nenv drained",
+    ),
+    "an unknown completion, either way": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\np complete l -> unknown timeout\n"
+        "env advance 31s\nq receive 1 delete -> m1#1 count=1",
+    ),
+    "busy": ("azure-flat", "p send m1 -> error unavailable\np receive 1 -> error timeout\nenv drained"),
+    "a gap where a send failed": (
+        "azure-flat",
+        "p send m1\np send m2 -> error unavailable\np send m3\np receive 2 delete -> m1#1, m3#3",
+    ),
+    "a commit refused as busy, then done": (
+        "azure-premium",
+        "p begin t\np send m1 key=a txn=t\np commit t -> error unavailable\np commit t\n"
+        "q receive 1 delete -> m1#1.1",
+    ),
+    "keys learned as they show": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 delete -> m1#2.1, m2#1.1",
+    ),
+    "locks of two partitions at one flow": (
+        "solace",
+        "p send m1 key=a @1-2\np send m2 key=b @3-4\np bind f @5-6\nenv assignment 0 f ready @5000000006\n"
+        "env assignment 1 f ready @5000000006\n"
+        "p receive 2 flow=f -> m1 lock=l1, m2 lock=l2 @5000000008-5000000009\n"
+        "p complete l1 l2 @5000000010-5000000011",
+    ),
+    "one refusal while another partition is down": (
+        "azure-premium",
+        "p send m1 key=a\nenv partition_down 2\np send m2 key=a -> error unavailable\n"
+        "env partition_up 2\nq receive 2 delete -> m1#1.1",
+    ),
+    "a number used up by a try in a partition that was down": (
+        "azure-premium",
+        "p send m0 key=b\nenv partition_down 2\np send m1\nenv partition_up 2\np send m2 key=b\n"
+        "q receive 3 delete -> m0#2.1, m1#1.1, m2#2.3",
+    ),
+    "two keys in one message, refused at the commit": (
+        "azure-premium",
+        "p begin t\np send m1 session=a key=b txn=t\np commit t -> error invalid_operation",
+    ),
+    "a body that is not shown": ("azure-flat", "p send m1 body=x\np receive 1 delete -> m1#1"),
+    "either of two keys": (
+        "solace",
+        "".join(
+            f"p send {id} {keys}\n"
+            for id, keys in (
+                ("m1", "key=a"),
+                ("m2", "prop.JMSXGroupID=b"),
+                ("m3", "key=a prop.JMSXGroupID=b"),
+            )
+        ),
+    ),
+    "the count of a peek lags": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv advance 31s\nq peek 1 -> m1#1 count=0\n"
+        "q receive 1 delete -> m1#1 count=1",
+    ),
+}
+
+REJECTED: dict[str, tuple[str, str, int]] = {
+    "nobody sent it": ("azure-flat", "p send m0\np receive 1 delete -> m1#1", 1),
+    "another body": ("azure-flat", "p send m1 body=x\np receive 1 delete -> m1#1 body=y", 1),
+    "real time is kept": ("azure-flat", "p send m1\np send m2\np receive 2 delete -> m2#1, m1#2", 1),
+    "overtaken": ("azure-flat", "p send m1\np send m2\np receive 1 delete -> m2#2", 2),
+    "lost": ("azure-flat", "p send m1\nenv drained", 1),
+    "came back": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l\np complete l\nq receive 1 -> m1#1 lock=k",
+        3,
+    ),
+    "two holders": ("azure-flat", "p send m1\np receive 1 -> m1#1 lock=l\nq receive 1 -> m1#1 lock=k", 2),
+    "a lock never given": ("azure-flat", "p send m1\np complete l", 1),
+    "a key in two partitions": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1",
+        1,
+    ),
+    "refusals while another partition is down": (
+        "azure-premium",
+        "p send m1 key=a\nenv partition_down 2\np send m2 key=a -> error unavailable\n"
+        "p send m3 key=a -> error unavailable\nenv partition_up 2\nq receive 3 delete -> m1#1.1",
+        3,
+    ),
+    "a gap that no try explains": (
+        "azure-premium",
+        "p send m0\np send m1\nenv partition_down 2\nenv partition_up 2\n"
+        "q receive 2 delete -> m0#1.1, m1#1.3",
+        1,
+    ),
+    "two keys in one message, committed": (
+        "azure-premium",
+        "p begin t\np send m1 session=a key=b txn=t\np commit t",
+        2,
+    ),
+    "times that decrease": ("azure-flat", TIMES.format(2), 1),
+    "a message twice in one answer": ("azure-flat", "p send m1\np receive 2 -> m1#1 lock=l, m1#1 lock=k", 1),
+    "seen before the commit": (
+        "azure-premium",
+        "p begin t\np send m1 key=a txn=t\nq receive 1 delete -> m1#1.1\np rollback t",
+        2,
+    ),
+    "a standby that gets load": (
+        "solace",
+        "p send m1 key=a\np bind f @5-6\nq receive 1 flow=g -> m1 lock=l",
+        2,
+    ),
+}
+
+
+def told(profile: str, text: str) -> History:
+    partitions = 1 if profile == "azure-flat" else 2
+    return history(text, profile, partitions=partitions)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_accepted(name: str) -> None:
+    given = told(*ACCEPTED[name])
+    found = judge(given)
+    assert found.status is Judged.ACCEPTED, found
+    known = {r.i for r in given.records if r.outcome != "unknown" and r.op != "advance"}
+    assert known <= set(found.explained) and not found.stuck and not found.allowed
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_rejected(name: str) -> None:
+    profile, text, stuck = REJECTED[name]
+    found = judge(told(profile, text))
+    assert found.status is Judged.REJECTED and found.reason
+    assert found.stuck[0] == stuck and stuck not in found.explained
+
+
+def test_the_longest_prefix_and_what_would_have_been_allowed() -> None:
+    found = judge(told("azure-flat", "p send m1\np send m2\np receive 1 delete -> m2#2\np send m3"))
+    assert found.explained == (0, 1)
+    assert found.stuck == (2,)
+    assert found.allowed == ("ok: nothing shown", "ok: m1")
+
+
+def test_what_is_allowed_of_several_that_may_come_next() -> None:
+    found = judge(told("azure-flat", "p send m1\np complete l @5-20\nq receive 1 -> m2#2 @6-21\np send m2"))
+    assert found.explained == (0,) and found.stuck == (1, 2)
+    assert found.allowed[0].startswith("error: ")
+
+
+def test_every_overlap_of_a_batch_of_clients_is_searched() -> None:
+    sends = "\n".join(f"c{n} send m{n} @{n + 1}-50" for n in range(6))
+    shown = ", ".join(f"m{n}#{place}" for place, n in enumerate((3, 0, 5, 1, 4, 2), 1))
+    assert (
+        judge(told("azure-flat", f"{sends}\nq receive 9 delete -> {shown} @60-61")).status is Judged.ACCEPTED
+    )
+    wrong = shown.replace("m2#6", "m2#7")
+    assert (
+        judge(told("azure-flat", f"{sends}\nq receive 9 delete -> {wrong} @60-61")).status is Judged.REJECTED
+    )
+
+
+def test_the_budget() -> None:
+    sends = "\n".join(f"c{n} send m{n} @{n + 1}-50" for n in range(8))
+    given = told("azure-flat", f"{sends}\nq receive 9 delete -> m0#99 @60-61\nenv drained")
+    found = judge(given, seconds=0)
+    assert found.status is Judged.UNKNOWN and "no answer after 0 s" in found.reason
+    assert found.explained and found.visited == 1
+
+
+def test_an_id_sent_twice_is_not_judged() -> None:
+    found = judge(told("azure-flat", "p send m1\np send m1\nq receive 1 delete -> m1#1"))
+    assert found.status is Judged.UNKNOWN and "'m1' was sent twice" in found.reason
+
+
+def test_a_family_that_is_not_modelled_is_not_judged() -> None:
+    found = judge(history("p send m1 key=a", "rabbitmq"))
+    assert found.status is Judged.UNKNOWN and "not modelled" in found.reason
+
+
+def test_more_partitions_than_there_are() -> None:
+    found = judge(
+        told("azure-premium", "p send m1\np send m2\np send m3\nq receive 3 delete -> m1#1.1, m2#2.1, m3#3.1")
+    )
+    assert found.status is Judged.REJECTED and "cannot be called" in found.reason
+
+
+def test_entities_are_judged_by_themselves() -> None:
+    one = told("azure-flat", "p send m1\nq receive 1 delete -> m1#1")
+    two = [
+        structs.replace(r, i=r.i + 2, entity="other", call=r.call + 10, ret=(r.ret or 0) + 10)
+        for r in one.records
+    ]
+    both = History(
+        replace(one.header, entities={**one.header.entities, "other": Entity()}), (*one.records, *two)
+    )
+    assert judge(both).status is Judged.ACCEPTED
+    drained = structs.replace(told("azure-flat", "env drained @90").records[0], i=9, entity="other")
+    found = judge(replace(both, records=(*both.records[:3], drained)))
+    assert found.status is Judged.REJECTED and found.explained == (2,) and found.stuck == (9,)
+
+
+def test_events_may_be_off_by_the_skew() -> None:
+    """A flow delivers a little before the event that says it may."""
+    text = (
+        "p send m1 key=a @1-2\np bind f @3-4\np receive 1 flow=f -> m1 lock=l @5000000010-5000000011\n"
+        "env assignment 0 f ready @5000000100\nenv assignment 1 f ready @5000000100"
+    )
+    assert judge(history(text, "solace", partitions=2)).status is Judged.REJECTED
+    assert judge(history(text, "solace", partitions=2, skew=200)).status is Judged.ACCEPTED
+
+
+def test_timers_of_a_live_broker_may_be_late() -> None:
+    text = "p bind f @3-4\nenv assignment 0 f ready @6000000000\nenv assignment 1 f ready @6000000000"
+    given = history(text, "solace", partitions=2)
+    assert judge(given).status is Judged.REJECTED
+    assert judge(given, late=2 * SECOND).status is Judged.ACCEPTED
+
+
+def test_enqueued_times_may_be_off_by_the_skew_each() -> None:
+    for at, status in ((5, Judged.ACCEPTED), (4, Judged.REJECTED)):
+        assert judge(history(TIMES.format(at), "azure-flat", skew=2)).status is status
+
+
+def test_caches_may_use_up_the_deliveries_of_a_message() -> None:
+    for wait, status in ((299, Judged.REJECTED), (301, Judged.ACCEPTED)):
+        text = f"p send m1 key=a\nenv advance {wait}s\nenv drained"
+        assert judge(history(text, "azure-premium")).status is status
+        assert judge(history(text, "azure-flat")).status is Judged.REJECTED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p schedule m1 at=90s\np receive 1 delete -> m1#2",
+        "p send m1 at=90s\nenv drained",
+        "p send m1 ttl=5\nenv advance 30\nenv drained",
+        "p send m1\np receive 1 -> m1#1 lock=l\np defer l\np receive_deferred 1 -> m1#1 lock=k",
+        "p accept_session s",
+        "p receive 1 delete -> m1#1",
+    ],
+)
+def test_what_is_not_modelled_is_not_judged(text: str) -> None:
+    found = judge(history(text, "azure-flat"))
+    assert found.status is Judged.UNKNOWN and found.reason
+
+
+def test_how_long_a_live_client_would_have_waited_is_not_assumed() -> None:
+    text = "env partition_down 2\np send m1{0} -> error unavailable\np send m2{0} -> error unavailable"
+    for clock, said, status in (
+        ("wall", "", Judged.ACCEPTED),
+        ("wall", " timeout=60s", Judged.REJECTED),
+        ("virtual", "", Judged.REJECTED),
+    ):
+        given = history(text.format(said), "azure-premium", partitions=2, clock=clock)
+        assert judge(given).status is status
+
+
+def test_a_live_broker_may_be_a_second_late_or_as_late_as_is_said() -> None:
+    text = "p bind f @3-4\nenv assignment 0 f ready @5900000000\nenv assignment 1 f ready @5900000000"
+    for late, status in ((None, Judged.ACCEPTED), (10**6, Judged.REJECTED)):
+        given = history(text, "solace", partitions=2, clock="wall", late=late)
+        assert judge(given).status is status

@@ -1,0 +1,50 @@
+"""The guided search and the plain one give the same answers."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from edited import edited
+
+from partq.conformance.adapters import open_broker
+from partq.conformance.execution.runner import run
+from partq.conformance.history import History
+from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.oracle.plain_search import is_explained
+from partq.conformance.oracle.question import Impossible, Unanswerable, entities_of, question_of
+from partq.conformance.workload.generator import generate, trace_seed
+from partq.model.profiles import SECOND
+
+PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
+PUNCTUAL = SECOND // 1000
+
+
+def histories(profile: str, count: int, length: int) -> list[History]:
+    broker = open_broker("reference")
+    broker.profile = profile
+    lacks = broker.lacks()
+    programs = (generate(profile, trace_seed(31, n), length=length, lacks=lacks) for n in range(count))
+    return [run(broker, program) for program in programs]
+
+
+def plainly(history: History) -> bool | None:
+    try:
+        return is_explained(question_of(history, entities_of(history)[0], PUNCTUAL, frozenset()), nodes=3_000)
+    except Impossible:
+        return False
+    except Unanswerable:
+        return None
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_they_agree_on_short_histories_and_their_edits(profile: str) -> None:
+    random = Random(profile)
+    compared = {True: 0, False: 0}
+    for history in histories(profile, 25, 4):
+        for given in (history, *(edited(history, random) for _ in range(3))):
+            plain, guided = plainly(given), judge(given, seconds=1.0, late=PUNCTUAL).status
+            if plain is not None and guided is not Judged.UNKNOWN:
+                assert (guided is Judged.ACCEPTED) is plain, given
+                compared[plain] += 1
+    assert compared[True] > 20 and compared[False] > 10

@@ -1,0 +1,51 @@
+"""PEEK-6 where a peek and a receive overlap: which came first is not known."""
+
+from __future__ import annotations
+
+import pytest
+from inspections import violated
+
+SENT = "p1 send m1 key=a -> ok @1-2\n"
+
+
+@pytest.mark.parametrize("counts", [(0, 0), (1, 0)])
+def test_a_receive_that_overlaps_the_peek_may_have_been_first(counts: tuple[int, int]) -> None:
+    """Received with count 0, abandoned, and then seen with count 1 by a peek that was called before."""
+    peeked, received = counts
+    overlap = f"""
+        p2 peek 5 -> m1#1 count={peeked} @10-50
+        p3 receive 1 -> m1#1 count={received} lock=l1 until=9000000000 @20-22
+        p3 abandon l1 -> ok @30-32
+    """
+    assert violated(SENT + overlap, "azure-flat") == set()
+
+
+def test_a_receive_after_the_peek_tells_on_it() -> None:
+    apart = """
+        p2 peek 5 -> m1#1 count=1 @10-12
+        p3 receive 1 -> m1#1 count=0 lock=l1 until=9000000000 @20-22
+    """
+    assert violated(SENT + apart, "azure-flat") == {"PEEK-6"}
+
+
+def test_of_two_peeks_that_overlap_the_later_called_may_have_been_first() -> None:
+    """The long peek sees the count that an abandon raised after the short one was over."""
+    overlap = """
+        p2 peek 5 -> m1#1 count=1 @10-50
+        p3 peek 5 -> m1#1 count=0 @12-14
+        p4 receive 1 -> m1#1 count=0 lock=l1 until=9000000000 @20-22
+        p4 abandon l1 -> ok @30-32
+    """
+    assert violated(SENT + overlap, "azure-flat") == set()
+
+
+def test_a_failed_delivery_may_be_counted_when_the_message_is_delivered_again() -> None:
+    """A peek in between shows the count as it was before."""
+    given_up = """
+        p3 receive 1 -> m1#1 count=0 lock=l1 until=9000000000 @10-12
+        p3 abandon l1 -> ok @20-22
+        p2 peek 5 -> m1#1 count=0 @30-32
+        p3 receive 1 -> m1#1 count={count} lock=l2 until=9000000000 @40-42
+    """
+    assert violated(SENT + given_up.format(count=1), "azure-flat") == set()
+    assert violated(SENT + given_up.format(count=2), "azure-flat") == {"PEEK-6"}

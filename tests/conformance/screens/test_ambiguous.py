@@ -1,0 +1,77 @@
+"""One of several rules certainly broken: what makes it sure, and what does not."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+from inspections import inspected
+
+
+class Told(NamedTuple):
+    """A history, its profile and settings, and the rules of which one is certainly broken; none: nothing
+    is."""
+
+    profile: str
+    text: str
+    candidates: set[str]
+    settings: dict[str, Any]
+
+
+def told(profile: str, text: str, *candidates: str, **settings: Any) -> Told:
+    return Told(profile, text, set(candidates), settings)
+
+
+OLD_ACK = (
+    "p send m1\nc1 receive 1 -> m1#1 lock=l\nenv connection_lost c1\n"
+    "c2 receive 1 -> m1#1 lock=k\nc1 complete l"
+)
+NINE = "p send m1\n" + "".join(
+    f"p receive 1 -> m1#1 lock=l{n} count={n} until=30s\np abandon l{n}\n" for n in range(9)
+)
+LAST = (
+    "p receive 1 -> m1#1 lock=x count=9\np begin t\np complete x txn=t\np rollback t\n"
+    "env advance 31s\nenv drained"
+)
+BATCH = (
+    "p send_batch m1 key=a, m2 key=a\nenv advance 399s\nq receive 1 delete -> m1#1.1 count=9\n"
+    "env advance 99s\nenv drained"
+)
+
+CASES = {
+    "a rule of the profile, and one that is none: the latter may be why": told("rabbitmq", OLD_ACK),
+    "dead-lettered by the lock that a transaction used": told("azure-flat", NINE + LAST),
+    "not dead-lettered, where eleven are allowed": told(
+        "azure-flat", NINE + LAST, "TXN-5", "RCV-2", "RCV-8", max_delivery_count=11
+    ),
+    "of a batch, and dead-lettered by locks of caches": told("azure-premium", BATCH, max_delivery_count=10),
+    "peeked when it was gone, or back by a receive called before": told(
+        "azure-flat",
+        "p send m1\nc3 receive 1 ...\nc2 receive 1 -> m1#1 lock=l count=0 until=30s\nc2 complete l\n"
+        "c1 peek 9 -> m1#1\nc3 -> m1#1 lock=k count=0 until=30s\nc3 complete k\nenv drained",
+        "RCV-6",
+        "RCV-7",
+    ),
+    "a commit that a fault must not undo": told(
+        "azure-standard",
+        "p send h key=a\np receive 1 -> h#3.1 lock=l until=25s\np begin t\np complete l txn=t\np commit t\n"
+        "env partition_down 3\nenv partition_up 3\np receive 1 delete -> h#3.1",
+        "TXN-5",
+        "RCV-7",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_sure(name: str) -> None:
+    case = CASES[name]
+    inspection = inspected(case.text, case.profile, **case.settings)
+    assert not inspection.findings
+    assert inspection.open, "nothing was noticed at all"
+    assert {rule for rules in inspection.candidates.values() for rule in rules} == case.candidates
+
+
+def test_where_only_one_rule_applies_it_is_that_one() -> None:
+    """Half a batch is missing. On a flat queue no rule is about batches: it is lost."""
+    text = "p send_batch m1, m2\np receive 9 delete -> m1#1\nenv drained"
+    assert set(inspected(text, "azure-flat").findings) == {"RCV-2"}

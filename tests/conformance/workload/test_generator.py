@@ -1,0 +1,23 @@
+"""The generator: what it may write is weighed, and what is weighed may be written."""
+
+from __future__ import annotations
+
+from partq.conformance.workload import generator, weights
+from partq.conformance.workload.trouble_phrases import FAULTS, MECHANISMS
+
+
+def test_every_phrase_has_a_weight_in_a_theme_and_every_theme_a_profile() -> None:
+    assert {phrase for theme in weights.THEMES.values() for phrase in theme} == set(generator.PHRASES)
+    drawn = {*weights.AZURE_THEMES, *weights.FLOW_THEMES, *weights.CONNECTION_THEMES}
+    assert drawn == set(weights.THEMES)
+
+
+def test_every_fault_and_mechanism_is_paired() -> None:
+    assert set(weights.PAIRS) == set(FAULTS)
+    assert {mechanism for pairs in weights.PAIRS.values() for mechanism in pairs} == set(MECHANISMS)
+
+
+def test_lengths_are_drawn_unless_given() -> None:
+    sizes = {len(generator.generate("azure-flat", seed).steps) for seed in range(200)}
+    assert min(sizes) < 40 and max(sizes) > 120
+    assert len(generator.generate("azure-flat", 1, length=1).steps) < 20

@@ -1,0 +1,311 @@
+"""Tours as programs: all of the model is passed, programs say it, the reference survives, mutants do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from partq.conformance.adapters import Broker, open_broker
+from partq.conformance.adapters.mutants import MUTANTS
+from partq.conformance.adapters.reference import CAMPAIGN, Reference
+from partq.conformance.execution.runner import run
+from partq.conformance.frontends.cli.app import main
+from partq.conformance.history import History
+from partq.conformance.oracle.graph_coverage import Tally, follow
+from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.screens.assess import assess
+from partq.conformance.workload import program as programs
+from partq.conformance.workload.cases.steps import EXPIRY, LOCK
+from partq.conformance.workload.tours import LONGEST, SCOPES, Survey, program_of, surveys
+from partq.model.explore import Edge, coverage, label
+from partq.model.profiles import PROFILES
+from partq.model.scope import Scope
+
+# Of each scope at least so much of the states and of the transitions is visited on the reference, in percent.
+# The rest are choices that this broker does not make: to answer nothing though there is something, to
+# distribute partitions otherwise, to refuse what it may accept.
+VISITED = {
+    ("azure-standard", "locks"): (80, 45),
+    ("azure-standard", "order"): (100, 65),
+    ("azure-standard", "stale"): (100, 60),
+    ("azure-standard", "peeking"): (80, 45),
+    ("azure-standard", "two at once"): (90, 45),
+    ("azure-standard", "transactions"): (50, 25),
+    ("azure-standard", "kills"): (80, 50),
+    ("azure-premium", "locks"): (90, 55),
+    ("azure-premium", "order"): (100, 65),
+    ("azure-premium", "stale"): (100, 60),
+    ("azure-premium", "peeking"): (90, 40),
+    ("azure-premium", "two at once"): (90, 45),
+    ("azure-premium", "transactions"): (60, 35),
+    ("azure-premium", "kills"): (80, 50),
+    ("azure-premium", "outages"): (80, 45),
+    ("azure-flat", "locks"): (100, 65),
+    ("azure-flat", "stale"): (100, 60),
+    ("azure-flat", "peeking"): (90, 50),
+    ("azure-flat", "two at once"): (90, 45),
+    ("azure-flat", "transactions"): (60, 45),
+    ("azure-flat", "kills"): (80, 50),
+    ("solace", "one flow"): (40, 30),
+    ("solace", "order"): (40, 30),
+    ("solace", "two flows"): (20, 15),
+    ("solace", "standby"): (100, 80),
+}
+FREE = {
+    ("azure-premium", "stale"): 70,
+    ("azure-premium", "order"): 78,
+    ("azure-premium", "two at once"): 70,
+    ("azure-flat", "peeking"): 62,
+    ("azure-flat", "locks"): 78,
+    ("solace", "order"): 78,
+}
+"""The same for transitions, where the reference makes use of its freedoms, in eight runs of each tour."""
+
+PLACES = [(profile, name) for profile, scopes in SCOPES.items() for name in scopes]
+
+
+@cache
+def survey_of(profile: str, name: str) -> Survey:
+    broker = open_broker("reference")
+    broker.profile = profile
+    return next(survey for survey in surveys(profile, broker.lacks()) if survey.name == name)
+
+
+def ran(broker_name: str, survey: Survey) -> dict[str, History]:
+    broker = open_broker(broker_name)
+    broker.profile = survey.scope.profile
+    return runs_of(broker, survey)
+
+
+def runs_of(broker: Broker, survey: Survey, seed: int = 0) -> dict[str, History]:
+    """The survey's programs on that broker, with seeds of their own, or others."""
+    programs = survey.programs().items()
+    return {name: run(broker, replace(program, seed=program.seed + seed)) for name, program in programs}
+
+
+def test_every_scope_has_its_share() -> None:
+    assert list(VISITED) == PLACES
+    assert set(SCOPES) == {name for name, family in PROFILES.items() if family.column is not None}
+
+
+@pytest.mark.parametrize(("profile", "name"), PLACES)
+def test_the_tours_pass_every_state_and_every_transition(profile: str, name: str) -> None:
+    survey = survey_of(profile, name)
+    passed = {edge for tour in survey.tours for edge in tour}
+    assert coverage(survey.graph, passed).whole
+    assert not coverage(survey.graph, passed - {survey.tours[-1][-1]}).whole
+
+
+@pytest.mark.parametrize(("profile", "name"), PLACES)
+def test_programs_say_what_the_tours_do_but_for_a_little(profile: str, name: str) -> None:
+    survey = survey_of(profile, name)
+    unsaid = {(edge.action.op, edge.answer.status) for edge in survey.unsaid}
+    refused = {("complete", "error"), ("abandon", "error"), ("unbind", "error")}
+    assert unsaid <= {*refused, ("rollback", "ok")}
+    assert len(survey.unsaid) * 9 < survey.graph.transitions
+
+
+def test_what_a_broker_lacks_is_unsaid() -> None:
+    """The test above can fail."""
+    scope = survey_of("azure-flat", "stale").scope
+    unsaid = Survey("stale", scope, frozenset({"abandon"})).unsaid
+    assert ("abandon", "ok") in {(edge.action.op, edge.answer.status) for edge in unsaid}
+
+
+@pytest.mark.parametrize(("profile", "name"), PLACES)
+def test_programs_can_be_stored_and_are_the_same_each_time(profile: str, name: str) -> None:
+    survey = survey_of(profile, name)
+    made = survey.programs()
+    assert made == Survey(name, survey.scope, survey.lacks).programs()
+    assert len(made) == len(survey.tours)
+    for program in made.values():
+        assert programs.from_json(json.loads(programs.dumps(program))) == program
+        sent = [m.id for step in program.steps for m in step.args.get("messages", ())]
+        assert len(sent) == len(set(sent)), "every message needs an ID of its own"
+        assert not {step.op for step in program.steps} & survey.lacks
+
+
+@pytest.mark.parametrize(("profile", "name"), PLACES)
+def test_the_reference_survives_and_visits_its_share(profile: str, name: str) -> None:
+    survey, tally = survey_of(profile, name), Tally(survey_of(profile, name))
+    for tour, history in runs_of(Reference(profile), survey).items():
+        found = [finding for verdict in assess(history).values() for finding in verdict.findings]
+        assert found == [], tour
+        assert judge(history).status is Judged.ACCEPTED, tour
+        path = tally.add(history).path
+        assert path[0].source == 0
+        assert all(a.target == b.source for a, b in pairwise(path))
+    states, transitions = VISITED[profile, name]
+    visited = tally.coverage
+    assert visited.states * 100 >= states * visited.of_states, visited
+    assert visited.transitions * 100 >= transitions * visited.of_transitions, visited
+
+
+@pytest.mark.parametrize(("profile", "name"), FREE)
+def test_a_reference_that_makes_use_of_its_freedoms_visits_more(profile: str, name: str) -> None:
+    survey, tally = survey_of(profile, name), Tally(survey_of(profile, name))
+    broker = Reference(profile, freedoms=CAMPAIGN)
+    for seed in range(8):
+        for tour, history in runs_of(broker, survey, 1000 * seed).items():
+            assert judge(history).status is not Judged.REJECTED, (tour, seed)
+            tally.add(history)
+    visited = tally.coverage
+    assert visited.transitions * 100 >= FREE[profile, name] * visited.of_transitions, visited
+
+
+def test_a_survey_with_a_tour_missing_visits_less() -> None:
+    """The shares above can fail."""
+    survey = survey_of("azure-flat", "stale")
+    histories = list(ran("reference", survey).values())
+    every, few = Tally(survey), Tally(survey)
+    for number, history in enumerate(histories):
+        every.add(history)
+        if number % 4 == 0:
+            few.add(history)
+    assert few.coverage.states < 27 == every.coverage.states
+    assert few.coverage.transitions < every.coverage.transitions
+    assert (few.runs, every.runs) == (9, 33)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "name"),
+    [
+        ("settles-with-lost-lock", "stale"),
+        ("lost-on-second-abandon", "locks"),
+        ("newest-first", "order"),
+        ("peek-ends-with-first-partition", "peeking"),
+        ("peek-stands-still", "two at once"),
+        ("commit-forgets-settlements", "transactions"),
+        ("kill-undoes-completions", "kills"),
+        ("stored-nowhere-up", "outages"),
+        ("orphans-forgotten", "one flow"),
+        ("orphans-given-at-once", "two flows"),
+        ("surplus-rebalances", "standby"),
+    ],
+)
+def test_a_mutant_is_killed_by_tours_alone_and_by_its_own_rule(mutant: str, name: str) -> None:
+    known = MUTANTS[mutant]
+    histories = ran(f"mutant:{mutant}", survey_of(known.profile, name)).values()
+    broken = {rule for h in histories for rule, verdict in assess(h).items() if verdict.findings}
+    assert known.breaks in broken
+    assert broken <= {known.breaks, *known.also}
+
+
+# One tour, step by step
+
+
+FLAT = Survey("small", Scope("azure-flat", 1, ("-", "-"), 2, operations=("receive", "complete", "expire")))
+
+
+def walk(survey: Survey, *labels: str) -> list[Edge]:
+    """The path whose transitions are called so."""
+    path: list[Edge] = []
+    for wanted in labels:
+        node = path[-1].target if path else 0
+        path.append(
+            next(e for e in survey.graph.edges[node] if wanted in (says(e), label(e.action, e.answer)))
+        )
+    return path
+
+
+def says(edge: Edge) -> str:
+    """A label with its client."""
+    return f"{edge.action.proc}: {label(edge.action, edge.answer)}"
+
+
+def steps_of(survey: Survey, path: Sequence[Edge]) -> list[tuple[object, ...]]:
+    steps = program_of(survey, path, 1).steps
+    return [(step.proc, step.op, *(v for k, v in step.args.items() if k in ("by", "pick"))) for step in steps]
+
+
+def test_a_lock_that_ends_alone_lets_the_others_be_renewed() -> None:
+    path = walk(FLAT, "send m1", "send m2", "c1: receive → m1", "c2: receive → m2", "expire 0", "expire 0")
+    half = LOCK * 3 // 5
+    assert steps_of(FLAT, path) == [
+        ("p", "send"),
+        ("p", "send"),
+        ("c1", "receive"),
+        ("c2", "receive"),
+        ("env", "advance", half),
+        ("c2", "renew_lock", [0]),
+        ("env", "advance", half),
+        ("env", "advance", EXPIRY),
+    ]
+    broker = open_broker("reference")
+    broker.profile = "azure-flat"
+    history = run(broker, program_of(FLAT, path[:-1], 1))
+    held = [(d.id, d.delivery_count) for r in history.records if r.proc == "drain" for d in r.messages]
+    assert sorted(held) == [("m1", 1), ("m2", 1)]
+
+
+def test_the_reference_goes_the_tours_way_where_it_has_no_choice() -> None:
+    path = walk(
+        FLAT, "send m1", "c1: receive → m1", "expire 0", "c2: receive → m1", "complete 0.0.2", "send m2"
+    )
+    broker = open_broker("reference")
+    broker.profile = "azure-flat"
+    found = follow(FLAT, run(broker, program_of(FLAT, path, 1)))
+    assert found == (tuple(path), None)
+
+
+def test_what_a_broker_lacks_is_left_out() -> None:
+    without = surveys("azure-premium", frozenset({"peek", "begin", "renew_lock"}))
+    assert all({"peek", "transactions"}.isdisjoint(survey.scope.operations) for survey in without)
+    steps = {step.op for survey in without for p in survey.programs().values() for step in p.steps}
+    assert steps.isdisjoint({"peek", "begin", "renew_lock"}) and "complete" in steps
+    assert surveys("rabbitmq") == ()
+
+
+def test_tours_are_short() -> None:
+    assert max(len(tour) for tour in survey_of("azure-flat", "locks").tours) < 2 * LONGEST
+
+
+# The command
+
+
+def partq(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_command_runs_counts_and_stores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    flat = ("--profile", "azure-flat", "--scope", "stale")
+    code, out, err = partq(capsys, "tours", "reference", *flat, "--format", "json", "--out", "programs")
+    assert code == 0
+    assert err == "azure-flat, stale: 33 tours\n"
+    row = json.loads(out)["visited"]["azure-flat"]["stale"]
+    assert (row["tours"], row["states"], row["of_states"], row["of_transitions"]) == (33, 27, 27, 192)
+    files = sorted(Path("programs/azure-flat").iterdir())
+    assert len(files) == 33
+    assert partq(capsys, "replay", str(files[0]), "--broker", "reference")[0] == 0
+    assert "27 of 27" in partq(capsys, "tours", "reference", *flat)[1]
+    assert partq(capsys, "tours", "reference", *flat, "--out", "programs")[0] == 2
+
+
+def test_the_command_shows_what_a_mutant_broke(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = partq(capsys, "tours", "mutant:settles-with-lost-lock", "--scope", "stale")
+    assert code == 1
+    assert "RCV-8 violated" in out and "azure-premium, stale " in out
+
+
+def test_a_broker_that_fails_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = partq(capsys, "tours", "canned_broker:Broken", "--scope", "stale")
+    assert (code, out) == (2, "")
+    assert "ZeroDivisionError" in err.splitlines()[-1]
+
+
+def test_the_command_refuses_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = partq(capsys, "tours", "canned_broker:Any", "--profile", "rabbitmq")
+    assert code == 2 and "not modelled" in err
+    code, _, err = partq(capsys, "tours", "reference", "--profile", "solace", "--scope", "stale")
+    assert code == 2 and "two flows" in err

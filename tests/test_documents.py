@@ -1,0 +1,83 @@
+"""What the documents show to be typed in works as it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from partq.conformance.frontends.cli.app import main
+
+ROOT = Path(__file__).parents[1]
+
+BROKER = """
+class _Queue:
+    def __init__(self):
+        self.rows = []
+
+    def put(self, message):
+        self.rows.append(message)
+
+    def take(self, most, timeout):
+        taken, self.rows = self.rows[:most], self.rows[most:]
+        return taken
+
+    def count(self):
+        return len(self.rows)
+
+
+class connect_to_my_broker:
+    def fresh_queue(self, partitions):
+        return _Queue()
+"""
+"""What the README leaves to its reader."""
+
+
+def block(document: str, language: str, beginning: str) -> str:
+    """The first block of that language that begins so."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    found: str = next(one for one in blocks if one.startswith(beginning))
+    return found
+
+
+@pytest.mark.parametrize("broker", ["reference", "toy_broker:Toy"])
+def test_the_program_that_is_shown_can_be_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: str
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    file = tmp_path / "program.json"
+    file.write_text(block("docs/program.md", "json", '{"schema"'), encoding="utf-8")
+    assert main(["replay", str(file), "--broker", broker, "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["requirements"]
+    assert {rule: rows[rule]["status"] for rule in ("RCV-1", "RCV-2", "RCV-8", "ROUTE-1")} == {
+        "RCV-1": "pass",
+        "RCV-2": "pass",
+        "RCV-8": "pass",
+        "ROUTE-1": "pass",
+    }
+
+
+def test_the_skeleton_of_an_adapter_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = block("README.md", "python", "from partq.conformance.adapters import")
+    (tmp_path / "mine.py").write_text(text + BROKER, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    assert main(["run", "mine:MyBroker", "--profile", "azure-premium", "--case", "same-key"]) == 0
+    assert "RCV-2" in capsys.readouterr().out
+
+
+def test_the_places_that_the_glossary_names_are_there() -> None:
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][1:]
+    words = [row[0].removeprefix("| ") for row in rows]
+    assert words == sorted(words)
+    for _, _, places in rows:
+        for place in re.findall(r"`([^`]+)`", places):
+            inside = ROOT / "conformance/partq/conformance" / place
+            assert inside.exists() or (ROOT / place).exists(), place
