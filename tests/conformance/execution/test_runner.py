@@ -186,7 +186,7 @@ def test_times_of_another_clock_are_told_of(far: int, told: bool) -> None:
     broker = Memory(connect=lambda proc: Shows(broker, proc))
     problems = Told()
     run(broker, program(receive("a"), receive("a")), limits=FAST, on_problem=problems)
-    said = "a: locked_until looks like another clock's: tell it in that of self.now(), see Broker.now"
+    said = "a: locked_until looks like another clock's: give it in that of self.now(), see Broker.now"
     assert problems == [said] * told
 
 

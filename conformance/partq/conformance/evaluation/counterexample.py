@@ -14,22 +14,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from partq.conformance.adapters import Broker, is_public, public_name
-from partq.conformance.evaluation.decision import decide
+from partq.conformance.evaluation.shrinking import shown, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.codec import dumps, loads
 from partq.conformance.verdict import Finding, finding_of, finding_to_plain, text_of
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.program import Program
-from partq.conformance.workload.shrinker import BUDGET, shrink
+from partq.conformance.workload.shrinker import BUDGET
 
 SCHEMA: Final = "partq.counterexample/1"
 
 FOLDER: Final = "counterexamples"
 """Where in a folder of results they lie."""
-
-SHORT: Final = 10
-"""Steps of a program that a reader takes in at a glance."""
 
 
 class InvalidCounterexample(ValueError):
@@ -55,12 +52,6 @@ class Counterexample:
         return f"{self.finding.requirement}-{cause or 'finding'}.json"
 
 
-def shows(broker: Broker, program: Program, requirement: str, key: str | None = None) -> Finding | None:
-    """The finding of that rule (and cause) which the program shows on the broker, or None."""
-    findings = decide(run(broker, program)).findings.get(requirement, ())
-    return next((finding for finding in findings if key is None or finding.key == key), None)
-
-
 def make(
     broker_name: str,
     broker: Broker,
@@ -70,19 +61,12 @@ def make(
     trace: int | None = None,
     budget: int = BUDGET,
 ) -> Counterexample | None:
-    """The finding's smallest program, run once more. None if it does not show again (a live race).
-
-    Where a program longer than `SHORT` is left, it is shrunk on by the rule alone: the same defect may show
-    in fewer steps by another cause."""
-    requirement, key = finding.requirement, finding.key
-    if shows(broker, program, requirement, key) is None:
+    """The finding's smallest program, run once more. None if it does not show again (a live race)."""
+    if shown(run(broker, program), finding) is None:
         return None
-    small = shrink(program, lambda candidate: shows(broker, candidate, requirement, key) is not None, budget)
-    if len(small.steps) > SHORT:
-        small = shrink(small, lambda candidate: shows(broker, candidate, requirement) is not None, budget)
+    small = smallest(broker, program, finding, budget)
     history = run(broker, small)
-    found = decide(history).findings.get(requirement, ())
-    again = next((f for f in found if f.key == key), next(iter(found), None))
+    again = shown(history, finding, same_cause=False)
     if again is None:
         return None
     return Counterexample(public_name(broker_name), small, again, history, trace, len(program.steps))

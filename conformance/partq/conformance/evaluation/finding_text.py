@@ -22,9 +22,8 @@ HIDDEN: Final = ("timeout",)
 
 def finding_text(finding: Finding, history: History) -> str:
     """The finding with the records of the history that it counts in."""
-    heading = f"{finding.requirement} violated: {finding.title}"
     shown = (f"    {text}" for text in witness(finding, history))
-    return "\n".join([heading, f"  {finding.detail}", f"  allowed: {finding.allowed}", *shown])
+    return "\n".join([finding.heading, f"  {finding.detail}", f"  allowed: {finding.allowed}", *shown])
 
 
 def steps(program: Program) -> list[str]:

@@ -113,18 +113,24 @@ class Search:
                     path.pop()
                 continue
             placed, node = choice
-            if self.exhausted and (node.done, node.state, node.busy) in self.exhausted:
-                continue
             self.visited += 1
+            if self.exhausted and (node.done, node.state, node.busy) in self.exhausted:
+                if self._over():
+                    return self._found(Outcome.GAVE_UP, self.longest)
+                continue
             path.append(placed)
             if node.done & self.needed == self.needed:
                 return self._found(Outcome.ACCEPTED, path)
             if len(path) > len(self.longest):
                 self.longest, self.furthest = path[:], node
-            if self.visited == self.limit or thread_time() > self.deadline:
+            if self._over():
                 return self._found(Outcome.GAVE_UP, self.longest)
             stack.append((node, self._choices(node)))
         return self._found(Outcome.REJECTED, self.longest)
+
+    def _over(self) -> bool:
+        """Whether the budget is spent."""
+        return self.visited == self.limit or thread_time() > self.deadline
 
     def _advanced(self, node: _Node) -> _Node:
         """The node with its pointers moved past what is done."""

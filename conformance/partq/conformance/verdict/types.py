@@ -37,6 +37,17 @@ class Finding(NamedTuple):
     key: str
     candidates: tuple[str, ...] = ()
 
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """The violated requirement, or those of which one certainly is."""
+        return self.candidates or (self.requirement,)
+
+    @property
+    def heading(self) -> str:
+        """That they are violated, in words."""
+        title = "" if self.candidates else f": {self.title}"
+        return f"{' or '.join(self.requirements)} violated{title}"
+
 
 @dataclass(slots=True)
 class Verdict:

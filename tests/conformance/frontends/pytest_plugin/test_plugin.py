@@ -289,8 +289,8 @@ def test_a_rule_known_to_be_violated_fails_alone(tmp_path: Path) -> None:
     (tmp_path / "unsure.py").write_text(
         AMBIGUOUS.replace("ROUTE-4", "SEQ-4")
         .replace("Canned", "Split")
-        .replace("(history):\n", "(history, seen=[]):\n    seen.append(1)\n")
-        .replace("    return", "    if len(seen) == 1:\n        return assess(history)\n    return")
+        .replace("(history, exact):\n", "(history, exact, seen=[]):\n    seen.append(1)\n")
+        .replace("    return", "    if len(seen) == 1:\n        return decided(history, exact)\n    return")
     )
     ran = run(tmp_path, *SUITE, "--broker=unsure:Split", "-k", "ROUTE-2", "-rx")
     failed = [name for name, node in ran.items.items() if node.find("failure") is not None]

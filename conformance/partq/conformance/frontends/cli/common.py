@@ -269,10 +269,7 @@ def _show_findings(out: Console, name: str, verdict: Verdict, evidence: Evidence
     for number, first in enumerate(causes, start=1):
         out.print()
         which = f" (cause {number} of {len(causes)})" if len(causes) > 1 else ""
-        what = " or ".join(first.candidates) or first.requirement
-        title = "" if first.candidates else f": {printable(first.title)}"
-        heading = f"{what} violated{title}{which}"
-        out.print(Text(heading, style="bold red"))
+        out.print(Text(f"{printable(first.heading)}{which}", style="bold red"))
         found = evidence(name, first)
         where = f", {printable(found[0])}" if found else ""
         out.print(Text(f"  {name}{where}, {violations(verdict.found[first.key])}", style="dim"))

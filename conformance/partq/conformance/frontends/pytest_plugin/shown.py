@@ -17,12 +17,17 @@ JudgedRuns = Sequence[tuple[Run, Verdicts]]
 
 
 class Violation(NamedTuple):
-    """How these rules are shown to be violated: by a finding in that run if it is one rule, and why."""
+    """How these rules are shown to be violated: in that run, by a finding if there is one, and why."""
 
     requirements: Requirements
     run: Run
     why: str
     finding: Finding | None = None
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether it is not known which of several rules is violated."""
+        return len(self.requirements) > 1
 
     @property
     def heading(self) -> str:
@@ -40,12 +45,13 @@ def violations_in(judged: JudgedRuns) -> dict[Requirements, Violation]:
     """What is violated, each by the first that shows it: the rules known by name, then several of which one
     certainly is, unless one of these is known."""
     verdicts = [(run, verdict) for run, rows in judged for verdict in rows.values()]
+    found = [(run, finding) for run, verdict in verdicts for finding in verdict.findings]
     shown: dict[Requirements, Violation] = {}
-    for run, verdict in verdicts:
-        for finding in verdict.findings:
-            requirements = (finding.requirement,)
-            shown.setdefault(requirements, Violation(requirements, run, finding.title, finding))
-    alone = {requirement for requirements in shown for requirement in requirements}
+    for run, finding in sorted(found, key=lambda each: len(each[1].requirements) > 1):
+        if shown.keys().isdisjoint((one,) for one in finding.requirements):
+            violation = Violation(finding.requirements, run, finding.title, finding)
+            shown.setdefault(finding.requirements, violation)
+    alone = {requirements[0] for requirements in shown if len(requirements) == 1}
     for run, verdict in verdicts:
         if verdict.candidates and alone.isdisjoint(verdict.candidates):
             shown.setdefault(verdict.candidates, Violation(verdict.candidates, run, verdict.reason))

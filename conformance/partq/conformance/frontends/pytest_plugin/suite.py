@@ -304,9 +304,9 @@ class SuiteItem(pytest.Item):
         shown = {
             requirements: one
             for requirements, one in violations_in(judged).items()
-            if one.finding or binding.issuperset(requirements)
+            if not one.ambiguous or binding.issuperset(requirements)
         }
-        if several := [one.heading for one in shown.values() if not one.finding]:
+        if several := [one.heading for one in shown.values() if one.ambiguous]:
             self.user_properties.append(("ambiguous", "; ".join(several)))
         failing = {
             requirements: self.suite.failing(self, requirements)

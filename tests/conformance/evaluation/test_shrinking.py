@@ -1,0 +1,68 @@
+"""The smallest program that still shows a finding, by whichever question is cheap enough."""
+
+from __future__ import annotations
+
+import pytest
+from canned_broker import Canned, Split
+
+from partq.conformance.adapters.mutants import open_mutant
+from partq.conformance.evaluation import shrinking
+from partq.conformance.evaluation.decision import decide
+from partq.conformance.evaluation.shrinking import shown, smallest
+from partq.conformance.execution.runner import run
+from partq.conformance.screens.assess import inspect
+from partq.conformance.verdict import Finding
+from partq.conformance.workload.generator import generate
+from partq.conformance.workload.program import Program, Step
+from partq.model.messages import Message
+
+PROGRAM = Program(
+    "azure-premium",
+    tuple(Step("c1", "send", {"messages": (Message(f"m{n}", "x" * 100),)}) for n in range(3)),
+    sequential=True,
+)
+
+
+def of(requirement: str, key: str) -> Finding:
+    return Finding(requirement, "", (), "", "", key)
+
+
+def test_another_cause_of_the_same_rule_is_not_the_finding() -> None:
+    history = run(open_mutant("long-bodies-cut"), PROGRAM)
+    assert shown(history, of("RCV-1", "RCV-1/altered body")) is not None
+    assert shown(history, of("RCV-1", "RCV-1/phantom")) is None
+    assert shown(history, of("RCV-1", "RCV-1/phantom"), same_cause=False) is not None
+    assert shown(run(Canned(), PROGRAM), of("ROUTE-2", "ROUTE-2/"), same_cause=False) is None
+    assert shown(run(Split(), PROGRAM), of("ROUTE-2", "ROUTE-2/"), same_cause=False) is not None
+
+
+def test_a_finding_of_the_screens_is_shrunk_without_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = open_mutant("long-bodies-cut")
+    (finding,) = inspect(run(broker, PROGRAM)).findings["RCV-1"][:1]
+    monkeypatch.setattr(shrinking, "judge", None)
+    assert len(smallest(broker, PROGRAM, finding).steps) == 1
+
+
+def test_what_no_screen_suspects_is_shrunk_by_the_judge() -> None:
+    """Peeks that count a lock before its message comes again: screens do not look at that count."""
+    broker = open_mutant("lock-counted-in-peeks")
+    for seed in range(200):
+        program = generate("azure-premium", seed, length=14)
+        history = run(broker, program)
+        found = decide(history).findings
+        if found and not inspect(history).findings:
+            break
+    ((finding, *_), *_) = found.values()
+    small = smallest(broker, program, finding)
+    assert len(small.steps) < len(program.steps) // 3
+    assert shown(run(broker, small), finding, same_cause=False) is not None
+
+
+def test_where_the_cheap_question_leads_astray_every_candidate_is_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = open_mutant("long-bodies-cut")
+    (finding,) = decide(run(broker, PROGRAM)).findings["RCV-1"][:1]
+    monkeypatch.setattr(shrinking, "_suspected", lambda finding, key, history: True)
+    small = smallest(broker, PROGRAM, finding)
+    assert len(small.steps) == 1 and shown(run(broker, small), finding) is not None
