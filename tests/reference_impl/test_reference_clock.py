@@ -141,3 +141,21 @@ def test_the_wall_clock_drives_the_same_coroutines() -> None:
 
     assert asyncio.run(scene()) == "over"
     assert log == ["w0", "w1", "hit", "went on"]
+
+
+def test_who_never_rests_is_cut_off() -> None:
+    clock = Simulation(1)
+
+    def spins() -> Steps[None]:
+        while True:
+            yield HOP
+
+    def ticks() -> Steps[None]:
+        while True:
+            yield clock.now + 1
+
+    for restless in (spins(), ticks()):
+        clock = Simulation(1)
+        clock.spawn(restless)
+        assert clock.run(steps=1000) is False
+    assert Simulation(1).run(steps=1) is True

@@ -27,6 +27,9 @@ HOP: Final = None
 FOREVER: Final = 2**63
 """Park until woken."""
 
+STEPS: Final = 1_000_000
+"""A run that takes more steps gets nowhere: the longest programs take some ten thousand."""
+
 
 class Task:
     """One running coroutine: ``step`` resumes it, ``parked`` says that it waits for a time or a wake-up."""
@@ -103,10 +106,12 @@ class Simulation:
         task.fail_next(error)
         self.wake(task)
 
-    def run(self) -> None:
-        """Run until no task can ever go on by itself."""
+    def run(self, steps: int = STEPS) -> bool:
+        """Run until no task can ever go on by itself. False where so many steps did not suffice."""
         ready, random = self._ready, self.random
-        while ready or self._jump():
+        for _ in range(steps):
+            if not ready and not self._jump():
+                return True
             pick = int(random() * len(ready)) if len(ready) > 1 else 0
             task = self.current = ready[pick]
             try:
@@ -120,6 +125,7 @@ class Simulation:
                 ready[pick] = last
             if wait >= 0:
                 self._park(task, wait)
+        return False
 
     def _park(self, task: Task, until: int) -> None:
         task.parked = True

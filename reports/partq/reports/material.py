@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from partq.conformance.history import History
-from partq.conformance.verdict import Finding, Verdicts
+from partq.conformance.verdict import Counts, Finding, Verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ class Figures:
     length: int | None = None
     digest: str = ""
     master: str = ""
+    counts: Counts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

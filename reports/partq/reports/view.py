@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from partq.conformance.verdict import Exit, Finding, Status, Verdict, merge
+from partq.conformance.verdict import Exit, Finding, Status, Verdict, in_words, merge
 from partq.model.profiles import PROFILES
 from partq.model.requirements import Requirement, catalogue, groups, sources
 
@@ -258,6 +258,7 @@ def _figures(figures: Figures) -> Iterable[tuple[str, str]]:
         ("violations", figures.violations),
     )
     yield from ((name, count(number)) for name, number in known if number is not None)
+    yield from in_words(figures.counts, figures.traces or 0)
     if figures.seconds:
         yield "spent on traces", _seconds(figures.seconds)
         if figures.operations:

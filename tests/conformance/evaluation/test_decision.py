@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from partq.conformance.evaluation.decision import EVERY, NONE, Exactness, decide, decided
+from partq.conformance.evaluation import decision
+from partq.conformance.evaluation.decision import ALIKE, EVERY, NONE, Decider, Exactness, decide, decided
 from partq.conformance.facts.index import Facts
 from partq.conformance.history.notation import history
+from partq.conformance.oracle.blame import Blame
+from partq.conformance.oracle.judge import Judged, Judgement
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Status
@@ -76,3 +79,40 @@ def test_a_screen_that_crashes_leaves_its_requirements_open() -> None:
         decided(history("p send m1 key=a", "azure-premium"), EVERY, broken)["ROUTE-1"].status
         is Status.UNKNOWN
     )
+
+
+OUT_OF_ORDER = history(
+    "p send m1\np send m2\nq receive 1 delete -> m2#2\nq receive 1 delete -> m1#1", "azure-flat"
+)
+THRIFTY = Exactness(share=0, nodes=1000, allowance=10)
+
+
+def test_suspects_are_judged_as_long_as_the_allowance_lasts() -> None:
+    poor = Decider(THRIFTY, left=-10)
+    assert [poor.decide(OUT_OF_ORDER).judged for _ in range(2)] == [{"too many suspects": 1}, {"rejected": 1}]
+    assert poor.decide(OUT_OF_ORDER).judged == {"too many suspects": 1}, "what blame took has to be made good"
+
+
+def test_the_share_is_judged_whatever_was_spent() -> None:
+    poor = Decider(replace(THRIFTY, share=1), left=-1000)
+    assert [poor.decide(OUT_OF_ORDER, number).judged for number in (0, 1)] == [
+        {"rejected": 1},
+        {"too many suspects": 1},
+    ]
+
+
+def test_what_blame_said_alike_is_said_again() -> None:
+    thrifty = Decider(THRIFTY)
+    said = [thrifty.decide(OUT_OF_ORDER) for _ in range(ALIKE + 1)]
+    assert [one.judged for one in said] == [{"rejected": 1}] * ALIKE + [{"as before": 1}]
+    assert said[-1].violated == said[0].violated == ["RCV-3"]
+
+
+def test_a_screen_tells_which_where_blame_gave_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blame knows that RCV-2 explains it, and does not know of RCV-3; a screen sees RCV-3 alone."""
+    unsure = Blame(Judgement(Judged.REJECTED), ("RCV-2",), ("RCV-2", "RCV-3"), open=("RCV-3",))
+    monkeypatch.setattr(decision, "blame", lambda *args, **more: unsure)
+    assert decide(OUT_OF_ORDER).violated == ["RCV-3"]
+    monkeypatch.setattr(decision, "blame", lambda *args, **more: replace(unsure, open=()))
+    (finding,) = (found for several in decide(OUT_OF_ORDER).findings.values() for found in several)
+    assert finding.requirement == "RCV-2"

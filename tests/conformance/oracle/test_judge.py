@@ -147,6 +147,13 @@ REJECTED: dict[str, tuple[str, str, int]] = {
         "p send m1 key=a\np bind f @5-6\nq receive 1 flow=g -> m1 lock=l",
         2,
     ),
+    "a flow's answer in the wrong order": (
+        "solace",
+        "p send m1 key=a @1-2\np send m2 key=a @3-4\np bind f @5-6\n"
+        "env assignment 0 f ready @5000000006\nenv assignment 1 f ready @5000000006\n"
+        "p receive 2 flow=f -> m2 lock=l2, m1 lock=l1 @5000000008-5000000009",
+        5,
+    ),
 }
 
 

@@ -38,8 +38,9 @@ class Scheduler(Protocol):
     def wake(self, task: Any) -> None:
         """Resume a sleeping task."""
 
-    def run(self) -> None:
-        """Run until no task can go on."""
+    def run(self) -> bool:
+        """Run until no task can go on. False where the broker did not come to rest within as many steps as it
+        may take: it gets nowhere."""
 
 
 class Stage(Protocol):

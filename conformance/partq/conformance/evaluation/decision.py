@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
+from partq.conformance.evaluation.endings import unreceivable
 from partq.conformance.history import History, Record
 from partq.conformance.history.notation_writer import line
 from partq.conformance.oracle.blame import Blame, blame
@@ -32,6 +32,9 @@ ALIKE: Final = 2
 WAIVED: Final = 0.25
 """The share of the judge's budget that each search with a requirement waived has: there are some dozens."""
 
+START: Final = 3_000
+"""How many nodes suspects and blame may cost before any history has added its allowance."""
+
 WITNESSES: Final = 8
 """How many records a finding names at the most."""
 
@@ -40,11 +43,13 @@ WITNESSES: Final = 8
 class Exactness:
     """How much the judge is asked. ``share``: of how many histories in 100, by number, besides those that a
     screen suspects. ``seconds``: its budget for each history. ``nodes``: how many nodes it visits at the
-    most; with it the answer does not depend on the machine, as long as the seconds suffice."""
+    most; with it the answer does not depend on the machine, as long as the seconds suffice. ``allowance``:
+    how many nodes each history adds to what suspects, and blame, may cost; None: whatever they cost."""
 
     share: int = 100
     seconds: float = 1.0
     nodes: int | None = None
+    allowance: int | None = None
 
 
 EVERY: Final = Exactness()
@@ -63,48 +68,70 @@ def decide(
 
 @dataclass(slots=True)
 class Decider:
-    """Decides history after history of one broker. ``most``: of how many it asks blame; where screens suspect
-    what they suspected in `ALIKE` of these before, and blame said the same of all, it is not asked again.
-    None: of every rejected history."""
+    """Decides history after history of one broker. With an allowance, a suspect is judged, and a rejection
+    blamed, only as long as something is ``left`` of what was allowed so far; and where screens suspect what
+    they suspected in `ALIKE` histories before, and blame said the same of all, it is not asked again."""
 
     exact: Exactness = EVERY
     screens: Sequence[Screen] = ALL
-    most: int | None = None
-    blamed: int = 0
+    left: int = START
     alike: dict[tuple[object, ...], list[Finding]] = field(default_factory=dict)
 
     def decide(self, history: History, number: int = 0) -> Inspection:
         """What is said of one history. ``number``: decides whether it is in the judge's share."""
         inspection, exact = inspect(history, self.screens), self.exact
-        suspect = bool(inspection.findings or inspection.candidates)
+        self.left += exact.allowance or 0
+        suspect = bool(inspection.findings or inspection.open)
         if exact.share < 0 or not (suspect or number % 100 < exact.share):
             inspection.judged["not asked"] += 1
         elif (known := self._known(inspection)) is not None:
             inspection.judged["as before"] += 1
             _replace(inspection, known)
+        elif self._spent and not number % 100 < exact.share:
+            inspection.judged["too many suspects"] += 1
         else:
             self._judge(inspection, history)
+        if not (inspection.findings or inspection.candidates):
+            _add_unreceivable(inspection, history)
         return inspection
+
+    @property
+    def _spent(self) -> bool:
+        return self.exact.allowance is not None and self.left <= 0
 
     def _known(self, inspection: Inspection) -> Finding | None:
         """What blame said of histories alike, if that is known well enough."""
         before = self.alike.get(_signature(inspection), ())
         causes = {(finding.key, finding.candidates) for finding in before}
-        return before[0] if self.most is not None and len(before) >= ALIKE and len(causes) == 1 else None
+        return before[0] if self.exact.allowance and len(before) >= ALIKE and len(causes) == 1 else None
 
     def _judge(self, inspection: Inspection, history: History) -> None:
         judgement = judge(history, self.exact.seconds, nodes=self.exact.nodes)
+        self.left -= judgement.visited
         inspection.judged[judgement.status.value] += 1
         if judgement.status is Judged.ACCEPTED:
             _overrule(inspection)
         elif judgement.status is Judged.UNKNOWN:
             inspection.undecided[judgement.kind] += 1
-        elif self.most is None or self.blamed < self.most or not inspection.findings:
-            self.blamed += 1
-            signature = _signature(inspection)
-            finding = _attribute(inspection, history, self.exact)
-            if finding is not None and len(signature) > 0:
-                self.alike.setdefault(signature, []).append(finding)
+        elif not self._spent or not inspection.findings:
+            self._blame(inspection, history)
+
+    def _blame(self, inspection: Inspection, history: History) -> None:
+        """Put the violation that blame finds in the place of the screens' suspects; these stay where it finds
+        none."""
+        signature = _signature(inspection)
+        cut = shortest_rejected(history, self._is_rejected)
+        nodes = None if self.exact.nodes is None else int(WAIVED * self.exact.nodes)
+        blamed = blame(cut, WAIVED * self.exact.seconds, nodes=nodes)
+        self.left -= blamed.visited
+        finding = _attributed(inspection, cut, blamed)
+        if finding is not None and signature:
+            self.alike.setdefault(signature, []).append(finding)
+
+    def _is_rejected(self, history: History) -> bool:
+        judgement = judge(history, self.exact.seconds, nodes=self.exact.nodes)
+        self.left -= judgement.visited
+        return judgement.status is Judged.REJECTED
 
 
 def _signature(inspection: Inspection) -> tuple[object, ...]:
@@ -132,15 +159,12 @@ def _overrule(inspection: Inspection) -> None:
             inspection.candidates.pop(id, None)
 
 
-def _attribute(inspection: Inspection, history: History, exact: Exactness) -> Finding | None:
-    """Put the violation that blame finds in the place of the screens' suspects, and answer it; these stay
-    where it finds none."""
-    cut = shortest_rejected(history, partial(_is_rejected, exact))
-    blamed = blame(cut, WAIVED * exact.seconds, nodes=exact.nodes)
+def _attributed(inspection: Inspection, cut: History, blamed: Blame) -> Finding | None:
+    """The finding that blame comes to, put in the place of the screens' suspects, or None."""
     candidates = blamed.candidates or tuple(dict.fromkeys(id for pair in blamed.pairs for id in pair))
     if candidates:
         finding = _finding(cut, blamed, candidates)
-        _replace(inspection, finding)
+        _replace(inspection, finding, blamed.open)
         return finding
     if not (inspection.findings or inspection.candidates):
         why = "violated, by no single requirement: " + _where(cut, blamed)
@@ -149,11 +173,11 @@ def _attribute(inspection: Inspection, history: History, exact: Exactness) -> Fi
     return None
 
 
-def _replace(inspection: Inspection, finding: Finding) -> None:
-    """The finding in the place of what the screens said. Where a screen found one of the candidates violated,
-    and no other, its evidence tells which it is, as it counts the messages that complied (KEY-1, KEY-2,
-    KEY-8, ROUTE-2, TXN-8)."""
-    indicated = [id for id in finding.candidates or (finding.requirement,) if id in inspection.findings]
+def _replace(inspection: Inspection, finding: Finding, undecided: tuple[str, ...] = ()) -> None:
+    """The finding in the place of what the screens said. Where a screen found one of its candidates violated,
+    or one of which blame is ``undecided``, and no other, its evidence tells which it is, as it counts the
+    messages that complied (KEY-1, KEY-2, KEY-8, ROUTE-2, TXN-8)."""
+    indicated = [id for id in (*finding.requirements, *undecided) if id in inspection.findings]
     certain = indicated[0] if len(indicated) == 1 else None
     for id in clauses.covered():
         inspection.open.pop(id, None)
@@ -163,14 +187,21 @@ def _replace(inspection: Inspection, finding: Finding) -> None:
             inspection.found.pop(id, None)
     if certain is not None:
         return
+    _add(inspection, finding)
+
+
+def _add(inspection: Inspection, finding: Finding) -> None:
     inspection.findings[finding.requirement] = [finding]
     inspection.found[finding.requirement] = Counter({finding.key: 1})
     for id in finding.candidates:
         inspection.leave_open(id, finding.detail, finding.candidates)
 
 
-def _is_rejected(exact: Exactness, history: History) -> bool:
-    return judge(history, exact.seconds, nodes=exact.nodes).status is Judged.REJECTED
+def _add_unreceivable(inspection: Inspection, history: History) -> None:
+    """What no order of operations contradicts, for the model owes no message to anybody, and yet is wrong."""
+    finding = unreceivable(history)
+    if finding is not None:
+        _add(inspection, finding)
 
 
 def _finding(history: History, blamed: Blame, candidates: tuple[str, ...]) -> Finding:

@@ -28,7 +28,7 @@ SHORT: Final = 10
 NODES: Final = 1_000
 """How many nodes the judge visits at the most for one candidate."""
 
-Check = Callable[[History], bool]
+Question = Callable[[History], bool]
 
 
 def shown(history: History, finding: Finding, same_cause: bool = True) -> Finding | None:
@@ -42,27 +42,28 @@ def shown(history: History, finding: Finding, same_cause: bool = True) -> Findin
 def smallest(broker: Broker, program: Program, finding: Finding, budget: int = BUDGET) -> Program:
     """The smallest program found that shows the finding on the broker, which the program itself has to.
 
-    Where one longer than `SHORT` is left, it is shrunk on by the requirement alone: the same defect may show
-    in fewer steps by another cause. ``budget``: how many candidates are tried at the most, each way."""
-    for checks in _ways(run(broker, program), finding):
-        small = program
-        for check in checks:
-            if len(small.steps) > SHORT or check is checks[0]:
-                small = shrink(small, partial(_shows, broker, check), budget)
-        if shown(run(broker, small), finding, same_cause=False) is not None:
-            return small
+    Where one longer than `SHORT` is left, it is shrunk on by looser questions: the same defect may show in
+    fewer steps by another cause. ``budget``: how many candidates are tried at the most, for each question."""
+    for questions in _ways(run(broker, program), finding):
+        small = [program]
+        for question in questions:
+            if len(small[-1].steps) > SHORT or len(small) == 1:
+                small.append(shrink(small[-1], partial(_shows, broker, question), budget))
+        for least in reversed(small[1:]):
+            if shown(run(broker, least), finding, same_cause=False) is not None:
+                return least
     return program
 
 
-def _shows(broker: Broker, check: Check, candidate: Program) -> bool:
-    return check(run(broker, candidate))
+def _shows(broker: Broker, question: Question, candidate: Program) -> bool:
+    return question(run(broker, candidate))
 
 
-def _ways(history: History, finding: Finding) -> Iterator[tuple[Check, ...]]:
-    """What candidates are asked, the cheap ways first; in each way first the strict question."""
+def _ways(history: History, finding: Finding) -> Iterator[tuple[Question, ...]]:
+    """What candidates are asked: the cheap questions first, and of each kind the strict ones first."""
     suspected, loosely = partial(_suspected, finding, finding.key), partial(_suspected, finding, None)
     if suspected(history):
-        yield suspected, loosely
+        yield suspected, loosely, _rejected
     elif _rejected(history):
         yield (_rejected,)
     yield partial(_decided, finding, True), partial(_decided, finding, False)

@@ -4,7 +4,8 @@ The scheduler, the clock and the operations are the broker's own (`adapters.stag
 step when, and the records of it. Every recorded call and return has its own instant. In a program that is not
 ``sequential`` the steps of ``env`` keep their place: one begins when every step listed before it has begun,
 and no step listed after it begins before it has. Between steps clients sometimes pause, by the seed, so that
-operations overlap or do not, and locks sometimes expire.
+operations overlap or do not, and locks sometimes expire. A broker that gets nowhere is cut off: what it did
+not answer hangs in the history, and nothing is drained.
 """
 
 from __future__ import annotations
@@ -73,11 +74,9 @@ class _SimulatedRun:
             self.clock.spawn(self._in_order())
         else:
             self._at_once()
-        self.clock.run()
-        if program.drain:
+        if self.clock.run() and program.drain:
             self.clock.spawn(self._drain())
-            self.clock.run()
-            if self.drained:
+            if self.clock.run() and self.drained:
                 self.event("drained", {})
         lacks = tuple(sorted(self.lacks))
         stage, entities = self.stage, {ENTITY: program.entity}

@@ -42,6 +42,10 @@ class Outages:
         before = bisect_right(self._starts, end)
         return before == 0 or self._latest[before - 1] < start
 
+    def maybe_quiet(self, start: int, end: int) -> bool:
+        """Whether everything may have been up at some instant: nothing certainly was down throughout."""
+        return not self.some_certainly_down(start, end) and not self._dead.cover(start, end)
+
     def between_repairs(self, time: int) -> tuple[int, int]:
         """From when to when nothing was brought back: the end of the last repair before that instant (-1:
         there was none) and the beginning of the next."""

@@ -11,7 +11,6 @@ A waived search that gives up makes the candidates a lower bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, islice
 from typing import Final
 
@@ -27,14 +26,21 @@ PAIRS: Final = 200
 class Blame:
     """``candidates``: the requirements each of which alone explains the history, the most special first.
     ``consulted``: the requirements that the model enforced on the way. ``pairs``: where there is none, a pair
-    of requirements that do together. ``complete``: whether every waived search came to an end; otherwise
-    there may be more. ``judgement``: the rejection."""
+    of requirements that do together. ``open``: the requirements of which it is not known whether they do, for
+    the waived search gave up. ``visited``: how many nodes all searches visited. ``judgement``: the
+    rejection."""
 
     judgement: Judgement
     candidates: tuple[str, ...] = ()
     consulted: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
-    complete: bool = True
+    open: tuple[str, ...] = ()
+    visited: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every waived search came to an end; otherwise there may be more candidates."""
+        return self.judgement.status is Judged.REJECTED and not self.open
 
     @property
     def violated(self) -> str | None:
@@ -69,20 +75,38 @@ def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int 
     consulted = _Consulted()
     judgement = judge(history, seconds, late, consulted, nodes)
     if judgement.status is not Judged.REJECTED:
-        return Blame(judgement, complete=False)
+        return Blame(judgement, visited=judgement.visited)
     if judgement.owner is not None:
-        return Blame(judgement, (judgement.owner,))
+        return Blame(judgement, (judgement.owner,), visited=judgement.visited)
+    waived = _Waived(history, seconds, late, nodes, judgement.visited)
     asked = tuple(special_first(consulted.asked))
-    ask = partial(_status, history, seconds, late, nodes)
-    statuses = {id: ask(id) for id in asked}
-    complete = Judged.UNKNOWN not in statuses.values()
+    statuses = {id: waived.ask(id) for id in asked}
     candidates = tuple(id for id, status in statuses.items() if status is Judged.ACCEPTED)
-    if candidates or not complete:
-        return Blame(judgement, candidates, asked, (), complete)
-    pairs = islice(combinations(asked, 2), PAIRS)
-    explaining = next((pair for pair in pairs if ask(*pair) is Judged.ACCEPTED), None)
-    return Blame(judgement, (), asked, () if explaining is None else (explaining,), complete)
+    undecided = tuple(id for id, status in statuses.items() if status is Judged.UNKNOWN)
+    pairs = () if candidates or undecided else waived.first_pair(asked)
+    return Blame(judgement, candidates, asked, pairs, undecided, waived.visited)
 
 
-def _status(history: History, seconds: float, late: int, nodes: int | None, *waived: str) -> Judged:
-    return judge(history, seconds, late, frozenset(waived), nodes).status
+@dataclass(slots=True)
+class _Waived:
+    """The judge asked about one history with requirements waived, and how many nodes that took."""
+
+    history: History
+    seconds: float
+    late: int
+    nodes: int | None
+    visited: int
+
+    def ask(self, *waived: str) -> Judged:
+        """What the judge says with these requirements waived."""
+        judgement = judge(self.history, self.seconds, self.late, frozenset(waived), self.nodes)
+        self.visited += judgement.visited
+        return judgement.status
+
+    def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """The first pair that explains the history together, if one does before a search gives up."""
+        for pair in islice(combinations(asked, 2), PAIRS):
+            status = self.ask(*pair)
+            if status is not Judged.REJECTED:
+                return (pair,) if status is Judged.ACCEPTED else ()
+        return ()

@@ -7,6 +7,7 @@ what is down already.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
@@ -19,6 +20,9 @@ from partq.model.state import State, is_up, position
 
 SHOWN: Final = 6
 """How many allowed answers are named of an effect that does not fit."""
+
+TRIED: Final = 100
+"""How many of its answers the model is asked for, to name them."""
 
 TIMERS: Final = frozenset({"rebalance", "handoff"})
 """The broker's own moves that no observation makes on its way."""
@@ -96,11 +100,13 @@ def left_to_itself(
 
 
 def allowed_answers(state: State, effect: Effect, horizon: int) -> tuple[str, ...]:
-    """What the model would have answered instead, in words; a few of them."""
+    """What the model would have answered instead, in words; a few of them, for a step may go on in millions
+    of ways that differ in nothing a client sees."""
     instant = max(state.now, effect.call)
     found: dict[str, None] = {}
     for moved in at(state, instant):
-        for answer, _ in steps(moved, effect.action._replace(slack=horizon - instant)):
+        action = effect.action._replace(slack=horizon - instant)
+        for answer, _ in islice(steps(moved, action), TRIED):
             found[_in_words(answer)] = None
             if len(found) == SHOWN:
                 return tuple(found)

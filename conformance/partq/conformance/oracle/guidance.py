@@ -50,7 +50,7 @@ class Guide:
         self.senders = _senders(effects)
         self.shows = _shows(effects)
         self.roles = tuple(_role(effect, self.shows) for effect in effects)
-        self.before = self._before()
+        self.before = self._before(cfg.profile.flows)
         self.homes = _homes(effects, cfg)
         self.estimates = estimates_of(effects, cfg)
         self.orderings = list(orderings_of(effects, self.senders, self.shows, self.homes, cfg))
@@ -79,8 +79,13 @@ class Guide:
                     if group is not None:
                         self.failures[group, self.chosen[group]] += 1
 
-    def _before(self) -> tuple[int, ...]:
+    def _before(self, in_order: bool) -> tuple[int, ...]:
+        """``in_order``: whether the messages of one answer are delivered in its order (REB-3)."""
         before = [0] * len(self.effects)
+        for n, (earlier, later) in enumerate(pairwise(self.effects), start=1):
+            handed = later.observed.messages and not later.action.messages
+            if in_order and handed and later.record == earlier.record:
+                before[n] |= 1 << n - 1
         for id, showing in self.shows.items():
             for n in showing:
                 if id in self.senders:

@@ -90,36 +90,42 @@ def _judge_entity(
     except Impossible as error:
         stuck = () if error.record is None else (error.record,)
         return Judgement(Judged.REJECTED, stuck=stuck, reason=str(error), owner=error.requirement)
-    found = None
+    spent = 0
     if question.start.flows is not None:
-        found = _guessed(question, thread_time() + GUESSING * seconds)
-    if found is None or found.outcome is not Outcome.ACCEPTED:
-        guidance = Guide(question.effects, question.start.cfg).guidance()
-        found = Search(question.effects, guidance, deadline, limit=nodes).run(question.start)
-    return _judgement(found, seconds)
+        most = None if nodes is None else int(GUESSING * nodes)
+        found, spent = _guessed(question, thread_time() + GUESSING * seconds, most)
+        if found is not None:
+            return _judgement(found, seconds, spent)
+    guidance = Guide(question.effects, question.start.cfg).guidance()
+    left = None if nodes is None else max(1, nodes - spent)
+    found = Search(question.effects, guidance, deadline, limit=left).run(question.start)
+    return _judgement(found, seconds, spent + found.visited)
 
 
-def _guessed(question: Question, deadline: float) -> Found | None:
-    """The result of searches that try likely places alone: the acceptance, or None."""
+def _guessed(question: Question, deadline: float, nodes: int | None) -> tuple[Found | None, int]:
+    """The result of searches that try likely places alone, the acceptance or None; and how many nodes they
+    visited."""
     guide = Guide(question.answers, question.start.cfg)
     limit = NODES * len(question.answers) + 100
+    spent = 0
     for _ in range(ATTEMPTS):
         guidance = guide.guidance()
         found = Search(question.answers, guidance, deadline, hasty=True, limit=limit).run(question.start)
+        spent += found.visited
         if found.outcome is Outcome.ACCEPTED:
-            return found
-        if thread_time() > deadline:
+            return found, spent
+        if thread_time() > deadline or (nodes is not None and spent >= nodes):
             break
         guide.learn(found.stuck)
-    return None
+    return None, spent
 
 
-def _judgement(found: Found, seconds: float) -> Judgement:
+def _judgement(found: Found, seconds: float, visited: int) -> Judgement:
     if found.outcome is Outcome.ACCEPTED:
-        return Judgement(Judged.ACCEPTED, found.path, visited=found.visited)
+        return Judgement(Judged.ACCEPTED, found.path, visited=visited)
     stuck = tuple(dict.fromkeys(effect.record for effect in found.stuck))
     if found.outcome is Outcome.GAVE_UP:
-        reason = f"no answer after {seconds:g} s and {found.visited:,} nodes"
-        return Judgement(Judged.UNKNOWN, found.path, stuck, (), found.visited, reason, kind="over the budget")
+        reason = f"no answer after {seconds:g} s and {visited:,} nodes"
+        return Judgement(Judged.UNKNOWN, found.path, stuck, (), visited, reason, kind="over the budget")
     reason = "no order of the operations is allowed"
-    return Judgement(Judged.REJECTED, found.path, stuck, found.allowed, found.visited, reason)
+    return Judgement(Judged.REJECTED, found.path, stuck, found.allowed, visited, reason)

@@ -5,6 +5,7 @@ No history is read here, nothing is detected and nothing is shown.
 
 from __future__ import annotations
 
+from partq.conformance.verdict.counts import COUNTS, Counts, in_words
 from partq.conformance.verdict.document import (
     FILE,
     SCHEMA,
@@ -16,12 +17,22 @@ from partq.conformance.verdict.document import (
 )
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
-from partq.conformance.verdict.types import KEPT_FINDINGS, Finding, Status, Verdict, Verdicts, kept
+from partq.conformance.verdict.types import (
+    KEPT_FINDINGS,
+    Finding,
+    Status,
+    Verdict,
+    Verdicts,
+    kept,
+    violated_one_of,
+)
 
 __all__ = [
+    "COUNTS",
     "FILE",
     "KEPT_FINDINGS",
     "SCHEMA",
+    "Counts",
     "Exit",
     "Finding",
     "Status",
@@ -33,11 +44,13 @@ __all__ = [
     "finding_of",
     "finding_to_plain",
     "from_plain",
+    "in_words",
     "kept",
     "merge",
     "merged",
     "plain",
     "resolved",
     "text_of",
+    "violated_one_of",
     "worst",
 ]

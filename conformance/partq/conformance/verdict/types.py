@@ -20,6 +20,13 @@ class Status(StrEnum):
     NOT_IMPLEMENTED = "not implemented"
 
 
+def violated_one_of(candidates: tuple[str, ...]) -> str:
+    """That one of these requirements is violated, in words; of a single one, that there may be others. Empty
+    without any."""
+    names = (*candidates, "another rule") if len(candidates) == 1 else candidates
+    return f"{' or '.join(names)} violated" if names else ""
+
+
 class Finding(NamedTuple):
     """One violation in one history.
 
@@ -45,8 +52,7 @@ class Finding(NamedTuple):
     @property
     def heading(self) -> str:
         """That they are violated, in words."""
-        title = "" if self.candidates else f": {self.title}"
-        return f"{' or '.join(self.requirements)} violated{title}"
+        return violated_one_of(self.candidates) or f"{self.requirement} violated: {self.title}"
 
 
 @dataclass(slots=True)
@@ -70,7 +76,7 @@ class Verdict:
     @property
     def ambiguity(self) -> str:
         """That one of several requirements certainly is violated, in words; empty if that is not so."""
-        return f"{' or '.join(self.candidates)} violated" if self.candidates else ""
+        return violated_one_of(self.candidates)
 
     @property
     def times(self) -> int:

@@ -47,7 +47,7 @@ class Lane:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A campaign. ``length`` is the number of phrases in each program; None: the generator's own choice.
-    ``exact``: the judge is asked about so many traces in 100, and about all that a screen suspects."""
+    ``exact``: the judge is asked about so many traces in 100, besides those that a screen suspects."""
 
     lanes: tuple[Lane, ...]
     seed: int

@@ -18,7 +18,9 @@ from partq.conformance.frontends.campaign.spark import execute
 from partq.conformance.frontends.campaign.work import check_broker
 from partq.conformance.screens.assess import Inspection, verdicts
 from partq.conformance.verdict import (
+    COUNTS,
     KEPT_FINDINGS,
+    Counts,
     Verdict,
     binding_requirements,
     exit_code,
@@ -33,8 +35,7 @@ class Campaign:
     """A finished campaign. ``results``: (broker, profile) -> verdict by requirement. ``violations``: how many
     findings there were. ``kept``: of each lane and cause the stored rows of the earliest. ``seconds``: how
     long the chunks of this session took, its start apart, and ``timed`` how many traces they were: not all,
-    if the campaign was resumed. ``asked``: of how many traces the judge said what, why it said nothing, and
-    how many findings of screens it overruled."""
+    if the campaign was resumed."""
 
     plan: Plan
     digest: str
@@ -45,7 +46,7 @@ class Campaign:
     kept: tuple[dict[str, Any], ...]
     seconds: float
     timed: int
-    asked: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
     @property
     def rate(self) -> float | None:
@@ -157,7 +158,7 @@ def summarise(plan: Plan, out: Path, seconds: float = 0.0, timed: int = 0) -> Ca
         kept,
         seconds,
         timed,
-        {name: _summed(part[name] for part in parts) for name in ("judged", "undecided", "overruled")},
+        {name: _summed(part["counts"][name] for part in parts) for name in COUNTS},
     )
 
 
@@ -212,7 +213,7 @@ def _to_json(campaign: Campaign, strict: bool) -> dict[str, Any]:
         "traces": campaign.traces,
         "operations": campaign.operations,
         "violations": campaign.violations,
-        **campaign.asked,
+        **campaign.counts,
         "seconds": round(campaign.seconds, 3),
         "timed_traces": campaign.timed,
         "results": [

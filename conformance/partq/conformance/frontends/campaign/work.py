@@ -18,14 +18,15 @@ from partq.conformance.adapters import (
     open_broker,
     public_name,
 )
-from partq.conformance.evaluation.decision import NONE, Decider, Exactness
+from partq.conformance.evaluation.decision import Decider, Exactness
+from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, runs
 from partq.conformance.execution.runner import run
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.plan import Chunk, Lane
 from partq.conformance.history import History
 from partq.conformance.screens.assess import Inspection
-from partq.conformance.verdict import Status
+from partq.conformance.verdict import COUNTS, Status
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
@@ -40,8 +41,8 @@ NO_FAULT: Final = "none"
 NODES: Final = 1_000
 """How many nodes the judge visits for one trace at the most."""
 
-BLAMED: Final = 4
-"""Of how many rejected traces of a chunk blame is asked at the most."""
+ALLOWANCE: Final = 10
+"""How many nodes each trace adds to what suspects may cost: about half the time that it takes itself."""
 
 EMERGENCY: Final = 10.0
 """How many seconds it may take for them: more than they ever take, so that equal seeds give equal results."""
@@ -67,9 +68,7 @@ class ChunkResult:
     partitions: Counter[tuple[int, bool]] = field(default_factory=Counter)
     combinations: dict[Combination, list[int]] = field(default_factory=dict)
     operations: int = 0
-    judged: Counter[str] = field(default_factory=Counter)
-    undecided: Counter[str] = field(default_factory=Counter)
-    overruled: Counter[str] = field(default_factory=Counter)
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in COUNTS})
 
     def digest(self) -> str:
         """A fingerprint of the verdict rows, equal wherever the chunk ran."""
@@ -102,9 +101,7 @@ class ChunkResult:
             "open": dict(sorted(self.unsettled.open.items())),
             "candidates": {one: list(several) for one, several in sorted(self.unsettled.candidates.items())},
             "exercised": dict(sorted(exercised.items())),
-            "judged": dict(sorted(self.judged.items())),
-            "undecided": dict(sorted(self.undecided.items())),
-            "overruled": dict(sorted(self.overruled.items())),
+            "counts": {name: dict(sorted(counter.items())) for name, counter in self.counts.items()},
             **{status: dict(sorted(counter.items())) for status, counter in statuses.items()},
         }
 
@@ -191,7 +188,7 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Ch
     broker.profile = chunk.profile
     lacks = broker.lacks()
     result = ChunkResult(chunk, tuple(sorted(lacks)))
-    decider = Decider(Exactness(exact, EMERGENCY, NODES) if exact else NONE, most=BLAMED)
+    decider = Decider(Exactness(exact, EMERGENCY, NODES, ALLOWANCE))
     for trace in range(chunk.first, chunk.first + chunk.count):
         program = generate(
             chunk.profile,
@@ -208,9 +205,10 @@ def _run_trace(result: ChunkResult, broker: Broker, trace: int, program: Program
     history = run(broker, program)
     inspection = decider.decide(history, trace)
     result.operations += len(history)
-    result.judged.update(inspection.judged)
-    result.undecided.update(inspection.undecided)
-    result.overruled.update(inspection.overruled)
+    result.counts["judged"].update(inspection.judged)
+    result.counts["undecided"].update(inspection.undecided)
+    result.counts["overruled"].update(inspection.overruled)
+    result.counts["endings"][ending(history).value] += 1
     result.verdicts.append(_verdict_row(result.chunk, trace, program, history, inspection))
     for requirement, why in inspection.open.items():
         result.unsettled.leave_open(requirement, why, inspection.candidates.get(requirement, ()))

@@ -32,6 +32,7 @@ from partq.conformance.frontends.cli.common import (
     show_verdicts,
     verdicts_document,
 )
+from partq.conformance.verdict import in_words
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.examples import StoredExample
@@ -100,6 +101,7 @@ def _show(
             "out": str(out),
             "counterexamples": [str(example.path) for example in examples],
             "combinations": combinations(out),
+            **campaign.counts,
         }
         print_json({**document, "campaign": figures})
         raise typer.Exit(document["exit"])
@@ -108,6 +110,8 @@ def _show(
     rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
     show_combinations(out)
     print(f"{campaign.traces:,} traces, {did}{rate}")
+    for name, text in in_words(campaign.counts, campaign.traces):
+        print(f"{name}: {text}")
     print(f"digest {campaign.digest} (of all verdicts: the same traces and seed give the same)")
     for example in examples:
         command = replay_command(example.path, public_name(broker))

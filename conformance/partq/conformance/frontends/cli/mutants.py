@@ -115,6 +115,7 @@ def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign, out: P
 def _steps(name: str, rows: Sequence[Mapping[str, Any]], out: Path) -> int | None:
     """How short one of these violations gets, which is stored, or None if none shows again."""
     from partq.conformance.evaluation import counterexample
+    from partq.conformance.evaluation.shrinking import SHORT
     from partq.conformance.frontends.campaign.examples import shrunk
     from partq.conformance.workload.shrinker import BUDGET
 
@@ -123,7 +124,7 @@ def _steps(name: str, rows: Sequence[Mapping[str, Any]], out: Path) -> int | Non
         other = shrunk(row, f"mutant:{name}", BUDGET)
         if example is None or (other and len(other.program.steps) < len(example.program.steps)):
             example = other
-        if example is not None and len(example.program.steps) <= counterexample.SHORT:
+        if example is not None and len(example.program.steps) <= SHORT:
             break
     if example is None:
         return None

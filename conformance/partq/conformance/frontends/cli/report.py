@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from partq.conformance.frontends.campaign import plan
+from partq.conformance.frontends.cli.campaigns import EXACT
 from partq.conformance.frontends.cli.common import fail
 from partq.conformance.frontends.cli.mutants import MATRIX
 from partq.conformance.verdict import (
+    COUNTS,
     FILE,
     SCHEMA,
     Exit,
@@ -174,6 +176,7 @@ def _figures(data: Mapping[str, Any]) -> Figures:
         length=data["plan"]["length"],
         digest=data.get("digest", ""),
         master=data.get("master", ""),
+        counts={name: data.get(name, {}) for name in COUNTS},
     )
 
 
@@ -194,6 +197,7 @@ def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool, comple
             words += [word for name in names for word in ("--only", name)]
     words += ["--seed", str(planned["seed"])]
     words += [] if planned["length"] is None else ["--length", str(planned["length"])]
+    words += ["--exact", str(planned["exact"])] if planned.get("exact", EXACT) != EXACT else []
     words += ["--strict"] if strict else []
     return _again(words, folder) if complete else shlex.join([*words, "--out", str(folder), "--resume"])
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from partq.conformance.evaluation.finding_text import finding_text
 from partq.conformance.evaluation.suite import Run
-from partq.conformance.verdict import Finding, Verdicts
+from partq.conformance.verdict import Finding, Verdicts, violated_one_of
 
 Requirements = tuple[str, ...]
 """A rule that is violated, or several of which one certainly is (`Verdict.candidates`)."""
@@ -27,12 +27,12 @@ class Violation(NamedTuple):
     @property
     def ambiguous(self) -> bool:
         """Whether it is not known which of several rules is violated."""
-        return len(self.requirements) > 1
+        return len(self.requirements) > 1 or (self.finding is not None and self.finding.candidates != ())
 
     @property
     def heading(self) -> str:
         """That they are violated, in words."""
-        return f"{' or '.join(self.requirements)} violated"
+        return violated_one_of(self.requirements) if self.ambiguous else f"{self.requirements[0]} violated"
 
     def text(self) -> str:
         """All of it, for the report of a failure."""

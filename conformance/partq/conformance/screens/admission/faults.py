@@ -116,7 +116,7 @@ class _Faults:
     def _judge_refusals(self) -> None:
         """ROUTE-6 and ROUTE-7: a broker may be busy now and then, fault or no fault. Only what is refused
         more than once amid faults, and never without, is held against them."""
-        quiet = self.outages.quiet
+        quiet, maybe_quiet = self.outages.quiet, self.outages.maybe_quiet
         busy = next(
             (
                 record
@@ -126,7 +126,11 @@ class _Faults:
             ),
             None,
         )
-        certain = [one for one in self.refused if one[1].outcome == Outcome.ERROR]
+        certain = [
+            one
+            for one in self.refused
+            if one[1].outcome == Outcome.ERROR and not maybe_quiet(one[1].call, returned(one[1]))
+        ]
         if busy is not None or len(certain) < 2:
             why = "refused once amid faults, as may happen without any"
             if busy is not None:

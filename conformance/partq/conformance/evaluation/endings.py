@@ -1,0 +1,61 @@
+"""How a history ends: whether the broker came to rest, and whether its entity was emptied.
+
+A drain repairs everything, waits until all locks have ended, and receives until nothing comes. In virtual
+time nothing hinders it: where it does not find the entity empty, messages are there that no client can
+receive. A broker that never comes to rest is cut off by its scheduler; what it owes is in no requirement, so
+that is counted and said, and no finding.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from partq.conformance.execution.drain import DRAINER, ROUNDS
+from partq.conformance.history import History, Record
+from partq.conformance.verdict import Finding
+from partq.model.profiles import profile
+from partq.model.requirements import requirement
+
+
+class Ending(StrEnum):
+    """How a history ended. ``OPEN``: nobody drained it."""
+
+    DRAINED = "drained"
+    UNDRAINED = "never drained"
+    STUCK = "got nowhere"
+    OPEN = "not to be drained"
+
+
+def ending(history: History) -> Ending:
+    """How the history ended."""
+    records = history.records
+    if any(record.op == "drained" for record in records):
+        return Ending.DRAINED
+    if history.header.clock == "virtual" and any(record.ret is None for record in records):
+        return Ending.STUCK
+    return Ending.UNDRAINED if _drain_of(history) else Ending.OPEN
+
+
+def unreceivable(history: History) -> Finding | None:
+    """The finding that messages are left which no client can receive, where nothing hindered it: in virtual
+    time, after a whole drain. With flows it may be that a partition has no owner."""
+    if history.header.clock != "virtual" or ending(history) is not Ending.UNDRAINED:
+        return None
+    in_vain = [r for r in _drain_of(history) if r.op == "receive" and r.outcome == "ok" and not r.messages]
+    if len(in_vain) < ROUNDS:  # it was not done to its end
+        return None
+    candidates = ("REB-11", "RCV-2") if profile(history.header.profile).flows else ()
+    first = candidates[0] if candidates else "RCV-2"
+    return Finding(
+        first,
+        requirement(first).title,
+        tuple(record.i for record in in_vain[-3:]),
+        "everything was repaired and all locks had ended, and yet the drain never found the entity empty",
+        "every message that is left is received, and then nothing is",
+        f"{first}/never drained",
+        candidates,
+    )
+
+
+def _drain_of(history: History) -> list[Record]:
+    return [record for record in history.records if record.proc == DRAINER]

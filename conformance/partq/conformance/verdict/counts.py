@@ -1,0 +1,34 @@
+"""What a campaign counts besides verdicts, in words: what the judge was asked, and how traces ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+Counts = Mapping[str, Mapping[str, int]]
+"""``judged``: of how many traces the judge said what, or why it was not asked · ``undecided``: why it did not
+decide · ``overruled``: findings of screens that it contradicted, by requirement · ``endings``: of traces."""
+
+COUNTS: Final = ("judged", "undecided", "overruled", "endings")
+
+ANSWERS: Final = ("accepted", "rejected", "unknown")
+
+
+def in_words(counts: Counts, traces: int) -> Iterator[tuple[str, str]]:
+    """What is worth saying of them, each with its name."""
+    judged = counts.get("judged", {})
+    asked = sum(judged.get(answer, 0) for answer in ANSWERS)
+    if asked:
+        said = f"{judged.get('accepted', 0):,} accepted, {judged.get('rejected', 0):,} rejected"
+        why = ", ".join(f"{n:,} {reason}" for reason, n in sorted(counts.get("undecided", {}).items()))
+        yield (
+            "judged exactly",
+            f"{asked:,} of {traces:,} traces: {said}" + (f", undecided {why}" if why else ""),
+        )
+    if overruled := counts.get("overruled"):
+        listed = ", ".join(f"{id} {n:,}" for id, n in sorted(overruled.items()))
+        yield "findings overruled by the judge", listed
+    endings = counts.get("endings", {})
+    for name in ("never drained", "got nowhere"):
+        if endings.get(name):
+            yield name, f"{endings[name]:,} of {traces:,} traces"

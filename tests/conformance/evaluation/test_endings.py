@@ -1,0 +1,69 @@
+"""How histories end: drained, never drained, cut off because the broker got nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from partq.conformance.adapters.mutants import open_mutant
+from partq.conformance.adapters.reference import Reference
+from partq.conformance.evaluation.decision import NONE, decide
+from partq.conformance.evaluation.endings import Ending, ending, unreceivable
+from partq.conformance.execution.runner import run
+from partq.conformance.history import History
+from partq.conformance.history.notation import history
+from partq.conformance.workload.generator import generate, trace_seed
+from partq.reference_impl.clock import Simulation
+
+
+def never_drained() -> History:
+    """A history of a broker that keeps what was locked when it was killed, and delivers it to nobody."""
+    broker = open_mutant("kill-orphans-locked")
+    histories = (run(broker, generate("azure-flat", trace_seed(5, n), length=24)) for n in range(40))
+    return next(made for made in histories if ending(made) is Ending.UNDRAINED)
+
+
+def test_what_nobody_can_receive_is_a_loss_that_the_drain_shows() -> None:
+    given = never_drained()
+    assert decide(given).violated == decide(given, NONE).violated == ["RCV-2"]
+    (finding,) = decide(given).findings["RCV-2"]
+    assert finding.key == "RCV-2/never drained" and finding.witness
+
+
+def test_with_flows_a_partition_may_have_no_owner() -> None:
+    broker = open_mutant("orphans-forgotten")
+    given = run(broker, generate("solace", trace_seed(5, 0), length=24))
+    finding = unreceivable(given)
+    assert finding is not None and finding.candidates == ("REB-11", "RCV-2")
+
+
+def test_a_drain_that_was_not_done_to_its_end_shows_nothing() -> None:
+    given = never_drained()
+    cut = History(given.header, given.records[:-4])
+    assert ending(cut) is Ending.UNDRAINED and unreceivable(cut) is None
+
+
+def test_of_a_live_broker_it_shows_nothing() -> None:
+    given = never_drained()
+    live = History(replace(given.header, clock="wall"), given.records)
+    assert ending(live) is Ending.UNDRAINED and unreceivable(live) is None
+
+
+def test_who_was_not_drained_is_left_open() -> None:
+    assert ending(history("p send m1", "azure-flat")) is Ending.OPEN
+
+
+@pytest.mark.parametrize("profile", ["azure-standard", "azure-premium", "azure-flat", "solace"])
+def test_the_reference_is_always_drained(profile: str) -> None:
+    broker = Reference(profile)
+    for seed in range(40):
+        assert ending(run(broker, generate(profile, seed, length=24))) is Ending.DRAINED
+
+
+def test_a_broker_that_gets_nowhere_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Simulation.run
+    monkeypatch.setattr(Simulation, "run", lambda clock: whole(clock, steps=60))
+    given = run(Reference("azure-flat"), generate("azure-flat", 1, length=24))
+    assert ending(given) is Ending.STUCK
+    assert any(record.ret is None and record.error == "hang" for record in given.records)
