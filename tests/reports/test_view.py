@@ -42,11 +42,21 @@ def test_a_violated_must_is_not_conformant() -> None:
     assert "1 requirement is violated: ROUTE-1; 1 passed" in sentence
 
 
-def test_a_violated_should_alone_is_conformant_and_told() -> None:
+def test_a_violated_should_alone_is_no_violation_and_told() -> None:
     assert catalogue()["KEY-6"].level.value == "SHOULD"
     word, sentence = headline(lane(KEY_6=Status.VIOLATED, ROUTE_2=Status.PASS))
-    assert word == "Conformant"
+    assert word == "Nothing violated"
     assert "Recommendations not met: KEY-6" in sentence
+
+
+def test_conformant_is_only_where_all_that_binds_was_exercised() -> None:
+    binding = {id.replace("-", "_"): Status.PASS for id in binding_requirements(strict=False)}
+    word, sentence = headline(lane(**binding))
+    assert word == "Conformant"
+    assert f"Of what binds it, {len(binding)} of {len(binding)} rules exercised, none violated" in sentence
+    word, sentence = headline(lane(**{**binding, "ROUTE_1": Status.NOT_EXERCISED}))
+    assert word == "Nothing violated"
+    assert f"{len(binding) - 1} of {len(binding)} rules exercised" in sentence
 
 
 def test_nothing_exercised_is_no_success() -> None:
@@ -113,7 +123,7 @@ def test_the_exit_code_that_was_handed_over_is_the_verdict() -> None:
     strict = Lane(told.broker, told.profile, told.verdicts, 1)
     view = report_view(of(strict, told))
     assert view.headline.word == "Not conformant"
-    assert [row.word for row in view.lanes] == ["Not conformant", "Conformant"]
+    assert [row.word for row in view.lanes] == ["Not conformant", "Nothing violated"]
 
 
 def test_when_and_where_the_results_were_made_is_told() -> None:

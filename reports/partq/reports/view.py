@@ -10,7 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from partq.conformance.verdict import Exit, Finding, Status, Verdict, in_words, merge
+from partq.conformance.verdict import (
+    Exit,
+    Finding,
+    Status,
+    Verdict,
+    binding_requirements,
+    coverage,
+    in_words,
+    merge,
+)
 from partq.model.profiles import PROFILES
 from partq.model.requirements import Requirement, catalogue, groups, sources
 
@@ -184,7 +193,14 @@ def _headline(material: Material, total: Mapping[str, Verdict]) -> Headline:
         css, glyph, _ = _HEADLINES[material.exit]
         word = "All killed" if material.exit == Exit.CONFORMANT else "Not all killed"
         return Headline(css, glyph, word, kill_sentence(material.kills))
-    return Headline(*_HEADLINES[material.exit], _sentence(material.exit, total))
+    css, glyph, word = _HEADLINES[material.exit]
+    return Headline(css, glyph, _word(material.exit, total, word), _sentence(material.exit, total))
+
+
+def _word(code: int, verdicts: Mapping[str, Verdict], word: str) -> str:
+    """The word of a success is another one where not all that binds was exercised."""
+    whole = coverage(verdicts, binding_requirements(strict=False)).whole
+    return word if code != Exit.CONFORMANT or whole else "Nothing violated"
 
 
 def _progress(material: Material) -> str:
@@ -210,7 +226,8 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
         text = f"No binding rule was seen broken, but the run is no proof: {why}; {count(held)} passed."
     else:
         should = f" Recommendations not met: {_listed(bad)}." if bad else ""
-        text = f"{plural(held, 'requirement')} put to the test, and every binding one holds.{should}"
+        covered = coverage(total, binding_requirements(strict=False))
+        text = f"Of what binds it, {covered}, none violated; {plural(held, 'requirement')} passed.{should}"
     return f"{text} {count(idle)} could have been tested and {_were(idle)} not." if idle else text
 
 
@@ -232,7 +249,7 @@ def _lane(lane: Lane, name_broker: bool) -> LaneView:
         _lane_name(lane, name_broker),
         lane.profile,
         _family(lane.profile),
-        word,
+        _word(lane.exit, lane.verdicts, word),
         sign,
         traces,
         shares(lane.verdicts.values()),

@@ -6,6 +6,7 @@ No history is read here, nothing is detected and nothing is shown.
 from __future__ import annotations
 
 from partq.conformance.verdict.counts import COUNTS, Counts, in_words
+from partq.conformance.verdict.coverage import BadRequire, Coverage, checked_require, coverage, unmet
 from partq.conformance.verdict.document import (
     FILE,
     SCHEMA,
@@ -32,7 +33,9 @@ __all__ = [
     "FILE",
     "KEPT_FINDINGS",
     "SCHEMA",
+    "BadRequire",
     "Counts",
+    "Coverage",
     "Exit",
     "Finding",
     "Status",
@@ -40,6 +43,8 @@ __all__ = [
     "Verdicts",
     "ambiguities",
     "binding_requirements",
+    "checked_require",
+    "coverage",
     "exit_code",
     "finding_of",
     "finding_to_plain",
@@ -51,6 +56,7 @@ __all__ = [
     "plain",
     "resolved",
     "text_of",
+    "unmet",
     "violated_one_of",
     "worst",
 ]

@@ -50,9 +50,10 @@ def expected_digest(tmp_path: Path) -> str:
     from partq.conformance.frontends.campaign import store
     from partq.conformance.frontends.campaign.plan import Plan, even
     from partq.conformance.frontends.campaign.work import run_chunk
+    from partq.conformance.frontends.cli.campaigns import EXACT
 
-    plan = Plan(even("reference", ("azure-premium",), 80), seed=7, length=24)
-    return store.digest([run_chunk(chunk, 7, 24).summary() for chunk in plan.chunks()])
+    plan = Plan(even("reference", ("azure-premium",), 80), seed=7, length=None, exact=EXACT)
+    return store.digest([run_chunk(chunk, 7, None, EXACT).summary() for chunk in plan.chunks()])
 
 
 MORTAL = dedent(

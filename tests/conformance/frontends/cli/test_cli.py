@@ -139,9 +139,9 @@ def test_nothing_exercised_is_no_success(partq: Partq) -> None:
 @pytest.mark.parametrize(
     ("name", "more", "line"),
     [
-        ("Canned", (), "CONFORMANT: 10 rules held"),
+        ("Canned", (), "NOTHING VIOLATED: 10 of 38 rules exercised"),
         ("Split", (), "NOT CONFORMANT: ROUTE-2 violated"),
-        ("Heap", (), "CONFORMANT: 8 rules held; violated, but no MUST: ROUTE-4"),
+        ("Heap", (), "NOTHING VIOLATED: 7 of 38 rules exercised; violated, but no MUST: ROUTE-4"),
         ("Heap", ("--strict",), "NOT CONFORMANT: ROUTE-4 violated"),
         (
             "Any",
@@ -154,6 +154,35 @@ def test_the_last_line_says_it_in_words(partq: Partq, name: str, more: tuple[str
     ran = run_canned(partq, name, *more)
     assert last_line(ran) == line
     assert run_canned(partq, name, *more, "--format", "json").json["conclusion"] == line
+
+
+def test_conformant_is_only_who_was_put_to_every_test(partq: Partq) -> None:
+    ran = partq("run", "reference", "--profile", "azure-flat")
+    assert ran.code == 0
+    assert last_line(ran) == "CONFORMANT: all 20 binding rules that are checked held"
+
+
+@pytest.mark.parametrize(
+    ("require", "code", "line"),
+    [
+        (("ROUTE-2",), 0, "NOTHING VIOLATED: 10 of 38 rules exercised"),
+        (("SEQ-5", "26%"), 3, "INCONCLUSIVE: SEQ-5 was not exercised, as is required"),
+        (("27%",), 3, "INCONCLUSIVE: 10 of 38 rules exercised, 27% are required"),
+        (("REB-1",), 0, "NOTHING VIOLATED: 10 of 38 rules exercised"),
+    ],
+)
+def test_what_is_required_has_to_be_exercised(
+    partq: Partq, require: tuple[str, ...], code: int, line: str
+) -> None:
+    ran = run_canned(partq, "Canned", *(word for one in require for word in ("--require", one)))
+    assert (ran.code, last_line(ran)) == (code, line)
+
+
+@pytest.mark.parametrize("word", ["SEQ-99", "120%", "%", "-1%", "50"])
+def test_what_cannot_be_required_is_refused_in_one_line(partq: Partq, word: str) -> None:
+    ran = run_canned(partq, "Canned", "--require", word)
+    assert ran.code == 2
+    assert f"--require: {word!r} is neither a rule" in ran.err
 
 
 def test_each_count_is_named(partq: Partq) -> None:

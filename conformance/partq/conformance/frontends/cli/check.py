@@ -13,12 +13,15 @@ import typer
 from partq.conformance.frontends.cli.common import (
     PROFILE_NAMES,
     Format,
+    Require,
     conclude,
     conclusion,
     fail,
     known_profile,
     print_json,
     printable,
+    required,
+    requirements_to_meet,
     show_verdicts,
     verdicts_document,
 )
@@ -35,6 +38,7 @@ def check(
         str | None, typer.Option(help=f"Instead of the profile the history names: {PROFILE_NAMES}.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    require: Require = None,
     whole_catalogue: Annotated[
         bool, typer.Option("--all", help="Show rows too that do not apply or have no screen.")
     ] = False,
@@ -48,6 +52,7 @@ def check(
     from partq.conformance.evaluation.decision import decided
     from partq.conformance.verdict import merge
 
+    wanted = requirements_to_meet(require)
     read = _read(histories, profile)
     judged = {file: decided(history) for file, history in read.items()}
     by_profile: dict[str, list[Verdicts]] = {}
@@ -60,7 +65,7 @@ def check(
         (Exit.VIOLATED, f"the exact judge rejects {file}")
         for file, found in searched.items()
         if found["judgement"] == "rejected"
-    ]
+    ] + required(results, strict, wanted)
     if format is Format.JSON:
         document = verdicts_document(subject, results, strict, besides)
         print_json({**document, "exact": searched} if exact else document)

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 from rich.console import Console
@@ -22,6 +22,7 @@ from partq.conformance.history import History
 from partq.conformance.history.notation_writer import witness
 from partq.conformance.verdict import (
     SCHEMA,
+    BadRequire,
     Exit,
     Finding,
     Status,
@@ -29,9 +30,12 @@ from partq.conformance.verdict import (
     Verdicts,
     ambiguities,
     binding_requirements,
+    checked_require,
+    coverage,
     exit_code,
     merge,
     plain,
+    unmet,
     worst,
 )
 from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
@@ -146,6 +150,14 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
     return code, f"left open: {', '.join(unknown)}" if unknown else "nothing was put to the test"
 
 
+REQUIRE_HELP: Final = (
+    "End with exit code 3 unless this rule (its ID), or this share of the rules that bind (such as 90%), was "
+    "exercised; may be repeated."
+)
+
+Require = Annotated[list[str] | None, typer.Option("--require", metavar="ID|N%", help=REQUIRE_HELP)]
+"""The option of every command that judges."""
+
 Besides = tuple[int, str]
 """What else the exit code comes from beside the verdicts: a code, and why."""
 
@@ -160,7 +172,7 @@ def conclusion(
         whys.setdefault(outcome(result, rows), []).append(name)
     code = worst([*(code for code, _ in whys), *(code for code, _ in besides)])
     if code == Exit.CONFORMANT:
-        return code, f"{WORDS[code]}: {_held(merge(results.values()), rows)}"
+        return code, _nothing_violated(merge(results.values()), rows)
     several = len(results) > 1
     said = [why + f" ({', '.join(names)})" * several for (c, why), names in whys.items() if c == code]
     said += [why for _, why in besides]
@@ -181,14 +193,34 @@ _CODE_STYLES: Final = {
 }
 
 
-def _held(total: Verdicts, failing: Collection[str]) -> str:
-    """How many rules held, and which did not that need not."""
-    held = sum(verdict.status is Status.PASS for verdict in total.values())
-    text = f"{held} {'rule' if held == 1 else 'rules'} held"
-    bad = [
-        name for name, verdict in total.items() if verdict.status is Status.VIOLATED and name not in failing
+def _nothing_violated(total: Verdicts, failing: Collection[str]) -> str:
+    """Of a success: how much of what binds was exercised, and which rules did not hold that need not."""
+    found = coverage(total, failing)
+    bad = [id for id, verdict in total.items() if verdict.status is Status.VIOLATED and id not in failing]
+    besides = f"; violated, but no MUST: {', '.join(bad)}" if bad else ""
+    if found.whole:
+        return f"{WORDS[Exit.CONFORMANT]}: all {len(found.exercised)} binding rules that are checked held{besides}"
+    return f"NOTHING VIOLATED: {found}{besides}"
+
+
+def requirements_to_meet(words: Sequence[str] | None) -> tuple[str, ...]:
+    """What ``--require`` asks for; ends with one line where it makes no sense."""
+    try:
+        return checked_require(words or ())
+    except BadRequire as error:
+        fail(f"--require: {error}")
+
+
+def required(results: Mapping[str, Verdicts], strict: bool, wanted: Sequence[str]) -> list[Besides]:
+    """What the results leave undone of what ``--require`` asks for."""
+    if not wanted:
+        return []
+    rows, several = binding_requirements(strict), len(results) > 1
+    return [
+        (Exit.INCONCLUSIVE, why + f" ({name})" * several)
+        for name, result in results.items()
+        for why in unmet(result, wanted, rows)
     ]
-    return f"{text}; violated, but no MUST: {', '.join(bad)}" if bad else text
 
 
 def conclude(results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()) -> None:

@@ -24,11 +24,14 @@ from partq.conformance.frontends.cli.common import (
     BROKERS,
     PROFILE_NAMES,
     Format,
+    Require,
     conclude,
     console,
     print_json,
     printable,
     profiles_for,
+    required,
+    requirements_to_meet,
     show_verdicts,
     verdicts_document,
 )
@@ -58,16 +61,18 @@ def fuzz(
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
     strict: Annotated[bool, typer.Option(help="A violated SHOULD fails too.")] = False,
+    require: Require = None,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
     from partq.conformance.frontends.campaign.plan import Plan, even
 
+    wanted = requirements_to_meet(require)
     plan = Plan(even(broker, profiles_for(broker, profile), traces), seed, length, exact)
     with interruptible(plan, out):
         campaign = done(plan, out, master, resume, strict)
         examples = _examples(campaign, broker, out)
-    _show(campaign, broker, out, examples, strict, format)
+    _show(campaign, broker, out, examples, strict, wanted, format)
 
 
 def _examples(campaign: Campaign, broker: str, out: Path) -> list[StoredExample]:
@@ -86,13 +91,20 @@ def _examples(campaign: Campaign, broker: str, out: Path) -> list[StoredExample]
 
 
 def _show(
-    campaign: Campaign, broker: str, out: Path, examples: list[StoredExample], strict: bool, format: Format
+    campaign: Campaign,
+    broker: str,
+    out: Path,
+    examples: list[StoredExample],
+    strict: bool,
+    wanted: tuple[str, ...],
+    format: Format,
 ) -> None:
     from partq.conformance.adapters import public_name
     from partq.conformance.evaluation.counterexample import replay_command
 
     results = {profile: result for (_, profile), result in campaign.results.items()}
-    document = verdicts_document(public_name(broker), results, strict)
+    besides = required(results, strict, wanted)
+    document = verdicts_document(public_name(broker), results, strict, besides)
     if format is Format.JSON:
         figures: dict[str, Any] = {
             "digest": campaign.digest,
@@ -117,7 +129,7 @@ def _show(
         command = replay_command(example.path, public_name(broker))
         print(printable(f"counterexample {example.path} ({command})"))
     print(stored_line(out))
-    conclude(results, strict)
+    conclude(results, strict, besides)
     raise typer.Exit(document["exit"])
 
 

@@ -17,6 +17,7 @@ from partq.conformance.frontends.cli.common import (
     BROKERS,
     PROFILE_NAMES,
     Format,
+    Require,
     conclude,
     console,
     fail,
@@ -25,6 +26,8 @@ from partq.conformance.frontends.cli.common import (
     print_json,
     printable,
     profiles_for,
+    required,
+    requirements_to_meet,
     show_verdicts,
     verdicts_document,
 )
@@ -64,6 +67,7 @@ def run(
         typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    require: Require = None,
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
     save_histories: Annotated[
         bool, typer.Option("--save-histories", help="Store every history under --out.")
@@ -77,7 +81,7 @@ def run(
     from partq.conformance.adapters import public_name
     from partq.conformance.evaluation.provenance import made
 
-    cases, begun = _cases(case), made()
+    cases, begun, wanted_rules = _cases(case), made(), requirements_to_meet(require)
     names = [
         name
         for name in profiles_for(broker, profile)
@@ -91,10 +95,11 @@ def run(
         results[name] = _suite(broker, name, cases, wanted, seed, keep, jobs)
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
+    besides += required(verdicts, strict, wanted_rules)
     document = verdicts_document(public_name(broker), verdicts, strict, besides)
     stored: list[StoredFile] = []
     if out is not None:
-        options = _options(profile, programs, seed, case, jobs, strict)
+        options = _options(profile, programs, seed, case, jobs, strict, wanted_rules)
         whole = {**document, "strict": strict, "options": options, "made": begun}
         stored = store(out, broker, whole, results)
     if format is Format.JSON:
@@ -124,10 +129,12 @@ def _options(
     cases: Sequence[str] | None,
     jobs: int | None,
     strict: bool,
+    require: Sequence[str],
 ) -> list[str]:
     """The options that make the same run again."""
     words = [word for name in profiles or () for word in ("--profile", name)]
     words += [word for name in cases or () for word in ("--case", name)]
+    words += [word for name in require for word in ("--require", name)]
     words += [] if programs is None else ["--programs", str(programs)]
     words += ["--seed", str(seed)]
     words += [] if jobs is None else ["--jobs", str(jobs)]
