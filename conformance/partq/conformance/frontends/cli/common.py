@@ -199,7 +199,8 @@ def _nothing_violated(total: Verdicts, failing: Collection[str]) -> str:
     bad = [id for id, verdict in total.items() if verdict.status is Status.VIOLATED and id not in failing]
     besides = f"; violated, but no MUST: {', '.join(bad)}" if bad else ""
     if found.whole:
-        return f"{WORDS[Exit.CONFORMANT]}: all {len(found.exercised)} binding rules that are checked held{besides}"
+        held = f"all {len(found.exercised)} binding rules that are checked held"
+        return f"{WORDS[Exit.CONFORMANT]}: {held}{besides}"
     return f"NOTHING VIOLATED: {found}{besides}"
 
 
