@@ -276,6 +276,14 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
             [sent("x", P), txn("begin"), sent("y", Q, txn="t"), txn("commit"), shows(at("y", Q))],
         )
     ],
+    "TXN-10": [
+        ("azure-flat", [txn("begin"), txn("commit"), txn("rollback")]),
+        ("azure-flat", [txn("begin"), txn("rollback"), sent("x", 0, None, txn="t"), shows(at("x", 0))]),
+        (
+            "azure-premium",
+            [*settled, txn("rollback", "c"), ok(complete("l", txn="t")), no(complete("l"), LOST)],
+        ),
+    ],
 }
 """Of each requirement histories that break it."""
 

@@ -46,12 +46,28 @@ def begin(state: State, action: Action, seen: Observed | None) -> Steps:
         yield OK, with_txn(state, action.txn, Txn(action.txn, action.proc))
 
 
+@clause("TXN-10")
+def _ended(state: State, action: Action, seen: Observed | None) -> Steps:
+    """In a transaction that is over nothing succeeds; where that is waived, it is done outside of it, or not
+    at all."""
+    yield failure(BROKEN_TXN), state
+    if state.forbids("TXN-10"):
+        return
+    yield OK, state
+    if action.messages:
+        yield from ((OK, after) for after in accepted(state, action, seen))
+    elif action.locks:
+        places = [place for place in held(state, action) if place is not None]
+        if len(places) == len(action.locks):
+            yield OK, apply(state, action.op, places)
+
+
 def send(state: State, action: Action, seen: Observed | None) -> Steps:
     """Send in a transaction: refused at once, or enlisted."""
     txn = transaction(state, action.txn)
     anywhere = action.only in (None, NOWHERE)
     if txn is None:
-        yield from [(failure(BROKEN_TXN), state)] if anywhere else []
+        yield from _ended(state, action, seen) if anywhere else ()
         return
     refused = failed(_tainted(state, txn), action.messages)
     if txn.tainted and anywhere:
@@ -148,7 +164,7 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
     """Settle in a transaction: refused at once, or enlisted, the locks being held until its end."""
     txn = transaction(state, action.txn)
     if txn is None:
-        yield failure(BROKEN_TXN), state
+        yield from _ended(state, action, seen)
         return
     places = [place for place in held(state, action) if place is not None]
     kinds = _settle_refusals(state, txn, action, places, action.slack if seen is not None else None)
@@ -212,7 +228,7 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
     """Make all of it happen; or, where something came in between, none of it."""
     txn = transaction(state, action.txn)
     if txn is None:
-        yield failure(BROKEN_TXN), state
+        yield from _ended(state, action, seen)
         return
     out = any(not is_up(state, p) for p in parts_of(txn))
     if out or txn.tainted or txn.doomed or not _all_held(state, txn):
@@ -252,7 +268,7 @@ def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
     """Make none of it happen."""
     txn = transaction(state, action.txn)
     if txn is None:
-        yield failure(BROKEN_TXN), state
+        yield from _ended(state, action, seen)
         return
     if txn.tainted or not all(is_up(state, p) for p in parts_of(txn)):
         yield failure(BROKEN_TXN), _tainted(state, txn)

@@ -61,13 +61,25 @@ class Txn:
     ``end`` is the commit or rollback that counts, ``ends`` are all of them. ``committed_from``: the first
     instant at which it may have taken effect (the call of a commit that was not rejected); ``committed_by``:
     the instant at which it certainly had (the return of one that was `ok`); None where there is none.
+    ``reused``: whether a transaction was begun under its name more than once.
     """
 
-    __slots__ = ("begin", "committed_by", "committed_from", "end", "ends", "name", "sends", "settlements")
+    __slots__ = (
+        "begin",
+        "committed_by",
+        "committed_from",
+        "end",
+        "ends",
+        "name",
+        "reused",
+        "sends",
+        "settlements",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.begin: Record | None = None
+        self.reused = False
         self.end: Record | None = None
         self.ends: list[Record] = []
         self.committed_from: int | None = None
@@ -258,7 +270,9 @@ class Facts:
         self.renewals.setdefault(record.args["lock"], []).append(record)
 
     def _on_begin(self, record: Record) -> None:
-        self._txn(record).begin = record
+        txn = self._txn(record)
+        txn.reused = txn.begin is not None
+        txn.begin = record
 
     def _on_end(self, record: Record) -> None:
         self._txn(record).add_end(record)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..clock import HOP, Steps
+from ..core import Core
 from ..frontend import FrontEnd
+from ..network import Connection
 from ..rules import PartitionedRules
 from ..store import Content, Stored
 from ..transactions import Transaction
@@ -112,3 +114,51 @@ class _OwnMap(Misrouting):
 
     def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
         return key if txn is None else f"in transaction: {key}"
+
+
+class _Remembering(FrontEnd):
+    """A front end that knows the transactions which ended through it: ``over``."""
+
+    def __init__(self, broker: Core, turn: int) -> None:
+        super().__init__(broker, turn)
+        self.over: set[str | None] = set()
+
+    def commit(self, name: str) -> Steps[None]:
+        yield from super().commit(name)
+        self.over.add(name)
+
+    def rollback(self, name: str) -> Steps[None]:
+        yield from super().rollback(name)
+        self.over.add(name)
+
+
+@defect("ends-twice", "TXN-10")
+class _EndsTwice(_Remembering):
+    """A commit or a rollback of a transaction that is over answers ok."""
+
+    def commit(self, name: str) -> Steps[None]:
+        yield from self._again() if name in self.over else super().commit(name)
+
+    def rollback(self, name: str) -> Steps[None]:
+        yield from self._again() if name in self.over else super().rollback(name)
+
+    def _again(self) -> Steps[None]:
+        yield HOP
+
+
+@defect("sends-after-the-end", "TXN-10", profile="azure-flat")
+class _SendsAfterTheEnd(_Remembering):
+    """A send in a transaction that is over is done as if it were in none."""
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        yield from super().send(contents, None if txn in self.over else txn, timeout)
+
+
+@defect("settles-after-the-end", "TXN-10", profile="azure-standard")
+class _SettlesAfterTheEnd(_Remembering):
+    """A settlement in a transaction that is over is done as if it were in none."""
+
+    def settle(
+        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
+    ) -> Steps[None]:
+        yield from super().settle(connection, action, tokens, None if txn in self.over else txn)

@@ -346,6 +346,28 @@ def test_who_owns_what_is_missing() -> None:
     assert owners("p1 send x key=a\n" + lost) == {}
 
 
+OVER = "p1 begin t\np1 send m1 txn=t\np1 commit t\n"
+
+
+@pytest.mark.parametrize("after", ["send m2 txn=t", "commit t", "rollback t"])
+def test_nothing_succeeds_in_a_transaction_that_is_over(after: str) -> None:
+    assert violated(f"{OVER}p1 {after}", "azure-flat") == {"TXN-10"}
+    refused = inspected(f"{OVER}p1 {after} -> error not_found", "azure-flat")
+    assert not refused.findings and refused.exercised["TXN-10"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p1 begin t\np1 send m1 txn=t\np1 commit t -> error unavailable\np1 commit t",
+        "p1 begin t\np1 commit t @3-9\np2 rollback t @4-8",
+        OVER + "p1 begin t\np1 send m2 txn=t\np1 commit t",
+    ],
+)
+def test_what_may_not_be_over_yet_or_is_begun_again_is_free(text: str) -> None:
+    assert "TXN-10" not in violated(text, "azure-flat")
+
+
 TOLD = {
     "committed in part": (
         SENT + "p1 commit t\np2 receive 2 -> m1#3.1\nenv drained",

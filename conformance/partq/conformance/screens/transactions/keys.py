@@ -1,4 +1,4 @@
-"""Transactions: TXN-1, 2, 5, 7. (TXN-8, where a key's messages go, is judged in `routing.affinity`.)
+"""Transactions: TXN-1, 2, 5, 7, 10. (TXN-8, where a key's messages go, is judged in `routing.affinity`.)
 
 A transaction may have taken effect from the call of a commit that was not rejected, and certainly has by the
 return of one that was ok, or by the time one of its messages was seen while a commit was under way. What
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Txn
+from partq.conformance.facts.outages import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes
 from partq.conformance.screens.attribution import applies, conflicting, enlisted_only, missing, resurrected
@@ -33,6 +34,7 @@ def check(facts: Facts) -> Report:
             _keys(facts, report, txn)
         if pinned:
             _partitions(facts, report, txn)
+        _after_the_end(report, txn)
         judge_visibility(facts, report, txn)
         judge_settlements(facts, report, txn)
     for sent, seen, requirement in facts.derive(resurrected):
@@ -69,7 +71,7 @@ def _keys(facts: Facts, report: Report, txn: Txn) -> None:
     """Each send has a key, and all have the same. (Two in one request: KEY-7, KEY-3.)"""
     first: tuple[str, Record] | None = None
     requirement = facts.profile.key_rule
-    for record in txn.sends:
+    for record in (one for one in txn.sends if not _is_late(txn, one)):
         messages = record.args["messages"]
         keys = {effective_key(message, requirement) for message in messages}
         if None in keys:
@@ -116,7 +118,7 @@ def _second_key(
 def _partitions(facts: Facts, report: Report, txn: Txn) -> None:
     """All settlements of a transaction concern one partition."""
     first: tuple[int, Record] | None = None
-    for record in txn.settlements:
+    for record in (one for one in txn.settlements if not _is_late(txn, one)):
         seen = [facts.locks.get(lock) for lock in record.args["locks"]]
         found = {facts.partition_of(one.delivery) for one in seen if one is not None} - {None}
         others = sorted(p for p in found if p is not None and (first is None or p != first[0]))
@@ -132,6 +134,34 @@ def _partitions(facts: Facts, report: Report, txn: Txn) -> None:
             report.count("TXN-7")
 
 
+# TXN-10.
+
+
+def _after_the_end(report: Report, txn: Txn) -> None:
+    """What is asked for in a transaction after an end that was ok. (That the broker rolled it back, no client
+    sees for certain.) Exercised by each operation of that kind that is refused."""
+    done = _done(txn)
+    for record in (*txn.sends, *txn.settlements, *txn.ends):
+        if done is None or not _is_late(txn, record):
+            continue
+        if record.outcome == Outcome.OK:
+            detail = f"{record.op} in transaction {txn.name!r} answered ok after its {done.op} had"
+            _find(report, "TXN-10", record.op, (done, record), detail)
+        elif record.outcome == Outcome.ERROR:
+            report.count("TXN-10")
+
+
+def _done(txn: Txn) -> Record | None:
+    """The end after which nothing succeeds, if it is known."""
+    return None if txn.reused else next((end for end in txn.ends if end.outcome == Outcome.OK), None)
+
+
+def _is_late(txn: Txn, record: Record) -> bool:
+    """Whether the operation was called when the transaction was over: what it does is TXN-10's alone."""
+    done = _done(txn)
+    return done is not None and record.call > returned(done)
+
+
 _REQUIREMENTS: Final = {
     "TXN-1": (
         "A send without a key in a transaction",
@@ -142,12 +172,16 @@ _REQUIREMENTS: Final = {
         "Settlements of two partitions in one transaction",
         "the settlement in the second partition rejected",
     ),
+    "TXN-10": (
+        "Something done in a transaction that was over",
+        "refused, as the transaction is not known any more",
+    ),
 }
 """Requirement -> the title of its findings, and what it allows."""
 
 SCREEN: Final = Screen(
     "transactions",
-    ("TXN-1", "TXN-2", "TXN-5", "TXN-7"),
+    ("TXN-1", "TXN-2", "TXN-5", "TXN-7", "TXN-10"),
     check,
     blind_spots=(
         "A second key is judged where both keys' partitions are known from messages seen, and differ.",
@@ -158,9 +192,11 @@ SCREEN: Final = Screen(
         "partition or broker may have lost it (RCV-2).",
         "Whether all of a transaction took effect is not judged where a second key was accepted.",
         "Whether a transaction goes on after an operation in it was rejected is free.",
+        "That a transaction is over is known where a commit or rollback was ok, not where the broker rolled "
+        "it back, nor where its name is used again (TXN-10).",
         "A lock that certainly holds is needed to judge the lock after a rollback: with caching front ends "
         "its "
         "end must be shown.",
     ),
-    needs=dict.fromkeys(("TXN-1", "TXN-2", "TXN-5", "TXN-7"), ("begin", "commit")),
+    needs=dict.fromkeys(("TXN-1", "TXN-2", "TXN-5", "TXN-7", "TXN-10"), ("begin", "commit")),
 )

@@ -113,6 +113,11 @@ def rollback(proc: str) -> Step:
     return Step(proc, "rollback", {})
 
 
+def in_ended(step: Step) -> Step:
+    """The step inside the transaction that its client ended last."""
+    return step._replace(args={**step.args, "ended": True})
+
+
 def down(index: int) -> Step:
     """A partition fails."""
     return Step(ENV, "partition_down", {"index": index})

@@ -13,6 +13,7 @@ from partq.conformance.workload.cases.steps import (
     begin,
     commit,
     complete,
+    in_ended,
     message,
     partitions,
     peek,
@@ -138,6 +139,17 @@ def _pinned(profile: str) -> Program:
     return program(profile, *steps, peek("c3"), receive("c3", 20))
 
 
+def _over(profile: str) -> Program:
+    """After a commit and after a rollback: a send, a settlement, another commit and another rollback."""
+    steps = [send("c2", message("held", "a")), receive("c1")]
+    for end in (commit, rollback):
+        name = end("c1").op
+        steps += [begin("c1"), _enlisted(f"before the {name}"), end("c1")]
+        steps += [in_ended(send("c1", message(f"after the {name}", "a"))), in_ended(complete("c1", 0))]
+        steps += [in_ended(commit("c1")), in_ended(rollback("c1"))]
+    return program(profile, *steps, complete("c1", 0), peek("c2", start="start"))
+
+
 CASES: Final = (
     Case(
         "transaction-needs-a-key",
@@ -194,5 +206,12 @@ CASES: Final = (
         PARTITIONED,
         "Messages of a key are together, sent in transactions or not.",
         _pinned,
+    ),
+    Case(
+        "nothing-after-the-end",
+        ("TXN-10",),
+        AZURE,
+        "What is asked for in a transaction after its commit or rollback is refused.",
+        _over,
     ),
 )
