@@ -276,6 +276,12 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
             [sent("x", P), txn("begin"), sent("y", Q, txn="t"), txn("commit"), shows(at("y", Q))],
         )
     ],
+    "KEY-9": [
+        ("azure-premium", [no(send("x", key="k"), INVALID)]),
+        ("azure-flat", [no(send("x"), "not_found"), sent("y", 0, None)]),
+        ("azure-premium", [txn("begin"), no(send("x", key="k", txn="t"), INVALID)]),
+        ("azure-flat", [no(receive(), INVALID)]),
+    ],
     "TXN-10": [
         ("azure-flat", [txn("begin"), txn("commit"), txn("rollback")]),
         ("azure-flat", [txn("begin"), txn("rollback"), sent("x", 0, None, txn="t"), shows(at("x", 0))]),

@@ -103,7 +103,7 @@ def test_rows_of_a_profile(profile: str) -> None:
 
 def test_the_rules_that_hold_everywhere() -> None:
     everywhere = {id for id, rule in rq.catalogue().items() if rule.profiles == rq.PROFILE_COLUMNS}
-    assert everywhere == {"RCV-1", "RCV-2", "RCV-6", "RCV-7", "RCV-11", "PEEK-4", "PEEK-6"}
+    assert everywhere == {"KEY-9", "RCV-1", "RCV-2", "RCV-6", "RCV-7", "RCV-11", "PEEK-4", "PEEK-6"}
 
 
 def test_partitioned_only_rules_of_both_vendors() -> None:

@@ -22,7 +22,7 @@ from partq.reference_impl.mutants.registry import APART, BY_CHANCE, defect, held
 from partq.reference_impl.store import Store
 
 CORE = (
-    [f"KEY-{n}" for n in (1, 2, 3, 5, 7, 8)]
+    [f"KEY-{n}" for n in (1, 2, 3, 5, 7, 8, 9)]
     + [f"ROUTE-{n}" for n in (1, 2, 5, 6, 7, 8)]
     + [f"SEQ-{n}" for n in range(1, 8)]
     + [f"RCV-{n}" for n in (1, 2, 3, 6, 7, 8, 9, 12, 13, 14)]

@@ -22,6 +22,8 @@ NOWHERE: Final = -1
 INVALID: Final = frozenset({"invalid_operation"})
 GONE: Final = UNAVAILABLE | {"connection_lost"}
 """What a client hears when its way to the broker is broken."""
+FULL: Final = frozenset({"quota", "too_large"})
+"""A send that is beyond a limit; which limits there are is not modelled."""
 LOST: Final = frozenset({"lock_lost", "not_found", "invalid_operation"})
 """A settlement with a lock that is not, or no longer, held. No source settles the kind."""
 REFUSED: Final = frozenset({"invalid_operation", "unsupported", "not_found"})

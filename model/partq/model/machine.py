@@ -63,7 +63,8 @@ from . import (
     settling,
     transactions,
 )
-from .actions import GONE, NOWHERE, OK, Action, Answer, Observed, agrees, failure
+from .actions import FULL, GONE, INVALID, NOWHERE, OK, Action, Answer, Observed, agrees, failure
+from .clauses import clause
 from .operations import UNAVAILABLE
 from .state import InvalidScope, State, client, initial, position, transaction, with_client, with_txn
 
@@ -122,20 +123,38 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
             state = with_client(state, known._replace(shaky=False))
         yield from mechanism(state, action, seen)
         if action.calm or not routing.isolated(state, action):
-            yield from _busy(state, action)
+            yield from _refused(state, action, UNAVAILABLE)
+        if seen is not None and seen.error in _UNMODELLED and _may_be_refused(state, action, seen):
+            yield from _refused(state, action, _UNMODELLED)
 
     return run
 
 
-def _busy(state: State, action: Action) -> Steps:
-    """Refused for now: nothing happened. A transaction may be lost by it, or go on."""
+_UNMODELLED: Final = FULL | INVALID | {"not_found"}
+"""Errors that a valid request may have for a reason which is not modelled."""
+
+_ALWAYS_VALID: Final = frozenset({"send", "send_batch", "receive", "peek", "begin"})
+"""Operations that name nothing which the broker may not know."""
+
+
+@clause("KEY-9")
+def _may_be_refused(state: State, action: Action, seen: Observed) -> bool:
+    """Whether a valid request may be refused so: a send, for its size or a quota; for good, any one, but only
+    where it is waived that it must not be."""
+    if seen.error in FULL:
+        return bool(action.messages)
+    return action.op in _ALWAYS_VALID and not state.forbids("KEY-9")
+
+
+def _refused(state: State, action: Action, kinds: frozenset[str]) -> Steps:
+    """Refused: nothing happened. A transaction may be lost by it, or go on."""
     after = _gone(state, action)
-    yield failure(UNAVAILABLE), after
+    yield failure(kinds), after
     txn = transaction(after, action.txn)
     if txn is not None:
         tainted = with_txn(after, txn.name, txn._replace(tainted=True))
-        yield failure(UNAVAILABLE), tainted
-        yield failure(UNAVAILABLE), commits.rolled_back(tainted, txn)
+        yield failure(kinds), tainted
+        yield failure(kinds), commits.rolled_back(tainted, txn)
 
 
 def _gone(state: State, action: Action) -> State:

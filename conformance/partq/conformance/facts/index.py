@@ -88,8 +88,10 @@ class Txn:
         self.settlements: list[Record] = []
 
     def add_end(self, record: Record) -> None:
-        """Take in a commit or a rollback."""
+        """Take in a commit or a rollback. What comes after an end that was ok ends nothing (TXN-10)."""
         self.ends.append(record)
+        if self.end is not None and self.end.outcome == Outcome.OK and (self.end.ret or 0) < record.call:
+            return
         if self.end is None or record.outcome == Outcome.OK:
             self.end = record
         if record.op != "commit" or record.outcome == Outcome.ERROR:
@@ -98,6 +100,16 @@ class Txn:
             self.committed_from = record.call
         if record.outcome == Outcome.OK and self.committed_by is None:
             self.committed_by = record.ret
+
+    @property
+    def over(self) -> Record | None:
+        """The end that was ok, after which nothing in the transaction succeeds; None if it is not known."""
+        return None if self.reused else next((end for end in self.ends if end.outcome == Outcome.OK), None)
+
+    def is_late(self, record: Record) -> bool:
+        """Whether the operation was called when the transaction was over: what it does is TXN-10's alone."""
+        over = self.over
+        return over is not None and over.ret is not None and record.call > over.ret
 
 
 class Facts:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..clock import HOP, Steps
 from ..errors import Refused
+from ..flowend import FlowEnd
 from ..frontend import FrontEnd
 from ..partition import Partition
 from ..rules import FlowRules, PartitionedRules
@@ -111,3 +112,35 @@ class _KeyMustComeFirst(FlowRules):
 
     def key_of(self, content: Content) -> str | None:
         return next((value for name, value in content.properties[:1] if name in self.KEYS and value), None)
+
+
+@defect("equal-keys-refused", "KEY-9")
+class _EqualKeysRefused(PartitionedRules):
+    """A message with both a session ID and a partition key is refused, also if they are equal."""
+
+    def key_of(self, content: Content) -> str | None:
+        if content.session_id is not None and content.partition_key is not None:
+            raise Refused("invalid_operation", "a message has a session ID or a partition key")
+        return super().key_of(content)
+
+
+@defect("long-bodies-refused", "KEY-9", profile="azure-flat")
+class _LongBodiesRefused(FrontEnd):
+    """A message whose body is longer than 40 characters is refused as invalid."""
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        if any(len(content.body) > 40 for content in contents):
+            yield HOP
+            raise Refused("invalid_operation", "the body is too long")
+        yield from super().send(contents, txn, timeout)
+
+
+@defect("empty-properties-refused", "KEY-9", profile="solace")
+class _EmptyPropertiesRefused(FlowEnd):
+    """A message with a user property that is empty is refused: its topic, one says, is not found."""
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        if any(value == "" for content in contents for _, value in content.properties):
+            yield HOP
+            raise Refused("not_found", "no such topic")
+        yield from super().send(contents, txn, timeout)

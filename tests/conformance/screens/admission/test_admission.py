@@ -27,7 +27,16 @@ GOOD = {
         "env broker_kill\np1 send m1 session=a key=b -> error unavailable",
         {},
     ),
-    "session ID and partition key alike": ("p1 send m1 session=a key=a", {}),
+    "session ID and partition key alike": ("p1 send m1 session=a key=a", {"KEY-9": 1}),
+    "valid sends refused for now": (
+        "p1 send m1 -> error quota\np1 send m2 key=a -> error timeout\np1 send m3 -> error unsupported",
+        {"KEY-9": 2},
+    ),
+    "what may be invalid, refused": (
+        "p1 send_batch m1 key=a, m2 -> error invalid_operation\np1 begin t\n"
+        "p1 send m3 txn=t -> error invalid_operation",
+        {},
+    ),
     "two keys in one message of a batch, refused": (
         "p1 send_batch m1 key=a, m2 session=a key=b -> error invalid_operation",
         {"KEY-3": 1},
@@ -137,7 +146,7 @@ GOOD = {
     ),
 }
 
-ADMISSION = ("KEY-3", "KEY-5", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-7", "ROUTE-8")
+ADMISSION = ("KEY-3", "KEY-5", "KEY-7", "KEY-9", "ROUTE-5", "ROUTE-6", "ROUTE-7", "ROUTE-8")
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -171,6 +180,9 @@ BAD = {
         "p1 begin t\np1 send m1 session=a key=b txn=t\np1 peek 1 -> m1#3.1",
         "KEY-3",
     ),
+    "a valid send refused as invalid": ("p1 send m1 session=a key=a -> error invalid_operation", "KEY-9"),
+    "a keyless send not found": ("p1 send m1 -> error not_found", "KEY-9"),
+    "a batch of one key refused": ("p1 send_batch m1 key=a, m2 key=a -> error invalid_operation", "KEY-9"),
     "keyless batches refused, keyed ones not": (
         "p1 send_batch k1 key=a, k2 key=a\n" + "".join(BATCH.format(n=n) for n in "12"),
         "KEY-5",
@@ -217,7 +229,7 @@ BAD = {
         "ROUTE-5",
     ),
     "a keyed send refused by another error": (
-        HOME + "env partition_down 3\np1 send m1 key=a -> error invalid_operation",
+        HOME + "env partition_down 3\np1 send m1 key=a -> error lock_lost",
         "ROUTE-5",
     ),
     "keyless sends refused": (
@@ -389,3 +401,13 @@ def test_a_fault_may_have_lost_the_missing_part_of_a_batch() -> None:
     batch = "p1 send_batch m1 key=a, m2 key=a\np1 receive 1 -> m1#3.1\n"
     text = batch + "env broker_kill\nenv broker_start\nenv drained"
     assert "KEY-7" not in violated(text)
+
+
+def test_a_valid_send_to_a_down_partition_refused_as_invalid_is_one_of_two() -> None:
+    text = HOME + "env partition_down 3\np1 send m1 key=a -> error invalid_operation"
+    assert inspected(text).candidates["KEY-9"] == ("ROUTE-5", "KEY-9")
+
+
+def test_one_keyless_batch_refused_is_one_of_two() -> None:
+    text = "p1 send_batch k1 key=a, k2 key=a\np1 send_batch m1, m2 -> error invalid_operation"
+    assert inspected(text).candidates["KEY-5"] == ("KEY-5", "KEY-9")

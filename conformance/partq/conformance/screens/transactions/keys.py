@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Txn
-from partq.conformance.facts.outages import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes
 from partq.conformance.screens.attribution import applies, conflicting, enlisted_only, missing, resurrected
@@ -71,7 +70,7 @@ def _keys(facts: Facts, report: Report, txn: Txn) -> None:
     """Each send has a key, and all have the same. (Two in one request: KEY-7, KEY-3.)"""
     first: tuple[str, Record] | None = None
     requirement = facts.profile.key_rule
-    for record in (one for one in txn.sends if not _is_late(txn, one)):
+    for record in (one for one in txn.sends if not txn.is_late(one)):
         messages = record.args["messages"]
         keys = {effective_key(message, requirement) for message in messages}
         if None in keys:
@@ -118,7 +117,7 @@ def _second_key(
 def _partitions(facts: Facts, report: Report, txn: Txn) -> None:
     """All settlements of a transaction concern one partition."""
     first: tuple[int, Record] | None = None
-    for record in (one for one in txn.settlements if not _is_late(txn, one)):
+    for record in (one for one in txn.settlements if not txn.is_late(one)):
         seen = [facts.locks.get(lock) for lock in record.args["locks"]]
         found = {facts.partition_of(one.delivery) for one in seen if one is not None} - {None}
         others = sorted(p for p in found if p is not None and (first is None or p != first[0]))
@@ -140,26 +139,15 @@ def _partitions(facts: Facts, report: Report, txn: Txn) -> None:
 def _after_the_end(report: Report, txn: Txn) -> None:
     """What is asked for in a transaction after an end that was ok. (That the broker rolled it back, no client
     sees for certain.) Exercised by each operation of that kind that is refused."""
-    done = _done(txn)
+    over = txn.over
     for record in (*txn.sends, *txn.settlements, *txn.ends):
-        if done is None or not _is_late(txn, record):
+        if over is None or not txn.is_late(record):
             continue
         if record.outcome == Outcome.OK:
-            detail = f"{record.op} in transaction {txn.name!r} answered ok after its {done.op} had"
-            _find(report, "TXN-10", record.op, (done, record), detail)
+            detail = f"{record.op} in transaction {txn.name!r} answered ok after its {over.op} had"
+            _find(report, "TXN-10", record.op, (over, record), detail)
         elif record.outcome == Outcome.ERROR:
             report.count("TXN-10")
-
-
-def _done(txn: Txn) -> Record | None:
-    """The end after which nothing succeeds, if it is known."""
-    return None if txn.reused else next((end for end in txn.ends if end.outcome == Outcome.OK), None)
-
-
-def _is_late(txn: Txn, record: Record) -> bool:
-    """Whether the operation was called when the transaction was over: what it does is TXN-10's alone."""
-    done = _done(txn)
-    return done is not None and record.call > returned(done)
 
 
 _REQUIREMENTS: Final = {

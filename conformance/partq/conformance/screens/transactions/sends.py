@@ -28,7 +28,7 @@ def judge_visibility(facts: Facts, report: Report, txn: Txn) -> None:
     """Nothing of it is seen before a commit, and nothing ever without one."""
     since = txn.committed_from
     for record in txn.sends:
-        if record.outcome == Outcome.ERROR:
+        if record.outcome == Outcome.ERROR or txn.is_late(record):
             continue
         for message in record.args["messages"]:
             if len(facts.by_id[message.id]) != 1 or _keyless_in(facts, message):

@@ -28,7 +28,7 @@ def judge_settlements(facts: Facts, report: Report, txn: Txn) -> None:
     """They take effect with the commit, and not at all without one. One finding a transaction."""
     committed = certainly_committed(facts, txn)
     for record in txn.settlements:
-        if record.outcome != Outcome.OK:
+        if record.outcome != Outcome.OK or txn.is_late(record):
             continue
         for lock in record.args["locks"]:
             seen = facts.locks.get(lock)

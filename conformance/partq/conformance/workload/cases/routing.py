@@ -21,6 +21,7 @@ from partq.conformance.workload.cases.steps import (
     up,
 )
 from partq.conformance.workload.program import Program, Step
+from partq.model.messages import Message
 from partq.model.profiles import SECOND
 
 SHORT: Final = 2 * SECOND
@@ -42,6 +43,20 @@ def _session_id(profile: str) -> Program:
         send("c1", message("m5", session="s1"), message("m6", "s1", session="s1")),
         peek("c3"),
         receive("c3", 10),
+    )
+
+
+def _valid(profile: str) -> Program:
+    """Keys that are equal, long, or of any letters; odd bodies and properties; a batch of one key."""
+    long, letters = "k" * 120, "schlüssel ✓ 鍵"
+    return program(
+        profile,
+        send("c1", message("equal", "a", session="a")),
+        send("c1", message("long key", long), message("another", long)),
+        send("c2", message("letters", letters, body=letters)),
+        send("c2", message("long body", body="b" * 4000)),
+        send("c1", message("empty", body="")),
+        send("c2", Message("property", "b", properties=(("colour", ""), ("größe", "1")))),
     )
 
 
@@ -172,6 +187,13 @@ CASES: Final = (
         PARTITIONED,
         "Without sessions, messages of one partition key are together, whoever sends what and when.",
         _partition_key,
+    ),
+    Case(
+        "valid-requests",
+        ("KEY-9",),
+        (*AZURE, "solace"),
+        "Sends of odd but valid keys, bodies and properties are accepted.",
+        _valid,
     ),
     Case(
         "session-against-partition-key",
