@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+from partq.conformance.adapters import open_broker
+from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.prefix import prefix, shortest_rejected
+from partq.conformance.workload.generator import generate, trace_seed
 from partq.model.operations import Outcome
 
 TEXT = (
@@ -35,3 +40,16 @@ def test_it_ends_with_the_violation() -> None:
 def test_a_history_that_is_wrong_at_its_end_is_its_own_prefix() -> None:
     whole = history("p send m1\nenv drained", "azure-flat")
     assert shortest_rejected(whole, rejected).records == whole.records
+
+
+@pytest.mark.parametrize("profile", ["azure-standard", "azure-premium", "azure-flat", "solace"])
+def test_no_prefix_of_what_is_lawful_is_rejected(profile: str) -> None:
+    """Wherever it ends: amid a rebalance's events, too."""
+    broker = open_broker("reference")
+    broker.profile = profile
+    for n in range(12):
+        whole = run(broker, generate(profile, trace_seed(11, n), length=14))
+        instants = sorted({record.ret for record in whole.records if record.ret is not None})
+        for instant in instants[:: max(1, len(instants) // 12)]:
+            judgement = judge(prefix(whole, instant), seconds=5.0, nodes=1_000)
+            assert judgement.status is not Judged.REJECTED, (n, instant, judgement)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from partq.conformance.adapters import Broker, is_public, public_name
-from partq.conformance.evaluation.shrinking import shown, smallest
+from partq.conformance.evaluation.shrinking import shown, shows_again, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.codec import dumps, loads
@@ -62,7 +62,7 @@ def make(
     budget: int = BUDGET,
 ) -> Counterexample | None:
     """The finding's smallest program, run once more. None if it does not show again (a live race)."""
-    if shown(run(broker, program), finding) is None:
+    if not shows_again(run(broker, program), finding):
         return None
     small = smallest(broker, program, finding, budget)
     history = run(broker, small)

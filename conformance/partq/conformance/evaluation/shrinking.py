@@ -9,8 +9,9 @@ finding's requirement; where it doesn't, that is asked of every candidate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from partq.conformance.adapters import Broker
 from partq.conformance.evaluation.decision import decide
@@ -28,7 +29,14 @@ SHORT: Final = 10
 NODES: Final = 1_000
 """How many nodes the judge visits at the most for one candidate."""
 
-Question = Callable[[History], bool]
+ALL_NODES: Final = 100_000
+"""How many nodes it visits for all candidates together: then nothing counts as rejected any more."""
+
+SECONDS: Final = 10.0
+"""More than the judge ever takes for so many nodes, so that the result does not depend on the machine."""
+
+DECIDED: Final = 40
+"""How many candidates are decided in full at the most."""
 
 
 def shown(history: History, finding: Finding, same_cause: bool = True) -> Finding | None:
@@ -37,6 +45,11 @@ def shown(history: History, finding: Finding, same_cause: bool = True) -> Findin
     alike = [one for one in findings if not set(one.requirements).isdisjoint(finding.requirements)]
     same = next((one for one in alike if one.key == finding.key), None)
     return same if same_cause else same or next(iter(alike), None)
+
+
+def shows_again(history: History, finding: Finding) -> bool:
+    """Whether the history shows the finding, by a screen or by the whole decision."""
+    return _suspected(finding, finding.key, history) or shown(history, finding) is not None
 
 
 def smallest(broker: Broker, program: Program, finding: Finding, budget: int = BUDGET) -> Program:
@@ -48,25 +61,37 @@ def smallest(broker: Broker, program: Program, finding: Finding, budget: int = B
         small = [program]
         for question in questions:
             if len(small[-1].steps) > SHORT or len(small) == 1:
-                small.append(shrink(small[-1], partial(_shows, broker, question), budget))
+                tries = min(budget, question.tries)
+                small.append(shrink(small[-1], partial(_shows, broker, question.holds), tries))
         for least in reversed(small[1:]):
             if shown(run(broker, least), finding, same_cause=False) is not None:
                 return least
     return program
 
 
-def _shows(broker: Broker, question: Question, candidate: Program) -> bool:
-    return question(run(broker, candidate))
+class _Question(NamedTuple):
+    """What candidates are asked, and how many of them at the most."""
+
+    holds: Callable[[History], bool]
+    tries: int = BUDGET
 
 
-def _ways(history: History, finding: Finding) -> Iterator[tuple[Question, ...]]:
+def _shows(broker: Broker, holds: Callable[[History], bool], candidate: Program) -> bool:
+    return holds(run(broker, candidate))
+
+
+def _ways(history: History, finding: Finding) -> Iterator[tuple[_Question, ...]]:
     """What candidates are asked: the cheap questions first, and of each kind the strict ones first."""
-    suspected, loosely = partial(_suspected, finding, finding.key), partial(_suspected, finding, None)
-    if suspected(history):
-        yield suspected, loosely, _rejected
-    elif _rejected(history):
-        yield (_rejected,)
-    yield partial(_decided, finding, True), partial(_decided, finding, False)
+    same_cause = partial(_suspected, finding, finding.key)
+    rejected = _Question(_Rejecting())
+    if same_cause(history):
+        yield _Question(same_cause), _Question(partial(_suspected, finding, None)), rejected
+    elif rejected.holds(history):
+        yield (rejected,)
+    yield (
+        _Question(partial(_decided, finding, True), DECIDED),
+        _Question(partial(_decided, finding, False), DECIDED),
+    )
 
 
 def _suspected(finding: Finding, key: str | None, history: History) -> bool:
@@ -74,8 +99,18 @@ def _suspected(finding: Finding, key: str | None, history: History) -> bool:
     return any(key is None or one.key == key for one in findings)
 
 
-def _rejected(history: History) -> bool:
-    return judge(history, seconds=1.0, nodes=NODES).status is Judged.REJECTED
+@dataclass(slots=True)
+class _Rejecting:
+    """Whether the judge rejects a history, as long as nodes are ``left``."""
+
+    left: int = ALL_NODES
+
+    def __call__(self, history: History) -> bool:
+        if self.left <= 0:
+            return False
+        judgement = judge(history, seconds=SECONDS, nodes=NODES)
+        self.left -= judgement.visited
+        return judgement.status is Judged.REJECTED
 
 
 def _decided(finding: Finding, same_cause: bool, history: History) -> bool:

@@ -6,11 +6,12 @@ what is down already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
+from partq.conformance.oracle.rebalances import Target
 from partq.model.actions import Action, Answer
 from partq.model.machine import explain, internal, steps
 from partq.model.operations import Outcome
@@ -77,9 +78,9 @@ def events(state: State, effect: Effect) -> Iterator[State]:
 
 
 def left_to_itself(
-    state: State, horizon: int, targets: Sequence[tuple[str | None, ...]] | None = None, late: int = 0
+    state: State, horizon: int, targets: Callable[[], Iterator[Target]] | None = None, late: int = 0
 ) -> Iterator[State]:
-    """The states after each timer of the broker that may end before the horizon. ``targets``: the
+    """The states after each timer of the broker that may end before the horizon. ``targets``: gives the
     distributions that a rebalance may have chosen; None for any."""
     flows = state.flows
     if flows is None:
@@ -91,12 +92,15 @@ def left_to_itself(
         if instant <= horizon:
             for moved in at(state, instant):
                 for move in internal(moved):
-                    if move.op == "rebalance" and targets is not None:
-                        chosen = [move._replace(target=target) for target in targets]
-                    else:
-                        chosen = [move] if move.op in TIMERS else []
-                    for one in chosen:
+                    for one in _chosen(move, targets):
                         yield from (after for _, after in steps(moved, one))
+
+
+def _chosen(move: Action, targets: Callable[[], Iterator[Target]] | None) -> Iterator[Action]:
+    if move.op == "rebalance" and targets is not None:
+        yield from (move._replace(target=target) for target in targets())
+    elif move.op in TIMERS:
+        yield move
 
 
 def allowed_answers(state: State, effect: Effect, horizon: int) -> tuple[str, ...]:

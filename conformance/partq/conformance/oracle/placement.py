@@ -72,7 +72,12 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
     owned = _ownership(effects, cfg)
     if owned is not None:
         ends = _settled_at(effects)
+        untold = (
+            max(effect.call for effect in effects) - cfg.telling
+        )  # what changes later need not be told of
         for delivery in deliveries:
+            if delivery.received[1] >= untold:
+                continue
             mine = owned.get(delivery.flow or "", ())
             masks[delivery.group] &= _reachable(mine, delivery, None)
             likely[delivery.group] &= _reachable(mine, delivery, ends.get(delivery.id, FOREVER))

@@ -7,7 +7,7 @@ come leave one or two flows for each partition.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, product
+from itertools import chain
 
 from partq.conformance.oracle.effects import Effect
 from partq.model.state import Flows
@@ -42,17 +42,23 @@ class Foretold:
                 return False
         return True
 
-    def targets(self, flows: Flows, done: int, hasty: bool, even: bool = True) -> Iterator[Target]:
-        """The distributions that the events to come leave open. ``hasty``: likely ones only."""
+    def targets(
+        self, flows: Flows, done: int, hasty: bool, latest: int, even: bool = True
+    ) -> Iterator[Target]:
+        """The distributions that the events to come leave open. ``hasty``: likely ones only. ``latest``: by
+        when the rebalance is told of; if that is after the history's end, it need not be. ``even``: no flow
+        has two partitions more than another."""
         names = [name for name, _ in flows.active]
-        options = [self._options(flows, p, names, done, hasty) for p in range(len(flows.owner))]
-        for target in product(*options):
+        untold = latest >= self.end and not hasty
+        options = [self._options(flows, p, names, done, hasty, untold) for p in range(len(flows.owner))]
+        most = -(-len(options) // len(names)) if names and even else len(options)
+        for target in _choices(options, most):
             counts = [target.count(name) for name in names]
             if not names or not even or max(counts) - min(counts) <= 1:
                 yield target
 
     def _options(
-        self, flows: Flows, p: int, names: Sequence[str], done: int, hasty: bool
+        self, flows: Flows, p: int, names: Sequence[str], done: int, hasty: bool, untold: bool
     ) -> Sequence[str | None]:
         if not names:
             return (None,)
@@ -64,15 +70,29 @@ class Foretold:
             if change[0] == p and coming and coming[0].action.state == change[2]:
                 coming.pop(0)
         stays = [owner[0]] if owner is not None and owner[0] in names else []
+        others = [name for name in names if name not in stays]
         if not coming:
-            late = any(latest >= self.end for *_, latest in flows.unseen)
-            return names if late or not stays else stays
+            late = untold or any(latest >= self.end for *_, latest in flows.unseen)
+            return [*stays, *others] if late or not stays else stays
         if coming[0].action.state == "paused" and not hasty:
-            return [*(name for name in names if name not in stays), *stays]  # or it is a later rebalance's
+            return [*others, *stays]  # or it is a later rebalance's
         heir = next((event.action.flow for event in coming if event.action.state == "ready"), None)
         if coming[0].action.state in ("paused", "unassigned", "ready") and heir in names:
             return [heir, *(name for name in stays if name != heir)]
+        if untold and coming[0].action.state in ("paused", "unassigned"):
+            return [*others, *stays]  # to whom it goes is not told any more
         return stays or names
 
     def _coming(self, p: int, done: int) -> Iterator[Effect]:
         return (self.effects[n] for n in self.events.get(p) or () if not done >> n & 1)
+
+
+def _choices(options: Sequence[Sequence[str | None]], most: int) -> Iterator[Target]:
+    """One option for each partition, none chosen more than so often."""
+    if not options:
+        yield ()
+        return
+    for target in _choices(options[:-1], most):
+        for name in options[-1]:
+            if name is None or target.count(name) < most:
+                yield (*target, name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from time import thread_time
 from typing import Final, NamedTuple
 
@@ -219,7 +220,9 @@ class Search:
         targets = None
         if node.state.cfg.observed and node.state.flows is not None:
             even = node.state.forbids("REB-12")
-            targets = list(self.foretold.targets(node.state.flows, node.done, self.hasty, even))
+            latest = horizon + node.state.cfg.telling
+            flows, done = node.state.flows, node.done
+            targets = partial(self.foretold.targets, flows, done, self.hasty, latest, even)
         for after in left_to_itself(node.state, horizon, targets, late):
             yield from self._foretold(None, node._replace(state=after))
 

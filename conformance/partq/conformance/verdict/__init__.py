@@ -6,7 +6,6 @@ No history is read here, nothing is detected and nothing is shown.
 from __future__ import annotations
 
 from partq.conformance.verdict.counts import COUNTS, Counts, in_words
-from partq.conformance.verdict.coverage import BadRequire, Coverage, checked_require, coverage, unmet
 from partq.conformance.verdict.document import (
     FILE,
     SCHEMA,
@@ -16,6 +15,7 @@ from partq.conformance.verdict.document import (
     plain,
     text_of,
 )
+from partq.conformance.verdict.exercised import BadRequire, Coverage, checked_require, coverage, unmet
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
 from partq.conformance.verdict.types import (
