@@ -48,6 +48,8 @@ def partition_up(state: State, action: Action, seen: Observed | None) -> Steps:
     if p is not None and state.down >> p & 1:
         after = state._replace(down=state.down & ~(1 << p))
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
+    elif seen is not None:
+        yield from ((OK, redrawn) for redrawn in routing.anew(state))
 
 
 def _shake(state: State, p: int) -> State:
@@ -90,6 +92,8 @@ def broker_start(state: State, action: Action, seen: Observed | None) -> Steps:
     if state.dead:
         after = rebalancing.started(state._replace(dead=False), action.slack)
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
+    elif seen is not None:
+        yield from ((OK, redrawn) for redrawn in routing.anew(state))
 
 
 def frontend_lost(state: State, action: Action, seen: Observed | None) -> Steps:

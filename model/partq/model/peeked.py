@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .actions import NOWHERE, Action
 from .clauses import clause
 from .cursors import certain, eligible, kept, most, moved, start_of, starts
-from .locks import cached, ended, may_be_gone, most_tries, raised, takings
+from .locks import ended, may_be_gone, most_tries, raised, takings
 from .memory import revived
 from .messages import Delivery
 from .sequencing import bound, home, is_known, timed
@@ -19,7 +19,6 @@ from .state import (
     BACK,
     CACHED,
     COUNTED,
-    FRESH,
     LAGGING,
     LOCKED,
     OWED,
@@ -120,10 +119,10 @@ def _less(part: Part, missing: LeftOut) -> Part:
 @clause("PEEK-7", "RCV-2", "RCV-9")
 def _skip(state: State, part: Part, index: int, action: Action, missing: dict[int, Entry | None]) -> bool:
     """Whether a visible message may be left out, and what becomes of it: it is gone, or, with PEEK-7 waived,
-    hidden by a lock."""
+    hidden by a lock. Of a lock that nothing but this would show nothing is said (PEEK-1, PEEK-2)."""
     entry = part.log[index]
-    if not state.forbids("PEEK-7") and (entry.status in (LOCKED, CACHED) or state.cfg.hindsight):
-        missing[index] = cached(state, entry, action.slack) if entry.status == FRESH else entry
+    if entry.status in (LOCKED, CACHED) and not state.forbids("PEEK-7"):
+        missing[index] = entry
         return True
     missing[index] = None
     return may_be_gone(state, entry, state.now + action.slack)

@@ -364,8 +364,19 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
     mine = [p for p in range(len(flows.owner)) if _delivers(state, flows, name, p) and is_up(state, p)]
     if seen is None or len(seen.messages) < 2:
         yield from delivery.receive(state, action, seen, mine)
+        if seen is not None and state.cfg.waived:
+            yield from _through_another(state, flows, action, seen)
     elif len(seen.messages) <= action.max:
         yield from _one_by_one(state, action, seen, mine)
+
+
+@clause("REB-2")
+def _through_another(state: State, flows: Flows, action: Action, seen: Observed) -> Steps:
+    """With REB-2 waived a client is handed through one of its flows what is another one's, whose it stays."""
+    for p, pair in enumerate(flows.owner):
+        if pair is not None and pair[0] != action.flow and (pair[0], action.proc) in flows.active:
+            if pair[1] == "ready" and is_up(state, p) and not state.forbids("REB-2"):
+                yield from delivery.receive(state, action._replace(flow=pair[0]), seen, [p])
 
 
 @clause("REB-1", "REB-2", "REB-5", "REB-13")

@@ -192,6 +192,13 @@ def redrawn(state: State) -> Iterator[State]:
     """The state after a fault or a recovery: keys stay where they live. Where that is waived, they may also
     be distributed anew, which shows as they are used."""
     yield state
+    yield from anew(state)
+
+
+@clause("ROUTE-1")
+def anew(state: State) -> Iterator[State]:
+    """The state in which keys are distributed anew, where that is waived: also by the repair of what was not
+    broken."""
     if state.keys and not state.forbids("ROUTE-1"):
         yield state._replace(keys=())
 

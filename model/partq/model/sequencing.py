@@ -31,8 +31,7 @@ def home(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
     """Whether what is shown of a message's partition is consistent and known, and its position if shown. With
     SEQ-2 waived it says nothing; with SEQ-5 waived the number of an exhausted counter does not."""
     if cfg.waived and cfg.profile.partitioned:
-        spilt = seen.seq is not None and counter_of(cfg, seen.seq) < NEAR
-        if "SEQ-2" in cfg.waived or (spilt and "SEQ-5" in cfg.waived):
+        if "SEQ-2" in cfg.waived or ("SEQ-5" in cfg.waived and _spilt(cfg, seen)):
             return True, None
     return named(cfg, seen)
 
@@ -53,6 +52,14 @@ def named(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
 
 NEAR: Final = 1 << 16
 """So many numbers around its roll-over a counter may be wrong with SEQ-5 waived."""
+
+
+def _spilt(cfg: Config, seen: Delivery) -> bool:
+    """Whether it may be shown with a number that an exhausted counter spoilt: the counters of the entity are
+    known to begin near their end."""
+    start = cfg.entity.seq_start
+    near = start is not None and start + NEAR >= 1 << cfg.bits
+    return near and seen.seq is not None and counter_of(cfg, seen.seq) < NEAR
 
 
 def counter_of(cfg: Config, seq: int) -> int:
@@ -131,7 +138,7 @@ def _irregular(state: State, part: Part, gap: int) -> Iterator[Numbered]:
     lies before the first (SEQ-3); one that was given before (SEQ-1); any at the roll-over (SEQ-5)."""
     assert part.base is not None
     size, forbids = 1 << state.cfg.bits, state.forbids
-    around = (part.base + part.next + NEAR) % size <= 2 * NEAR
+    around = abs(part.base + part.next - size) <= NEAR  # of a counter that began before its end
     if gap < size // 2:
         number = part.next + gap
         renumbered = not forbids("SEQ-6") and any(entry.turn for entry in part.log)

@@ -54,6 +54,66 @@ def test_the_special_requirement_comes_before_the_general() -> None:
     assert said.candidates[:2] == ("KEY-2", "ROUTE-2") and said.violated is None
 
 
+FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a key moves at a start, though nothing was killed": (
+        "azure-premium",
+        "p send m1 key=a\nenv broker_start\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1",
+        ("ROUTE-1", "KEY-2", "ROUTE-2"),
+    ),
+    "refused in an outage elsewhere": (
+        "azure-premium",
+        "p send m1 key=a\nenv partition_down 2\np send m2 key=a -> error unavailable\n"
+        "p send m3 key=a -> error unavailable\nenv partition_up 2\nq receive 2 delete -> m1#1.1",
+        ("ROUTE-7",),
+    ),
+    "a number is left out, far from the roll-over": (
+        "azure-flat",
+        "p send m1\np send m2\nq receive 2 delete -> m1#1, m2#5",
+        ("SEQ-4", "SEQ-3"),
+    ),
+    "a locked message is hidden": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\np peek 9 -> nothing\np complete l",
+        ("PEEK-7", "PEEK-4"),
+    ),
+    "a walk ends early": (
+        "azure-premium",
+        "p send m1 key=a\np peek 9 -> m1#1.1\np send m2 key=b\np peek 9 -> nothing\n"
+        "q receive 2 delete -> m1#1.1, m2#2.1",
+        ("PEEK-5", "PEEK-4"),
+    ),
+    "a peek counts": (
+        "azure-flat",
+        "p send m1\np peek 9 -> m1#1 count=0\nq receive 1 delete -> m1#1 count=1",
+        ("PEEK-6", "RCV-9"),
+    ),
+    "completed by a lost lock, said to be": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv broker_kill\nenv broker_start\n"
+        "p complete l\nq receive 1 delete -> m1#1 count=0",
+        ("RCV-8", "RCV-7"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_named_first(name: str) -> None:
+    profile, text, first = FIRST[name]
+    said = blame(history(text, profile, partitions=1 if profile == "azure-flat" else 2))
+    assert said.complete and said.candidates[: len(first)] == first
+
+
+def test_what_the_family_does_not_have_is_not_blamed_for_what_another_explains() -> None:
+    text = (
+        "p bind f\np bind g\nenv assignment 1 f ready\nenv assignment 2 g ready\n"
+        "p send m1\np receive 1 flow=f -> m1 lock=l\np unbind f\n"
+        "env assignment 1 f unbound\np complete l"
+    )
+    said = blame(history(text, "solace", partitions=2, rebalance_delay=0))
+    assert said.judgement.status is Judged.REJECTED and "RCV-8" in said.consulted
+    assert "REB-2" in said.candidates and "RCV-8" not in said.candidates
+
+
 def test_a_lawful_history_is_not_blamed() -> None:
     said = blame(history("p send m1\np receive 1 delete -> m1#1", "azure-flat"))
     assert said.judgement.status is Judged.ACCEPTED

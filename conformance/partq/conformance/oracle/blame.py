@@ -16,7 +16,11 @@ from typing import Final
 
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
-from partq.model.requirements import special_first
+from partq.model.profiles import profile
+from partq.model.requirements import for_profile, special_first
+
+REJECTING: Final = 4
+"""The budget for the rejection itself, in budgets of a waived search: without it nothing is blamed."""
 
 PAIRS: Final = 200
 """How many pairs of requirements are tried at the most."""
@@ -71,20 +75,32 @@ class _Consulted(frozenset[str]):
 
 def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int | None = None) -> Blame:
     """Which requirements the history may violate. It has to be one that the judge rejects. The other
-    arguments are as for `judge`: the budget is that of each waived search."""
+    arguments are as for `judge`: the budget is that of each waived search, and `REJECTING` times as much that
+    of the rejection."""
     consulted = _Consulted()
-    judgement = judge(history, seconds, late, consulted, nodes)
+    most = None if nodes is None else REJECTING * nodes
+    judgement = judge(history, REJECTING * seconds, late, consulted, most)
     if judgement.status is not Judged.REJECTED:
         return Blame(judgement, visited=judgement.visited)
     if judgement.owner is not None:
         return Blame(judgement, (judgement.owner,), visited=judgement.visited)
     waived = _Waived(history, seconds, late, nodes, judgement.visited)
-    asked = tuple(special_first(consulted.asked))
-    statuses = {id: waived.ask(id) for id in asked}
-    candidates = tuple(id for id, status in statuses.items() if status is Judged.ACCEPTED)
+    asked = special_first(consulted.asked)
+    binding = _binding(history)
+    statuses = {id: waived.ask(id) for id in asked if id in binding}
+    if Judged.ACCEPTED not in statuses.values():
+        statuses |= {id: waived.ask(id) for id in asked if id not in binding}
+    candidates = special_first([id for id, status in statuses.items() if status is Judged.ACCEPTED])
     undecided = tuple(id for id, status in statuses.items() if status is Judged.UNKNOWN)
     pairs = () if candidates or undecided else waived.first_pair(asked)
     return Blame(judgement, candidates, asked, pairs, undecided, waived.visited)
+
+
+def _binding(history: History) -> frozenset[str]:
+    """The requirements that the broker family has. The model is one for all families: any other is named only
+    where none of these explains the history."""
+    family = profile(history.header.profile)
+    return frozenset(family.overrides if family.column is None else for_profile(family.column))
 
 
 @dataclass(slots=True)

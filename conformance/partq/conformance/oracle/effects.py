@@ -31,6 +31,10 @@ BUSY: Final = 2
 history while one is."""
 
 
+UNNAMED: Final = frozenset({"SEQ-2", "SEQ-5"})
+"""With one of these waived a message may be in another partition than its number says."""
+
+
 class Effect(NamedTuple):
     """One effect, to be placed in an order that the model explains.
 
@@ -63,7 +67,9 @@ def effects_of(
     family = profile(header.profile)
     appearances = _appearances(records)
     outages = _outages(records)
-    unseen = {m.id for r in records for m in r.args.get("messages", ())} - appearances.keys()
+    unseen = {m.id for r in records for m in r.args.get("messages", ())}
+    if waived.isdisjoint(UNNAMED):
+        unseen -= appearances.keys()
     positions = min(partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
     found: list[Effect] = []
     for record in records:

@@ -39,12 +39,9 @@ def explanations(state: State, effect: Effect, horizon: int, busy: bool = False)
         if effect.doubt & MAYBE and action.op == "receive":
             yield from (after for answer, after in steps(moved, action) if answer.status == Outcome.OK)
             continue
-        explained = False
-        for after in explain(moved, action, effect.observed):
-            explained = True
-            yield after
-        if not explained and action.op in _AGAIN and _AGAIN[action.op](moved, action.partition):
+        if action.op in _AGAIN and _AGAIN[action.op](moved, action.partition):
             yield moved
+        yield from explain(moved, action, effect.observed)
 
 
 def _after_tries(state: State, effect: Effect) -> State:
