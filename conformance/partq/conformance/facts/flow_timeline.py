@@ -7,9 +7,9 @@ early or late. Nothing here judges anything.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.bitsets import Bitsets
@@ -157,6 +157,7 @@ class FlowTimeline:
 
     __slots__ = (
         "_bitsets",
+        "_parted_by",
         "_partings",
         "_skew",
         "assignments",
@@ -182,6 +183,7 @@ class FlowTimeline:
         _Sessions(self, facts).read()
         self._rank(facts.entity.partitions)
         self._partings = [change for change in self.changes if change.kind != BIND]
+        self._parted_by = list(accumulate((change.ret for change in self._partings), max))
         self._read_assignments(facts)
         self.bits = {partition: bit for bit, partition in enumerate(self.assignments)}
 
@@ -214,8 +216,8 @@ class FlowTimeline:
         return bool(session.standby) and (since is None or time < since.call)
 
     def first_parting(self, session: FlowSession) -> Change | None:
-        """The first change since its bind that was no bind."""
-        at = bisect_left(self._partings, session.bind.call, key=_change_call)
+        """The first change that was no bind and may have come after its bind."""
+        at = bisect_right(self._parted_by, session.bind.call)
         return self._partings[at] if at < len(self._partings) else None
 
     def _rank(self, partitions: int) -> None:
@@ -389,10 +391,6 @@ def _cut(current: Mapping[int, list[Assignment]], kill: Record) -> None:
 
 def _bind_call(session: FlowSession) -> int:
     return session.bind.call
-
-
-def _change_call(change: Change) -> int:
-    return change.call
 
 
 def _call(record: Record) -> int:
