@@ -24,7 +24,7 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         c3 bind f3 @20001ms-20005ms
         env assignment 0 f1 unassigned @20010ms
         env assignment 0 f3 ready @20010ms
-        env drained @21s
+        env drained @40s
         """,
         {},
     ),
