@@ -16,14 +16,14 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         TWO + "c1 unbind f1 @20s-20001ms\n env assignment 0 f1 unbound @20001ms\n env drained @21s",
         {},
     ),
-    "a flow goes while a surplus one binds, which takes over": (
+    "a flow goes while another standby binds, which takes over": (
         "REB-4",
-        TWO
+        THREE
         + """
         c1 disconnect f1 @20s-20009ms
-        c3 bind f3 @20001ms-20005ms
+        c4 bind f4 @20001ms-20005ms
         env assignment 0 f1 unassigned @20010ms
-        env assignment 0 f3 ready @20010ms
+        env assignment 0 f4 ready @20010ms
         env drained @40s
         """,
         {},
