@@ -241,6 +241,19 @@ def _untold(state: State, entry: Entry, count: int, reach: int) -> Entry | None:
 
 
 @clause("PEEK-6")
+def unseen(state: State, action: Action) -> Iterator[State]:
+    """The state after a peek whose answer no client saw, with PEEK-6 waived: it may have touched all."""
+    stored = any(entry.status != RESERVED for part in state.parts for entry in part.log)
+    if not stored or state.forbids("PEEK-6"):
+        return
+    nothing = Delivery("")
+    for p, part in enumerate(state.parts):
+        log = (e if e.status == RESERVED else _touched(state, e, nothing, action) for e in part.log)
+        state = with_part(state, p, with_log(part, tuple(log)))
+    yield state
+
+
+@clause("PEEK-6")
 def _touched(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry:
     """The message as a peek may leave it with PEEK-6 waived: locked by it, counted, or moved."""
     upsets, lock = entry.upsets + 1, entry.lock

@@ -87,6 +87,11 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "p send m1\np peek 9 -> m1#1 count=0\nq receive 1 delete -> m1#1 count=1",
         ("PEEK-6", "RCV-9"),
     ),
+    "a peek of unknown outcome counts": (
+        "azure-flat",
+        "p send m1\np peek 9 -> unknown\nq receive 1 delete -> m1#1 count=1",
+        ("PEEK-6", "RCV-9"),
+    ),
     "completed by a lost lock, said to be": (
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv broker_kill\nenv broker_start\n"

@@ -15,6 +15,7 @@ from partq.conformance.oracle.rebalances import Target
 from partq.model.actions import Action, Answer
 from partq.model.machine import explain, internal, steps
 from partq.model.operations import Outcome
+from partq.model.peeked import unseen
 from partq.model.routing import failed
 from partq.model.sequencing import burn
 from partq.model.state import State, is_up, position
@@ -39,6 +40,8 @@ def explanations(state: State, effect: Effect, horizon: int, busy: bool = False)
         if effect.doubt & MAYBE and action.op == "receive":
             yield from (after for answer, after in steps(moved, action) if answer.status == Outcome.OK)
             continue
+        if effect.doubt & MAYBE and action.op == "peek":
+            yield from unseen(moved, action)
         if action.op in _AGAIN and _AGAIN[action.op](moved, action.partition):
             yield moved
         yield from explain(moved, action, effect.observed)
