@@ -206,6 +206,26 @@ GOOD: dict[str, tuple[str, str, dict[str, int]]] = {
         """,
         {},
     ),
+    "a deletion of unknown outcome may happen at any time after its call": (
+        FLAT,
+        """
+        p2 receive 1 delete -> unknown timeout
+        p1 send m1
+        p1 receive 9 delete -> nothing
+        env drained
+        """,
+        {},
+    ),
+    "a deletion that shows a lock": (
+        FLAT,
+        """
+        p1 send m1
+        p1 receive 1 delete -> m1#1 lock=l1 until=30s
+        env advance 40s
+        env drained
+        """,
+        {"RCV-2": 1},
+    ),
     "deletions of unknown outcome took two": (
         FLAT,
         """
@@ -429,12 +449,13 @@ BAD: dict[str, tuple[str, str, str]] = {
         env drained
         """,
     ),
-    "lost after a deletion of unknown outcome was over": (
+    "more lost than a deletion of unknown outcome can have taken": (
         "RCV-2",
         FLAT,
         """
         p2 receive 1 delete -> unknown timeout
         p1 send m1
+        p1 send m2
         p1 receive 9 delete -> nothing
         env drained
         """,

@@ -147,6 +147,18 @@ GOOD: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
         {},
         {"SEQ-7": 1},
     ),
+    "enqueued by a commit, which a send overtook": (
+        "p1 begin t @1-2\np1 send m1 key=a txn=t @10-20\np2 send m2 key=a @22-28\np1 commit t @30-40\n"
+        "p1 receive 2 -> m1#3.2 enqueued=35, m2#3.1 enqueued=25",
+        {},
+        {"SEQ-7": 2},
+    ),
+    "a number that a message of two keys used up": (
+        "p1 send m1 key=a\np1 send m2 key=b\np1 send m3 session=b key=c -> error invalid_operation\n"
+        "p1 send m4 key=a\np1 receive 9 -> m1#3.1, m2#5.1, m4#3.3\nenv drained",
+        {},
+        {"SEQ-4": 0},
+    ),
     "a broker that shows no numbers": (
         "p1 send m1 key=a\np1 receive 1 -> m1 partition=3\nenv drained",
         {"profile": "rabbitmq"},
@@ -329,6 +341,35 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "enqueued after its send, beyond the skew": (
         "p1 send m1 @10-20\np1 receive 1 -> m1#3.1 enqueued=26",
         {"skew": 5},
+        "SEQ-7",
+    ),
+    "enqueued after the commit": (
+        "p1 begin t @1-2\np1 send m1 key=a txn=t @10-20\np1 commit t @30-40\n"
+        "p1 receive 1 -> m1#3.1 enqueued=45 @50-60",
+        {},
+        "SEQ-7",
+    ),
+    "enqueued at another time, as a second answer says": (
+        "p1 send m1 @10-20\np1 peek 1 -> m1#3.1 enqueued=15\np1 receive 1 -> m1#3.1 enqueued=25",
+        {},
+        "SEQ-7",
+    ),
+    "enqueued at two times": (
+        "p1 send a @10-50\np2 send b @11-50\np1 peek 1 -> b#3.2 enqueued=40\n"
+        "p1 receive 2 -> a#3.1 enqueued=30, b#3.2 enqueued=20",
+        {},
+        "SEQ-7",
+    ),
+    "enqueued before what has a lower number": (
+        "p1 send a @10-60\np2 send b @40-50\np1 receive 2 -> b#3.1, a#3.2 enqueued=30\n"
+        "p1 peek 2 -> b#3.1 enqueued=45",
+        {},
+        "SEQ-7",
+    ),
+    "times that decrease, of a message that came back": (
+        "p1 send a @10-50\np2 send b @11-50\n"
+        "p1 receive 2 -> a#3.1 enqueued=40 count=1, b#3.2 enqueued=30 count=1",
+        {},
         "SEQ-7",
     ),
     "times that decrease": (

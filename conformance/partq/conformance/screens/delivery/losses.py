@@ -8,14 +8,13 @@ what a rolled-back transaction had settled (TXN-5), what a refused settlement by
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import FOREVER, SETTLEMENTS, Facts, Observation, Sent
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
 from partq.conformance.history import Record
-from partq.conformance.screens.attribution import applies, missing_ids
+from partq.conformance.screens.attribution import applies, missing_ids, possibly_taken
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
@@ -136,27 +135,9 @@ class Losses:
                 self._leave_open(loss, refusals)
 
     def _unexplained(self, lost: list[Loss]) -> list[Loss]:
-        """Without those that receive-and-deletes of unknown outcome may have taken: each up to ``max``, none
-        that was there later than it can have happened."""
-        budgets = sorted(
-            (FOREVER if r.ret is None else r.ret, r.args["max"])
-            for r in self.facts.receives
-            if r.outcome == Outcome.UNKNOWN
-            and r.args.get("mode") == "receive_and_delete"
-            and r.call < self.drained
-        )
-        if not budgets:
-            return lost
-        room: list[int] = []
-        unexplained = []
-        for loss in sorted(lost, key=_last, reverse=True):
-            while budgets and budgets[-1][0] >= loss.last:
-                heappush(room, -budgets.pop()[1])
-            if not room:
-                unexplained.append(loss)
-            elif (left := -heappop(room) - 1) > 0:
-                heappush(room, -left)
-        return unexplained[::-1]
+        """Without as many as receive-and-deletes of unknown outcome may have taken, at any later time: those
+        that were seen last."""
+        return sorted(lost, key=_last)[: max(0, len(lost) - possibly_taken(self.facts))]
 
     def _given_up_on(self, loss: Loss) -> bool:
         """Whether so many locks may have ended in vain that the broker dead-lettered it (RCV-9)."""
