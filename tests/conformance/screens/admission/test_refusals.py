@@ -10,6 +10,7 @@ INVALID, MISSING = "-> error invalid_operation", "-> error not_found"
 OPEN = "p begin t\np send m1 key=a txn=t\n"
 LOCKED = "p send m1\np receive 1 -> m1#1 lock=l until=30s\np begin t\np complete l txn=t\n"
 BOUND = "c1 bind f1 @1s-2s\n"
+KILLED = f"{BOUND}c2 bind f2\nenv broker_kill\nenv broker_start\n"
 
 PAIRS = {
     "a send": (STANDARD, f"p send m1 {INVALID}", "p send m1 -> error quota"),
@@ -59,6 +60,16 @@ PAIRS = {
         SOLACE,
         f"{BOUND}c1 receive 1 flow=f1 {INVALID}",
         f"{BOUND}c1 unbind f1\nc1 receive 1 flow=f1 {INVALID}",
+    ),
+    "an unbind of a flow that a kill ended, as that of another shows": (
+        SOLACE,
+        f"{KILLED}c1 unbind f1\nc2 unbind f2 {MISSING}",
+        f"{KILLED}env connection_lost c2\nc1 unbind f1\nc2 unbind f2 {MISSING}",
+    ),
+    "an unbind of a flow after a kill": (
+        SOLACE,
+        f"{KILLED}c2 unbind f2 {MISSING}\nc1 unbind f1",
+        f"{KILLED}c2 unbind f2 {MISSING}\nenv broker_kill\nc1 unbind f1 {MISSING}",
     ),
     "an unbind of nothing, which is accepted": (
         SOLACE,
