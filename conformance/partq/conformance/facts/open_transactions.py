@@ -18,6 +18,12 @@ def begins(facts: Facts) -> Counter[str]:
     return Counter(record.args["txn"] for record in facts.records if record.op == "begin")
 
 
+def first_begins(facts: Facts) -> dict[str, int]:
+    """When each transaction may first have been open. Use it by ``facts.derive(first_begins)``."""
+    accepted = (r for r in facts.records if r.op == "begin" and r.outcome != Outcome.ERROR)
+    return {record.args["txn"]: record.call for record in sorted(accepted, key=_call, reverse=True)}
+
+
 def certainly_open(facts: Facts, record: Record, ret: int) -> bool:
     """Whether the operation's transaction was open until ``ret``: begun under a name of its own, no fault
     near it since, all that was asked for in it before accepted, and no end of it tried."""
@@ -33,3 +39,7 @@ def certainly_open(facts: Facts, record: Record, ret: int) -> bool:
     return all(one.outcome == Outcome.OK and returned(one) < record.call for one in earlier) and all(
         end is record or end.call > ret for end in txn.ends
     )
+
+
+def _call(record: Record) -> int:
+    return record.call

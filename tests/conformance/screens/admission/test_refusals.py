@@ -71,6 +71,12 @@ PAIRS = {
         f"{KILLED}c2 unbind f2 {MISSING}\nc1 unbind f1",
         f"{KILLED}c2 unbind f2 {MISSING}\nenv broker_kill\nc1 unbind f1 {MISSING}",
     ),
+    "a send in a transaction that was not begun": (
+        FLAT,
+        "p begin t -> error unavailable\np send m1 txn=t",
+        "p begin t -> unknown timeout\np send m1 txn=t",
+    ),
+    "a commit of nothing": (FLAT, "p commit t\np begin t", "p begin t\np commit t"),
     "an unbind of nothing, which is accepted": (
         SOLACE,
         f"{BOUND}c1 unbind f1\nc1 unbind f1",

@@ -1,4 +1,5 @@
-"""Valid requests that are refused for good: as invalid, as not found, or as if a lock were lost.
+"""Valid requests that are refused for good, as invalid, as not found, or as if a lock were lost; and requests
+accepted of what certainly is not there: a transaction that was never begun, a flow that is gone.
 
 A broker may refuse anything for the time being (busy, a limit reached), but not as something that it was not.
 Where a request may not have been valid (its lock or flow possibly gone, its transaction possibly over)
@@ -14,7 +15,7 @@ from typing import Final
 from partq.conformance.facts.flow_timeline import FlowSession, FlowTimeline
 from partq.conformance.facts.index import FOREVER, Facts, Txn
 from partq.conformance.facts.locks import Locks
-from partq.conformance.facts.open_transactions import begins, certainly_open
+from partq.conformance.facts.open_transactions import begins, certainly_open, first_begins
 from partq.conformance.facts.outages import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, conflicting, key_count
@@ -57,7 +58,20 @@ def check(facts: Facts) -> Report:
             report.ambiguous(("REB-4", "REB-5", "REB-13"), why)
     if facts.profile.flows and facts.dead:
         _judge_kills(facts, report)
+    _judge_never_begun(facts, report)
     return report
+
+
+def _judge_never_begun(facts: Facts, report: Report) -> None:
+    """Nothing is done in a transaction of which every begin was refused, or that was not begun by then."""
+    for txn in facts.txns.values():
+        begun = facts.derive(first_begins).get(txn.name, FOREVER)
+        for record in (*txn.sends, *txn.settlements, *txn.ends):
+            if record.outcome == Outcome.OK and returned(record) < begun:
+                why = f"{record.op} of record {record.i} was accepted in {txn.name!r}, which was never begun"
+                rules = ("TXN-10", "TXN-5", "RCV-2")
+                report.ambiguous(tuple(id for id in rules if applies(facts, id)), why)
+                return
 
 
 def _judge_kills(facts: Facts, report: Report) -> None:

@@ -89,7 +89,7 @@ def _judge_marks(facts: Facts, report: Report, unseen: int) -> None:
         if wrong is not None:
             said = "again" if wrong.delivery.redelivered else "for the first time"
             why = f"record {wrong.record.i} shows {id!r} as delivered {said}, which it was not"
-            report.ambiguous(("REB-3", "RCV-1"), why)
+            report.ambiguous(("REB-3", "RCV-1", "RCV-7"), why)
 
 
 def _mismarked(seens: list[Observation], unseen: int) -> Observation | None:

@@ -360,6 +360,10 @@ class Sequencing:
             f"{id!r} bears {say(before.seq)} and {_when(before)}, {later!r} {say(after.seq)}, which is "
             f"later, and {_when(after)}"
         )
+        if before.redelivered or after.redelivered:
+            why = f"{detail}: the times are wrong (SEQ-7), or an unseen lock changed a number (SEQ-6)"
+            self.report.ambiguous(("SEQ-6", "SEQ-7"), why)
+            return
         since = before.times[-1] if before.times else before.earliest
         allowed = f"{exact(since - skew)} or later on {later!r}"
         records, title = (before.seen.record, after.seen.record), "Enqueued times decrease along the numbers"
@@ -394,7 +398,7 @@ SCREEN: Final = Screen(
         "Where the broker names no partitions, the top 16 bits can't be held against them; only their number "
         "is.",
         "The order of sends that overlap in time, and of messages first seen as redelivered, is not judged; "
-        "their enqueued times are.",
+        "their enqueued times are, but where one of the latter is wrong, SEQ-6 may be the broken rule.",
         "Partitions may be named otherwise than by the top 16 bits, as long as the names tell the same ones "
         "apart.",
         "In a partition whose numbers clash, change or are out of order, gaps and times are not judged.",
