@@ -176,7 +176,8 @@ SCREEN: Final = Screen(
         "RCV-3: a message that never was delivered overtakes nobody and is overtaken by nobody (after a "
         "drain it is lost: RCV-2). A message sent in a transaction may come late. With caching front ends, "
         "messages apart by a fault of their partition are not compared, nor those without a delivery "
-        "count. The order of messages within one answer is free.",
+        "count; after a receive of unknown outcome, none that a fault struck since it was sent. The order of "
+        "messages within one answer is free.",
         "RCV-6 and RCV-8: with caching front ends a lock whose end the broker does not show (locked_until) "
         "is never sure to hold, and ends only by settlement or one full duration after its receive.",
         "RCV-7: a completion whose lock may already have ended, or that overlaps the second delivery, leaves "

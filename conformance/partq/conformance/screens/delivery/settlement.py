@@ -78,10 +78,9 @@ class Settling:
     def _accepted(self, seen: Observation, record: Record) -> None:
         """A settlement or renewal that answered ok: was the lock certainly lost?"""
         lost = self.locks.ended(seen, but=record, in_transactions=False)
-        if not self._took_effect(record):
-            return
         if lost >= record.call:
-            self._delivered_since(seen, record)
+            if self._took_effect(record):
+                self._delivered_since(seen, record)
             return
         self.report.count("RCV-8")
         others = [s for s in self.facts.settled.get(seen.delivery.lock or "", ()) if s.call < record.call]
