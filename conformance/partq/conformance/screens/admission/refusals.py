@@ -110,7 +110,7 @@ def _same_kills(facts: Facts, binds: list[Record], first: Record, second: Record
     """Whether both flows lived through the same kills, one at least, and none came near their ends."""
     since, bound = min(bind.call for bind in binds), max(map(returned, binds))
     kills = [kill for kill in facts.dead if kill.end >= since and kill.start <= returned(second)]
-    return bool(kills) and all(bound < kill.start and kill.end < first.call for kill in kills)
+    return bool(kills) and all(bound < kill.start and kill.certain_start < first.call for kill in kills)
 
 
 class _Valid:
