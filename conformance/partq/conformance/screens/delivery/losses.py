@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.index import FOREVER, SETTLEMENTS, Facts, Observation, Sent
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
 from partq.conformance.history import Record
+from partq.conformance.screens.admission.faults import homes
 from partq.conformance.screens.attribution import applies, missing_ids, possibly_taken
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
@@ -78,9 +79,7 @@ class Losses:
 
     def _home(self, sent: Sent) -> int | None:
         """The partition that its key was shown to live in."""
-        if sent.key is None or not self.facts.down or self.facts.profile.kill_remaps_keys:
-            return None
-        return self.facts.derive(_homes).get(sent.key)
+        return None if sent.key is None else self.facts.derive(homes).get(sent.key)
 
     def _of_open_txn(self, record: Record) -> bool:
         """Whether it was sent in a transaction that was not certainly committed: what happens to it is
@@ -256,17 +255,3 @@ def _in_turn(seens: list[Observation]) -> bool:
 
 def _last(loss: Loss) -> int:
     return loss.last
-
-
-def _homes(facts: Facts) -> dict[str, int | None]:
-    """Where each key lives, as shown; None where that differs (ROUTE-1)."""
-    homes: dict[str, int | None] = {}
-    for shown in (facts.received, facts.peeked):
-        for id, seens in shown.items():
-            sends = facts.by_id.get(id, ())
-            if len(sends) == 1 and sends[0].key is not None:
-                for seen in seens:
-                    partition = facts.partition_of(seen.delivery)
-                    if homes.setdefault(sends[0].key, partition) != partition:
-                        homes[sends[0].key] = None
-    return homes
