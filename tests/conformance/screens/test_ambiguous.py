@@ -65,6 +65,13 @@ CASES = {
     "flows: a lock that no delivery bears settles": told(
         "solace", "c1 bind f1\nc1 complete l", "RCV-2", "RCV-6", "RCV-7"
     ),
+    "dead-lettered by locks of caches that faults ended": told(
+        "azure-premium",
+        "p send m1 key=a\n"
+        + "env partition_down 3\nenv partition_up 3\n" * 5
+        + "env advance 99s\nenv drained",
+        max_delivery_count=8,
+    ),
     "peeked when it was gone, or back by a receive called before": told(
         "azure-flat",
         "p send m1\nc3 receive 1 ...\nc2 receive 1 -> m1#1 lock=l count=0 until=30s\nc2 complete l\n"

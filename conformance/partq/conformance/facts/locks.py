@@ -291,9 +291,8 @@ def may_be_given_up_on(facts: Facts, seens: Sequence[Observation], last: int) ->
     ``seens``: its deliveries; ``last``: when it was certainly still there."""
     counted = (seen.delivery.delivery_count or 0 for seen in seens)
     locks = max(len(seens), max(counted, default=-1) + 1)
-    if facts.profile.caching_front_ends:  # those of a cache that nobody saw
-        until = facts.records[-1].call if facts.drained is None else facts.drained
-        locks += max(0, until - last) // facts.entity.lock_duration
+    until = facts.records[-1].call if facts.drained is None else facts.drained
+    locks += facts.derive(UnseenLocks).ended(None, last, last, until)
     return locks >= facts.entity.max_delivery_count
 
 

@@ -263,11 +263,12 @@ class PartitionLogs:
         return min(hard, last if facts.drained is not None else max(soft, last))
 
     def _spent(self, sent: Record) -> int:
-        """When locks of caches that nobody saw may first have run out too often, so that it was
-        dead-lettered."""
+        """When locks of caches that nobody saw may first have run out too often, or fallen to faults, so that
+        it was dead-lettered."""
         if not self.facts.profile.caching_front_ends:
             return FOREVER
-        return sent.call + self.facts.entity.max_delivery_count * self.facts.entity.lock_duration
+        entity, faults = self.facts.entity, len(self.facts.disruptions)
+        return sent.call + max(0, entity.max_delivery_count - faults) * entity.lock_duration
 
     def _settled(self, id: str, seen: Observation, hard: int, soft: int, last: int) -> tuple[int, int, int]:
         for settlement in self.facts.settled[seen.delivery.lock or ""]:
