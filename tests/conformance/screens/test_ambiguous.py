@@ -38,6 +38,11 @@ BATCH = (
     "env advance 99s\nenv drained"
 )
 
+RENEWED = (
+    "p send m1\np send m2\np receive 2 -> m1#1 lock=l until=30s, m2#2 lock=k until=30s\np renew_lock l -> "
+)
+HELD = "p send m1\np receive 1 -> m1#1 lock=l until=30s\np complete l -> error "
+
 CASES = {
     "a rule of the profile, and one that is none: the latter may be why": told("rabbitmq", OLD_ACK),
     "dead-lettered by the lock that a transaction used": told("azure-flat", NINE + LAST),
@@ -45,6 +50,28 @@ CASES = {
         "azure-flat", NINE + LAST, "TXN-5", "RCV-2", "RCV-8", max_delivery_count=11
     ),
     "of a batch, and dead-lettered by locks of caches": told("azure-premium", BATCH, max_delivery_count=10),
+    "two numbers of a message that was locked at the time": told(
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l until=30s\nq peek 1 -> m1#2\nq peek 1 -> m1#1",
+        "SEQ-6",
+        "RCV-6",
+        "RCV-7",
+    ),
+    "a renewal that shows another message": told("azure-flat", RENEWED + "m2#2", "RCV-1", "RCV-8"),
+    "a lock that is said to last too long, where RCV-13 is no rule": told(
+        "azure-flat", "p send m1\np receive 1 -> m1#1 lock=l until=40s", "RCV-6", "RCV-9"
+    ),
+    "a lock that holds refused as invalid": told("azure-flat", HELD + "invalid_operation", "RCV-2", "RCV-6"),
+    "flows: a lock that no delivery bears settles": told(
+        "solace", "c1 bind f1\nc1 complete l", "RCV-2", "RCV-6", "RCV-7"
+    ),
+    "dead-lettered by locks of caches that faults ended": told(
+        "azure-premium",
+        "p send m1 key=a\n"
+        + "env partition_down 3\nenv partition_up 3\n" * 5
+        + "env advance 99s\nenv drained",
+        max_delivery_count=8,
+    ),
     "peeked when it was gone, or back by a receive called before": told(
         "azure-flat",
         "p send m1\nc3 receive 1 ...\nc2 receive 1 -> m1#1 lock=l count=0 until=30s\nc2 complete l\n"
@@ -75,3 +102,21 @@ def test_where_only_one_rule_applies_it_is_that_one() -> None:
     """Half a batch is missing. On a flat queue no rule is about batches: it is lost."""
     text = "p send_batch m1, m2\np receive 9 delete -> m1#1\nenv drained"
     assert set(inspected(text, "azure-flat").findings) == {"RCV-2"}
+
+
+NOTHING = {
+    "a renewal that shows its message": RENEWED + "m1#1",
+    "a lock that lasts as long as it may": "p send m1\np receive 1 -> m1#1 lock=l until=30s",
+    "a lock that holds refused for now": HELD + "unavailable",
+    "a lock that does not hold refused as invalid": HELD.replace("until=30s", "until=1s").replace(
+        "p complete", "env advance 2s\np complete"
+    )
+    + "invalid_operation",
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_is_nothing(name: str) -> None:
+    inspection = inspected(NOTHING[name], "azure-flat")
+    assert not inspection.findings
+    assert not inspection.open

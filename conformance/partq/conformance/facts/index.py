@@ -260,7 +260,10 @@ class Facts:
 
     def _on_receive(self, record: Record) -> None:
         self.receives.append(record)
+        deletes = record.args.get("mode") == "receive_and_delete"
         for delivery in record.messages:
+            if deletes and delivery.lock is not None:
+                delivery = delivery._replace(lock=None, locked_until=None)  # it has nothing to hold
             seen = Observation(delivery, record)
             self.received.setdefault(delivery.id, []).append(seen)
             if delivery.lock is not None:

@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.locks import REMOVALS
+from partq.conformance.facts.outages import returned
 from partq.conformance.facts.placements import Placements
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
@@ -206,7 +207,9 @@ class PartitionLogs:
                 self.broken.add(partition)
                 continue
             end = self._end(sent)
-            lifetimes.setdefault(partition, []).append(Lifetime(seq & mask, placement.latest, end, sent))
+            # What was committed may become visible later.
+            start = placement.latest if "txn" not in sent.record.args else returned(placement.seen.record)
+            lifetimes.setdefault(partition, []).append(Lifetime(seq & mask, start, end, sent))
         self.by_partition = {p: PartitionLog(found, highs[p], bits) for p, found in lifetimes.items()}
         intervals = sorted(
             ((b.start, b.end) for log in self.by_partition.values() for b in log.lifetimes), key=itemgetter(0)
@@ -250,7 +253,8 @@ class PartitionLogs:
             last = max(last, called)
             if seen.delivery.lock is None:
                 hard = min(hard, called)
-                self.gone.setdefault(id, FOREVER if seen.record.ret is None else seen.record.ret)
+                if seen.record.args.get("mode") == "receive_and_delete":
+                    self.gone.setdefault(id, FOREVER if seen.record.ret is None else seen.record.ret)
             elif seen.delivery.lock in facts.settled:
                 hard, soft, last = self._settled(id, seen, hard, soft, last)
         peeks = facts.peeked.get(id)
@@ -259,11 +263,12 @@ class PartitionLogs:
         return min(hard, last if facts.drained is not None else max(soft, last))
 
     def _spent(self, sent: Record) -> int:
-        """When locks of caches that nobody saw may first have run out too often, so that it was
-        dead-lettered."""
+        """When locks of caches that nobody saw may first have run out too often, or fallen to faults, so that
+        it was dead-lettered."""
         if not self.facts.profile.caching_front_ends:
             return FOREVER
-        return sent.call + self.facts.entity.max_delivery_count * self.facts.entity.lock_duration
+        entity, faults = self.facts.entity, len(self.facts.disruptions)
+        return sent.call + max(0, entity.max_delivery_count - faults) * entity.lock_duration
 
     def _settled(self, id: str, seen: Observation, hard: int, soft: int, last: int) -> tuple[int, int, int]:
         for settlement in self.facts.settled[seen.delivery.lock or ""]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.history import Record
 from partq.model.operations import Outcome
 from partq.model.state import COUNTER_BITS
 
@@ -17,13 +18,14 @@ class Placement(Struct, frozen=True, eq=False, gc=False):
     """A message that was seen, with what its first appearance says.
 
     ``partition`` is 0 on a non-partitioned entity, None where the broker does not show it. The message was
-    accepted between ``earliest`` and ``latest``. ``redelivered``: a lock on it had ended before.
+    accepted between ``earliest`` and ``latest``. ``times``: the enqueued times that it was ever shown with,
+    in order. ``redelivered``: a lock on it had ended before.
     """
 
     sent: Sent
     partition: int | None
     seq: int | None
-    enqueued_at: int | None
+    times: tuple[int, ...]
     earliest: int
     latest: int
     seen: Observation
@@ -51,12 +53,12 @@ class Placements:
         for id, seen in received.items():
             if id in peeked:
                 seen = sorted(seen + peeked[id], key=_by_call)
-            self._note(facts.by_id.get(id), seen, flat)
+            self._note(facts, facts.by_id.get(id), seen, flat)
         for id, seen in peeked.items():
             if id not in received:
-                self._note(facts.by_id.get(id), seen, flat)
+                self._note(facts, facts.by_id.get(id), seen, flat)
 
-    def _note(self, sends: list[Sent] | None, seen: list[Observation], flat: bool) -> None:
+    def _note(self, facts: Facts, sends: list[Sent] | None, seen: list[Observation], flat: bool) -> None:
         self._note_numbers(seen, flat)
         if sends is not None and len(sends) == 1:
             if len(seen) > 1:
@@ -65,7 +67,7 @@ class Placements:
                 if any(one.delivery.seq != first and one.delivery.seq is not None for one in seen):
                     self.renumbered.append(seen)
             if sends[0].record.outcome != Outcome.ERROR:
-                self.all.append(_placement(sends[0], seen[0], flat))
+                self.all.append(_placement(facts, sends[0], seen, flat))
 
     def _note_numbers(self, seen: list[Observation], flat: bool) -> None:
         numbers = self.numbers
@@ -82,20 +84,30 @@ class Placements:
                 self.names.setdefault((seq >> COUNTER_BITS, delivery.partition), one)
 
 
-def _placement(sent: Sent, seen: Observation, flat: bool) -> Placement:
-    delivery, record = seen.delivery, sent.record
+def _placement(facts: Facts, sent: Sent, seens: list[Observation], flat: bool) -> Placement:
+    seen, record = seens[0], sent.record
+    delivery = seen.delivery
     seq, partition = delivery.seq, delivery.partition
     if flat:
         partition = 0
     elif partition is None and seq is not None:
         partition = seq >> COUNTER_BITS
-    shown_at = seen.record.ret
-    latest = FOREVER if shown_at is None else shown_at
-    ret = record.ret
-    if ret is not None and ret < latest and record.outcome == "ok" and "txn" not in record.args:
-        latest = ret
+    latest = min(FOREVER if seen.record.ret is None else seen.record.ret, _accepted(facts, record))
+    if len(seens) == 1:
+        times: tuple[int, ...] = () if delivery.enqueued_at is None else (delivery.enqueued_at,)
+    else:
+        shown = {one.delivery.enqueued_at for one in seens}
+        times = tuple(sorted(at for at in shown if at is not None))
     again = bool(delivery.delivery_count or delivery.redelivered)
-    return Placement(sent, partition, seq, delivery.enqueued_at, record.call, latest, seen, again)
+    return Placement(sent, partition, seq, times, record.call, latest, seen, again)
+
+
+def _accepted(facts: Facts, record: Record) -> int:
+    """When what was sent certainly had been accepted, as its sender knows; `FOREVER`: never certainly."""
+    if "txn" in record.args:
+        committed = facts.txns[record.args["txn"]].committed_by
+        return FOREVER if committed is None else committed
+    return record.ret if record.ret is not None and record.outcome == Outcome.OK else FOREVER
 
 
 def _by_call(seen: Observation) -> int:

@@ -221,11 +221,7 @@ def _partly(
         if len(facts.by_id[message.id]) == 1:
             seen = message.id in facts.received or message.id in facts.peeked
             (siblings if seen else gone).append(message.id)
-    if (
-        not applies(facts, requirement)
-        or not (siblings or alone)
-        or len(gone) <= possibly_taken(facts, since)
-    ):
+    if not applies(facts, requirement) or not (siblings or alone) or len(gone) <= possibly_taken(facts):
         return []
     if may_be_given_up_on(facts, (), since):
         return []
@@ -247,12 +243,10 @@ def _may_be_wiped(facts: Facts, since: int, siblings: list[str]) -> bool:
     )
 
 
-def possibly_taken(facts: Facts, since: int) -> int:
-    """How many messages receives of unknown outcome may have deleted, unseen, from that instant on."""
+def possibly_taken(facts: Facts) -> int:
+    """How many messages receives of unknown outcome may have deleted, unseen, also after they returned."""
     return sum(
         record.args["max"]
         for record in facts.receives
-        if record.outcome == Outcome.UNKNOWN
-        and record.args.get("mode") == "receive_and_delete"
-        and returned(record) > since
+        if record.outcome == Outcome.UNKNOWN and record.args.get("mode") == "receive_and_delete"
     )

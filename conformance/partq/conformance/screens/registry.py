@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from partq.conformance.screens.admission import faults as admission
+from partq.conformance.screens.admission import refusals
 from partq.conformance.screens.delivery import delivery
 from partq.conformance.screens.flows import deliveries as flows
 from partq.conformance.screens.flows import order as flow_order
@@ -18,6 +19,7 @@ from partq.conformance.screens.transactions import keys as transactions
 ALL: Final[tuple[Screen, ...]] = (
     routing.SCREEN,
     admission.SCREEN,
+    refusals.SCREEN,
     sequencing.SCREEN,
     delivery.SCREEN,
     peeking.SCREEN,

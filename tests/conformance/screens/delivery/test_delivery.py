@@ -206,6 +206,39 @@ GOOD: dict[str, tuple[str, str, dict[str, int]]] = {
         """,
         {},
     ),
+    "a deletion of unknown outcome may happen at any time after its call": (
+        FLAT,
+        """
+        p2 receive 1 delete -> unknown timeout
+        p1 send m1
+        p1 receive 9 delete -> nothing
+        env drained
+        """,
+        {},
+    ),
+    "overtaken, as a lock that nobody saw may end by an earlier fault at any time": (
+        FLAT,
+        """
+        p1 send m1
+        p1 send m2
+        p2 receive 1 -> unknown timeout
+        env broker_kill
+        env broker_start
+        p1 receive 1 -> m2#2 count=0
+        p1 receive 1 -> m1#1 count=0
+        """,
+        {},
+    ),
+    "a deletion that shows a lock": (
+        FLAT,
+        """
+        p1 send m1
+        p1 receive 1 delete -> m1#1 lock=l1 until=30s
+        env advance 40s
+        env drained
+        """,
+        {"RCV-2": 1},
+    ),
     "deletions of unknown outcome took two": (
         FLAT,
         """
@@ -429,12 +462,43 @@ BAD: dict[str, tuple[str, str, str]] = {
         env drained
         """,
     ),
-    "lost after a deletion of unknown outcome was over": (
+    "a lost lock settles in a transaction that is rolled back": (
+        "RCV-8",
+        FLAT,
+        """
+        p1 send m1
+        p1 receive 1 -> m1#1 lock=l1 until=20s
+        env advance 30s
+        p1 begin t
+        p1 abandon l1 txn=t
+        p1 rollback t
+        """,
+    ),
+    "a lock is renewed that nobody was given": (
+        "RCV-8",
+        FLAT,
+        """
+        p1 send m1
+        p1 receive 1 -> unknown timeout
+        p1 renew_lock l1
+        """,
+    ),
+    "a lock that holds is refused as not found": (
+        "RCV-6",
+        FLAT,
+        """
+        p1 send m1
+        p1 receive 1 -> m1#1 lock=l1 until=20s
+        p1 complete l1 -> error not_found
+        """,
+    ),
+    "more lost than a deletion of unknown outcome can have taken": (
         "RCV-2",
         FLAT,
         """
         p2 receive 1 delete -> unknown timeout
         p1 send m1
+        p1 send m2
         p1 receive 9 delete -> nothing
         env drained
         """,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from flow_histories import APART, HANDOFF, MANY, ONE, SCREENS, THREE, TWO, judged
+from inspections import inspected
 
 from partq.conformance.history.notation import history
 from partq.conformance.screens.assess import inspect
@@ -542,3 +543,44 @@ def test_order_where_partitions_are_shown(partition: int, more: str, found: set[
 
 def test_other_families_have_no_flows() -> None:
     assert not inspect(history(SHOWN.format(0, ""), "azure-premium"), SCREENS).exercised
+
+
+@pytest.mark.parametrize(
+    ("marks", "wrong"),
+    [(("no", "yes"), False), (("yes", "yes"), True), (("no", "no"), True)],
+)
+def test_a_message_is_marked_as_redelivered_when_it_is(marks: tuple[str, str], wrong: bool) -> None:
+    text = (
+        "p send m1\nc1 bind f1\nc1 receive 1 flow=f1 -> m1 lock=l1 redelivered={}\nc1 unbind f1\n"
+        "c2 bind f2\nc2 receive 1 flow=f2 -> m1 lock=l2 redelivered={}"
+    )
+    inspection = inspected(text.format(*marks), "solace")
+    assert set(inspection.candidates) == ({"REB-3", "RCV-1", "RCV-7"} if wrong else set())
+    assert not inspection.findings
+
+
+def test_what_was_delivered_unseen_is_marked_as_redelivered() -> None:
+    text = (
+        "p send m1\nc1 bind f1\nc1 receive 1 flow=f1 -> unknown timeout\n"
+        "c1 receive 1 flow=f1 -> m1 redelivered=yes"
+    )
+    assert not inspected(text, "solace").candidates
+
+
+KILLED = """
+    c1 bind f1
+    env assignment 1 f1 ready
+    env broker_kill
+    env broker_start
+    c2 bind f2
+    c1 unbind f1 -> {}
+    {}
+    env assignment 1 f2 ready
+"""
+
+
+def test_a_flow_that_outlives_a_kill_keeps_its_partitions() -> None:
+    told, left = "env assignment 1 f1 unassigned", ""
+    assert set(inspected(KILLED.format("ok", left), "solace").candidates) == {"REB-1", "REB-13"}
+    assert not inspected(KILLED.format("ok", told), "solace").candidates
+    assert not inspected(KILLED.format("error not_found", left), "solace").candidates

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from inspections import violated
+from inspections import inspected, violated
 
 SENT = "p1 send m1 key=a -> ok @1-2\n"
 
@@ -49,3 +49,50 @@ def test_a_failed_delivery_may_be_counted_when_the_message_is_delivered_again() 
     """
     assert violated(SENT + given_up.format(count=1), "azure-flat") == set()
     assert violated(SENT + given_up.format(count=2), "azure-flat") == {"PEEK-6"}
+
+
+COUNTS = {
+    "one that no lock explains": ("azure-flat", "p2 peek 5 -> m1#1 count={}", 1, 0),
+    "one that no lock explains yet": ("azure-standard", "p2 peek 5 -> m1#1.1 count={}", 1, 0),
+    "one that no lock explains, but one that nobody saw may": (
+        "azure-standard",
+        "env advance 40s\np2 peek 5 -> m1#1.1 count={}",
+        2,
+        1,
+    ),
+    "two, for one lock": (
+        "azure-flat",
+        "p3 receive 1 -> m1#1 count=0 lock=l1 until=9s\np3 abandon l1\np2 peek 5 -> m1#1 count={}",
+        2,
+        1,
+    ),
+    "one, though the lock still holds": (
+        "azure-flat",
+        "p3 receive 1 -> m1#1 count=0 lock=l1 until=9s\np2 peek 5 -> m1#1 count={}",
+        1,
+        0,
+    ),
+    "none, though one was shown": (
+        "azure-flat",
+        "p3 receive 1 -> m1#1 count=0 lock=l1 until=9s\np3 abandon l1\n"
+        "p3 receive 1 -> m1#1 count=1 lock=l2 until=9s\np2 peek 5 -> m1#1 count={}",
+        0,
+        1,
+    ),
+    "less, by a receive, than a peek showed": (
+        "azure-flat",
+        "p3 receive 1 -> m1#1 count=0 lock=l1 until=9s\np4 receive 1 -> unknown timeout\nenv advance 40s\n"
+        "p2 peek 5 -> m1#1 count=2\np3 receive 1 -> m1#1 count={} lock=l2 until=60s",
+        1,
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_count_that_locks_do_not_explain(name: str) -> None:
+    profile, text, wrong, right = COUNTS[name]
+    assert inspected(SENT + text.format(wrong), profile).candidates.keys() >= {"RCV-9", "PEEK-6", "RCV-6"}
+    inspection = inspected(SENT + text.format(right), profile)
+    assert not inspection.candidates
+    assert not inspection.findings

@@ -61,7 +61,7 @@ def _check_answers(facts: Facts, report: Report) -> None:
             if until is not None:
                 timed += 1
                 if until > latest:
-                    _too_long(report, record, until - latest)
+                    _too_long(facts, report, record, until - latest)
     report.count("RCV-12", answers)
     if _shows_too_long(facts):
         report.count("RCV-13", timed)
@@ -77,7 +77,7 @@ def _check_renewals(facts: Facts, report: Report) -> None:
                 if delivery.locked_until is not None and record.ret is not None:
                     report.count("RCV-13", int(_shows_too_long(facts)))
                     if delivery.locked_until > record.ret + slack:
-                        _too_long(report, record, delivery.locked_until - record.ret - slack)
+                        _too_long(facts, report, record, delivery.locked_until - record.ret - slack)
 
 
 def _shows_too_long(facts: Facts) -> bool:
@@ -143,7 +143,11 @@ def _owner_of_twice(facts: Facts, record: Record) -> str:
     return "RCV-7" if record.args.get("mode") == "receive_and_delete" else "RCV-6"
 
 
-def _too_long(report: Report, record: Record, over: int) -> None:
+def _too_long(facts: Facts, report: Report, record: Record, over: int) -> None:
+    if not applies(facts, "RCV-13"):
+        why = f"a lock that record {record.i} shows ends {exact(over)} later than its duration allows"
+        report.ambiguous(("RCV-6", "RCV-9"), why)
+        return
     report.find(
         "RCV-13",
         record.op,
@@ -172,7 +176,8 @@ SCREEN: Final = Screen(
         "RCV-3: a message that never was delivered overtakes nobody and is overtaken by nobody (after a "
         "drain it is lost: RCV-2). A message sent in a transaction may come late. With caching front ends, "
         "messages apart by a fault of their partition are not compared, nor those without a delivery "
-        "count. The order of messages within one answer is free.",
+        "count; after a receive of unknown outcome, none that a fault struck since it was sent. The order of "
+        "messages within one answer is free.",
         "RCV-6 and RCV-8: with caching front ends a lock whose end the broker does not show (locked_until) "
         "is never sure to hold, and ends only by settlement or one full duration after its receive.",
         "RCV-7: a completion whose lock may already have ended, or that overlaps the second delivery, leaves "

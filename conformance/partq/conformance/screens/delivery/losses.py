@@ -8,14 +8,14 @@ what a rolled-back transaction had settled (TXN-5), what a refused settlement by
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import FOREVER, SETTLEMENTS, Facts, Observation, Sent
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
 from partq.conformance.history import Record
-from partq.conformance.screens.attribution import applies, missing_ids
+from partq.conformance.screens.admission.faults import homes
+from partq.conformance.screens.attribution import applies, missing_ids, possibly_taken
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
@@ -79,9 +79,7 @@ class Losses:
 
     def _home(self, sent: Sent) -> int | None:
         """The partition that its key was shown to live in."""
-        if sent.key is None or not self.facts.down or self.facts.profile.kill_remaps_keys:
-            return None
-        return self.facts.derive(_homes).get(sent.key)
+        return None if sent.key is None else self.facts.derive(homes).get(sent.key)
 
     def _of_open_txn(self, record: Record) -> bool:
         """Whether it was sent in a transaction that was not certainly committed: what happens to it is
@@ -136,27 +134,9 @@ class Losses:
                 self._leave_open(loss, refusals)
 
     def _unexplained(self, lost: list[Loss]) -> list[Loss]:
-        """Without those that receive-and-deletes of unknown outcome may have taken: each up to ``max``, none
-        that was there later than it can have happened."""
-        budgets = sorted(
-            (FOREVER if r.ret is None else r.ret, r.args["max"])
-            for r in self.facts.receives
-            if r.outcome == Outcome.UNKNOWN
-            and r.args.get("mode") == "receive_and_delete"
-            and r.call < self.drained
-        )
-        if not budgets:
-            return lost
-        room: list[int] = []
-        unexplained = []
-        for loss in sorted(lost, key=_last, reverse=True):
-            while budgets and budgets[-1][0] >= loss.last:
-                heappush(room, -budgets.pop()[1])
-            if not room:
-                unexplained.append(loss)
-            elif (left := -heappop(room) - 1) > 0:
-                heappush(room, -left)
-        return unexplained[::-1]
+        """Without as many as receive-and-deletes of unknown outcome may have taken, at any later time: those
+        that were seen last."""
+        return sorted(lost, key=_last)[: max(0, len(lost) - possibly_taken(self.facts))]
 
     def _given_up_on(self, loss: Loss) -> bool:
         """Whether so many locks may have ended in vain that the broker dead-lettered it (RCV-9)."""
@@ -275,17 +255,3 @@ def _in_turn(seens: list[Observation]) -> bool:
 
 def _last(loss: Loss) -> int:
     return loss.last
-
-
-def _homes(facts: Facts) -> dict[str, int | None]:
-    """Where each key lives, as shown; None where that differs (ROUTE-1)."""
-    homes: dict[str, int | None] = {}
-    for shown in (facts.received, facts.peeked):
-        for id, seens in shown.items():
-            sends = facts.by_id.get(id, ())
-            if len(sends) == 1 and sends[0].key is not None:
-                for seen in seens:
-                    partition = facts.partition_of(seen.delivery)
-                    if homes.setdefault(sends[0].key, partition) != partition:
-                        homes[sends[0].key] = None
-    return homes

@@ -16,7 +16,7 @@ from operator import attrgetter, itemgetter
 from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
-from partq.conformance.facts.locks import Intervals, Locks
+from partq.conformance.facts.locks import Intervals, Locks, UnseenLocks
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
@@ -40,10 +40,8 @@ class Order:
         self.locks = locks
         self.report = report
         # Somebody may hold a message whom no delivery shows.
-        self.shadows = facts.profile.caching_front_ends or any(
-            record.outcome == Outcome.UNKNOWN and record.args.get("mode") != "receive_and_delete"
-            for record in facts.receives
-        )
+        self.unknown = next(iter(facts.derive(UnseenLocks).uncertain), FOREVER)
+        self.shadows = facts.profile.caching_front_ends or self.unknown < FOREVER
         bits = facts.profile.counter_bits
         self.half, self.mask = 1 << (bits - 1), (1 << bits) - 1
 
@@ -176,10 +174,16 @@ class Order:
                     latest[epoch] = first
 
     def _free(self, first: FirstDelivery) -> bool:
-        """Whether others may always go before it: it was possibly not visible, or locked unseen."""
+        """Whether others may always go before it: it was possibly not visible, or locked unseen. The lock of
+        a receive of unknown outcome may end, uncounted, at any time after a fault."""
         if "txn" in first.sent.record.args:
             return True
-        return self.shadows and first.seen.delivery.delivery_count is None
+        if self.shadows and first.seen.delivery.delivery_count is None:
+            return True
+        if self.unknown > first.returned:
+            return False
+        upsets = self.locks.upsets(self.facts.partition_of(first.seen.delivery))
+        return upsets.touching(first.sent.record.call, first.returned) > 0
 
     def _by_send(self, key: str, group: list[FirstDelivery]) -> None:
         """RCV-12: a flat entity keeps the order of a key, whatever is known of partitions and numbers."""

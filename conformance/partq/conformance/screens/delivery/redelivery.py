@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
-from partq.conformance.facts.locks import REMOVALS, Locks
+from partq.conformance.facts.locks import REMOVALS, Locks, UnseenLocks
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report
@@ -27,11 +27,8 @@ class Redelivery:
         self.report = report
         profile = facts.profile
         self.caching = profile.caching_front_ends
-        self.duration = facts.entity.lock_duration
-        self.skew = facts.header.skew_ns
         self.kills = facts.dead if profile.kill_undoes_settlements else []
-        uncertain = [r for r in facts.receives if r.outcome == Outcome.UNKNOWN and not _deletes(r)]
-        self.uncertain = [record.call for record in uncertain]
+        self.unseen = facts.derive(UnseenLocks)
         self.calls = [record.call for record in facts.receives]
 
     def check(self) -> None:
@@ -306,16 +303,8 @@ class Redelivery:
 
     def _hidden(self, seen: Observation, start: int, since: int) -> int:
         """How many locks that no client saw may have ended before that delivery, the message being free from
-        ``start`` and known from ``since`` on: a front end's that it never delivered, and those of receives
-        with an unknown outcome."""
-        end = _returned(seen)
-        # An unknown receive may come to pass at any later time: all of them count, in every gap.
-        hidden = bisect_right(self.uncertain, end)
-        if self.caching:
-            hidden += max(0, end - start + self.skew) // self.duration  # each held for its full time
-        if self.facts.disruptions and (self.caching or hidden):
-            hidden += self.locks.upsets(self.facts.partition_of(seen.delivery)).touching(since, end)
-        return hidden
+        ``start`` and known from ``since`` on."""
+        return self.unseen.ended(self.facts.partition_of(seen.delivery), start, since, _returned(seen))
 
     def _judge_count(self, seen: Observation, before: Observation | None, low: int, high: int) -> None:
         """A count out of bounds: left open where a neighbour of RCV-9 explains as well why it is too high."""

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.locks import REMOVALS, Locks
+from partq.conformance.facts.open_transactions import certainly_open
 from partq.conformance.history import Record
-from partq.conformance.screens.attribution import MISDELIVERY
+from partq.conformance.screens.attribution import MISDELIVERY, applies
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
-LOST = "lock_lost"
+LOST: Final = "lock_lost"
+_AS_LOST: Final = frozenset({LOST, "not_found"})
+"""Errors that deny the lock."""
 
 
 class Settling:
@@ -47,11 +51,15 @@ class Settling:
             if len(names) > 1:
                 self._partitions([known[name] for name in names if name in known], record)
         for name, renewals in self.facts.renewals.items():
-            for record in renewals if name in known else ():
-                if record.outcome == Outcome.OK:
-                    self._accepted(known[name], record)
-                elif record.outcome == Outcome.ERROR:
-                    self._refused([known[name]], (name,), record)
+            for record in renewals:
+                seen = known.get(name)
+                if record.outcome == Outcome.ERROR:
+                    self._refused([seen], (name,), record)
+                elif record.outcome == Outcome.OK and seen is None:
+                    self._never_given(name, record)
+                elif record.outcome == Outcome.OK and seen is not None:
+                    self._accepted(seen, record)
+                    self._renewed(seen, record)
         self._order()
 
     # RCV-8
@@ -70,10 +78,9 @@ class Settling:
     def _accepted(self, seen: Observation, record: Record) -> None:
         """A settlement or renewal that answered ok: was the lock certainly lost?"""
         lost = self.locks.ended(seen, but=record, in_transactions=False)
-        if not self._took_effect(record):
-            return
         if lost >= record.call:
-            self._delivered_since(seen, record)
+            if self._took_effect(record):
+                self._delivered_since(seen, record)
             return
         self.report.count("RCV-8")
         others = [s for s in self.facts.settled.get(seen.delivery.lock or "", ()) if s.call < record.call]
@@ -105,13 +112,16 @@ class Settling:
                 return
 
     def _never_given(self, name: str, record: Record) -> None:
-        """A settlement answered ok by a lock that no delivery bears."""
+        """A settlement or renewal answered ok by a lock that no delivery bears."""
         if self._shows_locks is None:
             # A lock may also have been given by what an entity beside this one showed.
             self._shows_locks = not self.facts.elsewhere and all(
                 map(_answers_show_locks, self.facts.receives)
             )
-        if self._shows_locks and self._took_effect(record):
+        if self._shows_locks and self.facts.profile.flows:
+            why = f"{record.op} of record {record.i} was accepted by lock {name!r}, which no delivery bears"
+            self.report.ambiguous(("RCV-2", "RCV-6", "RCV-7"), why)
+        elif self._shows_locks:
             self.report.count("RCV-8")
             self.report.find(
                 "RCV-8",
@@ -121,6 +131,13 @@ class Settling:
                 f"No delivery bears the lock {name!r}, and {record.op} by {record.proc} answered ok.",
                 f"error {LOST}, and nothing changed",
             )
+
+    def _renewed(self, seen: Observation, record: Record) -> None:
+        """What a renewal shows is the message whose lock it renewed."""
+        other = next((shown.id for shown in record.messages if shown.id != seen.delivery.id), None)
+        if other is not None:
+            why = f"renew_lock of record {record.i} by the lock of {seen.delivery.id!r} shows {other!r}"
+            self.report.ambiguous(("RCV-1", "RCV-8"), why)
 
     def _took_effect(self, record: Record) -> bool:
         txn = self.facts.txns[record.args["txn"]] if "txn" in record.args else None
@@ -137,9 +154,11 @@ class Settling:
             return
         if not all(self._certainly_held(seen, record, record.ret) for seen in seens):
             return
-        if record.error == LOST:
+        if "txn" in record.args and not certainly_open(self.facts, record, record.ret):
+            return
+        if record.error in _AS_LOST:
             self._refused_as_lost(seens, record)
-        elif record.error == "invalid_operation" and "txn" not in record.args and self._one_partition(seens):
+        elif record.error == "invalid_operation" and self._one_partition(seens, record):
             self._refused_as_invalid(seens, record)
 
     def _certainly_held(self, seen: Observation, record: Record, ret: int) -> bool:
@@ -148,9 +167,21 @@ class Settling:
             return False
         return self.expire or seen.record.proc == record.proc
 
-    def _one_partition(self, seens: Sequence[Observation]) -> bool:
-        partitions = {self.facts.partition_of(seen.delivery) for seen in seens}
-        return len(seens) == 1 or (len(partitions) == 1 and None not in partitions)
+    def _one_partition(self, seens: Sequence[Observation], record: Record) -> bool:
+        """Whether all that is settled is in one partition, in the transaction if there is one."""
+        if not self.facts.profile.partitioned:
+            return True
+        concerned = list(seens)
+        if "txn" in record.args:
+            txn = self.facts.txns[record.args["txn"]]
+            if txn.sends:
+                return False
+            earlier = (
+                lock for one in txn.settlements if one.call < record.call for lock in one.args["locks"]
+            )
+            concerned += (seen for seen in map(self.facts.locks.get, earlier) if seen is not None)
+        partitions = {self.facts.partition_of(seen.delivery) for seen in concerned}
+        return len(concerned) == 1 or (len(partitions) == 1 and None not in partitions)
 
     def _refused_as_lost(self, seens: Sequence[Observation], record: Record) -> None:
         other = next((o for seen in seens if (o := self._other_settlement(seen, record))), None)
@@ -171,7 +202,7 @@ class Settling:
             "refused",
             "A lock that holds was refused as lost",
             (*(seen.record for seen in seens), record),
-            f"{record.op} by {record.proc} answered {LOST}, though the lock on message "
+            f"{record.op} by {record.proc} answered {record.error}, though the lock on message "
             f"{seens[0].delivery.id!r} certainly held.",
             "ok, or an error that does not deny the lock",
         )
@@ -186,6 +217,10 @@ class Settling:
         return None
 
     def _refused_as_invalid(self, seens: Sequence[Observation], record: Record) -> None:
+        if not applies(self.facts, "RCV-12"):
+            why = f"{record.op} of record {record.i} was refused as invalid, though its lock held"
+            self.report.ambiguous(("RCV-6", "RCV-2"), why)
+            return
         self.report.find(
             "RCV-12",
             "refused",
@@ -260,4 +295,4 @@ def _answers_show_locks(receive: Record) -> bool:
     """Whether the receive shows every lock that it gave."""
     if receive.args.get("mode") == "receive_and_delete":
         return True
-    return receive.outcome != Outcome.UNKNOWN and all(d.lock is not None for d in receive.messages)
+    return all(d.lock is not None for d in receive.messages)

@@ -61,6 +61,8 @@ def check(facts: Facts) -> Report:
     if not facts.profile.flows and "REB-3" not in facts.profile.overrides:
         return report
     unseen = min((r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN), default=FOREVER)
+    if facts.profile.flows:
+        _judge_marks(facts, report, unseen)
     by_key = facts.profile.flows and facts.entity.partitions > 1
     torn = []
     for group in _groups(facts, by_key):
@@ -77,6 +79,31 @@ def check(facts: Facts) -> Report:
             "ROUTE-1, ROUTE-2 or KEY-8 is broken. As many flows as partitions would show it"
         )
     return report
+
+
+def _judge_marks(facts: Facts, report: Report, unseen: int) -> None:
+    """A message is marked as redelivered when it comes again, and only then. A wrong mark means that its
+    delivery is none of those that the history shows, or that it was given out of turn."""
+    for id, seens in facts.received.items():
+        wrong = _mismarked(seens, unseen) if len(facts.by_id.get(id, ())) == 1 else None
+        if wrong is not None:
+            said = "again" if wrong.delivery.redelivered else "for the first time"
+            why = f"record {wrong.record.i} shows {id!r} as delivered {said}, which it was not"
+            report.ambiguous(("REB-3", "RCV-1", "RCV-7"), why)
+
+
+def _mismarked(seens: list[Observation], unseen: int) -> Observation | None:
+    """The first delivery whose mark is wrong for certain. They are in order of calls."""
+    earliest = FOREVER
+    for n, seen in enumerate(seens):
+        marked, ret = seen.delivery.redelivered, seen.record.ret
+        alone = n == 0 and (len(seens) == 1 or (ret is not None and seens[1].record.call > ret))
+        if marked and alone and ret is not None and unseen > ret:
+            return seen
+        if marked is False and earliest < seen.record.call:
+            return seen
+        earliest = min(earliest, FOREVER if ret is None else ret)
+    return None
 
 
 def _groups(facts: Facts, by_key: bool) -> Iterator[list[_FirstOfFlow]]:
@@ -186,7 +213,7 @@ SCREEN: Final = Screen(
         "With flows, messages with different keys are compared only where the queue has one partition.",
         "From the first receive of unknown outcome on nothing is judged: it may have delivered what it did "
         "not show.",
-        "Order within a batch, and of what is delivered again, is not judged.",
+        "Order within a batch, and of what is delivered again, is not judged; that it is marked so is.",
         "Messages whose ID is sent more than once are left out.",
     ),
 )

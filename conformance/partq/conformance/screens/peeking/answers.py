@@ -347,6 +347,9 @@ SCREEN: Final = Screen(
         "A removed message that is still peeked is found after a drain only; before, RCV-7 may be the broken "
         "rule, and it is left unknown.",
         "PEEK-1: the order within an answer is checked on a non-partitioned entity only.",
+        "PEEK-6: which counts a peek may show follows from what its message showed before, not from what it "
+        "shows later, unless that is less; with caching front ends each full lock duration may have raised "
+        "it.",
         "PEEK-6: that a peeked message cannot be settled is not tried, a peek having given no lock.",
         "PEEK-7: what state (active, deferred, scheduled) a message is shown with is not looked at.",
     ),

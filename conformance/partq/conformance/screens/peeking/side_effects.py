@@ -1,14 +1,23 @@
-"""PEEK-6: a peek changes nothing. It gives no lock, and raises no delivery count."""
+"""PEEK-6: a peek changes nothing. It gives no lock, and raises no delivery count.
+
+What count a peek may show follows from what was shown before, and from the locks that may have ended since.
+Where it is out of these bounds, the peek (PEEK-6) or the end of a lock (RCV-9, RCV-6) made it so.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Final
 
-from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.visibility import Visibility
 from partq.conformance.screens.protocol import Report
 
 _REQUIREMENT: Final = "PEEK-6"
+
+_SCAN: Final = 64
+"""So many deliveries of a message at a time are looked at; of more nothing is said."""
 
 
 def check_touching(facts: Facts, visibility: Visibility, report: Report) -> None:
@@ -20,13 +29,15 @@ def check_touching(facts: Facts, visibility: Visibility, report: Report) -> None
                 _locked(report, seen)
                 break
         if len(facts.by_id.get(id, ())) == 1:
-            _check_count(facts, visibility, report, id, peeks)
+            if not _check_count(facts, visibility, report, id, peeks):
+                _check_bounds(facts, report, id, peeks)
 
 
 def _check_count(
     facts: Facts, visibility: Visibility, report: Report, id: str, peeks: list[Observation]
-) -> None:
-    """From a peek to the next appearance the count stays, if no lock can have ended in between."""
+) -> bool:
+    """From a peek to the next appearance the count stays, if no lock can have ended in between. Whether it
+    was found not to."""
     received = facts.received.get(id)
     appearances = peeks if received is None else sorted(peeks + received, key=_by_call)
     before: Observation | None = None
@@ -41,8 +52,9 @@ def _check_count(
             if until is not None and visibility.count_rests(id, before.record.call, until, own):
                 if own is None or not _counted_late(facts, before, seen):
                     _raised(report, before, seen)
-                    return
+                    return True
         before = seen if seen.record.op == "peek" else None
+    return False
 
 
 def _counted_late(facts: Facts, before: Observation, seen: Observation) -> bool:
@@ -57,6 +69,77 @@ def _is_later_receive(seen: Observation, before: Observation) -> bool:
     the receive gave may have ended before the peek took effect."""
     returned = before.record.ret
     return seen.record.op != "peek" and returned is not None and returned < seen.record.call
+
+
+def _check_bounds(facts: Facts, report: Report, id: str, peeks: list[Observation]) -> None:
+    """No count is less than one that was shown before, and no peek shows more than the locks that may have
+    ended by then explain."""
+    if facts.profile.kill_undoes_settlements:
+        return
+    appearances = [*peeks, *facts.received.get(id, ())]
+    wrong = _sunk(appearances) or _Ends(facts, id).too_many(peeks)
+    if wrong is not None:
+        seen = f"{wrong.record.op} of record {wrong.record.i} shows {id!r}"
+        why = (
+            f"{seen} with delivery count {wrong.delivery.delivery_count}, which the ends of its locks exclude"
+        )
+        report.ambiguous(("RCV-9", "PEEK-6", "RCV-6"), why)
+
+
+def _sunk(appearances: list[Observation]) -> Observation | None:
+    """The first that shows a lower count than one that was over before it."""
+    over = sorted((seen for seen in appearances if seen.record.ret is not None), key=_returned)
+    at, most = 0, 0
+    for seen in sorted(appearances, key=_by_call):
+        while at < len(over) and _returned(over[at]) < seen.record.call:
+            most = max(most, over[at].delivery.delivery_count or 0)
+            at += 1
+        count = seen.delivery.delivery_count
+        if count is not None and count < most:
+            return seen
+    return None
+
+
+class _Ends:
+    """The deliveries of one message, asked which of their locks may have ended when a peek looked."""
+
+    def __init__(self, facts: Facts, id: str) -> None:
+        self.facts = facts
+        self.locks = facts.derive(Locks)
+        self.received = facts.received.get(id, [])
+        self.sent = facts.by_id[id][0].record.call
+        counted = (
+            s for s in self.received if s.record.ret is not None and s.delivery.delivery_count is not None
+        )
+        self.over = sorted(counted, key=_returned)
+
+    def too_many(self, peeks: list[Observation]) -> Observation | None:
+        """The first peek that shows a count too high."""
+        for peek in peeks:
+            count, ret = peek.delivery.delivery_count, peek.record.ret
+            if count and ret is not None and count > self._most(peek, ret):
+                return peek
+        return None
+
+    def _most(self, peek: Observation, ret: int) -> int:
+        """The highest count that it may show: that of the last delivery before it, and one for each lock
+        since that may have ended."""
+        at = bisect_left(self.over, peek.record.call, key=_returned)
+        last = self.over[at - 1] if at else None
+        since = self.sent if last is None else last.record.call
+        begun = bisect_right(self.received, ret, key=_by_call)
+        recent = [seen for seen in self.received[max(0, begun - _SCAN) : begun] if _returned(seen) >= since]
+        if len(recent) == _SCAN:
+            return FOREVER  # too many at a time to tell
+        ends = sum(self.locks.held_until(seen) <= ret for seen in recent)
+        start = self.sent if last is None else self.locks.held_until(last)
+        partition = self.facts.partition_of(peek.delivery)
+        known = 0 if last is None else last.delivery.delivery_count or 0
+        return known + ends + self.facts.derive(UnseenLocks).ended(partition, start, since, ret)
+
+
+def _returned(seen: Observation) -> int:
+    return FOREVER if seen.record.ret is None else seen.record.ret
 
 
 def _by_call(seen: Observation) -> int:

@@ -17,6 +17,7 @@ from partq.conformance.facts.numbers import ALLOWED, Numbers
 from partq.conformance.facts.outages import returned
 from partq.conformance.facts.placements import Placement, Placements
 from partq.conformance.screens.admission.faults import homes
+from partq.conformance.screens.attribution import conflicting
 from partq.conformance.screens.protocol import Report
 
 
@@ -82,7 +83,10 @@ def _explanations(facts: Facts) -> tuple[dict[int, int], int]:
         seen = {one.delivery.seq for one in (*facts.received.get(id, ()), *facts.peeked.get(id, ()))}
         unseen = max(len(sends) - len(seen), 0)
         unseen += sum(sent.message.scheduled_at is not None for sent in sends)
-        home = known.get(sends[0].key or "") if len(sends) == 1 else None
+        # Which partition a message with two keys was tried in, is not known.
+        home = (
+            known.get(sends[0].key or "") if len(sends) == 1 and not conflicting(sends[0].message) else None
+        )
         if home is None:
             anywhere += unseen
         elif unseen:

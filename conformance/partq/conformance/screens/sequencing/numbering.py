@@ -196,6 +196,9 @@ class Sequencing:
                 allowed = f"{first.delivery.seq} in every answer"
                 records, title = (first.record, other.record), "A message changed its number"
                 self.report.find("SEQ-6", "renumbered", title, records, detail, allowed)
+            else:
+                why = f"message {seen[0].delivery.id!r} bore two numbers, or there were two of it"
+                self.report.ambiguous(("SEQ-6", "RCV-6", "RCV-7"), why)
 
     def _renumbered(self, seen: list[Observation]) -> tuple[Observation, Observation] | None:
         """The last appearance of the old number and the first of a new one; None where these are two copies,
@@ -231,11 +234,15 @@ class Sequencing:
         in_order: list[Line] = []
         for partition, line in self._lines().items():
             for _, placement in line:
-                at = placement.enqueued_at
-                if at is not None:
+                if placement.times:
                     within += 1
-                    if not placement.earliest <= at <= placement.latest:
-                        self._outside(placement, at)
+                    if (
+                        not placement.earliest
+                        <= placement.times[0]
+                        <= placement.times[-1]
+                        <= placement.latest
+                    ):
+                        self._outside(placement)
             if partition in self.wrong:
                 continue
             line.sort(key=_place)
@@ -243,7 +250,7 @@ class Sequencing:
                 in_order.append(line)
         if self._shows_times():
             self.report.count("SEQ-7", within)
-        if "SEQ-3" not in {f.requirement for f in self.report.findings}:
+        if not {"SEQ-3", "SEQ-7"} & {f.requirement for f in self.report.findings}:
             for line in in_order:
                 self._times_in_order(line)
 
@@ -265,9 +272,11 @@ class Sequencing:
             known[1].append(((seq - known[0]) & mask, placement))
         return {partition: line for partition, (_, line) in lines.items()}
 
-    def _outside(self, placement: Placement, at: int) -> None:
+    def _outside(self, placement: Placement) -> None:
         skew = self.facts.header.skew_ns
-        if placement.earliest - skew <= at <= placement.latest + skew:
+        times = (placement.times[0], placement.times[-1])
+        at = next((t for t in times if not placement.earliest - skew <= t <= placement.latest + skew), None)
+        if at is None:
             return
         sent = placement.sent.record
         detail = (
@@ -322,28 +331,49 @@ class Sequencing:
         return first < half <= second or (counters[-1] == mask and first - second > len(counters))
 
     def _times_in_order(self, line: Line) -> None:
-        """SEQ-7: along the numbers, enqueued times do not decrease. Either may be wrong by the skew."""
-        before, so_far, skew = None, None, 2 * self.facts.header.skew_ns
-        for _, placement in line:
-            at = placement.enqueued_at
-            if at is None or placement.redelivered:
-                continue
-            if before is not None and so_far is not None and at < so_far - skew:
+        """SEQ-7: along the numbers, enqueued times do not decrease. So a message's is not before any that a
+        lower number shows, nor its own send, and not after any that a higher one shows, nor its acceptance.
+        Either may be wrong by the skew."""
+        skew = 2 * self.facts.header.skew_ns
+        after: Placement | None = None
+        follows: list[Placement | None] = []
+        for _, placement in reversed(line):
+            follows.append(after)
+            if placement.times and (after is None or placement.times[0] < after.times[0]):
+                after = placement
+        before: Placement | None = None
+        for (_, placement), after in zip(line, reversed(follows), strict=True):
+            low = placement.times[-1] if placement.times else placement.earliest
+            high = placement.times[0] if placement.times else placement.latest
+            if after is not None and max(low, placement.earliest) > after.times[0] + skew:
+                self._back_in_time(placement, after, skew)
+                return
+            if before is not None and min(high, placement.latest) + skew < before.times[-1]:
                 self._back_in_time(before, placement, skew)
                 return
-            if so_far is None or at > so_far:
-                before, so_far = placement, at
+            if placement.times and (before is None or placement.times[-1] > before.times[-1]):
+                before = placement
 
     def _back_in_time(self, before: Placement, after: Placement, skew: int) -> None:
-        say, later = self.numbers.say, after.sent.message.id
+        say, id, later = self.numbers.say, before.sent.message.id, after.sent.message.id
         detail = (
-            f"{before.sent.message.id!r} bears {say(before.seq)} and the time "
-            f"{exact(before.enqueued_at or 0)}, {later!r} {say(after.seq)}, which is later, and the time "
-            f"{exact(after.enqueued_at or 0)}"
+            f"{id!r} bears {say(before.seq)} and {_when(before)}, {later!r} {say(after.seq)}, which is "
+            f"later, and {_when(after)}"
         )
-        allowed = f"{exact((before.enqueued_at or 0) - skew)} or later on {later!r}"
+        if before.redelivered or after.redelivered:
+            why = f"{detail}: the times are wrong (SEQ-7), or an unseen lock changed a number (SEQ-6)"
+            self.report.ambiguous(("SEQ-6", "SEQ-7"), why)
+            return
+        since = before.times[-1] if before.times else before.earliest
+        allowed = f"{exact(since - skew)} or later on {later!r}"
         records, title = (before.seen.record, after.seen.record), "Enqueued times decrease along the numbers"
         self.report.find("SEQ-7", "decreasing", title, records, detail, allowed)
+
+
+def _when(placement: Placement) -> str:
+    """When it was enqueued, in words, as far as the history shows."""
+    sent = f"was sent from {exact(placement.earliest)} to {exact(placement.latest)}"
+    return f"{sent}, at {' or '.join(map(exact, placement.times))}" if placement.times else sent
 
 
 def _place(entry: tuple[int, Placement]) -> int:
@@ -367,7 +397,10 @@ SCREEN: Final = Screen(
         "gap only where the entity's start is known.",
         "Where the broker names no partitions, the top 16 bits can't be held against them; only their number "
         "is.",
-        "The order of sends that overlap in time, and of messages first seen as redelivered, is not judged.",
+        "The order of sends that overlap in time, and of messages first seen as redelivered, is not judged; "
+        "their enqueued times are, but where one of the latter is wrong, SEQ-6 may be the broken rule.",
+        "Partitions may be named otherwise than by the top 16 bits, as long as the names tell the same ones "
+        "apart.",
         "In a partition whose numbers clash, change or are out of order, gaps and times are not judged.",
         "Messages whose ID is sent more than once are left out of SEQ-3, 6 and 7; scheduled ones too.",
     ),

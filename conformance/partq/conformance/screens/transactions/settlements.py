@@ -193,7 +193,7 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Observat
         return False
     if _removed(facts, id, record):
         return False
-    if possibly_taken(facts, record.call) or any(
+    if possibly_taken(facts) or any(
         fault.op in WIPING and returned(fault) > record.call for fault in facts.disruptions
     ):
         return False

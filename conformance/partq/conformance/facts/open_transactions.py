@@ -1,0 +1,45 @@
+"""Whether a transaction certainly was open, with nothing in its way, when an operation was called in it.
+
+Then the broker has no reason to refuse what is valid. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.history import Record
+from partq.model.operations import Outcome
+
+
+def begins(facts: Facts) -> Counter[str]:
+    """How often each name of a transaction was begun. Use it by ``facts.derive(begins)``."""
+    return Counter(record.args["txn"] for record in facts.records if record.op == "begin")
+
+
+def first_begins(facts: Facts) -> dict[str, int]:
+    """When each transaction may first have been open. Use it by ``facts.derive(first_begins)``."""
+    accepted = (r for r in facts.records if r.op == "begin" and r.outcome != Outcome.ERROR)
+    return {record.args["txn"]: record.call for record in sorted(accepted, key=_call, reverse=True)}
+
+
+def certainly_open(facts: Facts, record: Record, ret: int) -> bool:
+    """Whether the operation's transaction was open until ``ret``: begun under a name of its own, no fault
+    near it since, all that was asked for in it before accepted, and no end of it tried."""
+    txn = facts.txns[record.args["txn"]]
+    begin = txn.begin
+    if begin is None or begin.outcome != Outcome.OK or facts.derive(begins)[txn.name] != 1:
+        return False
+    if returned(begin) >= record.call or not facts.derive(Outages).quiet(begin.call, ret):
+        return False
+    if any(fault.call <= ret and returned(fault) >= begin.call for fault in facts.disruptions):
+        return False
+    earlier = (one for one in (*txn.sends, *txn.settlements) if one is not record and one.call <= ret)
+    return all(one.outcome == Outcome.OK and returned(one) < record.call for one in earlier) and all(
+        end is record or end.call > ret for end in txn.ends
+    )
+
+
+def _call(record: Record) -> int:
+    return record.call

@@ -1,0 +1,230 @@
+"""Valid requests that are refused for good, as invalid, as not found, or as if a lock were lost; and requests
+accepted of what certainly is not there: a transaction that was never begun, a flow that is gone.
+
+A broker may refuse anything for the time being (busy, a limit reached), but not as something that it was not.
+Where a request may not have been valid (its lock or flow possibly gone, its transaction possibly over)
+nothing is said. Settlements and renewals by locks that hold are `delivery.settlement`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from typing import Final
+
+from partq.conformance.facts.flow_timeline import FlowSession, FlowTimeline
+from partq.conformance.facts.index import FOREVER, Facts, Txn
+from partq.conformance.facts.locks import Locks
+from partq.conformance.facts.open_transactions import begins, certainly_open, first_begins
+from partq.conformance.facts.outages import returned
+from partq.conformance.history import Record
+from partq.conformance.screens.attribution import applies, conflicting, key_count
+from partq.conformance.screens.protocol import Report, Screen
+from partq.model.messages import effective_key
+from partq.model.operations import Outcome
+
+FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
+"""Errors that say of a request that it can never succeed."""
+
+_DENIED: Final[Mapping[str, tuple[str, ...]]] = {
+    "send": ("KEY-9", "KEY-1", "KEY-2", "KEY-8", "ROUTE-2", "RCV-2"),
+    "send_batch": ("KEY-9", "KEY-5", "KEY-7", "KEY-1", "KEY-8", "RCV-2"),
+    "receive": ("KEY-9", "RCV-2", "RCV-6"),
+    "peek": ("KEY-9", "RCV-2", "PEEK-4"),
+    "begin": ("KEY-9", "TXN-5", "RCV-2"),
+    "commit": ("KEY-9", "TXN-5", "RCV-2"),
+    "rollback": ("KEY-9", "TXN-5", "RCV-2"),
+    "bind": ("KEY-9", "REB-4", "REB-5"),
+    "unbind": ("KEY-9", "REB-4", "REB-5"),
+    "disconnect": ("KEY-9", "REB-4", "REB-5"),
+}
+"""Operation -> the rules of which one is broken where a valid one is refused for good."""
+
+
+def check(facts: Facts) -> Report:
+    """Every operation that was refused for good, and that was certainly valid."""
+    report = Report()
+    if facts.unfollowed:
+        return report
+    valid = _Valid(facts)
+    for record in facts.records:
+        if record.outcome == Outcome.ERROR and record.error in FOR_GOOD and record.op in _VALID:
+            if record.ret is not None and _VALID[record.op](valid, record, record.ret):
+                why = f"{record.op} of record {record.i} was refused as {record.error}, though it was valid"
+                rules = tuple(id for id in _DENIED[record.op] if applies(facts, id))
+                report.ambiguous(rules, why)
+        elif record.op == "unbind" and record.outcome == Outcome.OK and not valid.possibly_bound(record):
+            why = f"unbind of record {record.i} was accepted, though no flow of that name was bound"
+            report.ambiguous(("REB-4", "REB-5", "REB-13"), why)
+    if facts.profile.flows and facts.dead:
+        _judge_kills(facts, report)
+    _judge_never_begun(facts, report)
+    return report
+
+
+def _judge_never_begun(facts: Facts, report: Report) -> None:
+    """Nothing is done in a transaction of which every begin was refused, or that was not begun by then."""
+    for txn in facts.txns.values():
+        begun = facts.derive(first_begins).get(txn.name, FOREVER)
+        for record in (*txn.sends, *txn.settlements, *txn.ends):
+            if record.outcome == Outcome.OK and returned(record) < begun:
+                why = f"{record.op} of record {record.i} was accepted in {txn.name!r}, which was never begun"
+                rules = ("TXN-10", "TXN-5", "RCV-2")
+                report.ambiguous(tuple(id for id in rules if applies(facts, id)), why)
+                return
+
+
+def _judge_kills(facts: Facts, report: Report) -> None:
+    """A kill of the broker ends every flow or none: of the flows that lived through the same kills, not one
+    is gone and another there."""
+    known, ends = facts.derive(FlowTimeline).sessions_of, dict[str, list[Record]]()
+    for record in (record for record in facts.flows if record.op == "unbind"):
+        sessions = known.get(record.args["flow"], ())
+        if len(sessions) == 1 and _ended_by_kill_alone(facts, sessions[0], record):
+            gone = record.outcome == Outcome.ERROR and record.error == "not_found"
+            if gone or record.outcome == Outcome.OK:
+                ends.setdefault("gone" if gone else "there", []).append(record)
+    for one, other in product(ends.get("gone", ()), ends.get("there", ())):
+        first, second = (one, other) if returned(one) < returned(other) else (other, one)
+        binds = [known[record.args["flow"]][0].bind for record in (one, other)]
+        if _same_kills(facts, binds, first, second):
+            why = f"a kill ended the flow of record {one.i} and not that of record {other.i}"
+            report.ambiguous(("REB-4", "REB-5", "REB-13"), why)
+            return
+
+
+def _ended_by_kill_alone(facts: Facts, session: FlowSession, unbind: Record) -> bool:
+    """Whether nothing but a kill can have ended the flow before it was unbound."""
+    bind = session.bind
+    if bind.outcome != Outcome.OK or bind.proc != unbind.proc or returned(bind) >= unbind.call:
+        return False
+    since, until = bind.call, returned(unbind)
+    others = (r for r in facts.disruptions if r.op not in ("broker_kill", "partition_down"))
+    again = (
+        r for r in facts.flows if r.op == "unbind" and r.args["flow"] == session.flow and r is not unbind
+    )
+    return not any(r.call <= until and returned(r) >= since for r in (*others, *again))
+
+
+def _same_kills(facts: Facts, binds: list[Record], first: Record, second: Record) -> bool:
+    """Whether both flows lived through the same kills, one at least, and none came near their ends."""
+    since, bound = min(bind.call for bind in binds), max(map(returned, binds))
+    kills = [kill for kill in facts.dead if kill.end >= since and kill.start <= returned(second)]
+    return bool(kills) and all(bound < kill.start and kill.certain_start < first.call for kill in kills)
+
+
+class _Valid:
+    """Whether an operation certainly was valid, from its call to its return."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.rule = facts.profile.key_rule
+        self.partitioned = facts.profile.partitioned
+
+    def send(self, record: Record, ret: int) -> bool:
+        """It bears one key or none, that of its transaction if it has one."""
+        messages = record.args["messages"]
+        keys = {effective_key(message, self.rule) for message in messages}
+        if any(map(conflicting, messages)) or (len(messages) > 1 and self.facts.entity.duplicate_detection):
+            return False
+        if self.partitioned and not self.facts.profile.flows and (len(keys) > 1 or key_count(record) > 1):
+            return False
+        if "txn" not in record.args:
+            return True
+        txn = self.facts.txns[record.args["txn"]]
+        return certainly_open(self.facts, record, ret) and self._fits(txn, keys, record)
+
+    def _fits(self, txn: Txn, keys: set[str | None], record: Record) -> bool:
+        """Whether a send into the transaction may bear these keys, whatever else is in there."""
+        if not self.partitioned:
+            return True
+        before = [send for send in txn.sends if send.call < record.call]
+        known = {effective_key(m, self.rule) for send in before for m in send.args["messages"]}
+        return None not in keys and known <= keys and not txn.settlements
+
+    def receive(self, record: Record, ret: int) -> bool:
+        """With flows, its flow is bound."""
+        return "session" not in record.args and (not self.facts.profile.flows or self._bound(record, ret))
+
+    def peek(self, record: Record, ret: int) -> bool:
+        """Where peeking is offered at all."""
+        return self.facts.profile.peek
+
+    def begin(self, record: Record, ret: int) -> bool:
+        """No other transaction has its name."""
+        return self.facts.profile.transactions and self.facts.derive(begins)[record.args["txn"]] == 1
+
+    def commit(self, record: Record, ret: int) -> bool:
+        """All that is in the transaction was accepted, may be together, and its locks still hold."""
+        txn = self.facts.txns[record.args["txn"]]
+        if not certainly_open(self.facts, record, ret):
+            return False
+        if self.partitioned and any(key_count(send) != 1 for send in txn.sends):
+            return False
+        return all(self._held(lock, ret) for one in txn.settlements for lock in one.args["locks"])
+
+    def rollback(self, record: Record, ret: int) -> bool:
+        """The transaction is open."""
+        return certainly_open(self.facts, record, ret)
+
+    def _held(self, lock: str, ret: int) -> bool:
+        """Whether a lock that is settled once certainly has not ended by itself by then."""
+        seen = self.facts.locks.get(lock)
+        if seen is None or len(self.facts.settled[lock]) > 1:
+            return False
+        return self.facts.derive(Locks).held_unsettled(seen) > ret
+
+    def bind(self, record: Record, ret: int) -> bool:
+        """No flow of its name is bound, and it asks for no partition."""
+        return self.facts.profile.flows and "partition" not in record.args and not self.possibly_bound(record)
+
+    def unbind(self, record: Record, ret: int) -> bool:
+        """Its flow is bound; a connection that ends, has one."""
+        return self.facts.profile.flows and self._bound(record, ret)
+
+    def _bound(self, record: Record, ret: int) -> bool:
+        sessions, flow = self.facts.derive(FlowTimeline).sessions, record.args.get("flow")
+        return any(
+            session.bind.proc == record.proc
+            and flow in (None, session.flow)
+            and session.certain_start < record.call
+            and (session.possible_end > ret or session.end is record)
+            for session in sessions
+        )
+
+    def possibly_bound(self, record: Record) -> bool:
+        """Whether a flow of that name may be bound at some instant of the operation."""
+        sessions = self.facts.derive(FlowTimeline).sessions_of.get(record.args.get("flow", ""), ())
+        return any(
+            session.bind is not record
+            and session.bind.call <= returned(record)
+            and record.call <= (FOREVER if session.end is record else session.certain_end)
+            for session in sessions
+        )
+
+
+_VALID: Final[Mapping[str, Callable[[_Valid, Record, int], bool]]] = {
+    "send": _Valid.send,
+    "send_batch": _Valid.send,
+    "receive": _Valid.receive,
+    "peek": _Valid.peek,
+    "begin": _Valid.begin,
+    "commit": _Valid.commit,
+    "rollback": _Valid.rollback,
+    "bind": _Valid.bind,
+    "unbind": _Valid.unbind,
+    "disconnect": _Valid.unbind,
+}
+
+SCREEN: Final = Screen(
+    "refusals",
+    ("RCV-2",),
+    check,
+    blind_spots=(
+        "A request in a transaction is held to be valid only if no fault struck since it began, all that was "
+        "asked for in it before was accepted, and its sends and settlements cannot be in two partitions.",
+        "A batch of keyed and keyless messages, or of different keys, may be refused.",
+        "A limit that is reached, and any passing error, may be the reason of any refusal.",
+        "Which flows a kill ended is inferred from unbinds alone.",
+    ),
+)
