@@ -113,7 +113,7 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
         if state.dead:
             if anywhere:
                 yield failure(GONE), _gone(state, action)
-            if anywhere and action.op in _MAY_BE_EMPTY and (seen is None or not seen.messages):
+            if action.op in _MAY_BE_EMPTY and (anywhere if seen is None else not seen.messages):
                 yield OK, state
             return
         known = client(state, action.proc)
@@ -130,11 +130,13 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
     return run
 
 
-_UNMODELLED: Final = FULL | INVALID | {"not_found"}
+_UNMODELLED: Final = FULL | INVALID | {"not_found", "lock_lost", "session_locked"}
 """Errors that a valid request may have for a reason which is not modelled."""
 
-_ALWAYS_VALID: Final = frozenset({"send", "send_batch", "receive", "peek", "begin"})
-"""Operations that name nothing which the broker may not know."""
+_REQUESTS: Final = frozenset(
+    {"send", "send_batch", "receive", "peek", "begin", "commit", "rollback", "bind", "unbind"}
+)
+"""Operations whose refusal for good is KEY-9's. That of settlements and renewals is their locks' (RCV)."""
 
 
 @clause("KEY-9")
@@ -143,7 +145,7 @@ def _may_be_refused(state: State, action: Action, seen: Observed) -> bool:
     where it is waived that it must not be."""
     if seen.error in FULL:
         return bool(action.messages)
-    return action.op in _ALWAYS_VALID and not state.forbids("KEY-9")
+    return action.op in _REQUESTS and not state.forbids("KEY-9")
 
 
 def _refused(state: State, action: Action, kinds: frozenset[str]) -> Steps:

@@ -105,8 +105,8 @@ def _placement(facts: Facts, sent: Sent, seens: list[Observation], flat: bool) -
 def _accepted(facts: Facts, record: Record) -> int:
     """When what was sent certainly had been accepted, as its sender knows; `FOREVER`: never certainly."""
     if "txn" in record.args:
-        committed = facts.txns[record.args["txn"]].committed_by
-        return FOREVER if committed is None else committed
+        txn = facts.txns[record.args["txn"]]
+        return FOREVER if txn.committed_by is None or txn.is_late(record) else txn.committed_by
     return record.ret if record.ret is not None and record.outcome == Outcome.OK else FOREVER
 
 

@@ -229,7 +229,7 @@ BAD = {
         "ROUTE-5",
     ),
     "a keyed send refused by another error": (
-        HOME + "env partition_down 3\np1 send m1 key=a -> error lock_lost",
+        HOME + "env partition_down 3\np1 send m1 key=a -> error session_locked",
         "ROUTE-5",
     ),
     "keyless sends refused": (

@@ -1,4 +1,4 @@
-"""Which sends and settlements are accepted, by their keys and by what is up: KEY-3, 5, 7, 9, ROUTE-5 to 8.
+"""Which sends and settlements are accepted, by their keys and by what is up: KEY-3, 5, 7, ROUTE-5 to 8.
 
 Operations in transactions are left to `screens.transactions`, but for the shape of a request: a message with
 two different keys, a batch of different keys. Where a message is, is `routing.affinity`'s business.
@@ -15,11 +15,9 @@ from partq.conformance.facts.outages import Outages, returned
 from partq.conformance.facts.placements import Placement, Placements
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.requests import (
-    FOR_GOOD,
     OWN,
     find,
     judge_requests,
-    judge_valid_sends,
     request,
 )
 from partq.conformance.screens.attribution import applies, conflicting, missing, resurrected
@@ -36,14 +34,13 @@ WELL_KNOWN: Final = 12.0
 """How much has to speak for equal keys being together before a send's refusal is held against its key's
 home, in bits (as in `routing.splits`)."""
 
-MISFITS: Final = frozenset({"lock_lost", "session_locked"})
-"""Errors that do not say that a partition is down (ROUTE-5)."""
+MISFITS: Final = frozenset({"session_locked"})
+"""Errors that do not say that a partition is down (ROUTE-5). Others: `refusals.FOR_GOOD`."""
 
 
 def check(facts: Facts) -> Report:
     """Judge what was accepted and what was not."""
     report = Report()
-    judge_valid_sends(facts, report)
     if applies(facts, "KEY-7"):
         judge_requests(facts, report)
     for sent, seen, requirement in facts.derive(resurrected):
@@ -194,9 +191,6 @@ class _Faults:
     def _to_a_down_one(self, record: Record, home: int | None, detail: str) -> None:
         if record.outcome == Outcome.OK:
             self._find("ROUTE-5", record, home, detail, "accepted")
-        elif record.outcome == Outcome.ERROR and record.error in FOR_GOOD:
-            why = f"{detail}: no way to say so (ROUTE-5), or a valid send refused for good (KEY-9)"
-            self.report.ambiguous(("ROUTE-5", "KEY-9"), why)
         elif record.outcome == Outcome.ERROR and record.error in MISFITS:
             self._find("ROUTE-5", record, home, detail, "another error")
         elif record.outcome == Outcome.ERROR and record.error in UNAVAILABLE:
@@ -322,11 +316,10 @@ def _whom(fault: Record) -> str:
 
 SCREEN: Final = Screen(
     "admission",
-    ("KEY-3", "KEY-5", "KEY-7", "KEY-9", "ROUTE-5", "ROUTE-6", "ROUTE-7", "ROUTE-8"),
+    ("KEY-3", "KEY-5", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-7", "ROUTE-8"),
     check,
     blind_spots=(
-        "Only sends outside transactions, of one key or of one message, are known to be valid (KEY-9); that "
-        "a keyless batch is refused is KEY-5 or KEY-9, and KEY-5 where it is refused again and again.",
+        "That a keyless batch is refused as invalid is KEY-5 where such batches are refused again and again.",
         "One refusal amid faults is no proof, nor are any where the broker is also busy without (ROUTE-6, "
         "ROUTE-7), nor is an unknown outcome. How long a live client would have waited is known from its "
         "timeout, or as far as it did.",

@@ -16,7 +16,7 @@ from partq.conformance.facts.flow_timeline import FlowSession, FlowTimeline
 from partq.conformance.facts.index import FOREVER, Facts, Txn
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.open_transactions import begins, certainly_open, first_begins
-from partq.conformance.facts.outages import returned
+from partq.conformance.facts.outages import Outages, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, conflicting, key_count
 from partq.conformance.screens.protocol import Report, Screen
@@ -26,33 +26,24 @@ from partq.model.operations import Outcome
 FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
 """Errors that say of a request that it can never succeed."""
 
-_DENIED: Final[Mapping[str, tuple[str, ...]]] = {
-    "send": ("KEY-9", "KEY-1", "KEY-2", "KEY-8", "ROUTE-2", "RCV-2"),
-    "send_batch": ("KEY-9", "KEY-5", "KEY-7", "KEY-1", "KEY-8", "RCV-2"),
-    "receive": ("KEY-9", "RCV-2", "RCV-6"),
-    "peek": ("KEY-9", "RCV-2", "PEEK-4"),
-    "begin": ("KEY-9", "TXN-5", "RCV-2"),
-    "commit": ("KEY-9", "TXN-5", "RCV-2"),
-    "rollback": ("KEY-9", "TXN-5", "RCV-2"),
-    "bind": ("KEY-9", "REB-4", "REB-5"),
-    "unbind": ("KEY-9", "REB-4", "REB-5"),
-    "disconnect": ("KEY-9", "REB-4", "REB-5"),
-}
-"""Operation -> the rules of which one is broken where a valid one is refused for good."""
+SENDS: Final = frozenset({"send", "send_batch"})
 
 
 def check(facts: Facts) -> Report:
-    """Every operation that was refused for good, and that was certainly valid."""
+    """Every operation that was refused for good, and that certainly was valid. KEY-9 is exercised by each
+    valid send outside transactions that is answered otherwise."""
     report = Report()
     if facts.unfollowed:
         return report
     valid = _Valid(facts)
     for record in facts.records:
-        if record.outcome == Outcome.ERROR and record.error in FOR_GOOD and record.op in _VALID:
-            if record.ret is not None and _VALID[record.op](valid, record, record.ret):
-                why = f"{record.op} of record {record.i} was refused as {record.error}, though it was valid"
-                rules = tuple(id for id in _DENIED[record.op] if applies(facts, id))
-                report.ambiguous(rules, why)
+        if record.op not in _VALID or record.ret is None:
+            continue
+        if record.outcome == Outcome.ERROR and record.error in FOR_GOOD:
+            if _VALID[record.op](valid, record, record.ret):
+                _refused(facts, report, record)
+        elif record.op in SENDS and record.outcome != Outcome.UNKNOWN and record.error != "unsupported":
+            report.count("KEY-9", "txn" not in record.args and valid.send(record, record.ret))
         elif record.op == "unbind" and record.outcome == Outcome.OK and not valid.possibly_bound(record):
             why = f"unbind of record {record.i} was accepted, though no flow of that name was bound"
             report.ambiguous(("REB-4", "REB-5", "REB-13"), why)
@@ -62,6 +53,25 @@ def check(facts: Facts) -> Report:
     return report
 
 
+def _refused(facts: Facts, report: Report, record: Record) -> None:
+    """A valid request refused for good. Of a keyless batch it may be for its IDs (KEY-5), while a partition
+    is down for that (ROUTE-5), of a transaction's end for what is in it (TXN-5)."""
+    detail = f"{record.op} of record {record.i} was refused as {record.error}, though it was valid"
+    others: tuple[str, ...] = ()
+    if record.op in ("commit", "rollback"):
+        others = ("TXN-5",)
+    elif record.op == "send_batch" and not key_count(record) and applies(facts, "KEY-5"):
+        others = ("KEY-5",)
+    elif record.op in SENDS and not facts.derive(Outages).quiet(record.call, returned(record)):
+        others = ("ROUTE-5",)
+    if others:
+        report.ambiguous((*others, "KEY-9"), detail)
+    else:
+        allowed = "accepted, or refused for now (unavailable, timeout, quota)"
+        title = "A valid request refused for good"
+        report.find("KEY-9", f"{record.op} {record.error}", title, (record,), detail, allowed)
+
+
 def _judge_never_begun(facts: Facts, report: Report) -> None:
     """Nothing is done in a transaction of which every begin was refused, or that was not begun by then."""
     for txn in facts.txns.values():
@@ -69,8 +79,7 @@ def _judge_never_begun(facts: Facts, report: Report) -> None:
         for record in (*txn.sends, *txn.settlements, *txn.ends):
             if record.outcome == Outcome.OK and returned(record) < begun:
                 why = f"{record.op} of record {record.i} was accepted in {txn.name!r}, which was never begun"
-                rules = ("TXN-10", "TXN-5", "RCV-2")
-                report.ambiguous(tuple(id for id in rules if applies(facts, id)), why)
+                report.ambiguous(("TXN-10", "TXN-5"), why)
                 return
 
 
@@ -218,7 +227,7 @@ _VALID: Final[Mapping[str, Callable[[_Valid, Record, int], bool]]] = {
 
 SCREEN: Final = Screen(
     "refusals",
-    ("RCV-2",),
+    ("KEY-9",),
     check,
     blind_spots=(
         "A request in a transaction is held to be valid only if no fault struck since it began, all that was "

@@ -1,4 +1,4 @@
-"""Which requests are accepted, by the keys in them: KEY-3, 5, 7, 9; and a request in words.
+"""Which requests are accepted, by the keys in them: KEY-3, 5, 7; and a request in words.
 
 What is refused because something is down is `faults.py`'s business.
 """
@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.facts.index import Facts
-from partq.conformance.facts.outages import Outages, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import conflicting, enlisted_only, key_count
 from partq.conformance.screens.protocol import Report
-from partq.model.messages import KeyRule, effective_key
 from partq.model.operations import UNAVAILABLE, Outcome
 
 OWN: Final[Mapping[str, tuple[str, str]]] = {
@@ -23,7 +21,6 @@ OWN: Final[Mapping[str, tuple[str, str]]] = {
         "accepted: without duplicate detection IDs are no keys",
     ),
     "KEY-7": ("A batch of different keys", "rejected as a whole, nothing stored"),
-    "KEY-9": ("A valid send refused for good", "accepted, or refused for now (unavailable, timeout, quota)"),
     "ROUTE-5": ("A keyed send while its partition was down", "an error, and the message stored nowhere"),
     "ROUTE-8": ("A send while no partition was up", "an error, and the message stored nowhere"),
 }
@@ -31,29 +28,6 @@ OWN: Final[Mapping[str, tuple[str, str]]] = {
 
 _BY_CHANCE: Final = UNAVAILABLE | {"connection_lost"}
 """Errors by which any request may end that meets the broker at a bad time."""
-
-FOR_GOOD: Final = frozenset({"invalid_operation", "not_found"})
-"""Errors that say that a request is wrong (KEY-9)."""
-
-
-def judge_valid_sends(facts: Facts, report: Report) -> None:
-    """KEY-9 on the sends outside transactions that certainly are valid: one message, or a batch of one key;
-    where keys do not bind a batch, any. What meets a fault is ROUTE-5's. Exercised by each that is
-    answered."""
-    quiet = facts.derive(Outages).quiet
-    binds = facts.profile.partitioned and facts.profile.key_rule is KeyRule.SERVICE_BUS
-    for record in facts.requests:
-        messages = record.args["messages"]
-        if "txn" in record.args or any(map(conflicting, messages)):
-            continue
-        if not quiet(record.call, returned(record)):
-            continue
-        if binds and len({effective_key(m, facts.profile.key_rule) or m.id for m in messages}) > 1:
-            continue
-        if record.outcome == Outcome.ERROR and record.error in FOR_GOOD:
-            find(report, "KEY-9", str(record.error), (record,), request(record))
-        elif record.outcome != Outcome.UNKNOWN and record.error != "unsupported":
-            report.count("KEY-9")
 
 
 def judge_requests(facts: Facts, report: Report) -> None:
@@ -118,7 +92,7 @@ class _Batches:
                 find(self.report, "KEY-5", "rejected", (record,), request(record))
         elif refused:
             why = "its IDs were taken for keys (KEY-5), or it was refused for another reason (KEY-9)"
-            self.report.ambiguous(("KEY-5", "KEY-9"), f"{request(refused[0])}: {why}")
+            self.report.open.setdefault("KEY-5", f"{request(refused[0])}: {why}")
 
 
 def find(report: Report, requirement: str, cause: str, witness: tuple[Record, ...], detail: str) -> None:
