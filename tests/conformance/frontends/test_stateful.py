@@ -50,7 +50,8 @@ def test_a_mutant_is_found_or_out_of_reach(mutant: str, rule: str | None) -> Non
         search_on(broker, "azure-premium", examples=60, seed=1, ways=SCREENS)
         return
     with pytest.raises(NotConformant, match=f"^{rule} (violated|or )") as found:
-        search_on(broker, "azure-premium", examples=400, seed=2, ways=SCREENS)
+        # So many, for Hypothesis also draws from the constants of whatever modules are loaded.
+        search_on(broker, "azure-premium", examples=1500, seed=2, ways=SCREENS)
     assert found.value.steady
     assert len(found.value.program.steps) <= 12
     assert verdict(open_broker(f"mutant:{mutant}"), found.value.program)
