@@ -54,22 +54,31 @@ def check(facts: Facts) -> Report:
 
 
 def _refused(facts: Facts, report: Report, record: Record) -> None:
-    """A valid request refused for good. Of a keyless batch it may be for its IDs (KEY-5), while a partition
-    is down for that (ROUTE-5), of a transaction's end for what is in it (TXN-5)."""
+    """A valid request refused for good."""
     detail = f"{record.op} of record {record.i} was refused as {record.error}, though it was valid"
-    others: tuple[str, ...] = ()
-    if record.op in ("commit", "rollback"):
-        others = ("TXN-5",)
-    elif record.op == "send_batch" and not key_count(record) and applies(facts, "KEY-5"):
-        others = ("KEY-5",)
-    elif record.op in SENDS and not facts.derive(Outages).quiet(record.call, returned(record)):
-        others = ("ROUTE-5",)
+    others = _others(facts, record)
     if others:
         report.ambiguous((*others, "KEY-9"), detail)
     else:
         allowed = "accepted, or refused for now (unavailable, timeout, quota)"
         title = "A valid request refused for good"
         report.find("KEY-9", f"{record.op} {record.error}", title, (record,), detail, allowed)
+
+
+def _others(facts: Facts, record: Record) -> tuple[str, ...]:
+    """Which other rules may be why: in a batch or a transaction, what makes a message's key its key."""
+    if record.op in ("commit", "rollback"):
+        return ("TXN-5",)
+    if record.op not in SENDS:
+        return ()
+    messages, found = record.args["messages"], list[str]()
+    if len(messages) > 1 and not key_count(record):
+        found.append("KEY-5")
+    elif len(messages) > 1 or "txn" in record.args:
+        found += ["KEY-1", "KEY-2"]
+    if not facts.derive(Outages).quiet(record.call, returned(record)):
+        found.append("ROUTE-5")
+    return tuple(id for id in found if applies(facts, id))
 
 
 def _judge_never_begun(facts: Facts, report: Report) -> None:
