@@ -116,3 +116,12 @@ def test_a_screen_tells_which_where_blame_gave_up(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(decision, "blame", lambda *args, **more: replace(unsure, open=()))
     (finding,) = (found for several in decide(OUT_OF_ORDER).findings.values() for found in several)
     assert finding.requirement == "RCV-2"
+
+
+def test_a_long_operation_does_not_fill_the_sentence() -> None:
+    body = "x" * 1000
+    text = f"p send m1 body={body}\np receive 1 -> m1#1 lock=l count=0 body={body}\np send m2 body={body} "
+    (finding,) = decide(history(text + "-> error invalid_operation", "azure-flat"), screens=()).findings[
+        "KEY-9"
+    ]
+    assert "send m2 body=xxx" in finding.detail and len(finding.detail) < 500

@@ -38,6 +38,9 @@ START: Final = 3_000
 WITNESSES: Final = 8
 """How many records a finding names at the most."""
 
+LINE: Final = 200
+"""Characters of an operation that a finding's sentence shows; the witness below it shows all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exactness:
@@ -231,6 +234,7 @@ def _where(history: History, blamed: Blame) -> str:
     if stuck is None:
         return blamed.judgement.reason
     text = line(stuck, profile(history.header.profile))
+    text = text if len(text) <= LINE else f"{text[: LINE - 1]}…"
     return f"{blamed.judgement.reason}; the model ran out of explanations at {stuck.i}: {text}"
 
 
