@@ -42,7 +42,7 @@ def test_nothing_is_found_on_the_reference(profile: str) -> None:
 
 @pytest.mark.parametrize(
     ("mutant", "rule"),
-    [("newest-first", "RCV-3"), ("long-bodies-cut", None), ("delivered-after-completion", "RCV-7")],
+    [("newest-first", "RCV-3"), ("long-bodies-cut", None), ("visible-before-commit", "TXN-5")],
 )
 def test_a_mutant_is_found_or_out_of_reach(mutant: str, rule: str | None) -> None:
     broker = open_broker(f"mutant:{mutant}")
@@ -50,8 +50,7 @@ def test_a_mutant_is_found_or_out_of_reach(mutant: str, rule: str | None) -> Non
         search_on(broker, "azure-premium", examples=60, seed=1, ways=SCREENS)
         return
     with pytest.raises(NotConformant, match=f"^{rule} (violated|or )") as found:
-        # So many, for Hypothesis also draws from the constants of whatever modules are loaded.
-        search_on(broker, "azure-premium", examples=1500, seed=2, ways=SCREENS)
+        search_on(broker, "azure-premium", examples=400, seed=2, ways=SCREENS)
     assert found.value.steady
     assert len(found.value.program.steps) <= 12
     assert verdict(open_broker(f"mutant:{mutant}"), found.value.program)
