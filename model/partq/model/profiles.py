@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from typing import Final
 
 from .messages import MAX_SEQ, KeyRule
+from .requirements import for_profile
 
 SECOND: Final = 1_000_000_000
 """Nanoseconds."""
@@ -207,3 +209,10 @@ def profile(name: str) -> Profile:
         near = get_close_matches(name, PROFILES, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise UnknownProfile(f"unknown profile {name!r}.{hint} Known: {', '.join(PROFILES)}.") from None
+
+
+@cache
+def requirements_of(name: str) -> frozenset[str]:
+    """The IDs of the requirements that apply to the profile of that name. Raises `UnknownProfile`."""
+    family = profile(name)
+    return frozenset(family.overrides if family.column is None else for_profile(family.column))

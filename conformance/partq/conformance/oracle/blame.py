@@ -16,8 +16,8 @@ from typing import Final
 
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
-from partq.model.profiles import profile
-from partq.model.requirements import for_profile, special_first
+from partq.model.profiles import requirements_of
+from partq.model.requirements import special_first
 
 REJECTING: Final = 4
 """The budget for the rejection itself, in budgets of a waived search: without it nothing is blamed."""
@@ -86,7 +86,7 @@ def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int 
         return Blame(judgement, (judgement.owner,), visited=judgement.visited)
     waived = _Waived(history, seconds, late, nodes, judgement.visited)
     asked = special_first(consulted.asked)
-    binding = _binding(history)
+    binding = requirements_of(history.header.profile)  # the model has those of all families: others come last
     statuses = {id: waived.ask(id) for id in asked if id in binding}
     if Judged.ACCEPTED not in statuses.values():
         statuses |= {id: waived.ask(id) for id in asked if id not in binding}
@@ -94,13 +94,6 @@ def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int 
     undecided = tuple(id for id, status in statuses.items() if status is Judged.UNKNOWN)
     pairs = () if candidates or undecided else waived.first_pair(asked)
     return Blame(judgement, candidates, asked, pairs, undecided, waived.visited)
-
-
-def _binding(history: History) -> frozenset[str]:
-    """The requirements that the broker family has. The model is one for all families: any other is named only
-    where none of these explains the history."""
-    family = profile(history.header.profile)
-    return frozenset(family.overrides if family.column is None else for_profile(family.column))
 
 
 @dataclass(slots=True)

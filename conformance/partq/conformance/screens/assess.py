@@ -20,7 +20,7 @@ from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
 from partq.conformance.screens.unsupported import left_open
 from partq.conformance.verdict import Finding, Status, Verdict, kept, resolved
-from partq.model.profiles import profile
+from partq.model.profiles import profile, requirements_of
 from partq.model.requirements import catalogue
 
 SCREEN_LIMIT = 60.0
@@ -152,12 +152,8 @@ def not_applicable(
     profile_name: str, lacks: tuple[str, ...] = (), screens: tuple[Screen, ...] = ALL
 ) -> Mapping[str, str]:
     """The requirements that the profile, or what its broker lacks, puts out of question: ID -> why."""
-    family = profile(profile_name)
-    exempt = {
-        requirement: f"not a rule of {family.title}"
-        for requirement, row in catalogue().items()
-        if not (requirement in family.overrides if family.column is None else family.column in row.profiles)
-    }
+    title, own = profile(profile_name).title, requirements_of(profile_name)
+    exempt = {requirement: f"not a rule of {title}" for requirement in catalogue() if requirement not in own}
     for screen in screens:
         for requirement, needs in screen.needs.items():
             missing = [need for need in needs if need in lacks]

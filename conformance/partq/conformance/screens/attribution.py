@@ -15,7 +15,6 @@ Nothing here makes a finding.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import Facts, Observation, Sent, Txn
@@ -24,8 +23,7 @@ from partq.conformance.facts.outages import Outages, returned
 from partq.conformance.history import Record
 from partq.model.messages import Message
 from partq.model.operations import UNAVAILABLE, Outcome
-from partq.model.profiles import profile
-from partq.model.requirements import for_profile
+from partq.model.profiles import requirements_of
 
 MISDELIVERY: Final = ("REB-2", "REB-5", "REB-7", "REB-13")
 """The rules one of which is broken where a flow got what was not its own."""
@@ -50,15 +48,9 @@ def key_count(record: Record) -> int:
     return len(keys - {None})
 
 
-@cache
-def _rows(profile_name: str) -> frozenset[str]:
-    family = profile(profile_name)
-    return frozenset(family.overrides if family.column is None else for_profile(family.column))
-
-
 def applies(facts: Facts, requirement: str) -> bool:
     """Whether the rule is one of the history's profile; only such a rule can own an anomaly."""
-    return requirement in _rows(facts.profile.name)
+    return requirement in requirements_of(facts.profile.name)
 
 
 def resurrected(facts: Facts) -> list[tuple[Sent, Observation, str | None]]:

@@ -99,14 +99,6 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
 
 
 def _profiles(requirement: Requirement) -> list[str]:
-    from partq.model.profiles import PROFILES
+    from partq.model.profiles import PROFILES, requirements_of
 
-    return [
-        name
-        for name, family in PROFILES.items()
-        if (
-            requirement.id in family.overrides
-            if family.column is None
-            else family.column in requirement.profiles
-        )
-    ]
+    return [name for name in PROFILES if requirement.id in requirements_of(name)]
