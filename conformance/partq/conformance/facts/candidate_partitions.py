@@ -18,7 +18,8 @@ from typing import Final
 
 from partq.conformance.facts.bitsets import Bitsets
 from partq.conformance.facts.flow_timeline import FlowTimeline
-from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.index import Facts, Observation, Sent
+from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
@@ -90,7 +91,7 @@ class Paths:
         return self._over(self.timeline.partitions(record.args.get("flow", ""), "ready"), record)
 
     def _over(self, masks: Bitsets, record: Record) -> int:
-        return masks.over(record.call, FOREVER if record.ret is None else record.ret)
+        return masks.over(*span(record))
 
     def _follow(self, facts: Facts, record: Record) -> None:
         mask = self.ready(record)
@@ -158,7 +159,7 @@ class Paths:
     def _last_move(self, receive: Record) -> int:
         """The last assignment event before the receive returned."""
         events = self.facts.assignment_events
-        at = bisect_right(events, FOREVER if receive.ret is None else receive.ret, key=_call)
+        at = bisect_right(events, returned(receive), key=_call)
         return events[at - 1].call if at else 0
 
     def _passed_by(self, modest: dict[str, list[Record]], since: int, taken: Record) -> bool:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.bitsets import Bitsets
 from partq.conformance.facts.failure_detection import noticed_by
 from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
@@ -41,7 +42,7 @@ class FlowSession:
     def __init__(self, bind: Record) -> None:
         self.flow: str = bind.args.get("flow", "")
         self.bind = bind
-        self.certain_start = _return(bind) if bind.outcome == Outcome.OK else FOREVER
+        self.certain_start = returned(bind) if bind.outcome == Outcome.OK else FOREVER
         self.end: Record | None = None
         self.possible_end = FOREVER
         self.certain_end = FOREVER
@@ -64,7 +65,7 @@ class FlowSession:
             if self.possible_end <= self.certain_start:
                 self.certain_start = FOREVER
         if certain:
-            self.certain_end = min(self.certain_end, _return(record) if noticed is None else noticed)
+            self.certain_end = min(self.certain_end, returned(record) if noticed is None else noticed)
 
 
 class Assignment:
@@ -224,7 +225,7 @@ class FlowTimeline:
         """Who is a standby. Binds that overlap may have come in any order."""
         open_sessions: list[FlowSession] = []
         for n, session in enumerate(self.sessions):
-            begin, end = session.bind.call, _return(session.bind)
+            begin, end = session.bind.call, returned(session.bind)
             open_sessions = [other for other in open_sessions if other.certain_end >= begin]
             certain = sum(other.certain_start < begin and other.possible_end > end for other in open_sessions)
             possible = len(open_sessions) + bisect_right(self.sessions, end, key=_bind_call) - n - 1
@@ -286,7 +287,7 @@ class FlowTimeline:
             bit = self.bits[assignment.partition]
             for state, event, end in assignment.segments():
                 if state in states:
-                    yield event.call - skew, FOREVER if end is None else _return(end) + skew, bit
+                    yield event.call - skew, FOREVER if end is None else returned(end) + skew, bit
 
 
 class _Sessions:
@@ -360,7 +361,7 @@ class _Sessions:
     def _change(
         self, kind: str, record: Record, session: FlowSession | None = None, by: int | None = None
     ) -> None:
-        ret = _return(record) if by is None else by
+        ret = returned(record) if by is None else by
         self.timeline.changes.append(Change(record.call, ret, kind, record, session))
 
 
@@ -380,7 +381,7 @@ def _started(kill: Record, facts: Facts) -> int:
     """When the broker may first have been up again after the kill: until then events may be of the time
     before it."""
     intervals = (interval for interval in facts.dead if interval.start <= kill.call <= interval.end)
-    return next((interval.certain_end for interval in intervals), _return(kill))
+    return next((interval.certain_end for interval in intervals), returned(kill))
 
 
 def _cut(current: Mapping[int, list[Assignment]], kill: Record) -> None:
@@ -395,7 +396,3 @@ def _bind_call(session: FlowSession) -> int:
 
 def _call(record: Record) -> int:
     return record.call
-
-
-def _return(record: Record) -> int:
-    return FOREVER if record.ret is None else record.ret

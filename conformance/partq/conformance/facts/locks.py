@@ -12,6 +12,7 @@ from itertools import accumulate, chain
 from typing import Final, TypeVar
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.records import deletes, returned, span
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
@@ -121,7 +122,7 @@ class Locks:
         """Its faults, and whatever may have made a front end give back what it had locked."""
         known = self._upsets.get(partition)
         if known is None:
-            lost = [_interval(record) for record in self.facts.disruptions if record.op in _DEPARTURES]
+            lost = [span(record) for record in self.facts.disruptions if record.op in _DEPARTURES]
             faults = self.faults(partition)
             known = self._upsets[partition] = Intervals([*faults.intervals(), *lost]) if lost else faults
         return known
@@ -206,7 +207,7 @@ class Locks:
             if end is None or end.op != "commit" or end.outcome != Outcome.OK:
                 return FOREVER
             settlement = end
-        return FOREVER if settlement.ret is None else settlement.ret
+        return returned(settlement)
 
     def _expires(self, seen: Observation) -> int:
         """The earliest instant of expiry, where locks expire."""
@@ -268,11 +269,7 @@ class UnseenLocks:
         self._duration = facts.entity.lock_duration
         self._skew = facts.header.skew_ns
         self._upset = bool(facts.disruptions)
-        self.uncertain = [
-            r.call
-            for r in facts.receives
-            if r.outcome == Outcome.UNKNOWN and r.args.get("mode") != "receive_and_delete"
-        ]
+        self.uncertain = [r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN and not deletes(r)]
 
     def ended(self, partition: int | None, start: int, since: int, end: int) -> int:
         """How many may have ended by ``end`` on a message that was free from ``start`` and known from
@@ -306,10 +303,10 @@ def _departures(facts: Facts) -> dict[str, Intervals]:
     intervals: dict[str, list[tuple[int, int]]] = {}
     for record in facts.flows:
         if record.op in ("unbind", "disconnect") and record.outcome != Outcome.ERROR:
-            intervals.setdefault(record.proc, []).append(_interval(record))
+            intervals.setdefault(record.proc, []).append(span(record))
     for record in facts.disruptions:
         if record.op in ("connection_lost", "frontend_lost"):
-            intervals.setdefault(record.args.get("proc", ""), []).append(_interval(record))
+            intervals.setdefault(record.args.get("proc", ""), []).append(span(record))
     return {client: Intervals(found) for client, found in intervals.items()}
 
 
@@ -318,7 +315,7 @@ def _handoffs(facts: Facts) -> dict[str | None, Intervals]:
     any flow's coming or going may have moved partitions, handoff included."""
     if not facts.assignment_events:
         lag = facts.entity.rebalance_delay + facts.entity.max_handoff + facts.header.skew_ns
-        moves = (_interval(record) for record in facts.flows)
+        moves = (span(record) for record in facts.flows)
         return {None: Intervals((start, min(FOREVER, end + lag)) for start, end in moves)}
     skew = facts.header.skew_ns
     owners: dict[int, str | None] = {}
@@ -327,14 +324,10 @@ def _handoffs(facts: Facts) -> dict[str | None, Intervals]:
         partition, flow, state = record.args["partition"], record.args.get("flow"), record.args["state"]
         owner = owners.get(partition, flow)
         if state in ("unassigned", "unbound") or owner != flow:
-            start, end = _interval(record)
+            start, end = span(record)
             intervals.setdefault(owner, []).append((start - skew, end + skew))
         if state == "unassigned":
             owners.pop(partition, None)
         else:
             owners[partition] = flow
     return {flow: Intervals(found) for flow, found in intervals.items()}
-
-
-def _interval(record: Record) -> tuple[int, int]:
-    return record.call, FOREVER if record.ret is None else record.ret

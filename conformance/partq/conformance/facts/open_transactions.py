@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 
 from partq.conformance.facts.index import Facts
-from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.facts.outages import Outages
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 

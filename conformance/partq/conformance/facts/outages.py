@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from partq.conformance.facts.index import FOREVER, Facts, Interval
-from partq.conformance.history import Record
 
 
 class Outages:
@@ -105,8 +104,3 @@ class _Downtimes:
             return False
         interval = self._intervals[before - 1]
         return interval.certain_start <= start and end <= interval.certain_end
-
-
-def returned(record: Record) -> int:
-    """When the operation returned; `FOREVER` if it never did."""
-    return FOREVER if record.ret is None else record.ret

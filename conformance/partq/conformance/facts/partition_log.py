@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.locks import REMOVALS
-from partq.conformance.facts.outages import returned
 from partq.conformance.facts.placements import Placements
+from partq.conformance.facts.records import deletes, out_of_order, returned
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
@@ -104,13 +104,7 @@ class PartitionLog:
 
     def contradicted(self) -> bool:
         """Whether a lower number belongs to a message that certainly was sent later (SEQ-3)."""
-        latest = -1
-        for lifetime in self.lifetimes:
-            record = lifetime.sent.record
-            if record.ret is not None and record.ret < latest:
-                return True
-            latest = max(latest, record.call)
-        return False
+        return out_of_order(lifetime.sent.record for lifetime in self.lifetimes)
 
     def any_there(self, low: int, high: int, call: int, ret: int) -> bool:
         """Whether one of the messages at these indexes certainly was there from before ``call`` until after
@@ -182,11 +176,7 @@ class PartitionLogs:
         self.gone: dict[str, int] = {}
         self.broken: set[int] = set()
         self.doubtful = next(
-            (
-                r.call
-                for r in facts.receives
-                if r.outcome == Outcome.UNKNOWN and r.args.get("mode") == "receive_and_delete"
-            ),
+            (r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN and deletes(r)),
             FOREVER,
         )
         shown = facts.derive(Placements)
@@ -253,8 +243,8 @@ class PartitionLogs:
             last = max(last, called)
             if seen.delivery.lock is None:
                 hard = min(hard, called)
-                if seen.record.args.get("mode") == "receive_and_delete":
-                    self.gone.setdefault(id, FOREVER if seen.record.ret is None else seen.record.ret)
+                if deletes(seen.record):
+                    self.gone.setdefault(id, returned(seen.record))
             elif seen.delivery.lock in facts.settled:
                 hard, soft, last = self._settled(id, seen, hard, soft, last)
         peeks = facts.peeked.get(id)

@@ -6,8 +6,9 @@ a peek of unknown outcome may have moved it on. Nothing here judges.
 
 from __future__ import annotations
 
-from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.index import Facts
 from partq.conformance.facts.locks import Intervals
+from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 
 _UPSETS = frozenset({"frontend_lost", "broker_kill", "connection_lost"})
@@ -46,7 +47,7 @@ class Walk:
 
     def begin(self, peek: Record, upsets: Intervals) -> None:
         """Take in what happened to the client since its last peek."""
-        end = FOREVER if peek.ret is None else peek.ret
+        end = returned(peek)
         if self.last >= 0 and upsets and upsets.touching(self.last, end):
             for cursor in self.cursors.values():
                 cursor.reset = True
@@ -71,13 +72,13 @@ class Resets:
     """What may have put a client's cursors back to the start."""
 
     def __init__(self, facts: Facts) -> None:
-        self._all = [_interval(r) for r in facts.disruptions if r.op in _UPSETS] + [
+        self._all = [span(r) for r in facts.disruptions if r.op in _UPSETS] + [
             (interval.start, interval.end) for interval in facts.dead
         ]
         self._own: dict[str, list[tuple[int, int]]] = {}
         for record in facts.flows:
             if record.op == "disconnect":
-                self._own.setdefault(record.proc, []).append(_interval(record))
+                self._own.setdefault(record.proc, []).append(span(record))
         self._known: dict[str, Intervals] = {}
 
     def of(self, proc: str) -> Intervals:
@@ -86,7 +87,3 @@ class Resets:
         if known is None:
             known = self._known[proc] = Intervals(self._all + self._own.get(proc, []))
         return known
-
-
-def _interval(record: Record) -> tuple[int, int]:
-    return record.call, FOREVER if record.ret is None else record.ret

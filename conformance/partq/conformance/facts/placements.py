@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 from partq.model.state import COUNTER_BITS
@@ -92,7 +93,7 @@ def _placement(facts: Facts, sent: Sent, seens: list[Observation], flat: bool) -
         partition = 0
     elif partition is None and seq is not None:
         partition = seq >> COUNTER_BITS
-    latest = min(FOREVER if seen.record.ret is None else seen.record.ret, _accepted(facts, record))
+    latest = min(returned(seen.record), _accepted(facts, record))
     if len(seens) == 1:
         times: tuple[int, ...] = () if delivery.enqueued_at is None else (delivery.enqueued_at,)
     else:

@@ -11,6 +11,7 @@ from itertools import chain
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.locks import Intervals, Locks
+from partq.conformance.facts.records import span
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
@@ -27,9 +28,7 @@ class Visibility:
         if not facts.profile.locks_expire:
             self.lasting = FOREVER
         self.shadows = Intervals(
-            (record.call, FOREVER if record.ret is None else record.ret)
-            for record in facts.receives
-            if caching or record.outcome == Outcome.UNKNOWN
+            span(record) for record in facts.receives if caching or record.outcome == Outcome.UNKNOWN
         )
         self._held: dict[str, Intervals] = {}
 

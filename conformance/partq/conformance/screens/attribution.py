@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import Facts, Observation, Sent, Txn
 from partq.conformance.facts.locks import may_be_given_up_on
-from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.facts.outages import Outages
+from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import Record
 from partq.model.messages import Message
 from partq.model.operations import UNAVAILABLE, Outcome
@@ -240,5 +241,5 @@ def possibly_taken(facts: Facts) -> int:
     return sum(
         record.args["max"]
         for record in facts.receives
-        if record.outcome == Outcome.UNKNOWN and record.args.get("mode") == "receive_and_delete"
+        if record.outcome == Outcome.UNKNOWN and deletes(record)
     )

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.index import Facts
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report
 
@@ -74,8 +75,7 @@ def _amid(facts: Facts, record: Record) -> bool:
     """Whether the entity may have been in use before and after it: making one first, or deleting it last,
     touches nothing."""
     others = [r for r in facts.records if not r.is_env and r.op not in ("create", "update", "delete")]
-    ret = FOREVER if record.ret is None else record.ret
     return not (
-        all(ret < other.call for other in others)
+        all(returned(record) < other.call for other in others)
         or all(other.ret is not None and other.ret < record.call for other in others)
     )

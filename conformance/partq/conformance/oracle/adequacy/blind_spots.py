@@ -12,6 +12,7 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation, facts_of
 from partq.conformance.facts.outages import Outages
+from partq.conformance.facts.records import deletes
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.adequacy.comparison import BlindSpot
 from partq.conformance.screens.attribution import applies
@@ -57,7 +58,7 @@ def _uncertain_send_observed(history: History) -> bool:
 def _empty_peek_between(history: History) -> bool:
     """Whether a peek shows nothing, while one message goes and another comes."""
     for facts in facts_of(history):
-        gone = [r for r in facts.receives if r.args.get("mode") == "receive_and_delete"]
+        gone = [r for r in facts.receives if deletes(r)]
         for peek in facts.peeks:
             if peek.outcome == Outcome.OK and not peek.messages:
                 changes = (*gone, *facts.settlements)
@@ -92,7 +93,7 @@ def _uncommitted_after_fault(history: History) -> bool:
 def _uncertain_deletion(history: History) -> bool:
     """Whether a receive that deletes has an unknown outcome, and a message is missing."""
     return any(
-        record.outcome == Outcome.UNKNOWN and record.args.get("mode") == "receive_and_delete"
+        record.outcome == Outcome.UNKNOWN and deletes(record)
         for facts in facts_of(history)
         for record in facts.receives
     )

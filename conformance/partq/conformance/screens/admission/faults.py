@@ -11,8 +11,9 @@ from math import log2
 from typing import Final
 
 from partq.conformance.facts.index import Facts
-from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.placements import Placement, Placements
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.requests import (
     OWN,

@@ -16,7 +16,8 @@ from partq.conformance.facts.flow_timeline import FlowSession, FlowTimeline
 from partq.conformance.facts.index import FOREVER, Facts, Txn
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.open_transactions import begins, certainly_open, first_begins
-from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.facts.outages import Outages
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, conflicting, key_count
 from partq.conformance.screens.protocol import Report, Screen

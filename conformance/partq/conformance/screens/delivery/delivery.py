@@ -10,8 +10,9 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.index import Facts
 from partq.conformance.facts.locks import Locks
+from partq.conformance.facts.records import deletes, returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
@@ -100,11 +101,7 @@ def _fell_short(facts: Facts, short: list[Record]) -> int:
     found = 0
     for record in short:
         at = bisect_left(accepted, record.call)
-        found += (
-            at > 0
-            and record.outcome == Outcome.OK
-            and latest[at - 1] > (FOREVER if record.ret is None else record.ret)
-        )
+        found += at > 0 and record.outcome == Outcome.OK and latest[at - 1] > returned(record)
     return found
 
 
@@ -140,7 +137,7 @@ def _owner_of_twice(facts: Facts, record: Record) -> str:
     was deleted."""
     if applies(facts, "RCV-12"):
         return "RCV-12"
-    return "RCV-7" if record.args.get("mode") == "receive_and_delete" else "RCV-6"
+    return "RCV-7" if deletes(record) else "RCV-6"
 
 
 def _too_long(facts: Facts, report: Report, record: Record, over: int) -> None:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.locks import Intervals, Locks, UnseenLocks
+from partq.conformance.facts.records import out_of_order, returned
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
@@ -116,7 +117,7 @@ class Order:
         in_order = self._sorted(group)
         self.report.count("RCV-3", self._distinct(pairwise(in_order)))
         pairs = list(self._overtaken(in_order, self._upsets(partition)))
-        if not pairs or _contradicted(in_order):
+        if not pairs or out_of_order(first.sent.record for first in in_order):  # SEQ-3
             return
         for older, newer in pairs:
             if not self._possibly_uncounted(older):
@@ -234,22 +235,11 @@ def _plainly_sent(sent: Sent) -> bool:
 
 
 def _returned(sent: Sent) -> int:
-    return FOREVER if sent.record.ret is None else sent.record.ret
+    return returned(sent.record)
 
 
 def _accepted(first: FirstDelivery) -> int:
-    record = first.sent.record
-    return FOREVER if record.ret is None else record.ret
-
-
-def _contradicted(in_order: Iterable[FirstDelivery]) -> bool:
-    """Whether a lower number belongs to a message that certainly was sent later (SEQ-3)."""
-    latest = -1
-    for first in in_order:
-        if _accepted(first) < latest:
-            return True
-        latest = max(latest, first.sent.record.call)
-    return False
+    return returned(first.sent.record)
 
 
 def _name(partition: int | None) -> str:

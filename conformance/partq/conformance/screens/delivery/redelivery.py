@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.locks import REMOVALS, Locks, UnseenLocks
+from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report
@@ -83,7 +84,7 @@ class Redelivery:
     def _finish(self, seen: Observation) -> Record | None:
         """What finished the message for good, by way of this delivery."""
         if seen.delivery.lock is None:
-            return seen.record if _deletes(seen.record) else None
+            return seen.record if deletes(seen.record) else None
         for settlement in self.facts.settled.get(seen.delivery.lock, ()):
             if settlement.op in REMOVALS and settlement.outcome == Outcome.OK:
                 return None if "txn" in settlement.args else settlement
@@ -100,13 +101,13 @@ class Redelivery:
     def _judge_return(self, first: Observation, end: Record, later: list[Observation]) -> bool:
         """True where the return is, or may be, a matter of RCV-7."""
         if end is first.record:
-            certain = [s for s in later if s.record.call > (end.ret or 0) or _deletes(s.record)]
+            certain = [s for s in later if s.record.call > (end.ret or 0) or deletes(s.record)]
             possible = [s for s in later if self.locks.held_until(s) > (end.ret or 0)]
         else:
             named = [seen for name in end.args["locks"] if (seen := self.facts.locks.get(name)) is not None]
             if any(self.locks.ended(seen, but=end) < end.call for seen in named):
                 return False  # a lost lock that settled: RCV-8
-            ret = FOREVER if end.ret is None else end.ret
+            ret = returned(end)
             held = self.locks.held_until(first) == end.call and all(
                 self.locks.held_unsettled(seen) > ret for seen in named
             )
@@ -181,9 +182,9 @@ class Redelivery:
 
     def _shared_out(self, holder: Record, again: Record) -> bool:
         """Whether another flow had, or lost, partitions: the lock may have been given on one of those."""
-        flow, returned = holder.args.get("flow"), again.ret or FOREVER
+        flow, until = holder.args.get("flow"), again.ret or FOREVER
         return flow != again.args.get("flow") or any(
-            event.args.get("flow") != flow and event.args["state"] != "ready" and event.call <= returned
+            event.args.get("flow") != flow and event.args["state"] != "ready" and event.call <= until
             for event in self.facts.assignment_events
             if event.call >= holder.call
         )
@@ -208,7 +209,7 @@ class Redelivery:
         if self.kills:
             return False
         if one.delivery.lock is None:
-            return _deletes(one.record)
+            return deletes(one.record)
         return self.locks.held_unsettled(one) > _returned(two) and all(
             settlement.op in REMOVALS
             for settlement in self.facts.settled.get(one.delivery.lock, ())
@@ -280,8 +281,8 @@ class Redelivery:
         """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
         if not self.locks.faulty:
             return False
-        returned = again.ret or FOREVER
-        return self.locks.struck(seen, returned if self.kills else min(self.locks.ended(seen), returned))
+        until = again.ret or FOREVER
+        return self.locks.struck(seen, until if self.kills else min(self.locks.ended(seen), until))
 
     def _must_raise(self, seen: Observation, again: Record) -> bool:
         """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
@@ -360,7 +361,7 @@ class Redelivery:
         finished += sum(
             len(r.messages)
             for r in receives
-            if r.messages and _deletes(r) and r.ret is not None and r.ret < last
+            if r.messages and deletes(r) and r.ret is not None and r.ret < last
         )
         self.report.count("RCV-7", finished)
         self._exercised_exclusion(receives)
@@ -370,26 +371,22 @@ class Redelivery:
         settled, by_lock = self.facts.settled, self.facts.locks
         tested = 0
         for record in receives:
-            if not record.messages or record.ret is None or _deletes(record):
+            if not record.messages or record.ret is None or deletes(record):
                 continue
             after = bisect_left(self.calls, record.ret)
             if after == len(receives):
                 break
-            returned = receives[after].ret
-            if returned is None or receives[after].outcome != Outcome.OK:
+            ret = receives[after].ret
+            if ret is None or receives[after].outcome != Outcome.OK:
                 continue
             for delivery in record.messages:
                 lock = delivery.lock
-                if lock is None or (lock in settled and settled[lock][0].call <= returned):
+                if lock is None or (lock in settled and settled[lock][0].call <= ret):
                     continue
-                if self.locks.held_until(by_lock[lock]) > returned:
+                if self.locks.held_until(by_lock[lock]) > ret:
                     tested += 1
         self.report.count("RCV-6", tested)
 
 
 def _returned(seen: Observation) -> int:
     return seen.record.ret or 0
-
-
-def _deletes(record: Record) -> bool:
-    return record.args.get("mode") == "receive_and_delete"

@@ -13,6 +13,7 @@ from typing import Final
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.locks import REMOVALS, Locks
 from partq.conformance.facts.open_transactions import certainly_open
+from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY, applies
 from partq.conformance.screens.protocol import Report
@@ -96,7 +97,7 @@ class Settling:
 
     def _delivered_since(self, seen: Observation, record: Record) -> None:
         """Somebody else got the message since: its lock had ended, or did not exclude others."""
-        taken = FOREVER if seen.record.ret is None else seen.record.ret
+        taken = returned(seen.record)
         received = self.facts.received[seen.delivery.id]
         for at in range(bisect_right(received, taken, key=_called), len(received)):
             again = received[at]
@@ -293,6 +294,6 @@ def _called(seen: Observation) -> int:
 
 def _answers_show_locks(receive: Record) -> bool:
     """Whether the receive shows every lock that it gave."""
-    if receive.args.get("mode") == "receive_and_delete":
+    if deletes(receive):
         return True
     return all(d.lock is not None for d in receive.messages)

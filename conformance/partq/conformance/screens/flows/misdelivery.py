@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from partq.conformance.facts.candidate_partitions import Path, Paths
 from partq.conformance.facts.flow_timeline import FlowTimeline
-from partq.conformance.facts.index import FOREVER, Observation
+from partq.conformance.facts.index import Observation
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report
@@ -96,7 +97,7 @@ def _to_standby(paths: Paths, path: Path) -> bool | None:
     (False)."""
     record = _wrong(paths, path).record
     sessions = paths.timeline.sessions_of.get(record.args.get("flow", ""), ())
-    if any(paths.timeline.stands_by(session, _return(record)) for session in sessions):
+    if any(paths.timeline.stands_by(session, returned(record)) for session in sessions):
         return True
     return None if any(session.standby is not False for session in sessions) else False
 
@@ -152,7 +153,7 @@ def _event(
     timeline: FlowTimeline, partition: int, flow: str | None, state: str, receive: Record
 ) -> Iterator[Record]:
     """The last event before the end of the receive by which the partition got into that state."""
-    end = _return(receive)
+    end = returned(receive)
     events = [
         event
         for assignment in timeline.assignments[partition]
@@ -184,7 +185,3 @@ def _misdelivered(paths: Paths, path: Path, report: Report) -> None:
         f"{path.sent.message.id!r} came through flow {flow}, {why}",
         "only the flow that has the message's partition gets it",
     )
-
-
-def _return(record: Record) -> int:
-    return FOREVER if record.ret is None else record.ret

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.facts.candidate_partitions import Paths
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.records import out_of_order, returned
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
 
@@ -35,8 +36,7 @@ class _FirstOfFlow(NamedTuple):
     @property
     def returned(self) -> int:
         """When that receive returned."""
-        ret = self.seen.record.ret
-        return FOREVER if ret is None else ret
+        return returned(self.seen.record)
 
     @property
     def accepted(self) -> int:
@@ -102,7 +102,7 @@ def _mismarked(seens: list[Observation], unseen: int) -> Observation | None:
             return seen
         if marked is False and earliest < seen.record.call:
             return seen
-        earliest = min(earliest, FOREVER if ret is None else ret)
+        earliest = min(earliest, returned(seen.record))
     return None
 
 
@@ -131,14 +131,7 @@ def _comparable(group: list[_FirstOfFlow]) -> int:
 
 def _suspicious(group: list[_FirstOfFlow]) -> bool:
     """Whether there may be an inversion; nothing needs a closer look otherwise."""
-    latest = -1
-    for first in group:
-        record = first.sent.record
-        if record.ret is not None and record.ret < latest:
-            return True
-        if record.call > latest:
-            latest = record.call
-    return False
+    return out_of_order(first.sent.record for first in group)
 
 
 def _of_one_partition(facts: Facts, group: list[_FirstOfFlow]) -> list[list[_FirstOfFlow]]:

@@ -24,8 +24,9 @@ from math import inf, log2
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.candidate_partitions import Path
-from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.index import Facts
 from partq.conformance.facts.locks import Intervals
+from partq.conformance.facts.records import deletes, returned, span
 from partq.conformance.history import Record
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 
@@ -139,7 +140,7 @@ def _two_bodies(pair: Pair) -> bool:
 
 def _deleted(pair: Pair) -> bool:
     """Whether one of them came only once, and for good, so that its flow may have been a wrong one."""
-    return any(path.first.record.args.get("mode") == "receive_and_delete" for path in pair)
+    return any(deletes(path.first.record) for path in pair)
 
 
 def _jms_alone(pair: Pair) -> bool:
@@ -162,7 +163,7 @@ def _disturbances(facts: Facts) -> dict[str, Intervals]:
     times: dict[str, list[tuple[int, int]]] = {}
     unbinds = (record for record in facts.flows if record.op == "unbind")
     for record in (*facts.assignment_events, *facts.disruptions, *unbinds):
-        times.setdefault(record.op, []).append((record.call, _return(record)))
+        times.setdefault(record.op, []).append(span(record))
     for interval in facts.dead:
         times.setdefault("broker_kill", []).append((interval.certain_end, interval.end))
     return {kind: Intervals(intervals) for kind, intervals in times.items()}
@@ -170,7 +171,7 @@ def _disturbances(facts: Facts) -> dict[str, Intervals]:
 
 def _between(intervals: Intervals, pair: Pair) -> bool:
     a, b = pair.a.sent.record, pair.b.sent.record
-    return intervals.touching(a.call, min(_return(b), _return(pair.b.first.record))) > 0
+    return intervals.touching(a.call, min(returned(b), returned(pair.b.first.record))) > 0
 
 
 def _differ(trait: Callable[[Record], str], pair: Pair) -> bool:
@@ -179,7 +180,3 @@ def _differ(trait: Callable[[Record], str], pair: Pair) -> bool:
 
 def _sent_at(path: Path) -> int:
     return path.sent.record.call
-
-
-def _return(record: Record) -> int:
-    return FOREVER if record.ret is None else record.ret

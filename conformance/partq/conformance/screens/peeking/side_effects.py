@@ -11,6 +11,7 @@ from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.locks import Locks, UnseenLocks
+from partq.conformance.facts.records import returned
 from partq.conformance.facts.visibility import Visibility
 from partq.conformance.screens.protocol import Report
 
@@ -67,8 +68,8 @@ def _counted_late(facts: Facts, before: Observation, seen: Observation) -> bool:
 def _is_later_receive(seen: Observation, before: Observation) -> bool:
     """Whether it is a receive that the peek before it certainly preceded. If the two overlap, the lock that
     the receive gave may have ended before the peek took effect."""
-    returned = before.record.ret
-    return seen.record.op != "peek" and returned is not None and returned < seen.record.call
+    ret = before.record.ret
+    return seen.record.op != "peek" and ret is not None and ret < seen.record.call
 
 
 def _check_bounds(facts: Facts, report: Report, id: str, peeks: list[Observation]) -> None:
@@ -139,7 +140,7 @@ class _Ends:
 
 
 def _returned(seen: Observation) -> int:
-    return FOREVER if seen.record.ret is None else seen.record.ret
+    return returned(seen.record)
 
 
 def _by_call(seen: Observation) -> int:

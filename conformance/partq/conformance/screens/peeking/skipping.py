@@ -21,10 +21,11 @@ from bisect import bisect_left
 from itertools import islice
 from typing import Final, NamedTuple
 
-from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.index import Facts
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.partition_log import Lifetime, Omission, PartitionLog, PartitionLogs
 from partq.conformance.facts.peek_cursors import Walk
+from partq.conformance.facts.records import returned
 from partq.conformance.facts.visibility import Visibility
 from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report
@@ -110,7 +111,7 @@ class Skipping:
         hides what is locked may have moved the cursor past it."""
         id, called = lifetime.sent.message.id, lifetime.sent.record.call
         for peek in (record,) if walk is None else reversed(walk.peeks):
-            ret = FOREVER if peek.ret is None else peek.ret
+            ret = returned(peek)
             if ret < called:
                 break
             if not self.visibility.certainly_free(id, peek.call, ret):

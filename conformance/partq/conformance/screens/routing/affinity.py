@@ -12,8 +12,9 @@ from math import log
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Interval
-from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.placements import Placement, Placements
+from partq.conformance.facts.records import returned
 from partq.conformance.screens.attribution import conflicting
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import Group, judge_splits

@@ -33,8 +33,9 @@ from math import log2
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import Facts
-from partq.conformance.facts.outages import Outages, returned
+from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.placements import Placement
+from partq.conformance.facts.records import returned, span
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import SOLACE_KEY, KeyRule
@@ -218,7 +219,7 @@ def _length(placement: Placement) -> int:
 def _connection(facts: Facts) -> Callable[[Sequence[Placement]], Class]:
     """The sender, and how many connections and front ends had been lost; itself where that is not sure."""
     lost = [record for record in facts.disruptions if record.op not in ("partition_down", "broker_kill")]
-    since = _since([(record.call, returned(record)) for record in lost])
+    since = _since([span(record) for record in lost])
 
     def classes(sends: Sequence[Placement]) -> Class:
         epoch = since(sends)
@@ -252,7 +253,7 @@ def _changes(facts: Facts) -> dict[str, list[tuple[int, int]]]:
     changes: dict[str, list[tuple[int, int]]] = {}
     for record in facts.disruptions:
         if record.op != "broker_kill":
-            changes.setdefault(record.op.replace("_", " "), []).append((record.call, returned(record)))
+            changes.setdefault(record.op.replace("_", " "), []).append(span(record))
     if facts.dead:
         changes["broker kill"] = [(interval.start, interval.end) for interval in facts.dead]
     if facts.down:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.numbers import ALLOWED, Numbers
-from partq.conformance.facts.outages import returned
 from partq.conformance.facts.placements import Placement, Placements
+from partq.conformance.facts.records import returned
 from partq.conformance.screens.admission.faults import homes
 from partq.conformance.screens.attribution import conflicting
 from partq.conformance.screens.protocol import Report

@@ -15,8 +15,8 @@ from typing import Final
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.locks import REMOVALS, Locks
 from partq.conformance.facts.numbers import ALLOWED, Numbers
-from partq.conformance.facts.outages import returned
 from partq.conformance.facts.placements import Placement, Placements
+from partq.conformance.facts.records import returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report, Screen

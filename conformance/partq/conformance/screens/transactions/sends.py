@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation, Txn
-from partq.conformance.facts.outages import returned
+from partq.conformance.facts.records import returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes

@@ -12,7 +12,7 @@ from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Txn
 from partq.conformance.facts.locks import REMOVALS, Locks, may_be_given_up_on
-from partq.conformance.facts.outages import returned
+from partq.conformance.facts.records import returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import WIPING, possibly_taken

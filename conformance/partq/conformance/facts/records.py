@@ -1,0 +1,37 @@
+"""What one record says: over which time it may have taken effect, and whether it deletes what it receives.
+
+Shared by facts and screens. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from partq.conformance.facts.index import FOREVER
+from partq.conformance.history import Record
+
+
+def returned(record: Record) -> int:
+    """When the operation returned; `FOREVER` if it never did."""
+    return FOREVER if record.ret is None else record.ret
+
+
+def span(record: Record) -> tuple[int, int]:
+    """From its call to its return; `FOREVER` if it never returned."""
+    return record.call, returned(record)
+
+
+def deletes(receive: Record) -> bool:
+    """Whether each message that it receives is gone at once, without a lock."""
+    return receive.args.get("mode") == "receive_and_delete"
+
+
+def out_of_order(records: Iterable[Record]) -> bool:
+    """Whether one of them certainly was over before another one, which precedes it here, was called."""
+    latest = -1
+    for record in records:
+        if record.ret is not None and record.ret < latest:
+            return True
+        if record.call > latest:
+            latest = record.call
+    return False
