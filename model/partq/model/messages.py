@@ -106,6 +106,12 @@ def effective_key(message: Message, rule: KeyRule) -> str | None:
     return message.session_id if message.session_id is not None else message.partition_key
 
 
+def conflicting(message: Message) -> bool:
+    """Whether its session ID and partition key are both set and differ (KEY-3)."""
+    session, key = message.session_id, message.partition_key
+    return session is not None and key is not None and session != key
+
+
 def ambiguous(message: Message, rule: KeyRule) -> bool:
     """Whether it bears two different keys, of which no source says which one counts (KEY-8)."""
     if rule is not _BY_PROPERTY or len(message.properties) < 2:

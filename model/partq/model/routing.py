@@ -13,7 +13,7 @@ from typing import Final
 
 from .actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
-from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, effective_key
+from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from .operations import UNAVAILABLE, Outcome
 from .pending import before
 from .sequencing import assign, burn, counter_of, entered, home, named, stamp, timed
@@ -62,7 +62,7 @@ def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     cfg = state.cfg
     if cfg.profile.key_rule is not KeyRule.SERVICE_BUS:
         return _ACCEPTED
-    if any(map(_conflicts, messages)):
+    if any(map(conflicting, messages)):
         return _REFUSED if cfg.profile.partitioned and state.forbids("KEY-3") else _EITHER
     if not cfg.profile.partitioned or len(messages) == 1:
         return _ACCEPTED
@@ -89,7 +89,7 @@ def _refusable(state: State, action: Action) -> frozenset[str]:
     messages, kinds = action.messages, frozenset[str]()
     keys = {key_of(state.cfg, m) for m in messages}
     home_of = next((key_partition(state, key) for key in keys if key is not None), None)
-    if not state.forbids("KEY-3") and any(map(_conflicts, messages)):
+    if not state.forbids("KEY-3") and any(map(conflicting, messages)):
         kinds |= INVALID
     if not state.forbids("KEY-7") and len(keys) > 1:
         kinds |= INVALID
@@ -119,7 +119,7 @@ def keys_of(cfg: Config, message: Message) -> tuple[str | None, ...]:
     """What its key may be: of two key properties that differ no source says which one counts."""
     if ambiguous(message, cfg.profile.key_rule):
         return message.property(SOLACE_KEY), message.property(JMS_KEY)
-    if "KEY-3" in cfg.waived and _conflicts(message) and cfg.profile.partitioned:
+    if "KEY-3" in cfg.waived and conflicting(message) and cfg.profile.partitioned:
         return message.session_id, message.partition_key
     return (key_of(cfg, message),)
 
@@ -134,17 +134,13 @@ def failed(state: State, messages: tuple[Message, ...]) -> State:
         if not state.cfg.profile.partitioned:
             state = burn(state, 0, "", 1)
             continue
-        key = None if _conflicts(message) else key_of(state.cfg, message)
+        key = None if conflicting(message) else key_of(state.cfg, message)
         if key is None:
             state = burn(_tried(state, 1), None, "", 1)
         else:
             home_of = key_partition(state, key)
             state = burn(state, home_of, key if home_of is None else "", 1)
     return state
-
-
-def _conflicts(message: Message) -> bool:
-    return bool(message.session_id and message.partition_key and message.session_id != message.partition_key)
 
 
 @clause("SEQ-4", "ROUTE-6")

@@ -22,7 +22,7 @@ from partq.conformance.facts.locks import may_be_given_up_on
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import Record
-from partq.model.messages import Message
+from partq.model.messages import conflicting
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import requirements_of
 
@@ -35,12 +35,6 @@ WIPING: Final = frozenset({"partition_down", "broker_kill"})
 
 _NEVER_STORED: Final = frozenset({"KEY-3", "KEY-7", "TXN-1"})
 """Rules by which a request must be rejected whatever else is the case."""
-
-
-def conflicting(message: Message) -> bool:
-    """Whether its session ID and partition key are both set and differ (KEY-3)."""
-    session, key = message.session_id, message.partition_key
-    return session is not None and key is not None and session != key
 
 
 def key_count(record: Record) -> int:

@@ -21,10 +21,10 @@ from partq.conformance.screens.admission.requests import (
     judge_requests,
     request,
 )
-from partq.conformance.screens.attribution import applies, conflicting, missing, resurrected
+from partq.conformance.screens.attribution import applies, missing, resurrected
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import BITS
-from partq.model.messages import effective_key
+from partq.model.messages import conflicting, effective_key
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT
 

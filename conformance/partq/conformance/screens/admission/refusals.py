@@ -19,9 +19,9 @@ from partq.conformance.facts.open_transactions import begins, certainly_open, fi
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.screens.attribution import applies, conflicting, key_count
+from partq.conformance.screens.attribution import applies, key_count
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import effective_key
+from partq.model.messages import conflicting, effective_key
 from partq.model.operations import Outcome
 
 FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})

@@ -10,8 +10,9 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
-from partq.conformance.screens.attribution import conflicting, enlisted_only, key_count
+from partq.conformance.screens.attribution import enlisted_only, key_count
 from partq.conformance.screens.protocol import Report
+from partq.model.messages import conflicting
 from partq.model.operations import UNAVAILABLE, Outcome
 
 OWN: Final[Mapping[str, tuple[str, str]]] = {

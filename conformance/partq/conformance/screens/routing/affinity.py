@@ -15,10 +15,9 @@ from partq.conformance.facts.index import Facts, Interval
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.placements import Placement, Placements
 from partq.conformance.facts.records import returned
-from partq.conformance.screens.attribution import conflicting
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import Group, judge_splits
-from partq.model.messages import KeyRule
+from partq.model.messages import KeyRule, conflicting
 from partq.model.operations import Outcome
 
 ALPHA: Final = 1e-9

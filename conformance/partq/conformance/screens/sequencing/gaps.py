@@ -17,8 +17,8 @@ from partq.conformance.facts.numbers import ALLOWED, Numbers
 from partq.conformance.facts.placements import Placement, Placements
 from partq.conformance.facts.records import returned
 from partq.conformance.screens.admission.faults import homes
-from partq.conformance.screens.attribution import conflicting
 from partq.conformance.screens.protocol import Report
+from partq.model.messages import conflicting
 
 
 class _Gap(NamedTuple):

@@ -13,11 +13,11 @@ from typing import Final
 from partq.conformance.facts.index import Facts, Txn
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes
-from partq.conformance.screens.attribution import applies, conflicting, enlisted_only, missing, resurrected
+from partq.conformance.screens.attribution import applies, enlisted_only, missing, resurrected
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.transactions.sends import SECOND_KEY, judge_visibility
 from partq.conformance.screens.transactions.settlements import judge_settlements
-from partq.model.messages import effective_key
+from partq.model.messages import conflicting, effective_key
 from partq.model.operations import Outcome
 
 

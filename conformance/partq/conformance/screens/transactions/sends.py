@@ -12,9 +12,9 @@ from partq.conformance.facts.records import returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes
-from partq.conformance.screens.attribution import applies, conflicting
+from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
-from partq.model.messages import Message, effective_key
+from partq.model.messages import Message, conflicting, effective_key
 from partq.model.operations import Outcome
 
 SECOND_KEY: Final = (
