@@ -134,6 +134,9 @@ ERRORS: Final[dict[str, str]] = {
 UNAVAILABLE: Final = frozenset({"unavailable", "timeout", "internal"})
 """The errors by which a broker may say that a partition is down (ROUTE-5)."""
 
+FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
+"""The errors that say of a request that it can never succeed."""
+
 RECEIVE_MODES: Final = ("peek_lock", "receive_and_delete")
 ASSIGNMENT_STATES: Final = ("unassigned", "ready", "paused", "unbound")
 """REB-13. An `assignment` event says the state of one (partition, flow) pair from now on;

@@ -36,7 +36,7 @@ WELL_KNOWN: Final = 12.0
 home, in bits (as in `routing.splits`)."""
 
 MISFITS: Final = frozenset({"session_locked"})
-"""Errors that do not say that a partition is down (ROUTE-5). Others: `refusals.FOR_GOOD`."""
+"""Errors that do not say that a partition is down (ROUTE-5). Those `FOR_GOOD` are `refusals`' business."""
 
 
 def check(facts: Facts) -> Report:

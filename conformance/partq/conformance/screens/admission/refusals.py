@@ -22,10 +22,7 @@ from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, key_count
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import conflicting, effective_key
-from partq.model.operations import Outcome
-
-FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
-"""Errors that say of a request that it can never succeed."""
+from partq.model.operations import FOR_GOOD, Outcome
 
 SENDS: Final = frozenset({"send", "send_batch"})
 

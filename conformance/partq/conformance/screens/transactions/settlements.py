@@ -8,7 +8,6 @@ rules are left open.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Txn
 from partq.conformance.facts.locks import REMOVALS, Locks, may_be_given_up_on
@@ -18,10 +17,7 @@ from partq.conformance.history import Record
 from partq.conformance.screens.attribution import WIPING, possibly_taken
 from partq.conformance.screens.protocol import Report
 from partq.conformance.screens.transactions.sends import certainly_committed, ending
-from partq.model.operations import UNAVAILABLE, Outcome
-
-_DENIALS: Final = frozenset({"lock_lost", "not_found", "invalid_operation"})
-"""Errors by which a broker refuses a settlement for its lock."""
+from partq.model.operations import FOR_GOOD, UNAVAILABLE, Outcome
 
 
 def judge_settlements(facts: Facts, report: Report, txn: Txn) -> None:
@@ -147,7 +143,7 @@ def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen
         report.count("TXN-5")
     elif (
         again is not None
-        and again.error in _DENIALS
+        and again.error in FOR_GOOD
         and len(again.args["locks"]) == 1
         and not _possibly_open(txn)
         and returned(again) < facts.derive(Locks).held_unsettled(seen)
