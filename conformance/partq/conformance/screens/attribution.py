@@ -83,8 +83,6 @@ def enlisted_only(facts: Facts, record: Record) -> bool:
 def _shape_requirement(facts: Facts, sent: Sent) -> str | None:
     """The rule that the request breaks by itself."""
     record = sent.record
-    if not applies(facts, "KEY-7"):
-        return None
     if any(conflicting(message) for message in record.args["messages"]):
         return "KEY-3"
     if key_count(record) > 1:
