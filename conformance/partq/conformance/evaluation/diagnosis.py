@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from partq.conformance.evaluation.finding_text import finding_text
 from partq.conformance.evaluation.suite import Run
+from partq.conformance.verdict import ambiguities, violated_one_of
 
 
 def wrong_in(run: Run) -> list[str]:
@@ -13,5 +14,4 @@ def wrong_in(run: Run) -> list[str]:
     trouble = [finding_text(finding, run.history) for finding in certain]
     if trouble:
         return trouble
-    open_ones = {one.candidates: one.reason for one in run.verdicts.values() if one.candidates}
-    return [f"{' or '.join(candidates)}: {why}" for candidates, why in open_ones.items()]
+    return [f"{violated_one_of(several)}: {why}" for several, why in ambiguities(run.verdicts).items()]

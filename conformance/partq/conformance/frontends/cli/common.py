@@ -36,6 +36,7 @@ from partq.conformance.verdict import (
     merge,
     plain,
     unmet,
+    violated_one_of,
     worst,
 )
 from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
@@ -138,11 +139,7 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
     if code == Exit.VIOLATED:
         certain = [name for name, verdict in rows.items() if verdict.status is Status.VIOLATED]
         said = [f"{', '.join(certain)} violated"] if certain else []
-        said += [
-            f"{' or '.join(candidates)} violated"
-            for candidates in ambiguities(rows)
-            if rows.keys() >= {*candidates}
-        ]
+        said += [violated_one_of(several) for several in ambiguities(rows) if rows.keys() >= {*several}]
         return code, "; ".join(said)
     if code == Exit.CONFORMANT:
         return code, ""
@@ -320,7 +317,7 @@ def _show_ambiguities(out: Console, name: str, result: Verdicts, seen_in: SeenIn
             continue
         where = seen_in(name, candidates)
         out.print()
-        out.print(Text(f"{' or '.join(candidates)} violated", style="bold red"))
+        out.print(Text(violated_one_of(candidates), style="bold red"))
         out.print(
             Text(f"  {name}, {f'{printable(where)}, ' if where else ''}one of them certainly", style="dim")
         )
