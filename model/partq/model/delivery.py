@@ -19,7 +19,7 @@ from .locks import Taken, cached, takings
 from .memory import finished, given, revived
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
-from .sequencing import bound, home, is_known, shown_seq, timed
+from .sequencing import as_shown, home, shown_seq
 from .state import (
     BACK,
     CACHED,
@@ -244,12 +244,7 @@ def _delivered(
 def _delivered_from(
     state: State, p: int, action: Action, chosen: list[tuple[int, Delivery, Taken]]
 ) -> Part | None:
-    part: Part | None = state.parts[p]
-    for index, seen, _ in chosen:
-        number = state.parts[p].log[index].number
-        part = part and bound(state.cfg, part, number, seen.seq)
-        if part is not None and not is_known(part, index, seen.enqueued_at):
-            part = timed(state.cfg, part, number, seen.enqueued_at)
+    part = as_shown(state.cfg, state.parts[p], [(index, seen) for index, seen, _ in chosen])
     if part is None:
         return None
     log: list[Entry | None] = list(part.log)

@@ -55,6 +55,7 @@ from typing import Final
 from . import (
     assignment_events,
     commits,
+    cursors,
     delivery,
     faults,
     peeking,
@@ -101,8 +102,7 @@ def internal(state: State) -> list[Action]:
 def _reset(state: State, action: Action, seen: Observed | None) -> Steps:
     known, p = client(state, action.proc), position(state.cfg, action.partition)
     if p is not None and known.loose >> p & 1:
-        cursor = (*known.cursor[:p], 0, *known.cursor[p + 1 :])
-        yield OK, with_client(state, known._replace(cursor=cursor, loose=known.loose & ~(1 << p)))
+        yield OK, cursors.restarted(state, action.proc, p)
 
 
 def _of_client(mechanism: Mechanism) -> Mechanism:
@@ -112,14 +112,14 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
         anywhere = action.only in (None, NOWHERE)
         if state.dead:
             if anywhere:
-                yield failure(GONE), _gone(state, action)
+                yield failure(GONE), routing.failed(state, action.messages)
             if action.op in _MAY_BE_EMPTY and (anywhere if seen is None else not seen.messages):
                 yield OK, state
             return
         known = client(state, action.proc)
         if known.shaky:
             if anywhere:
-                yield failure(GONE), _gone(state, action)
+                yield failure(GONE), routing.failed(state, action.messages)
             state = with_client(state, known._replace(shaky=False))
         yield from mechanism(state, action, seen)
         if action.calm or not routing.isolated(state, action):
@@ -150,17 +150,13 @@ def _may_be_refused(state: State, action: Action, seen: Observed) -> bool:
 
 def _refused(state: State, action: Action, kinds: frozenset[str]) -> Steps:
     """Refused: nothing happened. A transaction may be lost by it, or go on."""
-    after = _gone(state, action)
+    after = routing.failed(state, action.messages)
     yield failure(kinds), after
     txn = transaction(after, action.txn)
     if txn is not None:
         tainted = with_txn(after, txn.name, txn._replace(tainted=True))
         yield failure(kinds), tainted
         yield failure(kinds), commits.rolled_back(tainted, txn)
-
-
-def _gone(state: State, action: Action) -> State:
-    return routing.failed(state, action.messages)
 
 
 _MAY_BE_EMPTY: Final = frozenset({"receive", "peek"})

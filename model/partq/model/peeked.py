@@ -14,7 +14,7 @@ from .cursors import certain, eligible, kept, most, moved, start_of, starts
 from .locks import ended, may_be_gone, most_tries, raised, takings
 from .memory import revived
 from .messages import Delivery
-from .sequencing import bound, home, is_known, timed
+from .sequencing import as_shown, home
 from .state import (
     BACK,
     CACHED,
@@ -193,12 +193,7 @@ def _chosen(
 def _revealed(
     state: State, p: int, shown: list[Delivery], action: Action, chosen: list[int], missing: LeftOut
 ) -> State | None:
-    part: Part | None = state.parts[p]
-    for index, seen in zip(chosen, shown, strict=True):
-        number = state.parts[p].log[index].number
-        part = part and bound(state.cfg, part, number, seen.seq)
-        if part is not None and not is_known(part, index, seen.enqueued_at):
-            part = timed(state.cfg, part, number, seen.enqueued_at)
+    part = as_shown(state.cfg, state.parts[p], zip(chosen, shown, strict=True))
     if part is None:
         return None
     log = list(part.log)

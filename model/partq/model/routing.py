@@ -240,11 +240,15 @@ def _placed(
             if key is not None and key_partition(state, key) is None:
                 after = with_key(state, key, p)
             else:
-                after = state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
+                after = _using(state, p)
             yield from _placed(after, action, hints, (*chosen, p))
     if state.cfg.waived:
         for after, p in _astray(state, action, action.messages[n], hints[n]):
             yield from _placed(after, action, hints, (*chosen, p))
+
+
+def _using(state: State, p: int) -> State:
+    return state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
 
 
 @clause("ROUTE-5", "ROUTE-6", "ROUTE-8")
@@ -278,7 +282,7 @@ def _astray(
     free = unpinned(state, action, message)
     down = [p for p in range(len(state.parts)) if not is_up(state, p)]
     for p in _candidates(state, None, hint, action.only):
-        after = state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
+        after = _using(state, p)
         if free and is_up(state, p) and p != home_of:
             yield after, p
         elif not state.forbids("ROUTE-5"):

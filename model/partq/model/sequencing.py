@@ -7,7 +7,7 @@ may send, is not decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from .clauses import clause
@@ -205,7 +205,18 @@ def timed(cfg: Config, part: Part, number: int, at: int | None) -> Part | None:
     return part._replace(log=tuple(log), floor=max(part.floor, at - cfg.skew))
 
 
-def is_known(part: Part, index: int, at: int | None) -> bool:
+def as_shown(cfg: Config, part: Part, shown: Iterable[tuple[int, Delivery]]) -> Part | None:
+    """The partition after messages of it, by their indexes, were shown so, or None where they cannot be."""
+    after: Part | None = part
+    for index, seen in shown:
+        number = part.log[index].number
+        after = after and bound(cfg, after, number, seen.seq)
+        if after is not None and not _is_known(after, index, seen.enqueued_at):
+            after = timed(cfg, after, number, seen.enqueued_at)
+    return after
+
+
+def _is_known(part: Part, index: int, at: int | None) -> bool:
     """Whether the message there was shown with that enqueued time before, so that it says nothing new."""
     return at is None or (part.floor >= at and part.log[index].at == (at, at))
 

@@ -36,9 +36,6 @@ LOCKED: Final = 4
 BACK: Final = 5
 """It was locked, the lock ended, and where it is delivered again is free (RCV-3)."""
 
-STORED: Final = (FRESH, CACHED, BACK)
-"""Visible, and locked by no client."""
-
 COUNTED: Final = 0
 """Peeks show the delivery count as it is."""
 OWED: Final = 1
