@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, send
+from partq.conformance.workload.phrases import Draft, send, settlement
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -125,7 +125,7 @@ def _too_late(draft: Draft) -> None:
     draft.add(draft.client(), "send", messages=(draft.message(key),))
     if draft.chance(2):
         draft.add(new, "receive", max=20, timeout=SECOND)
-    draft.add(old, "complete" if draft.source.below(3) else "abandon", pick=[0, 1], lost=[0])
+    draft.add(old, settlement(draft), pick=[0, 1], lost=[0])
     draft.add(new, "receive", max=20, timeout=SECOND)
     draft.add(old, "receive", max=20, timeout=SECOND)
 

@@ -92,6 +92,11 @@ def send(draft: Draft) -> None:
     draft.add(draft.client(), "send", messages=(draft.message(draft.some_key()),))
 
 
+def settlement(draft: Draft) -> str:
+    """How messages are settled: completed, or now and then abandoned."""
+    return "complete" if draft.source.below(3) else "abandon"
+
+
 def _conflict(draft: Draft) -> None:
     draft.messages += 1
     message = Message(f"m{draft.messages}", "two keys", session_id=draft.key(), partition_key="other")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, send
+from partq.conformance.workload.phrases import Draft, send, settlement
 from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
@@ -88,17 +88,13 @@ def _fill(draft: Draft, key: str, messages: int) -> None:
     draft.add(draft.client(), "send_batch", messages=batch)
 
 
-def _settlement(draft: Draft) -> str:
-    return "complete" if draft.source.below(3) else "abandon"
-
-
 def _handful(draft: Draft) -> None:
     """Three or more messages are settled at once."""
     client = draft.client()
     _fill(draft, draft.key(), 3 + draft.source.below(3))
     draft.add(client, "receive", max=3 + draft.source.below(4), timeout=SECOND)
     first = draft.source.below(3)
-    draft.add(client, _settlement(draft), pick=list(range(first, first + 3 + draft.source.below(2))))
+    draft.add(client, settlement(draft), pick=list(range(first, first + 3 + draft.source.below(2))))
 
 
 def _mixed_handful(draft: Draft) -> None:
@@ -111,19 +107,19 @@ def _mixed_handful(draft: Draft) -> None:
         draft.add(ENV, "advance", by=half)
         draft.add(client, "receive", max=3, timeout=SECOND)
         draft.add(ENV, "advance", by=half)
-        draft.add(client, _settlement(draft), pick=[0, 1, 2, 3])
+        draft.add(client, settlement(draft), pick=[0, 1, 2, 3])
         return
     draft.add(client, "receive", max=3, timeout=SECOND)
     draft.add(client, "complete", pick=[0])
     lost = [draft.source.below(6)] if way < 3 else []
     draft.add(
-        client, _settlement(draft), pick=[0, 1, 2][: 1 + draft.source.below(3)], lost=lost, forged=way == 3
+        client, settlement(draft), pick=[0, 1, 2][: 1 + draft.source.below(3)], lost=lost, forged=way == 3
     )
     draft.add(client, "peek", max=8, **{"from": "start"})
 
 
 def _forged(draft: Draft) -> None:
-    draft.add(draft.client(), _settlement(draft), pick=[], forged=True)
+    draft.add(draft.client(), settlement(draft), pick=[], forged=True)
 
 
 # Transactions of many steps.
@@ -132,7 +128,7 @@ def _forged(draft: Draft) -> None:
 def _settle_in(draft: Draft, client: str) -> None:
     pick = [draft.source.below(4)]
     draft.add(
-        client, _settlement(draft), pick=pick if draft.source.below(4) else [*pick, pick[0] + 1], txn=True
+        client, settlement(draft), pick=pick if draft.source.below(4) else [*pick, pick[0] + 1], txn=True
     )
 
 
@@ -163,7 +159,7 @@ def after_transaction(draft: Draft, client: str, key: str) -> None:
     """What a client does with locks, and with a name, that were a transaction's."""
     way = draft.source.below(6)
     if way < 2:
-        draft.add(client, _settlement(draft), pick=[draft.source.below(4)])
+        draft.add(client, settlement(draft), pick=[draft.source.below(4)])
     elif way == 2:
         draft.add(draft.client(), "peek", max=8, **{"from": "start"})
     elif way == 3:
@@ -176,7 +172,7 @@ def _ended(draft: Draft, client: str, key: str) -> None:
     if way == 0:
         draft.add(client, "send", messages=(draft.message(key),), ended=True)
     elif way == 1:
-        draft.add(client, _settlement(draft), pick=[draft.source.below(4)], ended=True)
+        draft.add(client, settlement(draft), pick=[draft.source.below(4)], ended=True)
     else:
         draft.add(client, "commit" if way == 2 else "rollback", ended=True)
 

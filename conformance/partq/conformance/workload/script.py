@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from partq.conformance.workload.program import Step
 from partq.model.messages import Delivery
-from partq.model.operations import Outcome
+from partq.model.operations import UNAVAILABLE, Outcome
 
 Args = Mapping[str, Any]
 
@@ -177,7 +177,7 @@ class Script:
                 self.flows.append(self.last_flow)
 
     def _unbound(self, args: Args, outcome: str, error: str | None, messages: tuple[Delivery, ...]) -> None:
-        if outcome != Outcome.UNKNOWN and error not in _PASSING:
+        if outcome != Outcome.UNKNOWN and error not in UNAVAILABLE:
             self._left(args, outcome, error, messages)
 
     def _left(self, args: Args, outcome: str, error: str | None, messages: tuple[Delivery, ...]) -> None:
@@ -192,9 +192,6 @@ def _chosen(pool: list[str], picks: Sequence[int]) -> list[str]:
     """The locks at those indexes, which go round."""
     return [pool[pick % len(pool)] for pick in picks] if pool else []
 
-
-_PASSING: Final = frozenset({"unavailable", "timeout", "internal"})
-"""Errors after which all is as it was before."""
 
 Learner = Callable[[Script, Args, str, str | None, tuple[Delivery, ...]], None]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from partq.conformance.workload.phrases import Draft, send
+from partq.conformance.workload.phrases import Draft, send, settlement
 from partq.conformance.workload.request_phrases import after_transaction
 from partq.conformance.workload.weights import PAIRS
 from partq.model.operations import ENV
@@ -66,7 +66,7 @@ def _batches(draft: Draft, client: str, key: str) -> None:
 
 def _settlements(draft: Draft, client: str, key: str) -> None:
     for pick in range(2 + draft.source.below(3)):
-        draft.add(client, "complete" if draft.source.below(3) else "abandon", pick=[pick])
+        draft.add(client, settlement(draft), pick=[pick])
 
 
 def _renewals(draft: Draft, client: str, key: str) -> None:
@@ -94,7 +94,7 @@ def _begin_and_settle(draft: Draft, client: str, key: str) -> None:
     _store_and_receive(draft, client, key)
     draft.add(client, "begin")
     for _ in range(1 + draft.source.below(3)):
-        draft.add(client, "complete" if draft.source.below(3) else "abandon", pick=[0], txn=True)
+        draft.add(client, settlement(draft), pick=[0], txn=True)
     if draft.chance(2):
         draft.add(client, "send", messages=(draft.message(key),), txn=True)
 
@@ -103,7 +103,7 @@ def _end(draft: Draft, client: str, key: str) -> None:
     if draft.chance(3):
         draft.add(client, "send", messages=(draft.message(key),), txn=True)
     if draft.chance(2):
-        draft.add(client, "complete" if draft.source.below(3) else "abandon", pick=[0], txn=True)
+        draft.add(client, settlement(draft), pick=[0], txn=True)
     draft.add(client, "rollback" if draft.chance(5) else "commit")
 
 
