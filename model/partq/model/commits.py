@@ -8,24 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .clauses import clause
+from .edits import put, with_entry, with_log, with_part, with_txn
+from .locks import returned
 from .pending import before, take
 from .sequencing import burn
 from .settling import apply
-from .state import (
-    FRESH,
-    LAGGING,
-    Pending,
-    State,
-    Txn,
-    find_number,
-    put,
-    returned,
-    transaction,
-    with_entry,
-    with_log,
-    with_part,
-    with_txn,
-)
+from .state import FRESH, LAGGING, Pending, State, Txn, find_number, transaction
 
 
 @clause("TXN-5", "SEQ-3")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from .actions import Action
 from .clauses import clause
+from .edits import with_client
 from .sequencing import counter_of, is_older, shown_seq
-from .state import COUNTER_BITS, LAGGING, RESERVED, Entry, Part, State, client, with_client
+from .state import COUNTER_BITS, LAGGING, RESERVED, Entry, Part, State, client
 
 
 @clause("PEEK-1", "PEEK-2")

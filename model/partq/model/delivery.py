@@ -15,28 +15,13 @@ from typing import Final
 
 from .actions import NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
+from .edits import appeared, with_log, with_part
 from .locks import Taken, cached, takings
 from .memory import finished, given, revived
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .sequencing import as_shown, home, shown_seq
-from .state import (
-    BACK,
-    CACHED,
-    COUNTED,
-    FOREVER,
-    FRESH,
-    LOCKED,
-    Config,
-    Entry,
-    Lock,
-    Part,
-    State,
-    appeared,
-    is_up,
-    with_log,
-    with_part,
-)
+from .state import BACK, CACHED, COUNTED, FOREVER, FRESH, LOCKED, Config, Entry, Lock, Part, State, is_up
 
 Steps = Iterator[tuple[Answer, State]]
 Picked = tuple[tuple[Delivery, ...], Part]

@@ -12,22 +12,10 @@ from collections.abc import Callable, Iterator
 from . import rebalancing, routing, transactions
 from .actions import OK, Action, Answer, Observed
 from .clauses import clause
+from .edits import later, with_client, with_log, with_part
 from .locks import may_be_gone, struck
 from .settling import expired
-from .state import (
-    LOCKED,
-    RESERVED,
-    Client,
-    State,
-    Txn,
-    client,
-    is_up,
-    later,
-    position,
-    with_client,
-    with_log,
-    with_part,
-)
+from .state import LOCKED, RESERVED, Client, State, Txn, client, is_up, position
 
 Steps = Iterator[tuple[Answer, State]]
 

@@ -12,20 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .clauses import clause
-from .state import (
-    BACK,
-    CACHED,
-    FOREVER,
-    FRESH,
-    LOCKED,
-    RESERVED,
-    Config,
-    Entry,
-    Lock,
-    State,
-    freed,
-    returned,
-)
+from .state import BACK, CACHED, COUNTED, FOREVER, FRESH, LOCKED, OWED, RESERVED, Config, Entry, Lock, State
 
 
 class Taken(NamedTuple):
@@ -181,3 +168,21 @@ def struck(state: State, entry: Entry) -> Entry:
         return entry._replace(upsets=upsets) if hindsight else entry
     since = state.now if hindsight and entry.status == LOCKED and not lock.shaken else entry.since
     return entry._replace(since=since, upsets=upsets, lock=lock._replace(shaken=True))
+
+
+def returned(state: State, entry: Entry, tries: int, since: int) -> Entry | None:
+    """The message free again, after a lock of it ended that may have raised its count, since then: at any
+    position, or with flows at its own (REB-3). None: it was dead-lettered for too many deliveries (RCV-9)."""
+    if tries > state.cfg.limit:
+        return None
+    owed = OWED if tries > entry.tries and state.cfg.owing else COUNTED
+    return freed(state, entry, tries, since, 0, owed)
+
+
+def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed: int = COUNTED) -> Entry:
+    """The message free again, with this count and what may have happened to it unseen."""
+    status = FRESH if state.cfg.profile.flows else BACK
+    when = since if state.cfg.hindsight else 0
+    return tuple.__new__(
+        Entry, (entry.number, entry.id, status, tries, when, entry.turn, None, entry.at, upsets, owed, None)
+    )

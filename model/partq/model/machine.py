@@ -66,8 +66,9 @@ from . import (
 )
 from .actions import FULL, GONE, INVALID, NOWHERE, OK, Action, Answer, Observed, agrees, failure
 from .clauses import clause
+from .edits import with_client, with_txn
 from .operations import UNAVAILABLE
-from .state import InvalidScope, State, client, initial, position, transaction, with_client, with_txn
+from .state import InvalidScope, State, client, initial, position, transaction
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
 

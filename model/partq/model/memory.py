@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .clauses import clause
+from .edits import with_log, with_part
 from .messages import Delivery
-from .state import BACK, Entry, Part, State, entries, with_log, with_part
+from .state import BACK, Entry, Part, State, entries
 
 
 @clause("RCV-7")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .actions import NOWHERE, Action
 from .clauses import clause
 from .cursors import certain, eligible, kept, most, moved, start_of, starts
+from .edits import appeared, with_log, with_part
 from .locks import ended, may_be_gone, most_tries, raised, takings
 from .memory import revived
 from .messages import Delivery
@@ -28,10 +29,7 @@ from .state import (
     Lock,
     Part,
     State,
-    appeared,
     is_up,
-    with_log,
-    with_part,
 )
 
 LeftOut = Mapping[int, Entry | None]

@@ -13,11 +13,12 @@ from itertools import product
 from .actions import NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
 from .cursors import certain, eligible, most, moved, restarted, start_of
+from .edits import with_client, with_part
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .peeked import explained
 from .sequencing import shown_seq
-from .state import COUNTED, LAGGING, Entry, Part, State, client, is_up, with_client, with_part
+from .state import COUNTED, LAGGING, Entry, Part, State, client, is_up
 
 Steps = Iterator[tuple[Answer, State]]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .clauses import clause
+from .edits import with_part, with_txn
 from .sequencing import assign, counter_of, entered, stamp
-from .state import FOREVER, RESERVED, Entry, State, transaction, with_part, with_txn
+from .state import FOREVER, RESERVED, Entry, State, transaction
 
 Waiting = tuple[str, int, int | None]
 """A message without a number: its transaction, its place there, and the number that it is shown with."""

@@ -16,8 +16,9 @@ from . import delivery
 from .actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
 from .distributions import even, uneven
+from .edits import with_part
 from .operations import Outcome
-from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, with_part
+from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None

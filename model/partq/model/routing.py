@@ -13,22 +13,12 @@ from typing import Final
 
 from .actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
+from .edits import using, with_key, with_part
 from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from .operations import UNAVAILABLE, Outcome
 from .pending import before
 from .sequencing import assign, burn, counter_of, entered, home, named, stamp, timed
-from .state import (
-    FRESH,
-    Config,
-    Entry,
-    State,
-    choices,
-    is_up,
-    key_partition,
-    up,
-    with_key,
-    with_part,
-)
+from .state import FRESH, Config, Entry, State, choices, is_up, key_partition, up
 
 Steps = Iterator[tuple[Answer, State]]
 Placed = tuple[State, tuple[int, ...]]
@@ -240,15 +230,11 @@ def _placed(
             if key is not None and key_partition(state, key) is None:
                 after = with_key(state, key, p)
             else:
-                after = _using(state, p)
+                after = using(state, p)
             yield from _placed(after, action, hints, (*chosen, p))
     if state.cfg.waived:
         for after, p in _astray(state, action, action.messages[n], hints[n]):
             yield from _placed(after, action, hints, (*chosen, p))
-
-
-def _using(state: State, p: int) -> State:
-    return state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
 
 
 @clause("ROUTE-5", "ROUTE-6", "ROUTE-8")
@@ -282,7 +268,7 @@ def _astray(
     free = unpinned(state, action, message)
     down = [p for p in range(len(state.parts)) if not is_up(state, p)]
     for p in _candidates(state, None, hint, action.only):
-        after = _using(state, p)
+        after = using(state, p)
         if free and is_up(state, p) and p != home_of:
             yield after, p
         elif not state.forbids("ROUTE-5"):

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from .clauses import clause
+from .edits import more, with_entry, with_key, with_log
 from .messages import Delivery
-from .state import COUNTER_BITS, RESERVED, Config, Entry, Part, State, more, with_entry, with_key, with_log
+from .state import COUNTER_BITS, RESERVED, Config, Entry, Part, State
 
 
 @clause("SEQ-1", "SEQ-2", "SEQ-5")

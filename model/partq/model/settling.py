@@ -12,7 +12,8 @@ from typing import Final
 
 from .actions import INVALID, LOST, OK, Action, Answer, Observed, failure
 from .clauses import clause
-from .locks import cached, ended, raised, run_out
+from .edits import appeared, put, with_entry, with_part
+from .locks import cached, ended, freed, raised, returned, run_out
 from .memory import finished, whose
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
@@ -26,16 +27,10 @@ from .state import (
     Lock,
     Part,
     State,
-    appeared,
     find_lock,
     find_number,
-    freed,
     is_up,
     position,
-    put,
-    returned,
-    with_entry,
-    with_part,
 )
 
 Steps = Iterator[tuple[Answer, State]]

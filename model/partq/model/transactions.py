@@ -12,22 +12,13 @@ from collections.abc import Iterator
 from .actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from .clauses import clause
 from .commits import in_part, rolled_back, sent, settled
+from .edits import put, with_txn
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .pending import take
 from .routing import accepted, failed, hints_of, in_order, key_of, placements, refusals, rejected, unpinned
 from .settling import apply, held, lock_at, lost
-from .state import (
-    Pending,
-    State,
-    Txn,
-    find_number,
-    is_up,
-    key_partition,
-    put,
-    transaction,
-    with_txn,
-)
+from .state import Pending, State, Txn, find_number, is_up, key_partition, transaction
 
 Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
