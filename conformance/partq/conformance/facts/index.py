@@ -61,7 +61,8 @@ class Txn:
     ``end`` is the commit or rollback that counts, ``ends`` are all of them. ``committed_from``: the first
     instant at which it may have taken effect (the call of a commit that was not rejected); ``committed_by``:
     the instant at which it certainly had (the return of one that was `ok`); None where there is none.
-    ``reused``: whether a transaction was begun under its name more than once.
+    ``reused``: whether a transaction was begun under its name more than once. ``first_ok``: the first end
+    that was ok.
     """
 
     __slots__ = (
@@ -70,6 +71,7 @@ class Txn:
         "committed_from",
         "end",
         "ends",
+        "first_ok",
         "name",
         "reused",
         "sends",
@@ -82,6 +84,7 @@ class Txn:
         self.reused = False
         self.end: Record | None = None
         self.ends: list[Record] = []
+        self.first_ok: Record | None = None
         self.committed_from: int | None = None
         self.committed_by: int | None = None
         self.sends: list[Record] = []
@@ -90,6 +93,8 @@ class Txn:
     def add_end(self, record: Record) -> None:
         """Take in a commit or a rollback. What comes after an end that was ok ends nothing (TXN-10)."""
         self.ends.append(record)
+        if self.first_ok is None and record.outcome == Outcome.OK:
+            self.first_ok = record
         if self.end is not None and self.end.outcome == Outcome.OK and (self.end.ret or 0) < record.call:
             return
         if self.end is None or record.outcome == Outcome.OK:
@@ -104,7 +109,7 @@ class Txn:
     @property
     def over(self) -> Record | None:
         """The end that was ok, after which nothing in the transaction succeeds; None if it is not known."""
-        return None if self.reused else next((end for end in self.ends if end.outcome == Outcome.OK), None)
+        return None if self.reused else self.first_ok
 
     def is_late(self, record: Record) -> bool:
         """Whether the operation was called when the transaction was over: what it does is TXN-10's alone."""
@@ -207,6 +212,15 @@ class Facts:
         if delivery.seq is None or not self.profile.partitioned:
             return None
         return delivery.seq >> COUNTER_BITS
+
+    def twice_in(self, answer: Record) -> Delivery | None:
+        """The first message that is in the answer for the second time, its ID having been sent once."""
+        once = set()
+        for delivery in answer.messages:
+            if delivery.id in once and len(self.by_id.get(delivery.id, ())) == 1:
+                return delivery
+            once.add(delivery.id)
+        return None
 
     def _index(self) -> None:
         handlers = _HANDLERS

@@ -117,19 +117,16 @@ def _too_many(report: Report, record: Record) -> None:
 
 
 def _check_twice(facts: Facts, report: Report, record: Record) -> None:
-    once = set()
-    for delivery in record.messages:
-        if delivery.id in once and len(facts.by_id.get(delivery.id, ())) == 1:
-            report.find(
-                _owner_of_twice(facts, record),
-                "twice in one answer",
-                "One answer held a message twice",
-                (record,),
-                f"Message {delivery.id!r} is in one answer to {record.proc} more than once.",
-                "each message once in an answer, as of an entity without partitions",
-            )
-            return
-        once.add(delivery.id)
+    delivery = facts.twice_in(record)
+    if delivery is not None:
+        report.find(
+            _owner_of_twice(facts, record),
+            "twice in one answer",
+            "One answer held a message twice",
+            (record,),
+            f"Message {delivery.id!r} is in one answer to {record.proc} more than once.",
+            "each message once in an answer, as of an entity without partitions",
+        )
 
 
 def _owner_of_twice(facts: Facts, record: Record) -> str:

@@ -240,8 +240,7 @@ class Peeking:
             self.report.ambiguous(
                 (requirement, "RCV-7", "RCV-8"),
                 f"message {id!r} was peeked after its removal: it is shown though it is gone "
-                f"({requirement}), or "
-                f"the removal came to nothing (RCV-7, RCV-8)",
+                f"({requirement}), or the removal came to nothing (RCV-7, RCV-8)",
             )
             return
         self.report.find(
@@ -310,19 +309,16 @@ class Peeking:
         return tuple(peek for peek in shown if peek.call < record.call)[-1:]
 
     def _check_twice(self, record: Record) -> None:
-        once = set()
-        for delivery in record.messages:
-            if delivery.id in once and len(self.facts.by_id.get(delivery.id, ())) == 1:
-                self.report.find(
-                    "PEEK-5",
-                    "twice in one answer",
-                    "One answer showed a message twice",
-                    (record,),
-                    f"Message {delivery.id!r} is in one answer to {record.proc} more than once.",
-                    "each message once",
-                )
-                return
-            once.add(delivery.id)
+        delivery = self.facts.twice_in(record)
+        if delivery is not None:
+            self.report.find(
+                "PEEK-5",
+                "twice in one answer",
+                "One answer showed a message twice",
+                (record,),
+                f"Message {delivery.id!r} is in one answer to {record.proc} more than once.",
+                "each message once",
+            )
 
 
 def _place(pair: tuple[int, Delivery]) -> int:
