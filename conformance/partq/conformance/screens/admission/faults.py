@@ -330,8 +330,7 @@ SCREEN: Final = Screen(
         "keys are not held against faults.",
         "Sends and settlements in transactions are not held against faults.",
         "Keyless messages placed by message ID can't be distinguished from round robin: KEY-5 sees only a "
-        "batch that "
-        "is refused.",
+        "batch that is refused.",
         "Messages whose ID is sent more than once are left out where they are looked for later.",
     ),
     needs={

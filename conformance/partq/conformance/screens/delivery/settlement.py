@@ -228,8 +228,7 @@ class Settling:
             "A settlement within one partition was refused as invalid",
             (*(seen.record for seen in seens), record),
             f"{record.op} by {record.proc} names {len(seens)} locks that certainly held, of one partition, "
-            f"and "
-            f"answered invalid_operation.",
+            "and answered invalid_operation.",
             "ok: an entity without partitions would have accepted it",
         )
 

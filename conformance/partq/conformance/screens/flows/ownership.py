@@ -124,8 +124,7 @@ def _untrue(
         "A partition's state is not true",
         (contrary, event),
         f"partition {assignment.partition} was {state} at flow {assignment.flow} from {exact(event.call)} "
-        f"on, though "
-        f"{why}",
+        f"on, though {why}",
         "`unbound` if its flow is gone, `ready` or `paused` only while it is bound",
     )
 

@@ -155,10 +155,8 @@ class Skipping:
                 self.report.ambiguous(
                     (requirement, "PEEK-7"),
                     f"the peek of record {record.i} passed over message {lifetime.sent.message.id!r}, which "
-                    f"was "
-                    f"there but may have been locked: it skipped the message ({requirement}), or does not "
-                    f"show "
-                    f"locked ones (PEEK-7)",
+                    f"was there but may have been locked: it skipped the message ({requirement}), or does "
+                    f"not show locked ones (PEEK-7)",
                 )
 
     def report_free(self, requirement: str, record: Record, lifetime: Lifetime) -> None:

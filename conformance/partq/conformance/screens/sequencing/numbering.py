@@ -281,8 +281,7 @@ class Sequencing:
         sent = placement.sent.record
         detail = (
             f"{placement.sent.message.id!r}, sent from {exact(sent.call)} to {exact(returned(sent))} and "
-            f"first "
-            f"seen by {exact(returned(placement.seen.record))}, bears the enqueued time {exact(at)}"
+            f"first seen by {exact(returned(placement.seen.record))}, bears the enqueued time {exact(at)}"
         )
         since, until = exact(placement.earliest - skew), exact(placement.latest + skew)
         allowed = f"a time from {since} to {until} (skew {exact(skew)})"

@@ -183,8 +183,7 @@ SCREEN: Final = Screen(
         "That a transaction is over is known where a commit or rollback was ok, not where the broker rolled "
         "it back, nor where its name is used again (TXN-10).",
         "A lock that certainly holds is needed to judge the lock after a rollback: with caching front ends "
-        "its "
-        "end must be shown.",
+        "its end must be shown.",
     ),
     needs=dict.fromkeys(("TXN-1", "TXN-2", "TXN-5", "TXN-7", "TXN-10"), ("begin", "commit")),
 )
