@@ -7,16 +7,12 @@ from ..faults import Faults
 from ..flows import Assignments
 from ..partition import Partition
 from .registry import APART, BY_CHANCE, defect
+from .routing import RehashOnRestart
 
 
 @defect("solace-rehash-on-restart", "ROUTE-1", profile="solace", also=(*APART, BY_CHANCE[0]))
-class _RehashOnRestart(Faults):
+class _SolaceRehashOnRestart(RehashOnRestart):
     """The partition map is drawn anew when the broker starts."""
-
-    def broker_start(self) -> Steps[None]:
-        yield from super().broker_start()
-        self.broker.config.salt += 1
-        self.broker.forget_homes()
 
 
 @defect("delay-survives-kill", "REB-4", profile="solace")

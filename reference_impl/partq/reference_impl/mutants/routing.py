@@ -16,7 +16,7 @@ from .registry import APART, BY_CHANCE, defect
 
 
 @defect("rehash-on-restart", "ROUTE-1", profile="azure-standard", also=APART)
-class _RehashOnRestart(Faults):
+class RehashOnRestart(Faults):
     """The partition map is drawn anew when the broker starts."""
 
     def broker_start(self) -> Steps[None]:

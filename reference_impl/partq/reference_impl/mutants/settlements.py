@@ -14,6 +14,7 @@ from ..network import Connection
 from ..partition import Partition
 from ..rules import PartitionedRules
 from ..store import Stored
+from .locks import LockEndsEarly
 from .losing import lose
 from .peeking import FEW
 from .registry import defect
@@ -97,19 +98,11 @@ class _ThirdLockAnywhere(PartitionedRules):
 
 
 @defect("redelivery-locks-short", "RCV-6", profile="azure-flat")
-class _RedeliveryLocksShort(Partition):
+class _RedeliveryLocksShort(LockEndsEarly):
     """A message's second lock, and those after it, is shown in full and kept for a third of its time."""
 
-    def expire(self, now: int) -> None:
-        for until, _, stored, token in list(self._leases):
-            early = until - 20_000_000_000 <= now and stored.until == until and stored.tries > 1
-            if early and stored.lock == token and stored.enlisted is None:
-                self.abandon(stored)
-        super().expire(now)
-
-    def has_free(self, now: int) -> bool:
-        self.expire(now)
-        return super().has_free(now)
+    def shortens(self, stored: Stored) -> bool:
+        return stored.tries > 1
 
 
 @defect("renewed-comes-back", "RCV-7", profile="azure-flat")
