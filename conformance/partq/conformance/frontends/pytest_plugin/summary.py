@@ -9,7 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from partq.conformance.verdict import Exit, Status, Verdict, Verdicts, binding_requirements, exit_code, merge
+from partq.conformance.verdict import (
+    Exit,
+    Status,
+    Verdict,
+    Verdicts,
+    ambiguities,
+    binding_requirements,
+    exit_code,
+    merge,
+    violated_one_of,
+)
 from partq.model.requirements import catalogue
 
 SummaryRow = list[Any]
@@ -54,13 +64,15 @@ class Reported:
     def add(self, said: Iterable[SummaryRow]) -> None:
         """Take in an item's rows."""
         self.items += 1
+        rows: list[Verdicts] = [self.total]
         for name, status, exercised, times, reason, where, candidates in said:
             found = {"": times} if times else {}
             verdict = Verdict(
                 Status(status), exercised, reason=reason, found=found, candidates=tuple(candidates)
             )
-            self.total = merge((self.total, {name: verdict}))
+            rows.append({name: verdict})
             self.where.setdefault(name, {}).update(dict.fromkeys(where))
+        self.total = merge(rows)
 
     def inconclusive(self) -> str:
         """Why all this decides nothing; empty if it does, or there was no item."""
@@ -83,10 +95,9 @@ class Reported:
             reporter.write_line(f" {self._counts(name, verdict)}".rstrip())
         counts = Counter(self.total[name].status.value for name in rows)
         reporter.write_line(", ".join(f"{count} {status}" for status, count in counts.items()))
-        ambiguities = {v.candidates: v.ambiguity for v in self.total.values() if v.candidates}
-        for candidates, text in ambiguities.items():
+        for candidates in ambiguities(self.total):
             binds = self.binding.issuperset(candidates)
-            reporter.write_line(f"partq: {text}", red=binds, yellow=not binds)
+            reporter.write_line(f"partq: {violated_one_of(candidates)}", red=binds, yellow=not binds)
         violated = exit_code(self.total, self.binding) == Exit.VIOLATED
         if not violated and (why := self.inconclusive()):
             reporter.write_line(f"partq: {why}: inconclusive", yellow=True)
