@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
-from .messages import MAX_SEQ, KeyRule
+from .messages import MAX_SEQ, Delivery, KeyRule
 from .requirements import for_profile
 
 SECOND: Final = 1_000_000_000
@@ -108,6 +108,12 @@ class Profile:
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    def partition_of(self, shown: Delivery) -> int | None:
+        """The partition that the broker showed: by name, else above the counter in the number, else None."""
+        if shown.partition is not None or shown.seq is None or not self.partitioned:
+            return shown.partition
+        return shown.seq >> self.counter_bits
 
 
 _PREMIUM = (1, 2, 4)

@@ -15,7 +15,6 @@ from partq.conformance.history import History, Record
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, Outcome
 from partq.model.profiles import PROFILES
-from partq.model.state import COUNTER_BITS
 
 from .text import duration
 from .wording import SENDS, label, locks_in, locks_of, note, numbered, tooltip
@@ -194,8 +193,7 @@ class _Builder:
         self.history = history
         self.records = records
         self.witness = witness
-        family = PROFILES.get(history.header.profile)
-        self.partitioned = family is not None and family.partitioned
+        self.family = PROFILES.get(history.header.profile)
         self.places: dict[str, int] = {}
         self.locks = locks_of(history.records)
         self._learn()
@@ -232,9 +230,7 @@ class _Builder:
                     self.places.setdefault(delivery.id, place)
 
     def _shown(self, delivery: Delivery) -> int | None:
-        if delivery.partition is not None:
-            return delivery.partition
-        return delivery.seq >> COUNTER_BITS if self.partitioned and delivery.seq is not None else None
+        return delivery.partition if self.family is None else self.family.partition_of(delivery)
 
     def _partitions(self) -> set[int]:
         """Those that the drawn records speak of."""

@@ -18,7 +18,6 @@ from partq.conformance.history.entities import is_topic, settings_of, whole_of
 from partq.model.messages import Delivery, Message, ambiguous, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import Entity, Profile, profile
-from partq.model.state import COUNTER_BITS
 
 T = TypeVar("T")
 
@@ -206,12 +205,8 @@ class Facts:
         self._derived.clear()
 
     def partition_of(self, delivery: Delivery) -> int | None:
-        """The partition the broker showed: by name, else in the number's top 16 bits, else None."""
-        if delivery.partition is not None:
-            return delivery.partition
-        if delivery.seq is None or not self.profile.partitioned:
-            return None
-        return delivery.seq >> COUNTER_BITS
+        """The partition that the broker showed, or None."""
+        return self.profile.partition_of(delivery)
 
     def twice_in(self, answer: Record) -> Delivery | None:
         """The first message that is in the answer for the second time, its ID having been sent once."""

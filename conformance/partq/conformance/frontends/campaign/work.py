@@ -32,8 +32,7 @@ from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
 from partq.model.messages import effective_key
 from partq.model.operations import ENV
-from partq.model.profiles import Profile, profile
-from partq.model.state import COUNTER_BITS
+from partq.model.profiles import profile
 
 FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
 NO_FAULT: Final = "none"
@@ -303,16 +302,10 @@ def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
     for record in history.records:
         for delivery in record.messages:
             if delivery.id not in places and delivery.id in keyed:
-                place = _place(family, delivery.partition, delivery.seq)
+                place = family.partition_of(delivery)
                 if place is not None:
                     places[delivery.id] = place
     load = Counter(places.values())
     ranked = sorted(load, key=lambda place: (-load[place], place))
     ranks = {place: rank for rank, place in enumerate(ranked, 1)}
     partitions.update((ranks[place], keyed[message]) for message, place in places.items())
-
-
-def _place(family: Profile, partition: int | None, seq: int | None) -> int | None:
-    if partition is not None or seq is None or not family.partitioned:
-        return partition
-    return seq >> COUNTER_BITS
