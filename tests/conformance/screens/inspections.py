@@ -20,3 +20,19 @@ def inspected(text: str, profile: str = "azure-standard", **settings: Any) -> In
 def violated(text: str, profile: str = "azure-standard", **settings: Any) -> set[str]:
     """The requirements with a finding."""
     return set(inspected(text, profile, **settings).findings)
+
+
+def assert_owned(inspection: Inspection, rule: str, most_witnesses: int = 8) -> None:
+    """This rule alone is violated, and every finding has all that a reader needs."""
+    assert set(inspection.findings) == {rule}
+    for finding in inspection.findings[rule]:
+        assert finding.title and finding.detail and finding.allowed
+        assert finding.key.startswith(f"{rule}/")
+        assert "m1" not in finding.key
+        assert 1 <= len(finding.witness) <= most_witnesses
+
+
+def assert_open(inspection: Inspection, *rules: str) -> None:
+    """Nothing is found, and these rules are left open."""
+    assert not inspection.findings
+    assert set(rules) <= set(inspection.open)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from inspections import inspected, violated
+from inspections import assert_open, assert_owned, inspected, violated
 
 HOME = "p1 send h1 key=a\np1 receive 1 -> h1#3.1 lock=h until=25s\n"
 """Key a lives in partition 3, as far as one message tells."""
@@ -282,14 +282,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad(name: str) -> None:
     text, rule = BAD[name]
-    findings = inspected(text).findings
-    assert set(findings) == {rule}
-    for finding in findings[rule]:
-        assert finding.title
-        assert finding.detail
-        assert finding.allowed
-        assert finding.key.startswith(f"{rule}/")
-        assert 1 <= len(finding.witness) <= 4
+    assert_owned(inspected(text), rule, most_witnesses=4)
 
 
 OPEN = {
@@ -331,8 +324,7 @@ OPEN = {
 @pytest.mark.parametrize("name", OPEN)
 def test_open(name: str) -> None:
     text, rule = OPEN[name]
-    inspection = inspected(text)
-    assert not inspection.findings and rule in inspection.open
+    assert_open(inspected(text), rule)
 
 
 def test_a_short_wait_of_unknown_outcome_says_nothing() -> None:

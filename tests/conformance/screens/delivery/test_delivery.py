@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from inspections import inspected, violated
+from inspections import assert_open, assert_owned, inspected, violated
 from msgspec import structs
 
 from partq.conformance.history.notation import history
@@ -768,13 +768,7 @@ BAD: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad(name: str) -> None:
     rule, profile, text = BAD[name]
-    inspection = inspected(text, profile)
-    assert set(inspection.findings) == {rule}
-    finding = inspection.findings[rule][0]
-    assert finding.witness
-    assert finding.detail
-    assert finding.allowed
-    assert "m1" not in finding.key
+    assert_owned(inspected(text, profile), rule)
 
 
 OPEN: dict[str, tuple[str, str, str]] = {
@@ -877,9 +871,7 @@ OPEN: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", OPEN)
 def test_what_has_two_explanations_is_left_open(name: str) -> None:
     rule, profile, text = OPEN[name]
-    inspection = inspected(text, profile)
-    assert not inspection.findings
-    assert rule in inspection.open
+    assert_open(inspected(text, profile), rule)
 
 
 def test_a_settlement_of_no_locks_says_nothing() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from inspections import inspected
+from inspections import assert_open, assert_owned, inspected
 
 from partq.conformance.screens.peeking.answers import SCREEN
 from partq.conformance.screens.registry import ALL
@@ -344,13 +344,7 @@ def test_what_hides_a_locked_message_is_told_as_the_answer_was(name: str, shown:
 @pytest.mark.parametrize("name", BAD)
 def test_bad(name: str) -> None:
     rule, profile, text = BAD[name]
-    inspection = inspected(text, profile)
-    assert set(inspection.findings) == {rule}
-    finding = inspection.findings[rule][0]
-    assert finding.witness
-    assert finding.detail
-    assert finding.allowed
-    assert "m1" not in finding.key
+    assert_owned(inspected(text, profile), rule)
 
 
 OPEN: dict[str, tuple[str, str, str]] = {
@@ -397,9 +391,7 @@ OPEN: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", OPEN)
 def test_what_has_two_explanations_is_left_open(name: str) -> None:
     rule, profile, text = OPEN[name]
-    inspection = inspected(text, profile)
-    assert not inspection.findings
-    assert rule in inspection.open
+    assert_open(inspected(text, profile), rule)
 
 
 AFTER_A_LOSS = KEYED + "p1 peek 2 -> m1#3.1, m2#3.2\nenv frontend_lost p1\np1 peek 2 -> {}\n" + KEYED_REST

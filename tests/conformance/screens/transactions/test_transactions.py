@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from inspections import inspected, violated
+from inspections import assert_open, assert_owned, inspected, violated
 
 from partq.conformance.facts.index import facts_of
 from partq.conformance.history.notation import history
@@ -259,14 +259,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad(name: str) -> None:
     text, rule = BAD[name]
-    findings = inspected(text).findings
-    assert set(findings) == {rule}
-    for finding in findings[rule]:
-        assert finding.title
-        assert finding.detail
-        assert finding.allowed
-        assert finding.key.startswith(f"{rule}/")
-        assert 1 <= len(finding.witness) <= 5
+    assert_owned(inspected(text), rule, most_witnesses=5)
 
 
 LEFT_OPEN = {
@@ -302,9 +295,7 @@ LEFT_OPEN = {
 @pytest.mark.parametrize("name", LEFT_OPEN)
 def test_what_may_be_somebody_elses_is_open(name: str) -> None:
     text, rules = LEFT_OPEN[name]
-    inspection = inspected(text)
-    assert not inspection.findings
-    assert rules <= set(inspection.open)
+    assert_open(inspected(text), *rules)
 
 
 def test_a_message_locked_for_a_transaction_and_delivered_to_another() -> None:
