@@ -16,7 +16,7 @@ from partq.conformance.evaluation.endings import unreceivable
 from partq.conformance.history import History, Record
 from partq.conformance.history.notation_writer import line
 from partq.conformance.oracle.blame import Blame, blame
-from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.oracle.judge import Judged, Judgement, judge
 from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.screens.assess import Inspection, inspect, verdicts
 from partq.conformance.screens.protocol import Screen
@@ -109,8 +109,7 @@ class Decider:
         return before[0] if self.exact.allowance and len(before) >= ALIKE and len(causes) == 1 else None
 
     def _judge(self, inspection: Inspection, history: History) -> None:
-        judgement = judge(history, self.exact.seconds, nodes=self.exact.nodes)
-        self.left -= judgement.visited
+        judgement = self._judgement(history)
         inspection.judged[judgement.status.value] += 1
         if judgement.status is Judged.ACCEPTED:
             _overrule(inspection)
@@ -132,9 +131,12 @@ class Decider:
             self.alike.setdefault(signature, []).append(finding)
 
     def _is_rejected(self, history: History) -> bool:
+        return self._judgement(history).status is Judged.REJECTED
+
+    def _judgement(self, history: History) -> Judgement:
         judgement = judge(history, self.exact.seconds, nodes=self.exact.nodes)
         self.left -= judgement.visited
-        return judgement.status is Judged.REJECTED
+        return judgement
 
 
 def _signature(inspection: Inspection) -> tuple[object, ...]:

@@ -242,17 +242,11 @@ class _Judge:
         if state == "paused" or (state is None and last.states[-1][0] == "paused"):
             if here:
                 self.say.stuck(episode, last)
-        elif state is None and here:
-            self.say.left_over(
-                episode, f"partition {partition} has had no flow since", last.end or last.begin
-            )
-        elif not here and state in (None, "unbound"):
-            if state == "unbound" or self._had_heirs(last):
-                self.say.not_inherited(episode, last)
-            else:
-                self.say.left_over(
-                    episode, f"partition {partition} has had no flow since", last.end or last.begin
-                )
+        elif not here and (state == "unbound" or (state is None and self._had_heirs(last))):
+            self.say.not_inherited(episode, last)
+        elif state is None:
+            what = f"partition {partition} has had no flow since"
+            self.say.left_over(episode, what, last.end or last.begin)
 
     def _had_heirs(self, assignment: Assignment) -> bool:
         """Whether some flow was bound when the delay for the assignment's lost flow ended."""
