@@ -137,6 +137,9 @@ UNAVAILABLE: Final = frozenset({"unavailable", "timeout", "internal"})
 FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
 """The errors that say of a request that it can never succeed."""
 
+SETTLEMENTS: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
+"""What ends a lock by its holder's will."""
+
 RECEIVE_MODES: Final = ("peek_lock", "receive_and_delete")
 ASSIGNMENT_STATES: Final = ("unassigned", "ready", "paused", "unbound")
 """REB-13. An `assignment` event says the state of one (partition, flow) pair from now on;

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record
 from partq.model.messages import Delivery
-from partq.model.operations import ENV, Outcome
+from partq.model.operations import ENV, SETTLEMENTS, Outcome
 from partq.model.profiles import PROFILES
 
 from .text import duration
@@ -35,8 +35,6 @@ _ACROSS: Final = frozenset({"advance", "drained"})
 
 _ELSEWHERE: Final = _ACROSS | {"assignment"}
 """Events that need no lane of the environment."""
-
-_SETTLES: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
 
 
 class Lifeline(NamedTuple):
@@ -349,7 +347,7 @@ class _Builder:
         begun, ended = self.begun[record.i], self.ended.get(record.i)
         if record.op in SENDS:
             yield "send", begun, [(self.places.get(m.id), m.id) for m in record.args["messages"]]
-        if record.op in _SETTLES:
+        if record.op in SETTLEMENTS:
             known = [self.locks[lock] for lock in locks_in(record.args) if lock in self.locks]
             yield "settle", begun, [(self._shown(delivery), delivery.id) for delivery in known]
         if ended is not None:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from partq.conformance.history import Record
 from partq.conformance.verdict import Finding
 from partq.model.messages import Message
+from partq.model.operations import OUTCOMES
 from partq.model.requirements import catalogue
 
 from .diagram import Diagram, diagram
@@ -26,7 +27,6 @@ from .wording import SENDS, describe, locks_of
 
 T = TypeVar("T", str, tuple[str, str])
 
-_OUTCOMES: Final = ("ok", "error", "unknown")
 _FAULTS: Final = ("none", "partition_down", "frontend_lost", "broker_kill", "connection_lost")
 MOST_LANES: Final = 6
 """With more brokers and profiles than this, the page does not show each by itself."""
@@ -312,7 +312,7 @@ def _heat(title: str, cells: Sequence[Cell], open: bool) -> HeatView:
         total[0] += cell.traces
         total[1] += cell.exercised
     faults = _ordered({fault for _, fault, _ in sums}, _FAULTS)
-    outcomes = _ordered({outcome for _, _, outcome in sums}, _OUTCOMES)
+    outcomes = _ordered({outcome for _, _, outcome in sums}, OUTCOMES)
     reached = [total[1] for total in sums.values() if total[1]]
     least, most = min(reached, default=1), max(reached, default=1)
     rows = tuple(

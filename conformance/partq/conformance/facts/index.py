@@ -16,15 +16,13 @@ from msgspec import Struct
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import is_topic, settings_of, whole_of
 from partq.model.messages import Delivery, Message, ambiguous, effective_key
-from partq.model.operations import Outcome
+from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
 
 T = TypeVar("T")
 
 FOREVER: Final = 2**63
 """Later than any time of a history."""
-
-SETTLEMENTS: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
 
 
 class Sent(Struct, frozen=True, eq=False, gc=False):

@@ -47,7 +47,7 @@ from partq.conformance.history.notation_words import (
 from partq.conformance.history.notation_words import text as unquoted
 from partq.conformance.history.record import Header, History, Record
 from partq.model.messages import Delivery, InvalidMessage
-from partq.model.operations import ENV, ERRORS, OPS, Kind, Outcome
+from partq.model.operations import ENV, ERRORS, OPS, SETTLEMENTS, Kind, Outcome
 from partq.model.profiles import Profile
 from partq.model.profiles import profile as profile_named
 
@@ -108,7 +108,7 @@ _POSITIONAL: Final[Mapping[str, tuple[str, ...]]] = {
     "connection_lost": ("proc",),
     "advance": ("by",),
     "assignment": ("partition", "flow", "state"),
-    **dict.fromkeys(("complete", "abandon", "defer", "dead_letter"), ("locks",)),
+    **dict.fromkeys(SETTLEMENTS, ("locks",)),
 }
 """Which arguments need no name, in order. A list takes every nameless word that is left."""
 

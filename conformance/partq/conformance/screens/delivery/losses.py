@@ -11,13 +11,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from partq.conformance.facts.index import FOREVER, SETTLEMENTS, Facts, Observation, Sent
+from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes
 from partq.conformance.screens.attribution import applies, missing_ids, possibly_taken
 from partq.conformance.screens.protocol import Report
-from partq.model.operations import Outcome
+from partq.model.operations import SETTLEMENTS, Outcome
 
 _TAKING: Final = SETTLEMENTS - {"abandon"}
 

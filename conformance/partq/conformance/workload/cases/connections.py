@@ -8,6 +8,7 @@ from partq.conformance.workload.cases.case import Case
 from partq.conformance.workload.cases.steps import (
     abandon,
     complete,
+    disconnect,
     message,
     program,
     receive,
@@ -33,11 +34,6 @@ def _glance(proc: str, most: int = 20) -> Step:
     return Step(proc, "receive", {"max": most, "timeout": MOMENT})
 
 
-def _leave(proc: str) -> Step:
-    """The next of the ways the adapter knows."""
-    return Step(proc, "disconnect", {})
-
-
 def _keys(profile: str) -> Program:
     return program(profile, *_sends(0, 3), receive("c1", 20), complete("c1", 0, 1), *_sends(3, 4))
 
@@ -54,7 +50,13 @@ def _handoffs(profile: str) -> Program:
         going, staying = ("c1", "c2") if n % 2 else ("c2", "c1")
         steps += _sends(n, n + 1)
         steps += [_glance(going), _glance(staying), _glance(going), _glance(staying)]
-        steps += [complete(going), _leave(going), _glance(staying), complete(staying, 0, 1), _glance(staying)]
+        steps += [
+            complete(going),
+            disconnect(going),
+            _glance(staying),
+            complete(staying, 0, 1),
+            _glance(staying),
+        ]
     return program(profile, *steps)
 
 
@@ -65,7 +67,7 @@ def _at_once(profile: str) -> Program:
         steps += _sends(n, n + 1)
         for proc in ("c1", "c2", "c3"):
             steps += [_glance(proc, 5), complete(proc, 0, 1), abandon(proc), _glance(proc, 5), complete(proc)]
-        steps.append(_leave(f"c{1 + n % 3}"))
+        steps.append(disconnect(f"c{1 + n % 3}"))
     return program(profile, *steps, concurrent=True)
 
 

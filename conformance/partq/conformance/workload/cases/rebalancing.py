@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from partq.conformance.workload.cases.case import Case
-from partq.conformance.workload.cases.steps import complete, pass_time, program, receive, restart, send
+from partq.conformance.workload.cases.steps import (
+    complete,
+    disconnect,
+    pass_time,
+    program,
+    receive,
+    restart,
+    send,
+)
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 from partq.model.profiles import SECOND
@@ -35,11 +43,6 @@ def bind(*procs: str) -> list[Step]:
 def unbind(proc: str) -> Step:
     """A consumer goes in good order."""
     return Step(proc, "unbind", {})
-
-
-def disconnect(proc: str) -> Step:
-    """A consumer's connection is lost."""
-    return Step(proc, "disconnect", {})
 
 
 def choose(proc: str, partition: int) -> Step:

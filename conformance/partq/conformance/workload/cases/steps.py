@@ -118,6 +118,11 @@ def in_ended(step: Step) -> Step:
     return step._replace(args={**step.args, "ended": True})
 
 
+def disconnect(proc: str) -> Step:
+    """A client's connection is lost, in the next of the ways that the adapter knows."""
+    return Step(proc, "disconnect", {})
+
+
 def down(index: int) -> Step:
     """A partition fails."""
     return Step(ENV, "partition_down", {"index": index})
