@@ -37,12 +37,12 @@ class _Bar(NamedTuple):
 AZURE: Final = ("azure-standard", "azure-premium", "azure-flat")
 
 BARS: Final = (
-    _Bar(AZURE, 24, 60, 0.995, 0.1, 0.004),
-    _Bar(("solace",), 24, 120, 0.97, 1.0, 0.008),
-    _Bar(AZURE, 140, 10, 0.99, 1.0),
-    _Bar(("solace",), 140, 20, 0.92, 5.0),
-    _Bar(AZURE, 480, 4, 0.92, 20.0),
-    _Bar(("solace",), 480, 6, 0.65, 20.0),
+    _Bar(AZURE, 28, 100, 0.995, 0.1, 0.004),
+    _Bar(("solace",), 18, 150, 0.97, 1.0, 0.008),
+    _Bar(AZURE, 140, 35, 0.99, 1.0),
+    _Bar(("solace",), 60, 50, 0.92, 5.0),
+    _Bar(AZURE, 330, 5, 0.92, 20.0),
+    _Bar(("solace",), 200, 10, 0.65, 20.0),
 )
 
 

@@ -81,6 +81,22 @@ def moved(state: State, action: Action, p: int, number: int) -> State:
     return with_client(state, who._replace(cursor=tuple(cursor), loose=who.loose & ~(1 << p)))
 
 
+@clause("PEEK-5")
+def passed(state: State, action: Action, p: int, number: int) -> State | None:
+    """The state in which answers that did not reach the client had moved its cursor in that partition to this
+    number; None where they cannot have."""
+    start, reset = starts(state, p, action)
+    start = start if reset is None or number > start else reset
+    who, part = client(state, action.proc), state.parts[p]
+    if action.from_seq is not None or not who.unseen or number <= start:
+        return None
+    between = [part.log[index] for index in eligible(state, p, action, start)]
+    count = sum(entry.number < number and entry.status != LAGGING for entry in between)
+    if count > who.unseen:
+        return None
+    return moved(with_client(state, who._replace(unseen=who.unseen - count)), action, p, number - 1)
+
+
 def restarted(state: State, proc: str, p: int) -> State:
     """The state with the client's cursor in that partition at the start."""
     who = client(state, proc)

@@ -107,7 +107,7 @@ def explained(
         return
     groups = {group for p, i in places if (group := state.parts[p].log[i].group) is not None}
     if groups:
-        state = appeared(state, groups)
+        state = appeared(state, groups, action.slack)
     reach = state.now + action.slack
     ways = [_ways(state, p, index, seen, reach) for (p, index), seen in zip(places, answer, strict=True)]
     for way in product(*ways):
@@ -238,9 +238,19 @@ def _delivered_from(
     for index, seen, taken in chosen:
         log[index] = _after(state, p, part.log[index], taken, action, seen)
     for index in range(last):
-        if index not in taken_out and not _passed(state, log, part.log[index], index, action):
+        if index in taken_out or (part.log[index].hidden and _lagged(state, part.log[index], index, chosen)):
+            continue
+        if not _passed(state, log, part.log[index], index, action):
             return None
     return with_log(part, tuple([entry for entry in log if entry is not None]))
+
+
+@clause("RCV-3", "RCV-13")
+def _lagged(state: State, entry: Entry, index: int, chosen: list[tuple[int, Delivery, Taken]]) -> bool:
+    """Whether the message may have lagged when a front end fetched the later ones, as their locks tell."""
+    later = (seen for n, seen, taken in chosen if n > index and taken.first and taken.held is None)
+    began = state.cfg.lock_duration - state.cfg.skew
+    return all(s.locked_until is not None and s.locked_until - began <= entry.hidden for s in later)
 
 
 @clause("RCV-2", "RCV-3", "RCV-5", "REB-3")
@@ -271,7 +281,7 @@ def _after(
     token = f"{p}.{entry.number}.{turn}" if seen is None or seen.lock is None else seen.lock
     low, high = _deadline(state, taken, action.slack, None if seen is None else seen.locked_until)
     lock = Lock(token, action.flow or action.proc, low, high, False, None, _rivals(state, entry, action))
-    fields = (entry.number, entry.id, LOCKED, taken.tries, 0, turn, lock, entry.at, 0, COUNTED, None)
+    fields = (entry.number, entry.id, LOCKED, taken.tries, 0, turn, lock, entry.at, 0, COUNTED, None, 0)
     return tuple.__new__(Entry, fields)
 
 

@@ -40,7 +40,7 @@ def with_log(part: Part, log: tuple[Entry, ...]) -> Part:
 def with_client(state: State, changed: Client) -> State:
     """The state with this client remembered, or forgotten where there is nothing to remember."""
     others = tuple(c for c in state.clients if c.proc != changed.proc)
-    if changed.loose or changed.shaky or any(changed.cursor):
+    if changed.loose or changed.shaky or changed.unseen or any(changed.cursor):
         others = tuple(sorted((*others, changed)))
     return state if others == state.clients else state._replace(clients=others)
 
@@ -75,13 +75,18 @@ def more(burnt: Burnt, p: int, key: str, count: int) -> Burnt:
     return tuple(sorted((*kept, (p, key, total)))) if total else kept
 
 
-def appeared(state: State, groups: Collection[str], parts: Iterable[int] | None = None) -> State:
-    """The state in which the messages of these committed transactions are visible, all of each (TXN-5);
-    ``parts``: where they are, if known."""
+def appeared(
+    state: State, groups: Collection[str], slack: int = 0, parts: Iterable[int] | None = None
+) -> State:
+    """The state in which the messages of these committed transactions are visible, all of each (TXN-5), since
+    ``slack`` ns from now at the latest; ``parts``: where they are, if known."""
+    now = state.now + slack
     for p in range(len(state.parts)) if parts is None else parts:
         part = state.parts[p]
         if any(entry.group in groups for entry in part.log):
-            log = (e._replace(status=FRESH, group=None) if e.group in groups else e for e in part.log)
+            log = (
+                e._replace(status=FRESH, group=None, hidden=now) if e.group in groups else e for e in part.log
+            )
             state = with_part(state, p, part._replace(log=tuple(log)))
     return state
 

@@ -184,5 +184,6 @@ def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed:
     status = FRESH if state.cfg.profile.flows else BACK
     when = since if state.cfg.hindsight else 0
     return tuple.__new__(
-        Entry, (entry.number, entry.id, status, tries, when, entry.turn, None, entry.at, upsets, owed, None)
+        Entry,
+        (entry.number, entry.id, status, tries, when, entry.turn, None, entry.at, upsets, owed, None, 0),
     )

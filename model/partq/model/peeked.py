@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .actions import NOWHERE, Action
 from .clauses import clause
-from .cursors import certain, eligible, kept, most, moved, start_of, starts
-from .edits import appeared, with_log, with_part
+from .cursors import certain, eligible, kept, most, moved, passed, start_of, starts
+from .edits import appeared, with_client, with_log, with_part
 from .locks import ended, may_be_gone, most_tries, raised, takings
 from .memory import revived
 from .messages import Delivery
@@ -29,6 +29,7 @@ from .state import (
     Lock,
     Part,
     State,
+    client,
     is_up,
 )
 
@@ -59,7 +60,7 @@ def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Itera
     ids = {seen.id for seen in answer}
     groups = {e.group for p in by_part for e in state.parts[p].log if e.group is not None and e.id in ids}
     if groups:
-        state = appeared(state, groups)
+        state = appeared(state, groups, action.slack)
     after: State | None = state
     for p, shown in by_part.items():
         after = after and _shows(after, p, shown, action)
@@ -81,7 +82,10 @@ def _found_empty(state: State, action: Action, parts: Sequence[int]) -> Iterator
                 after = empty
                 continue
             after = after and kept(after, action, p)
-        after = after and _without(after, p, eligible(state, p, action, start), action)
+        here = after
+        after = here and _without(here, p, eligible(state, p, action, start), action)
+        if after is None and here is not None:
+            after = passed(here, action, p, here.parts[p].next)
     if after is not None:
         yield after
     elif _may_miss(state, action):
@@ -149,7 +153,21 @@ def _shows(state: State, p: int, shown: list[Delivery], action: Action) -> State
             after = _revealed(state, p, shown, action, *chosen)
             if after is not None:
                 return after
+    if client(state, action.proc).unseen:
+        return _shows_later(state, p, shown, action)
     return _shows_anyhow(state, p, shown, action, start) if state.cfg.waived else None
+
+
+def _shows_later(state: State, p: int, shown: list[Delivery], action: Action) -> State | None:
+    """The same after answers that did not reach the client had moved its cursor."""
+    first = next((entry.number for entry in state.parts[p].log if entry.id == shown[0].id), 0)
+    after = passed(state, action, p, first)
+    chosen = after and _chosen(after, p, shown, action, first)
+    if after is not None and chosen:
+        after = _revealed(after, p, shown, action, *chosen)
+        if after is not None:
+            return after
+    return _shows_anyhow(state, p, shown, action, start_of(state, p, action)) if state.cfg.waived else None
 
 
 @clause("PEEK-1", "PEEK-2", "PEEK-5")
@@ -233,11 +251,17 @@ def _untold(state: State, entry: Entry, count: int, reach: int) -> Entry | None:
     return None if entry.owed == SHOWN else entry._replace(tries=count)
 
 
-@clause("PEEK-6")
+@clause("PEEK-5", "PEEK-6")
 def unseen(state: State, action: Action) -> Iterator[State]:
-    """The state after a peek whose answer no client saw, with PEEK-6 waived: it may have touched all."""
-    stored = any(entry.status != RESERVED for part in state.parts for entry in part.log)
-    if not stored or state.forbids("PEEK-6"):
+    """The states after a peek whose answer no client saw: it may have moved cursors, and with PEEK-6 waived
+    have touched all."""
+    if not any(entry.status != RESERVED for part in state.parts for entry in part.log):
+        return
+    if action.from_seq is None:
+        who = client(state, action.proc)
+        state = with_client(state, who._replace(unseen=who.unseen + most(state, action)))
+        yield state
+    if state.forbids("PEEK-6"):
         return
     nothing = Delivery("")
     for p, part in enumerate(state.parts):

@@ -296,21 +296,24 @@ def _deadlines(state: State, flows: Flows, moving: Mapping[int, str]) -> list[tu
 
 @clause("REB-14")
 def settled(state: State, slack: int) -> State:
-    """A handoff whose old flow has nothing unsettled any more is due now."""
+    """A handoff whose old flow has nothing unsettled any more is due now; one whose locks a fault may have
+    ended may be."""
     flows = state.flows
     if flows is None or not any(flows.handoff) or not state.forbids("REB-14"):
         return state
     handoff = tuple(
-        waiting
-        if waiting is None or waiting[1] <= state.now or _open(state, p)
-        else (waiting[0], state.now, min(waiting[2], state.now + slack))
+        waiting if waiting is None or waiting[1] <= state.now else _due(state, p, waiting, slack)
         for p, waiting in enumerate(flows.handoff)
     )
     return state._replace(flows=flows._replace(handoff=handoff))
 
 
-def _open(state: State, p: int) -> bool:
-    return any(entry.status == LOCKED for entry in state.parts[p].log)
+def _due(state: State, p: int, waiting: Handoff, slack: int) -> Handoff:
+    locks = [entry.lock for entry in state.parts[p].log if entry.lock is not None and entry.status == LOCKED]
+    if not all(lock.shaken for lock in locks):
+        return waiting
+    flow, _, latest = waiting
+    return (flow, state.now, latest if locks else min(latest, state.now + slack))
 
 
 @clause("REB-1", "REB-2", "REB-14")

@@ -296,7 +296,7 @@ def own(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     group = state.parts[p].log[index].group
     for after in OWN[action.op](state, state.parts[p], state.parts[p].log[index]):
-        yield OK, put(state, p, index, after) if group is None else appeared(state, {group}, (p,))
+        yield OK, put(state, p, index, after) if group is None else appeared(state, {group}, parts=(p,))
 
 
 def moves(state: State) -> Iterator[Action]:

@@ -79,7 +79,8 @@ class Entry(NamedTuple):
     ended a lock early. ``turn``: 0 if no client ever had a lock on it, else 1 and 2 by turns. ``at``: its
     enqueued time lies between, where times are compared (`Config.timed`). ``owed``: `COUNTED`, `OWED` or
     `SHOWN`. What these leave open is decided by what observes it (`locks`). ``group``: of a lagging message
-    the transaction whose messages become visible together (TXN-5)."""
+    the transaction whose messages become visible together (TXN-5). ``hidden``: until when, ns, one that is
+    visible now may have lagged."""
 
     number: int
     id: str
@@ -92,6 +93,7 @@ class Entry(NamedTuple):
     upsets: int = 0
     owed: int = COUNTED
     group: str | None = None
+    hidden: int = 0
 
 
 class Part(NamedTuple):
@@ -109,12 +111,14 @@ class Part(NamedTuple):
 class Client(NamedTuple):
     """A client with something to remember. ``cursor``: for each partition the number its next cursorless peek
     starts at. ``loose``: the partitions, as bits, whose cursor a fault may have set back to the start.
-    ``shaky``: a fault may fail its next call."""
+    ``shaky``: a fault may fail its next call. ``unseen``: past how many messages answers that did not reach
+    it may have moved its cursors."""
 
     proc: str
     cursor: tuple[int, ...] = ()
     loose: int = 0
     shaky: bool = False
+    unseen: int = 0
 
 
 class Pending(NamedTuple):

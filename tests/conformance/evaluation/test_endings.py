@@ -38,6 +38,19 @@ def test_with_flows_a_partition_may_have_no_owner() -> None:
     assert finding is not None and finding.candidates == ("REB-11", "RCV-2")
 
 
+LINGERING = """
+c1 bind f1 @1-2
+c1 disconnect flow=f1 -> unknown connection_lost @3-4
+"""
+
+
+def test_a_flow_that_may_still_be_bound_may_have_what_is_left() -> None:
+    given = run(open_mutant("orphans-forgotten"), generate("solace", trace_seed(5, 0), length=24))
+    left = history(LINGERING, "solace").records
+    assert unreceivable(given) is not None
+    assert unreceivable(History(given.header, (*left, *given.records))) is None
+
+
 def test_a_drain_that_was_not_done_to_its_end_shows_nothing() -> None:
     given = never_drained()
     cut = History(given.header, given.records[:-4])

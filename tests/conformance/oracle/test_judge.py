@@ -14,6 +14,19 @@ from partq.model.profiles import SECOND, Entity
 
 TIMES = "p send m1 @5-9\nq send m2 @6-10\np receive 2 delete -> m1#1 enqueued=9, m2#2 enqueued={} @20-21"
 
+LAGGING = (
+    "p begin t @1-2\np send m1 key=a txn=t @3-4\np commit t @5-6\np send m2 key=a @7-8\n{}\n"
+    "q receive 1 -> m2#1.2 lock=l2 until=30000000015 count=0 @30-31\n"
+    "q receive 1 -> m1#1.1 lock=l1 until=30000000040 count=0 @40-41"
+)
+
+HANDED = (
+    "p send m1 key=a @1-2\np bind f @3-4\nenv assignment 0 f ready @5000000004\n"
+    "env assignment 1 f ready @5000000005\np receive 1 flow=f -> m1 lock=l @5000000010-5000000011\n{}"
+    "q bind g @5000000030-5000000031\nenv assignment 0 f unassigned @10000000031\n"
+    "env assignment 0 g ready @10000000032\nq receive 1 flow=g -> m1 redelivered=yes @10000000040-10000000041"
+)
+
 ACCEPTED: dict[str, tuple[str, str]] = {
     "nothing at all": ("azure-flat", ""),
     "in order": ("azure-flat", "p send m1\np send m2\np receive 2 delete -> m1#1, m2#2"),
@@ -77,6 +90,28 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "p send m0 key=b\nenv partition_down 2\np send m1\nenv partition_up 2\np send m2 key=b\n"
         "q receive 3 delete -> m0#2.1, m1#1.1, m2#2.3",
     ),
+    "numbers used up by a batch that waits for the end of the outage": (
+        "azure-premium",
+        "p send m1 key=a @1-2\nenv partition_down 1 @3-4\nq send_batch m2, m3 @5-20\n"
+        "env partition_up 1 @6-7\np send m4 key=a @8-9\n"
+        "r receive 4 delete -> m1#1.1, m4#1.4, m2#1.5, m3#1.6 @21-22",
+    ),
+    "a peek whose answer was lost moved the cursor": (
+        "azure-flat",
+        "p send m1\np send m2\np send m3\nq peek 2 -> unknown connection_lost\nq peek 2 -> m3#3",
+    ),
+    "or past all there was": (
+        "azure-premium",
+        "p send m1 key=a\nq peek 2 -> unknown connection_lost\nq peek 2 -> nothing",
+    ),
+    "fetched before an older message became visible": (
+        "azure-premium",
+        LAGGING.format("q peek 1 -> m1#1.1 @20-21"),
+    ),
+    "a handoff that need not wait for locks which a kill may have ended": (
+        "solace",
+        HANDED.format("env broker_kill @5000000020-5000000021\nenv broker_start @5000000022-5000000023\n"),
+    ),
     "two keys in one message, refused at the commit": (
         "azure-premium",
         "p begin t\np send m1 session=a key=b txn=t\np commit t -> error invalid_operation",
@@ -130,6 +165,24 @@ REJECTED: dict[str, tuple[str, str, int]] = {
         "q receive 2 delete -> m0#1.1, m1#1.3",
         1,
     ),
+    "a gap that no try of a waiting batch explains": (
+        "azure-premium",
+        "p send m1 key=a @1-2\nenv partition_down 1 @3-4\nq send_batch m2, m3 @5-20\n"
+        "env partition_up 1 @6-7\np send m4 key=a @8-9\n"
+        "r receive 4 delete -> m1#1.1, m4#1.5, m2#1.6, m3#1.7 @21-22",
+        2,
+    ),
+    "a cursor further than a lost answer may have moved it": (
+        "azure-flat",
+        "p send m1\np send m2\np send m3\nq peek 1 -> unknown connection_lost\nq peek 2 -> m3#3",
+        4,
+    ),
+    "fetched while an older message was visible": (
+        "azure-premium",
+        LAGGING.format("q peek 1 -> m1#1.1 @9-10"),
+        6,
+    ),
+    "a handoff that does not wait for locks": ("solace", HANDED.format(""), 8),
     "two keys in one message, committed": (
         "azure-premium",
         "p begin t\np send m1 session=a key=b txn=t\np commit t",
@@ -209,7 +262,7 @@ def test_the_budget() -> None:
     given = told("azure-flat", f"{sends}\nq receive 9 delete -> m0#99 @60-61\nenv drained")
     found = judge(given, seconds=0)
     assert found.status is Judged.UNKNOWN and "no answer after 0 s" in found.reason
-    assert found.explained and found.visited == 1
+    assert found.explained and found.visited == 2  # one of each search
 
 
 def test_an_id_sent_twice_is_not_judged() -> None:

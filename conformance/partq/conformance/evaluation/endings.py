@@ -13,6 +13,7 @@ from enum import StrEnum
 from partq.conformance.execution.drain import DRAINER, ROUNDS
 from partq.conformance.history import History, Record
 from partq.conformance.verdict import Finding
+from partq.model.operations import Outcome
 from partq.model.profiles import profile
 from partq.model.requirements import requirement
 
@@ -42,7 +43,7 @@ def unreceivable(history: History) -> Finding | None:
     if history.header.clock != "virtual" or ending(history) is not Ending.UNDRAINED:
         return None
     in_vain = [r for r in _drain_of(history) if r.op == "receive" and r.outcome == "ok" and not r.messages]
-    if len(in_vain) < ROUNDS:  # it was not done to its end
+    if len(in_vain) < ROUNDS or _lingering(history):  # it was not done to its end, or not alone
         return None
     candidates = ("REB-11", "RCV-2") if profile(history.header.profile).flows else ()
     first = candidates[0] if candidates else "RCV-2"
@@ -55,6 +56,14 @@ def unreceivable(history: History) -> Finding | None:
         f"{first}/never drained",
         candidates,
     )
+
+
+def _lingering(history: History) -> bool:
+    """Whether a flow besides the drain's may still be bound: nobody knows that it has gone."""
+    others = [record for record in history.records if record.proc != DRAINER and "flow" in record.args]
+    bound = {r.args["flow"] for r in others if r.op == "bind" and r.outcome != Outcome.ERROR}
+    gone = {r.args["flow"] for r in others if r.op in ("unbind", "disconnect") and r.outcome == Outcome.OK}
+    return bool(bound - gone)
 
 
 def _drain_of(history: History) -> list[Record]:

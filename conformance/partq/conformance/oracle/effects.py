@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import Header, Record
 from partq.model.actions import Action, Observed, action_of
+from partq.model.delivery import DELETE
 from partq.model.messages import Delivery, effective_key
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import Profile, profile
@@ -40,8 +41,9 @@ class Effect(NamedTuple):
 
     ``record``: its `Record.i`. ``call``, ``ret``: it happens between these instants, ns; ``ret`` is `FOREVER`
     where it may happen at any later time. ``doubt``: 0, `MAYBE` or `BUSY`. ``rank``: how many effects of the
-    same record stand before it in the answer. ``tried``: the partitions that may have been down while a
-    keyless message was sent, by name: it may have been tried there first.
+    same record stand before it in the answer. ``waiting``: where a partition's outage ends, the keyless sends
+    of that time, by their place among the effects: they may have been tried there first. ``missed``: of a
+    receive of unknown outcome, the messages that it may have taken, as they came back, or never.
     """
 
     record: int
@@ -51,7 +53,8 @@ class Effect(NamedTuple):
     observed: Observed
     doubt: int = 0
     rank: int = 0
-    tried: tuple[int, ...] = ()
+    waiting: tuple[int, ...] = ()
+    missed: frozenset[str] = frozenset()
 
 
 def effects_of(
@@ -66,7 +69,7 @@ def effects_of(
     stored message by message. Stretches of time are in the calls already."""
     family = profile(header.profile)
     appearances = _appearances(records)
-    outages = _outages(records)
+    vanished, returned = _vanished(records), _returned(records)
     unseen = {m.id for r in records for m in r.args.get("messages", ())}
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
@@ -75,14 +78,18 @@ def effects_of(
     for record in records:
         if record.op != "advance" and not _not_offered(record):
             effect = _effect(record, header, appearances)
-            if outages and _is_keyless(effect, family):
-                effect = effect._replace(tried=_down_meanwhile(outages, effect))
+            if effect.action.messages and "SEQ-7" not in waived:
+                effect = _by_enqueued_time(effect, header.skew_ns)
+            if effect.doubt & MAYBE and record.op == "receive":
+                missed = vanished if effect.action.mode == DELETE else returned
+                effect = effect._replace(missed=missed)
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
             elif "KEY-7" in waived and effect.action.op == "send_batch":
                 found.extend(_of_torn_batch(effect))
             else:
                 found.extend(_parts(effect, family, positions))
+    _with_waiting(found, family)
     return tuple(found)
 
 
@@ -132,21 +139,42 @@ def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
     return found
 
 
-def _outages(records: Iterable[Record]) -> list[tuple[int, int, int]]:
-    """Each partition that went down, by name, and between which instants it may have been down."""
-    began: dict[int, int] = {}
-    found: list[tuple[int, int, int]] = []
+def _by_enqueued_time(effect: Effect, skew: int) -> Effect:
+    """The send took place at the enqueued time of its messages at the latest (SEQ-7)."""
+    times = [hint.enqueued_at for hint in effect.observed.messages if hint.enqueued_at is not None]
+    latest = min(times, default=FOREVER) + skew
+    return effect._replace(ret=latest) if effect.call <= latest < effect.ret else effect
+
+
+def _returned(records: Iterable[Record]) -> frozenset[str]:
+    """The messages that are marked as redelivered when they are shown for the first time."""
+    first: dict[str, Delivery] = {}
     for record in records:
-        name = record.args.get("partition", 0)
-        if record.op == "partition_down":
-            began.setdefault(name, record.call)
-        elif record.op == "partition_up" and name in began:
-            found.append((name, began.pop(name), FOREVER if record.ret is None else record.ret))
-    return found + [(name, since, FOREVER) for name, since in began.items()]
+        for shown in record.messages if record.op == "receive" else ():
+            first.setdefault(shown.id, shown)
+    return frozenset(id for id, shown in first.items() if shown.redelivered)
 
 
-def _down_meanwhile(outages: Iterable[tuple[int, int, int]], effect: Effect) -> tuple[int, ...]:
-    return tuple(name for name, since, until in outages if since <= effect.ret and effect.call <= until)
+def _vanished(records: Sequence[Record]) -> frozenset[str]:
+    """The messages that no receive shows, though at the end nothing is left."""
+    if not any(record.op == "drained" for record in records):
+        return frozenset()
+    sent = {m.id for r in records if r.outcome == Outcome.OK for m in r.args.get("messages", ())}
+    return frozenset(sent - {d.id for r in records if r.op == "receive" for d in r.messages})
+
+
+def _with_waiting(effects: list[Effect], family: Profile) -> None:
+    """Note at each end of an outage the keyless sends that it may have kept waiting."""
+    sends = [n for n, effect in enumerate(effects) if _is_keyless(effect, family)]
+    began: dict[int | None, int] = {}
+    for n, effect in enumerate(effects):
+        name = effect.action.partition
+        if effect.action.op == "partition_down":
+            began.setdefault(name, effect.call)
+        elif effect.action.op == "partition_up" and name in began:
+            since = began.pop(name)
+            waiting = [k for k in sends if effects[k].ret >= since and effects[k].call <= effect.ret]
+            effects[n] = effect._replace(waiting=tuple(waiting))
 
 
 def _is_keyless(effect: Effect, family: Profile) -> bool:

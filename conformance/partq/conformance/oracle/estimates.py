@@ -8,7 +8,7 @@ likely came before what.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -45,7 +45,18 @@ class Estimate(NamedTuple):
 def estimates_of(effects: Sequence[Effect], cfg: Config) -> list[Estimate]:
     """The estimate of each effect by itself."""
     told = _told_of_flows(effects, cfg.entity.rebalance_delay) if cfg.observed else {}
-    return [told.get(n) or _estimate(effect, cfg) for n, effect in enumerate(effects)]
+    enqueued = _enqueued(effects)
+    return [told.get(n) or _estimate(effect, enqueued, cfg) for n, effect in enumerate(effects)]
+
+
+def _enqueued(effects: Sequence[Effect]) -> dict[str, list[int]]:
+    """The enqueued times of the messages of each transaction, which tell of its commit, ns."""
+    found: dict[str, list[int]] = {}
+    for effect in effects:
+        if effect.action.messages and effect.action.txn is not None:
+            times = [hint.enqueued_at for hint in effect.observed.messages if hint.enqueued_at is not None]
+            found.setdefault(effect.action.txn, []).extend(times)
+    return found
 
 
 def reconciled(
@@ -63,14 +74,16 @@ def reconciled(
     return tuple(estimate.instant for estimate in now)
 
 
-def _estimate(effect: Effect, cfg: Config) -> Estimate:
+def _estimate(effect: Effect, enqueued: Mapping[str, list[int]], cfg: Config) -> Estimate:
     """The instant that the effect shows, else the middle of its span."""
     shown = effect.observed.messages
     times: list[int] = []
-    if effect.action.messages and effect.action.txn is None:
+    if effect.action.messages:
         times = [hint.enqueued_at for hint in shown if hint.enqueued_at is not None]
     elif effect.action.op == "receive":
         times = [d.locked_until - cfg.lock_duration for d in shown if d.locked_until is not None]
+    elif effect.action.op == "commit":
+        times = enqueued.get(effect.action.txn or "", [])
     if times and effect.call <= max(times) <= effect.ret:
         return _within(max(times) - cfg.skew, max(times) + cfg.skew)
     return _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
@@ -112,6 +125,7 @@ def orderings_of(
         *_by_number(effects, cfg.bits),
         *_by_emptiness(effects, homes, cfg),
         *_by_outage(effects),
+        *_by_first_ready(effects),
     ):
         if effects[pair[0]].ret >= effects[pair[1]].call:  # else real time says so
             yield pair
@@ -213,3 +227,15 @@ def _by_outage(effects: Sequence[Effect]) -> Iterator[Ordering]:
                 continue
             if any(name_of(shown) == fault.action.partition for shown in effect.observed.messages):
                 yield (n, f) if fault.action.op == "partition_down" else (f, n)
+
+
+def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:
+    """Of flows that bind at once, those to which partitions are given soonest come first."""
+    ready = [e for e in effects if e.action.op == "assignment" and e.action.state == "ready"]
+    binds = [n for n, e in enumerate(effects) if e.action.op == "bind" and e.observed.status == Outcome.OK]
+    firsts = {
+        n: min((e.call for e in ready if e.action.flow == effects[n].action.flow), default=FOREVER)
+        for n in binds
+    }
+    binds.sort(key=firsts.__getitem__)
+    yield from ((a, b) for a, b in pairwise(binds) if effects[b].ret >= effects[a].call)

@@ -12,13 +12,14 @@ from typing import Final
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.rebalances import Target
-from partq.model.actions import Action, Answer
+from partq.model.actions import Action, Answer, Observed
 from partq.model.machine import explain, internal, steps
+from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 from partq.model.peeked import unseen
 from partq.model.routing import failed
 from partq.model.sequencing import burn
-from partq.model.state import State, is_up, position
+from partq.model.state import State, position
 
 SHOWN: Final = 6
 """How many allowed answers are named of an effect that does not fit."""
@@ -30,14 +31,19 @@ TIMERS: Final = frozenset({"rebalance", "handoff"})
 """The broker's own moves that no observation makes on its way."""
 
 
-def explanations(state: State, effect: Effect, horizon: int, busy: bool = False) -> Iterator[State]:
+def explanations(
+    state: State, effect: Effect, horizon: int, busy: bool = False, tried: int = 0
+) -> Iterator[State]:
     """The states after the effect, which takes place at ``horizon`` (ns) at the latest. ``busy``: a refusal
-    need not be due to a partition that is down; no requirement forbids it while none is."""
+    need not be due to a partition that is down; no requirement forbids it while none is. ``tried``: of the
+    messages that waited for the end of an outage, those not stored yet."""
     instant = max(state.now, effect.call)
     calm = busy or (effect.doubt == BUSY and not state.down)
     action = effect.action._replace(slack=horizon - instant, calm=calm)
-    for moved in at(_after_tries(state, effect), instant):
+    for moved in at(_after_tries(state, effect, tried), instant):
         if effect.doubt & MAYBE and action.op == "receive":
+            if effect.missed:
+                yield from _taken(moved, action, effect.missed)
             yield from (after for answer, after in steps(moved, action) if answer.status == Outcome.OK)
             continue
         if effect.doubt & MAYBE and action.op == "peek":
@@ -47,14 +53,27 @@ def explanations(state: State, effect: Effect, horizon: int, busy: bool = False)
         yield from explain(moved, action, effect.observed)
 
 
-def _after_tries(state: State, effect: Effect) -> State:
-    """The state after a keyless message may have been tried in partitions that were down then and are up now;
-    of those that are down the model knows (SEQ-4)."""
-    for name in effect.tried:
-        p = position(state.cfg, name)
-        if p is not None and is_up(state, p):
-            state = burn(state, p, "", len(effect.action.messages))
-    return state
+def _after_tries(state: State, effect: Effect, tried: int) -> State:
+    """The state after so many keyless messages may have been tried in the partition whose outage ends now,
+    and go to another, or to this one later (SEQ-4)."""
+    p = position(state.cfg, effect.action.partition)
+    return state if not tried or p is None else burn(state, p, "", tried)
+
+
+def _taken(state: State, action: Action, missed: frozenset[str]) -> Iterator[State]:
+    """The states after a receive took as many of these messages as it can."""
+    taken: tuple[Delivery, ...] = ()
+    for part in state.parts:
+        here = (Delivery(entry.id) for entry in part.log if entry.id in missed)
+        more = (*taken, *islice(here, action.max - len(taken)))
+        if len(more) > len(taken) and next(explain(state, action, _showing(more)), None) is not None:
+            taken = more
+    if taken:
+        yield from explain(state, action, _showing(taken))
+
+
+def _showing(messages: tuple[Delivery, ...]) -> Observed:
+    return Observed(Outcome.OK, None, messages)
 
 
 def failed_send(state: State, action: Action) -> State:

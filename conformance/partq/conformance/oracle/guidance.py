@@ -30,7 +30,9 @@ class Guidance(NamedTuple):
     """Of each effect: ``roles``: one of the constants above. ``before``: the effects that certainly come
     before it, as bits. ``estimates``: its instant, in parts of a ns. ``places``: for a send whose partition
     is never shown, the positions to be tried, the likely one first; empty for any other. ``events``: of each
-    partition the assignment events, in their order; None where their order is not known."""
+    partition the assignment events, in their order; None where their order is not known. ``forgetful``: the
+    kills after which no flow from before them is heard of again. ``likely``: what may be left out, and most
+    likely happened. ``handoff``: how long one may last, ns. ``held``: of each lock token its message."""
 
     roles: tuple[int, ...]
     before: tuple[int, ...]
@@ -38,6 +40,9 @@ class Guidance(NamedTuple):
     places: tuple[tuple[int, ...], ...]
     events: Mapping[int, Sequence[int] | None]
     forgetful: frozenset[int]
+    likely: tuple[int, ...]
+    handoff: int
+    held: Mapping[str, str]
 
 
 class Guide:
@@ -50,7 +55,10 @@ class Guide:
         self.senders = _senders(effects)
         self.shows = _shows(effects)
         self.roles = tuple(_role(effect, self.shows) for effect in effects)
+        self.held = {d.lock: d.id for e in effects for d in e.observed.messages if d.lock is not None}
+        self.likely = tuple(n for n, role in enumerate(self.roles) if role == OPTIONAL and self._happened(n))
         self.before = self._before(cfg.profile.flows)
+        self.handoff = cfg.entity.max_handoff
         self.homes = _homes(effects, cfg)
         self.estimates = estimates_of(effects, cfg)
         self.orderings = list(orderings_of(effects, self.senders, self.shows, self.homes, cfg))
@@ -59,16 +67,40 @@ class Guide:
         self.failures: Counter[tuple[str, int]] = Counter()
         self.chosen: dict[str, int] = {}
 
-    def guidance(self) -> Guidance:
-        """The guidance for the next search."""
+    def guidance(self, hasty: bool = False) -> Guidance:
+        """The guidance for the next search. ``hasty``: what is likely counts as certain."""
         orderings = self.orderings
         places = self.homes
         if self.clues is not None:
             self.chosen = colouring(self.clues, self.count, self.failures)
             places = tuple(self._places(effect, self.clues) for effect in self.effects)
-            orderings = orderings + list(self._by_delivery(self.clues))
+            orderings = [*self._by_delivery(self.clues), *orderings]
         estimates = reconciled(self.effects, self.estimates, orderings)
-        return Guidance(self.roles, self.before, estimates, places, self.events, self.forgetful)
+        return Guidance(
+            self.roles,
+            self.before,
+            estimates,
+            places,
+            self._told(hasty),
+            self.forgetful,
+            self.likely,
+            self.handoff,
+            self.held,
+        )
+
+    def _happened(self, n: int) -> bool:
+        """Whether an effect of unknown outcome most likely took place: messages came back that it may have
+        taken, or what it settles is not seen again."""
+        effect = self.effects[n]
+        if effect.missed:
+            return True
+        ids = [self.held.get(token) for token in effect.action.locks]
+        later = (self.effects[k].call for id in ids for k in self.shows.get(id or "", ()))
+        return effect.action.op == "complete" and all(call < effect.call for call in later)
+
+    def _told(self, hasty: bool) -> Mapping[int, Sequence[int] | None]:
+        """The events of each partition, in an order that is certain, or at least likely."""
+        return {p: told if hasty or _apart(self.effects, told) else None for p, told in self.events.items()}
 
     def learn(self, stuck: Iterable[Effect]) -> None:
         """Note at which effects a search failed."""
@@ -154,17 +186,20 @@ def _home(effect: Effect, shown: Mapping[str, int], cfg: Config) -> tuple[int, .
     return (shown[key], *others)
 
 
-def _events(effects: Sequence[Effect], cfg: Config) -> dict[int, Sequence[int] | None]:
+def _events(effects: Sequence[Effect], cfg: Config) -> dict[int, list[int]]:
+    """Of each partition the assignment events, in the order of their times."""
     found: dict[int, list[int]] = {}
     for n, effect in enumerate(effects):
         if effect.action.op == "assignment" and effect.action.partition in cfg.names:
             found.setdefault(cfg.names.index(effect.action.partition), []).append(n)
     for told in found.values():
         told.sort(key=lambda n: effects[n].call)
-    return {
-        p: told if all(effects[a].ret < effects[b].call for a, b in pairwise(told)) else None
-        for p, told in found.items()
-    }
+    return found
+
+
+def _apart(effects: Sequence[Effect], told: Sequence[int]) -> bool:
+    """Whether each came certainly before the next."""
+    return all(effects[a].ret < effects[b].call for a, b in pairwise(told))
 
 
 def _senders(effects: Sequence[Effect]) -> dict[str, int]:

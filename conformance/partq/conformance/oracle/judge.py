@@ -5,8 +5,9 @@ suspects. The judge is never wrong. At the end of its budget, a time, it says `U
 so it does where the model is not asked (`judge_scope`): families, operations and ends of a message's life
 that are not modelled, messages whose way into an entity is not known, IDs sent twice.
 
-With flows, partitions are not shown, and have to be guessed: first a few searches that try likely places
-alone, of which only an acceptance counts, each taught by the last; then one that leaves nothing out.
+Before the search that leaves nothing out come hasty ones, of which only an acceptance counts: one that jumps
+back where it is stuck; and with flows, whose partitions are not shown and have to be guessed, a few that try
+likely places alone, each taught by the last.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ ATTEMPTS: Final = 24
 
 NODES: Final = 4
 """How many nodes for each effect such a search visits."""
+
+JUMPING: Final = 8
+"""How many nodes for each effect a search visits that jumps back."""
+
+PATIENCE: Final = 100
+"""After so many nodes without progress it does."""
 
 
 class Judged(StrEnum):
@@ -90,27 +97,41 @@ def _judge_entity(
     except Impossible as error:
         stuck = () if error.record is None else (error.record,)
         return Judgement(Judged.REJECTED, stuck=stuck, reason=str(error), owner=error.requirement)
-    spent = 0
+    search, spent = _hasty(question, deadline - (1 - GUESSING) * seconds, nodes)
+    if search is None or search.outcome is Outcome.GAVE_UP:
+        guidance = Guide(question.effects, question.start.cfg).guidance()
+        left = None if nodes is None else max(1, nodes - spent)
+        search = Search(question.effects, guidance, deadline, limit=left).run(question.start)
+        spent += search.visited
+    return _judgement(search, seconds, spent)
+
+
+def _hasty(question: Question, deadline: float, nodes: int | None) -> tuple[Found | None, int]:
+    """What searches find that try likely places alone, or jump back where they are stuck, and how many nodes
+    they visited."""
+    spent, most = 0, None if nodes is None else max(1, int(GUESSING * nodes))
     if question.start.flows is not None:
-        most = None if nodes is None else int(GUESSING * nodes)
-        found, spent = _guessed(question, thread_time() + GUESSING * seconds, most)
+        found, spent = _guessed(question, deadline, most)
         if found is not None:
-            return _judgement(found, seconds, spent)
+            return found, spent
     guidance = Guide(question.effects, question.start.cfg).guidance()
-    left = None if nodes is None else max(1, nodes - spent)
-    found = Search(question.effects, guidance, deadline, limit=left).run(question.start)
-    return _judgement(found, seconds, spent + found.visited)
+    limit = JUMPING * len(question.effects) + PATIENCE
+    left = limit if most is None else min(limit, max(1, most - spent))
+    search = Search(question.effects, guidance, deadline, limit=left, patience=PATIENCE)
+    found = search.run(question.start)
+    return found, spent + found.visited
 
 
 def _guessed(question: Question, deadline: float, nodes: int | None) -> tuple[Found | None, int]:
     """The result of searches that try likely places alone, the acceptance or None; and how many nodes they
     visited."""
     guide = Guide(question.answers, question.start.cfg)
-    limit = NODES * len(question.answers) + 100
+    limit = NODES * len(question.answers) + PATIENCE
     spent = 0
     for _ in range(ATTEMPTS):
-        guidance = guide.guidance()
-        found = Search(question.answers, guidance, deadline, hasty=True, limit=limit).run(question.start)
+        guidance = guide.guidance(hasty=True)
+        search = Search(question.answers, guidance, deadline, hasty=True, limit=limit, patience=PATIENCE)
+        found = search.run(question.start)
         spent += found.visited
         if found.outcome is Outcome.ACCEPTED:
             return found, spent

@@ -54,7 +54,9 @@ def _successors(effects: tuple[Effect, ...], node: _Node) -> Iterator[_Node]:
     for bit, effect in left:
         if effect.call > horizon:
             continue
-        for state in explanations(node.state, effect, horizon):
+        waiting = (effects[k] for k in effect.waiting if not node.done >> k & 1)
+        tried = sum(len(send.action.messages) for send in waiting if send.call <= horizon)
+        for state in explanations(node.state, effect, horizon, tried=tried):
             yield _Node(node.done | bit, node.busy, state)
         if effect.doubt & BUSY and effect.action.txn is None and not node.busy:
             for state in explanations(node.state, effect, horizon, busy=True):

@@ -10,16 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from partq.conformance.oracle.effects import Effect
-from partq.model.state import Flows
+from partq.model.state import FOREVER, Flows
 
 Target = tuple[str | None, ...]
 
 
 class Foretold:
     """The assignment events of a history, as far as they are still to come. ``events``: of each partition, by
-    its position, the numbers of the effects in their order; None where their order is not known."""
+    its position, the numbers of the effects in their order; None where their order is not known. ``handoff``:
+    how long a handoff may last, ns."""
 
-    def __init__(self, effects: Sequence[Effect], events: Mapping[int, Sequence[int] | None]) -> None:
+    def __init__(
+        self, effects: Sequence[Effect], events: Mapping[int, Sequence[int] | None], handoff: int
+    ) -> None:
+        self.handoff = handoff
         self.effects = effects
         self.events = events
         self.end = max((effect.call for effect in effects), default=0)
@@ -40,6 +44,8 @@ class Foretold:
                 continue
             if event is None or event.action.state != state or event.action.flow not in (None, flow):
                 return False
+            if event.call > latest:
+                return False
         return True
 
     def targets(
@@ -50,7 +56,10 @@ class Foretold:
         has two partitions more than another."""
         names = [name for name, _ in flows.active]
         untold = latest >= self.end and not hasty
-        options = [self._options(flows, p, names, done, hasty, untold) for p in range(len(flows.owner))]
+        until = latest + 2 * self.handoff if hasty else FOREVER
+        options = [
+            self._options(flows, p, names, done, hasty, untold, until) for p in range(len(flows.owner))
+        ]
         most = -(-len(options) // len(names)) if names and even else len(options)
         for target in _choices(options, most):
             counts = [target.count(name) for name in names]
@@ -58,14 +67,14 @@ class Foretold:
                 yield target
 
     def _options(
-        self, flows: Flows, p: int, names: Sequence[str], done: int, hasty: bool, untold: bool
+        self, flows: Flows, p: int, names: Sequence[str], done: int, hasty: bool, untold: bool, until: int
     ) -> Sequence[str | None]:
         if not names:
             return (None,)
         if self.events.get(p, ()) is None:
             return names
         owner = flows.owner[p]
-        coming = list(self._coming(p, done))
+        coming = [event for event in self._coming(p, done) if event.call <= until]
         for change in flows.unseen:
             if change[0] == p and coming and coming[0].action.state == change[2]:
                 coming.pop(0)
@@ -74,17 +83,29 @@ class Foretold:
         if not coming:
             late = untold or any(latest >= self.end for *_, latest in flows.unseen)
             return [*stays, *others] if late or not stays else stays
-        if coming[0].action.state == "paused" and not hasty:
+        if coming[0].action.state == "paused" and (not hasty or _called_off(coming)):
             return [*others, *stays]  # or it is a later rebalance's
         heir = next((event.action.flow for event in coming if event.action.state == "ready"), None)
         if coming[0].action.state in ("paused", "unassigned", "ready") and heir in names:
             return [heir, *(name for name in stays if name != heir)]
         if untold and coming[0].action.state in ("paused", "unassigned"):
             return [*others, *stays]  # to whom it goes is not told any more
-        return stays or names
+        waiting = flows.handoff[p]
+        if waiting is not None and waiting[0] in names:  # a later rebalance may send it to another flow
+            return [waiting[0], *(name for name in names if name != waiting[0])]
+        return stays if stays and hasty else [*stays, *others]
 
     def _coming(self, p: int, done: int) -> Iterator[Effect]:
         return (self.effects[n] for n in self.events.get(p) or () if not done >> n & 1)
+
+
+def _called_off(coming: Sequence[Effect]) -> bool:
+    """Whether the partition went back to its flow after the pause to come (REB-9)."""
+    return (
+        len(coming) > 1
+        and coming[1].action.state == "ready"
+        and coming[1].action.flow == coming[0].action.flow
+    )
 
 
 def _choices(options: Sequence[Sequence[str | None]], most: int) -> Iterator[Target]:

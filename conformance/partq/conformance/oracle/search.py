@@ -4,17 +4,19 @@ none.
 Depth first. At each node the effects that may come next are tried in the order of their estimates; what may
 be left out, and what the broker does by itself, is tried last, when nothing else fits: so hidden choices are
 made as late as an observation needs them. Nodes whose every continuation failed are remembered; the way
-straight through is not. The budget is a clock: at its end the answer is that there is none.
+straight through is not. A search that is given a patience jumps back where it is stuck (`backjumping`). The
+budget is a clock: at its end the answer is that there is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from time import thread_time
 from typing import Final, NamedTuple
 
+from partq.conformance.oracle.backjumping import Level, conflict_of, jump_back
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.explanations import (
     allowed_answers,
@@ -60,6 +62,14 @@ class _Node(NamedTuple):
     due: int
 
 
+class _Progress(NamedTuple):
+    """How deep the way has got since the last jump, since how many visited nodes, and to which node."""
+
+    depth: int
+    since: int
+    node: _Node | None
+
+
 Choice = tuple[int | None, _Node]
 
 
@@ -70,7 +80,7 @@ UNTRUE: Final = frozenset({"REB-1", "REB-5", "REB-6", "REB-7", "REB-11", "REB-13
 class Search:
     """One search for one history. ``deadline``: when it gives up, by `thread_time`. ``limit``: how many
     nodes it visits at the most. ``hasty``: of the places of a message only the likely one is tried, so that
-    nothing but the acceptance counts."""
+    nothing but the acceptance counts. ``patience``: after so many nodes without progress it jumps back."""
 
     def __init__(
         self,
@@ -79,23 +89,28 @@ class Search:
         deadline: float,
         hasty: bool = False,
         limit: int | None = None,
+        patience: int | None = None,
     ) -> None:
-        self.hasty = hasty
-        self.limit = limit
         self.effects = effects
         self.guidance = guidance
         self.deadline = deadline
+        self.hasty = hasty
+        self.limit = limit
+        self.patience = patience
         numbers = range(len(effects))
         required = [n for n in numbers if guidance.roles[n] != OPTIONAL]
-        self.optional = [n for n in numbers if guidance.roles[n] == OPTIONAL]
+        self.optional = [n for n in numbers if guidance.roles[n] == OPTIONAL and n not in guidance.likely]
         self.by_call = sorted(required, key=lambda n: effects[n].call)
         self.by_return = sorted(required, key=lambda n: effects[n].ret)
         self.needed = sum(1 << n for n in required)
         self.exhausted: set[tuple[int, State, bool]] = set()
-        self.foretold = Foretold(effects, guidance.events)
+        self.foretold = Foretold(effects, guidance.events, guidance.handoff)
         self.visited = 0
+        self.jumps = 0
+        self.tried: set[tuple[int, Hashable]] = set()
         self.longest: list[int | None] = []
         self.furthest: _Node | None = None
+        self.progress = _Progress(0, 0, None)
 
     def run(self, start: State) -> Found:
         """Search from the empty entity."""
@@ -103,31 +118,53 @@ class Search:
         self.furthest = node
         if node.done & self.needed == self.needed:
             return self._found(Outcome.ACCEPTED, [])
-        path: list[int | None] = []
-        stack = [(node, self._choices(node))]
-        while stack:
-            choice = next(stack[-1][1], None)
+        placed: list[int | None] = []
+        levels = [Level(node, self._choices(node))]
+        while levels:
+            stuck = self.patience is not None and self.visited - self.progress.since > self.patience
+            choice = self._back(levels, placed) if stuck else next(levels[-1].choices, None)
+            if choice is None and stuck:
+                return self._found(Outcome.GAVE_UP, self.longest)
             if choice is None:
-                spent, _ = stack.pop()
+                spent = levels.pop().node
                 self.exhausted.add((spent.done, spent.state, spent.busy))
-                if path:
-                    path.pop()
+                if placed:
+                    placed.pop()
                 continue
-            placed, node = choice
+            effect, node = choice
             self.visited += 1
-            if self.exhausted and (node.done, node.state, node.busy) in self.exhausted:
-                if self._over():
-                    return self._found(Outcome.GAVE_UP, self.longest)
-                continue
-            path.append(placed)
-            if node.done & self.needed == self.needed:
-                return self._found(Outcome.ACCEPTED, path)
-            if len(path) > len(self.longest):
-                self.longest, self.furthest = path[:], node
+            if not self._is_exhausted(node):
+                placed.append(effect)
+                if node.done & self.needed == self.needed:
+                    return self._found(Outcome.ACCEPTED, placed)
+                self._reached(node, placed)
+                levels.append(Level(node, self._choices(node)))
             if self._over():
                 return self._found(Outcome.GAVE_UP, self.longest)
-            stack.append((node, self._choices(node)))
-        return self._found(Outcome.REJECTED, self.longest)
+        whole = not self.hasty and not self.jumps
+        return self._found(Outcome.REJECTED if whole else Outcome.GAVE_UP, self.longest)
+
+    def _is_exhausted(self, node: _Node) -> bool:
+        return bool(self.exhausted) and (node.done, node.state, node.busy) in self.exhausted
+
+    def _reached(self, node: _Node, placed: list[int | None]) -> None:
+        if len(placed) > self.progress.depth:
+            self.progress = _Progress(len(placed), self.visited, node)
+        if len(placed) > len(self.longest):
+            self.longest, self.furthest = placed[:], node
+
+    def _back(self, levels: list[Level[_Node]], placed: list[int | None]) -> Choice | None:
+        """Jump back to where the effect may be explained by which the next one has to take place."""
+        node = self.progress.node or levels[0].node
+        if node.due == len(self.by_return):
+            return None
+        effect, horizon = self.effects[self.by_return[node.due]], self._horizon(node)
+        conflict = conflict_of(node.state, effect, horizon, self.guidance.held)
+        choice = jump_back(levels, placed, conflict, self._is_exhausted, self.tried, self._over)
+        if choice is not None:
+            self.jumps += 1
+            self.progress = _Progress(len(placed), self.visited, choice[1])
+        return choice
 
     def _over(self) -> bool:
         """Whether the budget is spent."""
@@ -166,13 +203,16 @@ class Search:
                 yield None, self._after(node, n, failed_send(node.state, effect.action))
 
     def _candidates(self, node: _Node, horizon: int) -> list[int]:
-        """The required effects that may come next, in the order of their estimates."""
+        """The effects that are required, or likely, and may come next, in the order of their estimates."""
         done, before, found = node.done, self.guidance.before, []
         for index in range(node.first, len(self.by_call)):
             n = self.by_call[index]
             if self.effects[n].call > horizon:
                 break
             if not done >> n & 1 and before[n] & done == before[n]:
+                found.append(n)
+        for n in self.guidance.likely:
+            if self.effects[n].call <= horizon and not done >> n & 1 and before[n] & done == before[n]:
                 found.append(n)
         if len(found) > 1:
             found.sort(key=self.guidance.estimates.__getitem__)
@@ -186,10 +226,16 @@ class Search:
         if effect.action.op == "assignment":
             yield from self._told(node, n, effect, horizon)
             return
+        tried = self._tried(node, effect, horizon) if effect.waiting else 0
         for way in self._ways(effect, n):
-            afters = explanations(node.state, way, horizon)
+            afters = explanations(node.state, way, horizon, tried=tried)
             for after in reversed(list(afters)) if n in self.guidance.forgetful else afters:
                 yield from self._foretold(n, self._after(node, n, after))
+
+    def _tried(self, node: _Node, effect: Effect, horizon: int) -> int:
+        """How many messages of keyless sends still to come may have been tried before this outage ended."""
+        waiting = (self.effects[k] for k in effect.waiting if not node.done >> k & 1)
+        return sum(len(send.action.messages) for send in waiting if send.call <= horizon)
 
     def _told(self, node: _Node, n: int, effect: Effect, horizon: int) -> Iterator[Choice]:
         """An assignment event tells of a change that was made, or of one that is due."""

@@ -116,6 +116,17 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         + "env assignment 1 f2 ready @21s\n env assignment 1 f1 state=unassigned @21s\n env drained @40s",
         {},
     ),
+    "handoff begun anew by the rebalance of a flow that bound before it": (
+        "",
+        HANDOFF
+        + """
+        c3 bind f3 @16s-16001ms
+        env assignment 1 f1 state=unassigned @24s
+        env assignment 1 f2 ready @24s
+        env drained @40s
+        """,
+        {},
+    ),
     "handoff cancelled": (
         "",
         HANDOFF + "c2 unbind f2 @19s-19001ms\n env assignment 1 f1 ready @19002ms\n env drained @40s",

@@ -180,6 +180,7 @@ class _Handoffs:
         self.skew = facts.header.skew_ns
         self.paths = facts.derive(Paths)
         self.calls = [change.call for change in timeline.changes]
+        self.returns = list(accumulate((change.ret for change in timeline.changes), max))
         self.held: dict[tuple[str, int], _Unsettled] = {}
         self.locked: dict[str, _Unsettled] = {}
 
@@ -252,9 +253,9 @@ class _Handoffs:
 
     def _not_late(self, assignment: Assignment, event: Record, end: Record | None) -> None:
         until = self.timeline.horizon if end is None else end.call
-        if bisect_left(self.calls, until) > bisect_left(self.calls, event.call):
-            return  # something else happened meanwhile
-        slack = self.timeline.grace + self.skew
+        slack = self.timeline.grace + 2 * self.skew
+        if self._dealt_out_again(event.call, until):
+            return
         if until - event.call > self.limit + slack:
             self._late(assignment, event, end, until - event.call, "the handoff time is over")
             return
@@ -264,6 +265,12 @@ class _Handoffs:
         self.report.count("REB-14", int(settled < FOREVER and end is not None))
         if until - settled > self.limit // 2 + slack and self._certain():
             self._late(assignment, event, end, until - settled, "all that flow had received was settled")
+
+    def _dealt_out_again(self, paused: int, until: int) -> bool:
+        """Whether partitions may have been dealt out again meanwhile, so that the handoff began anew."""
+        latest = paused + self.skew - self.facts.entity.rebalance_delay
+        at = bisect_left(self.calls, latest)
+        return bisect_left(self.calls, until) > at or (at > 0 and self.returns[at - 1] > latest)
 
     def _certain(self) -> bool:
         """Whether flows certainly get only what is theirs. Otherwise what is unsettled may be elsewhere, and

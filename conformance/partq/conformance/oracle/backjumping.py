@@ -1,0 +1,172 @@
+"""Backjumping: where a search that is stuck goes back to.
+
+A search that took a wrong turn early finds out late, at the effect that shows it, and would try everything in
+between first. What the effect shows tells which part of the state it conflicts with; only a choice that
+changes this part otherwise is worth another try. What is skipped stays untried: a search that jumped back may
+accept, and not reject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+from partq.conformance.oracle.effects import Effect, name_of
+from partq.conformance.oracle.explanations import explanations
+from partq.model.state import State, position, transaction
+
+TRIED: Final = 32
+"""How many choices are looked at of one level; of an unknown receive there may be millions."""
+
+Conflict = Callable[[State], Hashable]
+"""The part of a state that an effect, which is not explained, depends on."""
+
+
+class Node(Protocol):
+    """A node of a search."""
+
+    @property
+    def state(self) -> State:
+        """The broker's state there."""
+
+
+N = TypeVar("N", bound=Node)
+
+
+class Level(NamedTuple, Generic[N]):
+    """A node on the way, and the choices there that are still to be tried: each an effect's number, or None
+    for a move of the broker, and the node that it leads to."""
+
+    node: N
+    choices: Iterator[tuple[int | None, N]]
+
+
+def jump_back(
+    levels: list[Level[N]],
+    placed: list[int | None],
+    conflict: Conflict,
+    is_exhausted: Callable[[N], bool],
+    tried: set[tuple[int, Hashable]],
+    is_over: Callable[[], bool],
+) -> tuple[int | None, N] | None:
+    """Give the way up as far as to the last choice after which the part in conflict may be another, and
+    return that choice; None, and nothing is given up, if there is no such choice. ``placed``: by which effect
+    each level but the first was reached. First tried is what changes that part otherwise; then what leaves it
+    for later. ``tried``: at which depth that part was made what before, in vain. ``is_over``: whether the
+    budget is spent."""
+    seen = [conflict(level.node.state) for level in levels]
+    for leaves_it in (False, True):
+        for depth in range(len(levels) - 2, -1, -1):
+            if is_over():
+                return None
+            here, choices = levels[depth]
+            left = list(islice(choices, TRIED))
+            for index, choice in enumerate(left):
+                effect, node = choice
+                now = conflict(node.state)
+                otherwise = now != seen[depth] or effect == placed[depth]
+                if now == seen[depth + 1] or not (otherwise or leaves_it) or (depth, now) in tried:
+                    continue
+                if not is_exhausted(node):
+                    tried.add((depth, now))
+                    del left[index], levels[depth + 1 :], placed[depth:]
+                    levels[depth] = Level(here, chain(left, choices))
+                    return choice
+            levels[depth] = Level(here, chain(left, choices))
+    return None
+
+
+def conflict_of(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
+    """What the effect, which that state does not explain by ``horizon`` (ns), depends on. ``held``: of each
+    lock token the message."""
+    return _CONFLICTS.get(effect.action.op, _of_settlement)(state, effect, horizon, held)
+
+
+def _of_answer(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
+    """The first message that is not explained, and what stands in its partition before it."""
+    shown = effect.observed.messages
+    count = _explained(state, effect, horizon)
+    if count == len(shown):  # there is something more to be shown
+        parts = state.parts if effect.action.only is None else state.parts[effect.action.only :][:1]
+        stored = {entry.id for part in parts for entry in part.log}
+        return _entries(stored - {delivery.id for delivery in shown})
+    ids = {shown[count].id}
+    for part in state.parts:
+        numbers = {entry.id: entry.number for entry in part.log}
+        if shown[count].id in numbers:
+            last = numbers.get(shown[count - 1].id, -1) if count else -1
+            ids |= {id for id, number in numbers.items() if last < number < numbers[shown[count].id]}
+    return _entries(ids)
+
+
+def _explained(state: State, effect: Effect, horizon: int) -> int:
+    """How many of the messages that are shown the state explains, from the first on."""
+    low, high = 0, len(effect.observed.messages)
+    while low < high:
+        count = (low + high + 1) // 2
+        shown = effect.observed._replace(messages=effect.observed.messages[:count])
+        part = effect._replace(action=effect.action._replace(max=count), observed=shown)
+        if next(explanations(state, part, horizon), None) is not None:
+            low = count
+        else:
+            high = count - 1
+    return low
+
+
+def _of_send(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
+    """The numbers of its partitions, and where keys are."""
+    shown = {position(state.cfg, name_of(hint)) for hint in effect.observed.messages}
+    places = sorted(p for p in shown if p is not None) or range(len(state.parts))
+    return lambda state: (tuple(state.parts[p][:3] for p in places), state.burnt, state.keys, state.down)
+
+
+def _of_settlement(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
+    messages = _entries({held[token] for token in effect.action.locks if token in held})
+    txn = effect.action.txn
+    return lambda state: (messages(state), transaction(state, txn))
+
+
+def _of_end(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
+    txn = effect.action.txn
+    return lambda state: (state.parts, transaction(state, txn))
+
+
+def _of_drained(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
+    return _entries(_stored(state))
+
+
+def _of_flows(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
+    p = position(state.cfg, effect.action.partition)
+    if p is None:
+        return lambda state: state.flows
+    return lambda state: (state.flows, tuple((entry.id, entry.status) for entry in state.parts[p].log))
+
+
+def _stored(state: State) -> set[str]:
+    return {entry.id for part in state.parts for entry in part.log}
+
+
+def _entries(ids: Collection[str]) -> Conflict:
+    """How these messages are stored, and where."""
+    return lambda state: tuple(
+        (p, entry.status, entry.tries, entry.since, entry.lock)
+        for p, part in enumerate(state.parts)
+        for entry in part.log
+        if entry.id in ids
+    )
+
+
+_CONFLICTS: Final[Mapping[str, Callable[[State, Effect, int, Mapping[str, str]], Conflict]]] = {
+    "receive": _of_answer,
+    "peek": _of_answer,
+    "send": _of_send,
+    "send_batch": _of_send,
+    "commit": _of_end,
+    "rollback": _of_end,
+    "drained": _of_drained,
+    "assignment": _of_flows,
+    "bind": _of_flows,
+    "unbind": _of_flows,
+}
+"""What an operation depends on; settlements name locks."""
