@@ -537,6 +537,15 @@ def late_timers(world: World) -> Steps[bool]:
     return when > 5.01 * SECOND
 
 
+@scene(flows=True, partitions=2, lateness=SECOND)
+def late_handoffs(world: World) -> Steps[bool]:
+    yield from bound(world, "f")
+    yield from bound(world, "g")
+    paused = [when for when, _, _, state in world.told if state == "paused"]
+    assert sorted(owners(world)) == ["f", "g"] and all(when < 16 * SECOND for when in paused)
+    return bool(paused)
+
+
 @scene(flows=True, lateness=SECOND)
 def late_events(world: World) -> Steps[bool]:
     yield from keyed(world, "a")

@@ -138,6 +138,9 @@ class Freedoms:
     late_timers: float = 0.0
     """REB-7, REB-14: a timer is late, within `Config.lateness`."""
 
+    late_handoffs: float = 0.0
+    """REB-14: a handoff takes a while, within `Config.lateness`, though nothing is unsettled."""
+
     late_events: float = 0.0
     """REB-13: what happens to assignments is told late, within `Config.lateness`, and in order."""
 
@@ -202,6 +205,7 @@ CAMPAIGN: Final = Freedoms(
     restart_delay=0.5,
     restart_handoff=0.5,
     late_timers=0.7,
+    late_handoffs=0.7,
     late_events=0.7,
 )
 
