@@ -2,8 +2,8 @@
 
 A history shows what clients did and were answered, and faults. It does not show the broker's own moves, nor
 what partitions and locks are called in the model. So two transitions may look the same for good, and a move
-may make no difference that anybody ever sees. `unneeded` finds such transitions: without all of them the graph
-still explains every history of a program that it explains with them, with no more unseen moves.
+may make no difference that anybody ever sees. `unneeded` finds such transitions: without all of them the
+graph still explains every history of a program that it explains with them, with no more unseen moves.
 
 All walks are gone through at once with the explanations of what they show: paths that look the same (a
 visible transition is explained by one like it, an unseen move by any number of moves, but by no more of them
@@ -65,7 +65,8 @@ def unneeded(survey: Survey, passed: Collection[Edge], limit: int = MOST) -> set
 
 class _Search:
     """Walks through the graph, breadth first, with all explanations that do ``without`` some transitions.
-    Where none of them is left, what was shown needs those transitions that the walk took."""
+    Where none of them is left, one more transition is needed: one that goes on with an explanation, or else
+    those that the walk took."""
 
     def __init__(self, survey: Survey, without: set[Edge]) -> None:
         self.survey = survey
@@ -73,10 +74,18 @@ class _Search:
         self.without = without
         self.edges = survey.graph.edges
         self.looks = {edge: self._look(edge) for edges in self.edges for edge in edges}
+        self.numbers = {edge: n for n, edge in enumerate(self.looks)}
         self.held = [self._held(node.state) for node in survey.graph.nodes]
 
     def run(self, limit: int) -> bool:
-        """Whether all walks were gone; at the limit it gives up."""
+        """Whether all walks were gone, anew whenever one of them turns out to be needed; at the limit it
+        gives up."""
+        while (ended := self._is_explained(limit)) is None:
+            pass
+        return ended
+
+    def _is_explained(self, limit: int) -> bool | None:
+        """Whether all walks were gone and explained. None: one was not, and is needed from now on."""
         start: _Place = (0, Known(), frozenset({_Witness(0, (), (), 0)}))
         came: dict[_Place, tuple[_Place, Edge] | None] = {start: None}
         waiting = deque([start])
@@ -86,14 +95,33 @@ class _Search:
             for edge in self.edges[node]:
                 if not known.says(edge):
                     continue
-                after = self._after(edge, witnesses)
+                after = self._after(edge, witnesses) or self._repaired(edge, witnesses)
                 if not after:
-                    after = frozenset({self._itself([edge, *self._way(came, here)])})
+                    self.without.difference_update([edge, *self._way(came, here)])
+                    return None
                 there = (edge.target, known.after(edge), after)
                 if there not in came:
                     came[there] = here, edge
                     waiting.append(there)
         return not waiting
+
+    def _repaired(self, edge: Edge, witnesses: frozenset[_Witness]) -> frozenset[_Witness]:
+        """The explanations after one more transition, with one of those left out that is needed for it."""
+        looks, found = self.looks[edge], set[Edge]()
+        for one in witnesses if edge.action.op not in INTERNAL else ():
+            for answer in self.edges[one.node]:
+                if (
+                    answer.action.op not in INTERNAL
+                    and self._matched(one, looks, self.looks[answer]) is not None
+                ):
+                    found.add(answer)
+        for answer in sorted(found & self.without, key=self.numbers.__getitem__):
+            self.without.discard(answer)
+            after = self._after(edge, witnesses)
+            if after:
+                return after
+            self.without.add(answer)
+        return frozenset()
 
     def _way(self, came: Mapping[_Place, tuple[_Place, Edge] | None], place: _Place) -> Iterator[Edge]:
         """The transitions of the walk that led there, backwards."""
@@ -101,15 +129,6 @@ class _Search:
         while step is not None:
             yield step[1]
             step = came[step[0]]
-
-    def _itself(self, walk: list[Edge]) -> _Witness:
-        """The walk as its only explanation: so it is needed."""
-        self.without.difference_update(walk)
-        shown: set[int] = set()
-        for edge in walk:
-            shown.update(p for p, pair in enumerate(self._owners(edge.target)) if pair is not None)
-            shown.update(self.looks[edge].parts if edge.action.op not in INTERNAL else ())
-        return _Witness(walk[0].target, tuple((p, p) for p in sorted(shown)), (), 0)
 
     def _after(self, edge: Edge, witnesses: frozenset[_Witness]) -> frozenset[_Witness]:
         """The explanations after one more transition of the walk."""

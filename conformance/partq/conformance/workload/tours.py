@@ -58,6 +58,10 @@ AFTER: Final = 4
 STEP: Final = 0.2
 """What a transition costs on a way besides what the broker's choice does: short ways are better."""
 
+MARGIN: Final = SECOND // 100
+"""ns by which a wait for the broker is longer than what it waits for: so little that what it does then, and
+does not do at once, can be seen."""
+
 WAIT: Final = SECOND // 10
 """ns that a receive waits: all of a tour's together take less time than a lock lasts."""
 
@@ -441,7 +445,7 @@ _FAULTS: Final[Mapping[str, Callable[[Edge], Step]]] = {
 
 _TIMES: Final[Mapping[str, Callable[[Scope], int]]] = {
     "expire": lambda scope: EXPIRY,
-    "rebalance": lambda scope: profile(scope.profile).default_entity.rebalance_delay + WAIT,
-    "handoff": lambda scope: profile(scope.profile).default_entity.max_handoff + WAIT,
+    "rebalance": lambda scope: profile(scope.profile).default_entity.rebalance_delay + MARGIN,
+    "handoff": lambda scope: profile(scope.profile).default_entity.max_handoff + MARGIN,
 }
 """The moves of a broker that time drives, and how many ns they take."""
