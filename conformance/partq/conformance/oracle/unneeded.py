@@ -28,6 +28,9 @@ SPARED: Final = 3
 MOST: Final = 50_000
 """How many (state, explanations) are looked at; beyond that nothing is found to be unneeded."""
 
+FEW: Final = 1_000
+"""Beyond so many all walks that were not explained are needed at once: quicker, but more than have to be."""
+
 Names = tuple[tuple[Any, Any], ...]
 """What of the walk is called what by an explanation, sorted."""
 
@@ -78,17 +81,18 @@ class _Search:
         self.held = [self._held(node.state) for node in survey.graph.nodes]
 
     def run(self, limit: int) -> bool:
-        """Whether all walks were gone, anew whenever one of them turns out to be needed; at the limit it
+        """Whether all walks were gone, anew when some of them turn out to be needed; at the limit it
         gives up."""
         while (ended := self._is_explained(limit)) is None:
             pass
         return ended
 
     def _is_explained(self, limit: int) -> bool | None:
-        """Whether all walks were gone and explained. None: one was not, and is needed from now on."""
+        """Whether all walks were gone and explained. None: some were not, and are needed from now on."""
         start: _Place = (0, Known(), frozenset({_Witness(0, (), (), 0)}))
         came: dict[_Place, tuple[_Place, Edge] | None] = {start: None}
         waiting = deque([start])
+        explained: bool | None = True
         while waiting and len(came) < limit:
             here = waiting.popleft()
             node, known, witnesses = here
@@ -97,13 +101,16 @@ class _Search:
                     continue
                 after = self._after(edge, witnesses) or self._repaired(edge, witnesses)
                 if not after:
-                    self.without.difference_update([edge, *self._way(came, here)])
-                    return None
+                    walk = {edge, *self._way(came, here)} & self.without
+                    if explained or len(came) > FEW:  # what the first one needs may explain the others
+                        self.without -= walk
+                    explained = None
+                    continue
                 there = (edge.target, known.after(edge), after)
                 if there not in came:
                     came[there] = here, edge
                     waiting.append(there)
-        return not waiting
+        return False if waiting else explained
 
     def _repaired(self, edge: Edge, witnesses: frozenset[_Witness]) -> frozenset[_Witness]:
         """The explanations after one more transition, with one of those left out that is needed for it."""
