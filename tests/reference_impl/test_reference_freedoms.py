@@ -219,6 +219,15 @@ def prefetch(world: World) -> Steps[bool]:
     return held > 1
 
 
+@scene()
+def refuse_receive(world: World) -> Steps[bool]:
+    yield from keyed(world, "a", index=1)
+    yield from world.broker.faults.partition_down(0)
+    answer = yield from world.receive()
+    assert outcome(answer) == "unavailable" or ids(answer) == ["a"]
+    return outcome(answer) != "ok"
+
+
 @scene(eagerness=1.0, partitions=2)
 def interleave(world: World) -> Steps[bool]:
     for index in range(2):
@@ -308,7 +317,79 @@ def second_key(world: World) -> Steps[bool]:
     return answer[0] == "ok"
 
 
+@scene()
+def abort_refused(world: World) -> Steps[bool]:
+    yield from world.begin()
+    yield from keyed(world, "a", txn="t")
+    assert outcome((yield from world.send(Post("b"), txn="t"))) == "invalid_operation"
+    kind = outcome((yield from world.commit()))
+    assert kind in ("ok", "not_found")
+    assert world.broker.is_empty() == (kind != "ok")
+    return kind != "ok"
+
+
+@scene()
+def settle_elsewhere(world: World) -> Steps[bool]:
+    yield from keyed(world, "a")
+    lock = only((yield from world.receive())).lock
+    yield from world.begin()
+    yield from keyed(world, "b", index=1, txn="t")
+    kind = outcome((yield from world.settle("complete", lock, txn="t")))
+    assert kind in ("ok", "invalid_operation")
+    yield from world.begin("u")
+    if kind != "ok":
+        yield from world.settle("complete", lock, txn="u")
+        other = outcome((yield from keyed(world, "c", index=2, txn="u")))
+        assert other in ("ok", "invalid_operation")
+    yield from world.commit()
+    assert stored(world)["1"] == ([] if kind == "ok" else ["a"]) and stored(world)["2"] == ["b"]
+    return kind == "ok"
+
+
+def settled_twice(world: World) -> Steps[str]:
+    """Complete a message in a transaction, and outside of it; what the latter answers."""
+    yield from keyed(world, "a")
+    lock = only((yield from world.receive())).lock
+    yield from world.begin()
+    assert outcome((yield from world.settle("complete", lock, txn="t"))) == "ok"
+    return outcome((yield from world.settle("complete", lock)))
+
+
+@scene()
+def settle_enlisted(world: World) -> Steps[bool]:
+    kind = yield from settled_twice(world)
+    assert kind in ("ok", "invalid_operation")
+    assert world.broker.is_empty() == (kind == "ok")
+    assert outcome((yield from world.commit())) == ("lock_lost" if kind == "ok" else "ok")
+    return kind == "ok"
+
+
+@scene()
+def commit_settled(world: World) -> Steps[bool]:
+    yield from keyed(world, "a")
+    lock = only((yield from world.receive())).lock
+    yield from world.begin()
+    yield from world.settle("complete", lock, txn="t")
+    world.broker.partitions[0].complete(world.broker.locks[lock or ""])
+    yield from keyed(world, "b", txn="t")
+    kind = outcome((yield from world.commit()))
+    assert kind in ("ok", "lock_lost")
+    assert stored(world)["1"] == (["b"] if kind == "ok" else [])
+    return kind == "ok"
+
+
 # Faults.
+
+
+@scene()
+def break_link(world: World) -> Steps[bool]:
+    yield from keyed(world, "a")
+    yield from world.broker.faults.frontend_lost("c")
+    kind = outcome((yield from keyed(world, "b")))
+    assert kind in ("ok", "connection_lost", "unavailable")
+    assert stored(world)["1"] == (["a", "b"] if kind == "ok" else ["a"])
+    assert outcome((yield from keyed(world, "c"))) == "ok"
+    return kind != "ok"
 
 
 def killed(world: World) -> Steps[None]:
@@ -454,6 +535,15 @@ def late_timers(world: World) -> Steps[bool]:
     when = world.told[0][0]
     assert 5 * SECOND <= when < 6.01 * SECOND
     return when > 5.01 * SECOND
+
+
+@scene(flows=True, partitions=2, lateness=SECOND)
+def late_handoffs(world: World) -> Steps[bool]:
+    yield from bound(world, "f")
+    yield from bound(world, "g")
+    paused = [when for when, _, _, state in world.told if state == "paused"]
+    assert sorted(owners(world)) == ["f", "g"] and all(when < 16 * SECOND for when in paused)
+    return bool(paused)
 
 
 @scene(flows=True, lateness=SECOND)

@@ -157,6 +157,8 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
     if txn is None:
         yield from _ended(state, action, seen)
         return
+    if seen is not None and seen.status == Outcome.OK:
+        state = _released(state, txn, action)
     places = [place for place in held(state, action) if place is not None]
     kinds = _settle_refusals(state, txn, action, places, action.slack if seen is not None else None)
     if kinds:
@@ -165,6 +167,17 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
         yield OK, _enlist_locks(state, txn, action, places)
         if not state.forbids("TXN-5"):
             yield OK, apply(state, action.op, places)
+
+
+@clause("TXN-10")
+def _released(state: State, txn: Txn, action: Action) -> State:
+    """The state in which no other transaction, that the broker may have rolled back, holds these locks."""
+    for place in held(state, action):
+        name = None if place is None else lock_at(state, place).txn
+        other = transaction(state, name) if name != txn.name else None
+        if other is not None and other.tainted:
+            state = rolled_back(state, other)
+    return state
 
 
 @clause("TXN-7", "RCV-8", "RCV-14")

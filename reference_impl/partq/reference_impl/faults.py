@@ -5,10 +5,15 @@ Locks, caches, cursors, flows and open transactions are volatile (some brokers k
 
 from __future__ import annotations
 
+from typing import Final
+
 from .clock import HOP, Steps
 from .core import Core
 from .freedoms import taken
 from .partition import Partition
+
+LINK: Final = ("connection_lost", "unavailable")
+"""What a client hears of an operation on a connection that is gone."""
 
 
 class Faults:
@@ -49,6 +54,8 @@ class Faults:
             for connection in broker.connections:
                 if connection.end == end:
                     connection.cut(self.takes(broker.free.keep_cursors))
+                    if connection.proc == proc and self.takes(broker.free.break_link):
+                        connection.broken = LINK[int(broker.clock.random() * len(LINK))]
                     connection.end = (end + 1) % len(broker.front_ends)
         yield HOP
 
@@ -90,6 +97,6 @@ class Faults:
         """Roll back the open transactions of that partition, or all of them."""
         transactions = self.broker.transactions
         for name, txn in list(transactions.items()):
-            if partition is None or txn.partition is partition:
+            if partition is None or partition in (txn.partition, txn.settles_in):
                 txn.rollback()
                 del transactions[name]

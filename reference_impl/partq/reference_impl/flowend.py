@@ -95,12 +95,12 @@ class FlowEnd(FrontEnd):
         """Up to ``most`` messages of the flow's partitions, waiting up to ``timeout`` ns for the first."""
         deadline = self.clock.now + timeout
         yield HOP
-        self.broker.check_alive()
-        self.flow(connection, name)
-        yield HOP
         if taken(self.broker.free.answer_nothing, self.clock.random):
             yield deadline
             return []
+        self.broker.check_alive()
+        self.flow(connection, name)
+        yield HOP
         most = self.broker.fewer(most, self.broker.free.answer_short)
         while True:
             shown = self.collect(self.flow(connection, name), most, delete)

@@ -266,7 +266,7 @@ class Assignments:
                 self.cancel_handoff(seat)
             elif again:
                 self.time_handoff(seat)
-        elif seat.state == READY and seat.unacked:
+        elif seat.state == READY and (seat.unacked or self.takes(self.free.late_handoffs)):
             self.start_handoff(seat, flow)
         else:
             self.give(seat, flow)
@@ -279,7 +279,11 @@ class Assignments:
 
     def time_handoff(self, seat: Seat) -> None:
         """Start the handoff time; one before it no longer counts."""
-        seat.handoff_ends = self.clock.now + self.max_handoff + self.late(self.free.late_timers)
+        if seat.unacked:
+            wait = self.max_handoff + self.late(self.free.late_timers)
+        else:
+            wait = self.late(self.free.late_handoffs)
+        seat.handoff_ends = self.clock.now + wait
         self.clock.spawn(self._end_handoff(seat, seat.handoff_ends, self.age))
 
     def _end_handoff(self, seat: Seat, until: int, age: int) -> Steps[None]:

@@ -47,10 +47,13 @@ class Freedoms:
     # Receiving and peeking.
 
     answer_nothing: float = 0.0
-    """RCV-5: a receive returns nothing, although messages are there."""
+    """RCV-5: a receive returns nothing, although messages are there, or although it cannot return any."""
 
     answer_short: float = 0.0
     """RCV-5: a receive returns fewer messages than were asked for and there."""
+
+    refuse_receive: float = 0.0
+    """KEY-9, ROUTE-7: while a partition is down a receive, which asks them all, is refused."""
 
     prefetch: float = 0.0
     """RCV-5, RCV-13: a front end fetches, and locks, more than was asked for. (Not without partitions.)"""
@@ -80,7 +83,22 @@ class Freedoms:
     second_key: float = 0.0
     """TXN-2: a second key of the same partition is accepted in a transaction."""
 
+    abort_refused: float = 0.0
+    """KEY-9, TXN-10: a transaction in which an operation was refused is rolled back."""
+
+    settle_elsewhere: float = 0.0
+    """TXN-2, TXN-7: a transaction settles in another partition than it sends to."""
+
+    settle_enlisted: float = 0.0
+    """RCV-8, TXN-5: a lock that a transaction settles still settles outside of it."""
+
+    commit_settled: float = 0.0
+    """TXN-5: a commit is done although what it was to complete is completed already. (Else: refused.)"""
+
     # Faults.
+
+    break_link: float = 0.0
+    """KEY-9: the next operation of a client whose front end was lost fails."""
 
     keep_locks: float = 0.0
     """RCV-6: a partition's locks survive a kill of the broker."""
@@ -120,6 +138,9 @@ class Freedoms:
     late_timers: float = 0.0
     """REB-7, REB-14: a timer is late, within `Config.lateness`."""
 
+    late_handoffs: float = 0.0
+    """REB-14: a handoff takes a while, within `Config.lateness`, though nothing is unsettled."""
+
     late_events: float = 0.0
     """REB-13: what happens to assignments is told late, within `Config.lateness`, and in order."""
 
@@ -158,6 +179,7 @@ CAMPAIGN: Final = Freedoms(
     late_effect=0.7,
     answer_nothing=0.1,
     answer_short=0.3,
+    refuse_receive=0.5,
     prefetch=0.3,
     interleave=0.7,
     peek_short=0.3,
@@ -166,6 +188,11 @@ CAMPAIGN: Final = Freedoms(
     commit_lag=0.5,
     number_early=0.5,
     second_key=0.7,
+    abort_refused=0.5,
+    settle_elsewhere=0.7,
+    settle_enlisted=0.5,
+    commit_settled=0.5,
+    break_link=0.5,
     keep_locks=0.5,
     keep_cursors=0.5,
     keep_transactions=0.5,
@@ -178,6 +205,7 @@ CAMPAIGN: Final = Freedoms(
     restart_delay=0.5,
     restart_handoff=0.5,
     late_timers=0.7,
+    late_handoffs=0.7,
     late_events=0.7,
 )
 

@@ -47,10 +47,14 @@ class FrontEnd(Sending):
         deadline = self.clock.now + timeout
         yield HOP
         broker = self.broker
-        broker.check_alive()
         if taken(broker.free.answer_nothing, self.clock.random):
             yield deadline
             return []
+        broker.check_alive()
+        if not all(partition.up for partition in self.partitions) and taken(
+            broker.free.refuse_receive, self.clock.random
+        ):
+            raise broker.outage("a partition is down")
         most = broker.fewer(most, broker.free.answer_short)
         while True:
             found = self.cached(most, delete) if self.cache else None
@@ -155,18 +159,26 @@ class FrontEnd(Sending):
         yield from self.arrive(lambda: self.settle(connection, action, tokens, txn))
         broker = self.broker
         broker.check_alive()
-        transaction = None if txn is None else broker.transaction(txn)
+        if txn is None:
+            yield from self._settle(action, tokens, None)
+            return
+        transaction = broker.transaction(txn)
+        yield from self.in_transaction(transaction, self._settle(action, tokens, transaction))
+
+    def _settle(self, action: str, tokens: Sequence[str], transaction: Transaction | None) -> Steps[None]:
+        broker = self.broker
         tokens = tuple(dict.fromkeys(tokens))
         found = [broker.locked(token) for token in tokens]
         broker.rules.check_settlement(found)
         if transaction is not None:
-            broker.rules.admit_settlement(transaction, found)
+            self.admit_settlement(transaction, found)
         yield HOP
         broker.check_up(found[0].partition)
         self.check_locks(tokens, found)
         if transaction is not None:
             broker.check_open(transaction)
-            transaction.pin(found[0].partition)
+            if any(stored.enlisted is not None for stored in found):
+                raise Refused("invalid_operation", "a transaction is settling this message")
         for token, stored in zip(tokens, found, strict=True):
             if transaction is not None:
                 transaction.enlist(action, stored, token)
@@ -174,13 +186,20 @@ class FrontEnd(Sending):
                 self.apply(action, stored)
         yield HOP
 
+    def admit_settlement(self, txn: Transaction, found: Sequence[Stored]) -> None:
+        """Whether a settlement may join the transaction. Raises `Refused`."""
+        here = found[0].partition
+        away = txn.partition not in (None, here) and txn.settles_in in (None, here)
+        if not (away and self.elsewhere()):
+            self.broker.rules.admit_settlement(txn, found)
+
     def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
         """Every lock of the request must hold, and be free of transactions. Raises `Refused`."""
         now = self.clock.now
         for token, stored in zip(tokens, found, strict=True):
             if not stored.partition.holds(stored, token, now):
                 raise Refused("lock_lost", "the lock has ended")
-            if stored.enlisted is not None:
+            if stored.enlisted is not None and not taken(self.broker.free.settle_enlisted, self.clock.random):
                 raise Refused("invalid_operation", "a transaction is settling this message")
 
     def apply(self, action: str, stored: Stored) -> None:
@@ -281,8 +300,10 @@ class FrontEnd(Sending):
         lags = taken(broker.free.commit_lag, self.clock.random)
         try:
             broker.check_busy(broker.free.busy_commit)
-            if txn.partition is not None:
-                broker.check_up(txn.partition)
+            for partition in txn.partitions():
+                broker.check_up(partition)
+            if taken(broker.free.commit_settled, self.clock.random):
+                txn.drop_completed()
             txn.commit(self.clock.now, lags)
         except Refused:
             self.undo(txn)
@@ -291,12 +312,6 @@ class FrontEnd(Sending):
             broker.show_later(txn)
         broker.ring()
         yield HOP
-
-    def undo(self, txn: Transaction) -> None:
-        """Forget what was done in a transaction."""
-        if txn.partition is not None:
-            self.burn(txn.partition, txn.sends)
-        txn.rollback()
 
     def rollback(self, name: str) -> Steps[None]:
         """Forget all of it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .clock import Clock, Steps, Task
+from .clock import HOP, Clock, Steps, Task
 from .errors import Refused, Unsure
 
 Answer = tuple[str, str | None, Sequence[Any]]
@@ -18,9 +18,9 @@ Answer = tuple[str, str | None, Sequence[Any]]
 
 class Connection:
     """One client's way to the broker. ``end``: which front end serves it. ``cursors``: its places in peeking,
-    by partition name."""
+    by partition name. ``broken``: why the next operation fails, if it does."""
 
-    __slots__ = ("clock", "cursors", "end", "proc", "task")
+    __slots__ = ("broken", "clock", "cursors", "end", "proc", "task")
 
     def __init__(self, proc: str, clock: Clock, end: int) -> None:
         self.proc = proc
@@ -28,9 +28,14 @@ class Connection:
         self.end = end
         self.cursors: dict[int, int] = {}
         self.task: Task | None = None
+        self.broken: str | None = None
 
     def call(self, operation: Steps[Sequence[Any] | None]) -> Steps[Answer]:
         """Run an operation of the broker to its end, or until a fault cuts it off."""
+        if self.broken is not None:
+            kind, self.broken = self.broken, None
+            yield HOP
+            return "error", kind, ()
         self.task = self.clock.current
         try:
             return "ok", None, (yield from operation) or ()

@@ -40,7 +40,8 @@ class Sending:
         broker.check_alive()
         key = broker.rules.common_key(contents if txn is not None else self.decisive(contents))
         if txn is not None:
-            yield from self._send_in(broker.transaction(txn), key, contents)
+            transaction = broker.transaction(txn)
+            yield from self.in_transaction(transaction, self._send_in(transaction, key, contents))
             return
         partition = self.next_partition() if key is None else self.home(key, contents, txn)
         yield HOP
@@ -145,18 +146,42 @@ class Sending:
         if running and self.broker.alive:
             self.broker.accept(running[int(self.clock.random() * len(running))], contents)
 
+    def in_transaction(self, txn: Transaction, steps: Steps[None]) -> Steps[None]:
+        """Do something in a transaction, which may not outlive a refusal."""
+        try:
+            yield from steps
+        except Refused:
+            if taken(self.broker.free.abort_refused, self.clock.random):
+                self.broker.transactions.pop(txn.name, None)
+                self.undo(txn)
+            raise
+
+    def undo(self, txn: Transaction) -> None:
+        """Forget what was done in a transaction."""
+        if txn.partition is not None:
+            self.burn(txn.partition, txn.sends)
+        txn.rollback()
+
+    def elsewhere(self) -> bool:
+        """Whether a transaction may send to one partition and settle in another."""
+        return self.broker.config.partitioned and taken(self.broker.free.settle_elsewhere, self.clock.random)
+
     def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
         if not self.joins(txn, key, contents):
             self.broker.rules.admit_send(txn, key)
-        partition = txn.partition if key is None else self.home(key, contents, txn.name)
+        partition = txn.place if key is None else self.home(key, contents, txn.name)
         if partition is None:
             partition = self.next_partition()
-        if txn.partition is not None and txn.partition is not partition:
+        if txn.partition is not None:
+            fits = partition is txn.partition
+        else:
+            fits = txn.settles_in in (None, partition) or self.elsewhere()
+        if not fits:
             raise Refused("invalid_operation", "a transaction has one partition")
         yield HOP
         self.broker.check_open(txn)
         self.broker.check_up(partition)
-        txn.pin(partition)
+        txn.partition = partition
         if txn.key is None:
             txn.key = key
         if txn.numbers_early:

@@ -9,16 +9,18 @@ from .store import Content, Holder, Stored
 
 
 class Transaction:
-    """One open transaction. ``partition`` coordinates it, from its first operation on. ``sends`` get their
-    numbers at the commit, what is ``hidden`` has them already: what is sent while it ``numbers_early``."""
+    """One open transaction. ``partition``: where it sends to, from its first send on; ``settles_in``: where
+    it settles, mostly the same one. ``sends`` get their numbers at the commit, what is ``hidden`` has them
+    already: what is sent while it ``numbers_early``."""
 
-    __slots__ = ("hidden", "key", "name", "numbers_early", "partition", "sends", "settlements")
+    __slots__ = ("hidden", "key", "name", "numbers_early", "partition", "sends", "settlements", "settles_in")
 
     def __init__(self, name: str, numbers_early: bool = False) -> None:
         self.name = name
         self.numbers_early = numbers_early
         self.key: str | None = None
         self.partition: Holder | None = None
+        self.settles_in: Holder | None = None
         self.sends: list[Content] = []
         self.hidden: list[Stored] = []
         self.settlements: list[tuple[str, Stored, str]] = []
@@ -27,13 +29,18 @@ class Transaction:
         """What was sent in it."""
         return [*(stored.content for stored in self.hidden), *self.sends]
 
-    def pin(self, partition: Holder) -> None:
-        """Coordinate it there, unless it is coordinated already."""
-        if self.partition is None:
-            self.partition = partition
+    @property
+    def place(self) -> Holder | None:
+        """The partition that coordinates it."""
+        return self.partition or self.settles_in
+
+    def partitions(self) -> list[Holder]:
+        """Those that it concerns."""
+        return [one for one in (self.partition, self.settles_in) if one is not None]
 
     def enlist(self, action: str, stored: Stored, token: str) -> None:
         """Keep a settlement for the end; the lock stays until then."""
+        self.settles_in = stored.partition
         stored.enlisted = self.name
         self.settlements.append((action, stored, token))
 
@@ -41,6 +48,11 @@ class Transaction:
         """Number messages, and keep them hidden."""
         if self.partition is not None:
             self.hidden += self.partition.reserve(contents, now)
+
+    def drop_completed(self) -> None:
+        """Leave out what it was to complete and is completed already."""
+        done = [one for one in self.settlements if one[0] == "complete" and one[1].gone]
+        self.settlements = [one for one in self.settlements if one not in done]
 
     def commit(self, now: int, lags: bool = False) -> None:
         """Do all of it at once. Raises `Refused` where a lock has ended; nothing is done then. Where it

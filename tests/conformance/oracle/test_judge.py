@@ -133,9 +133,21 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv advance 31s\nq peek 1 -> m1#1 count=0\n"
         "q receive 1 delete -> m1#1 count=1",
     ),
+    "a lock of a transaction that the broker rolled back": (
+        "azure-premium",
+        "p send m1 key=a\np receive 1 -> m1#1.1 lock=l\np begin t\np complete l txn=t\n"
+        "p send m2 txn=t -> error invalid_operation\np rollback t -> error not_found\np begin u\n"
+        "p complete l txn=u\np commit u",
+    ),
 }
 
 REJECTED: dict[str, tuple[str, str, int]] = {
+    "a lock of a transaction that is open": (
+        "azure-premium",
+        "p send m1 key=a\np receive 1 -> m1#1.1 lock=l\np begin t\np complete l txn=t\n"
+        "q begin u\nq complete l txn=u",
+        5,
+    ),
     "nobody sent it": ("azure-flat", "p send m0\np receive 1 delete -> m1#1", 1),
     "another body": ("azure-flat", "p send m1 body=x\np receive 1 delete -> m1#1 body=y", 1),
     "real time is kept": ("azure-flat", "p send m1\np send m2\np receive 2 delete -> m2#1, m1#2", 1),

@@ -104,7 +104,7 @@ def config_of(
     """The broker's settings. What no client may rely on (names, the hash, how many front ends there are and
     how much they cache, of which of its freedoms it makes use) is drawn at random."""
     free = freedoms.sample(random, SHARE)
-    late = family.flows and (free.late_timers or free.late_events)
+    late = family.flows and (free.late_timers or free.late_handoffs or free.late_events)
     return Config(
         partitions=entity.partitions,
         partitioned=family.partitioned,
@@ -158,9 +158,9 @@ class _Stage:
         self.lacks = lacks_of(family)
         self.clock = clock = Simulation(program.seed)
         config = config_of(family, program.entity, clock.random, on_event, freedoms)
-        late = config.lateness and config.lateness + JITTER
-        self.late_ns = late if late and config.freedoms.late_timers else None
-        self.skew_ns = late if config.freedoms.late_events else 0
+        late, free = config.lateness and config.lateness + JITTER, config.freedoms
+        self.late_ns = late if late and (free.late_timers or free.late_handoffs) else None
+        self.skew_ns = late if free.late_events else 0
         self.broker = Impl(config, clock, parts)
         self.connect = self.broker.connect
         self.is_empty = self.broker.is_empty

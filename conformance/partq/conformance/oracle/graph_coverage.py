@@ -12,13 +12,15 @@ This measures, and judges nothing: that is the screens' and the judge's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.history import History, Record
-from partq.conformance.workload.tours import Survey, client_of
+from partq.conformance.oracle.unneeded import unneeded
+from partq.conformance.workload.tours import Plan, Survey, client_of
 from partq.model.actions import INTERNAL, Action
 from partq.model.explore import Coverage, Edge, coverage
 from partq.model.messages import Delivery, Message
@@ -28,6 +30,9 @@ from partq.model.state import COUNTER_BITS, FOREVER, State
 
 BUDGET: Final = 20_000
 """How many (records done, state) pairs are looked at before the best so far is taken."""
+
+NO_PROGRAM: Final = "no program says them"
+NO_HISTORY: Final = "no history needs them"
 
 IGNORED: Final = frozenset({"advance", "renew_lock"})
 """What changes no state without a clock."""
@@ -64,7 +69,8 @@ class Tally:
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
-        self.passed: set[Edge] = set()
+        self.every = [edge for edges in survey.graph.edges for edge in edges]
+        self.passed: Counter[Edge] = Counter()
         self.runs = 0
         self.left = 0
 
@@ -75,6 +81,17 @@ class Tally:
         self.runs += 1
         self.left += found.left is not None
         return found
+
+    def hidden(self) -> dict[str, set[Edge]]:
+        """Of the transitions not passed those that nobody can see to be passed, by reason."""
+        unsaid = self.survey.unsaid - self.passed.keys()
+        return {NO_PROGRAM: unsaid, NO_HISTORY: unneeded(self.survey, self.passed) - unsaid}
+
+    def plan(self, hidden: Mapping[str, set[Edge]]) -> Plan:
+        """What further tours are to lead to: all that is neither passed nor hidden."""
+        without = frozenset().union(*hidden.values())
+        wanted = [edge for edge in self.every if edge not in self.passed and edge not in without]
+        return Plan(wanted, self.passed, without)
 
     @property
     def coverage(self) -> Coverage:

@@ -9,17 +9,24 @@ really visited is measured afterwards: `oracle.graph_coverage`.
 From a transition to steps: an operation or fault is one step; the end of a lock, a rebalance or a handoff is
 an ``advance`` that is long enough for it, with the other locks renewed half-way; what else a broker does by
 itself is left to it. A few transitions no client of a program makes (`Survey.unsaid`): it settles only with
-locks that it was given, leaves no flow before the first, and rolls back no second time.
+locks that it was given, leaves no flow before the first, and begins one transaction at a time (`Known`).
+
+Further tours (`Survey.further`) lead to what a broker did not visit so far, on ways that it likes to go, and
+on to what shows that they got there.
 Nothing here knows what a broker should answer: verdicts come from the history, as for every program.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from heapq import heappop, heappush
+from itertools import count
+from math import log
+from random import Random
+from typing import Final, NamedTuple
 
 from partq.conformance.workload.cases.steps import (
     EXPIRY,
@@ -35,15 +42,25 @@ from partq.conformance.workload.cases.steps import (
 from partq.conformance.workload.generator import trace_seed
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Args, Script
-from partq.model.actions import INTERNAL
+from partq.model.actions import INTERNAL, Action, Answer
 from partq.model.explore import Edge, Graph, reach, tours
-from partq.model.operations import ENV
+from partq.model.operations import ENV, Outcome
 from partq.model.profiles import SECOND, profile
 from partq.model.scope import PRODUCER, Scope
 from partq.model.state import LOCKED
 
 LONGEST: Final = 20
 """Transitions of a tour at the most. A short one is over before a broker's choices lead far away from it."""
+
+AFTER: Final = 4
+"""Transitions that a tour goes on after the one that it leads to."""
+
+STEP: Final = 0.2
+"""What a transition costs on a way besides what the broker's choice does: short ways are better."""
+
+MARGIN: Final = SECOND // 100
+"""ns by which a wait for the broker is longer than what it waits for: so little that what it does then, and
+does not do at once, can be seen."""
 
 WAIT: Final = SECOND // 10
 """ns that a receive waits: all of a tour's together take less time than a lock lasts."""
@@ -117,14 +134,34 @@ class Survey:
 
     @cached_property
     def unsaid(self) -> set[Edge]:
-        """The transitions of clients and faults that are in no program."""
-        said = {edge for tour in self.tours for edge in _said(self, tour)}
-        return {edge for found in self.graph.edges for edge in found} - said
+        """The transitions of clients and faults that no program of the scope says."""
+        every = {edge for edges in self.graph.edges for edge in edges}
+        start = (0, Known())
+        found, waiting = {start}, [start]
+        while waiting:
+            node, known = waiting.pop()
+            for edge in self.graph.edges[node]:
+                if known.says(edge) and edge.action.op not in self.lacks:
+                    every.discard(edge)
+                    there = edge.target, known.after(edge)
+                    if there not in found:
+                        found.add(there)
+                        waiting.append(there)
+        return every
 
     def programs(self, seed: int = 1) -> dict[str, Program]:
         """Every tour as a program, by name. The seed decides how a simulated broker makes its choices."""
         places = enumerate(self.tours)
         return {f"{self.name} {n + 1}": program_of(self, tour, trace_seed(seed, n)) for n, tour in places}
+
+    def further(self, plan: Plan, seed: int, number: int) -> dict[str, Program]:
+        """The programs of a further round, by name: towards what is wanted. The round's ``number`` decides
+        with the seed which ways they take, and how a simulated broker makes its choices."""
+        own = trace_seed(seed, -number)
+        places = enumerate(towards(self, plan, Random(own)))
+        return {
+            f"{self.name} {number}.{n + 1}": program_of(self, tour, trace_seed(own, n)) for n, tour in places
+        }
 
 
 def surveys(profile_name: str, lacks: frozenset[str] = frozenset()) -> tuple[Survey, ...]:
@@ -135,6 +172,133 @@ def surveys(profile_name: str, lacks: frozenset[str] = frozenset()) -> tuple[Sur
         has = tuple(op for op in scope.operations if not NEEDS.get(op, frozenset({op})) & lacks)
         found.append(Survey(name, replace(scope, operations=has), lacks))
     return tuple(found)
+
+
+class _Odds:
+    """What a broker's choices cost on a way through the graph: the less often it chose a transition, of those
+    that answer the same request of the same state, the more; and ``random`` makes some ways longer."""
+
+    def __init__(self, survey: Survey, plan: Plan, random: Callable[[], float]) -> None:
+        self.edges = [[e for e in edges if e not in plan.without] for edges in survey.graph.edges]
+        self.costs: dict[Edge, float] = {}
+        for edges in self.edges:
+            answers: dict[Action, list[Edge]] = {}
+            for edge in edges:
+                answers.setdefault(asked(edge), []).append(edge)
+            for several in answers.values():
+                total = sum(plan.passed.get(edge, 0) for edge in several) + len(several)
+                for edge in several:
+                    share = (plan.passed.get(edge, 0) + 1) / total
+                    self.costs[edge] = (STEP - log(share)) * (1 + random())
+
+    def ways(self) -> dict[int, list[Edge]]:
+        """The cheapest way to each state that can be reached."""
+        found: dict[int, list[Edge]] = {}
+        serials = count()
+        waiting: list[tuple[float, int, int, list[Edge]]] = [(0.0, next(serials), 0, [])]
+        while waiting:
+            cost, _, node, way = heappop(waiting)
+            if node not in found:
+                found[node] = way
+                for edge in self.edges[node]:
+                    if edge.target not in found:
+                        heappush(waiting, (cost + self.costs[edge], next(serials), edge.target, [*way, edge]))
+        return found
+
+    def telling(self, edge: Edge, known: Known) -> list[Edge]:
+        """What to do after this transition so that the answers are impossible after another one that looks
+        the same, or after none, for one of the broker's own; empty if nothing short tells."""
+        rivals = {e.target for e in self.edges[edge.source] if looks(e) == looks(edge)} - {edge.target}
+        if edge.action.op in INTERNAL:
+            rivals.add(edge.source)
+        waiting = deque([(edge.target, frozenset(rivals), known, list[Edge]())])
+        tried = {waiting[0][:3]}
+        while waiting:
+            node, others, known, way = waiting.popleft()
+            if not others:
+                return way
+            for onward in self.edges[node] if len(way) < AFTER else ():
+                if onward.action.op in INTERNAL or not known.says(onward):
+                    continue
+                look = looks(onward)
+                left = frozenset(e.target for other in others for e in self.edges[other] if looks(e) == look)
+                place = onward.target, left, known.after(onward)
+                if place not in tried:
+                    tried.add(place)
+                    waiting.append((*place, [*way, onward]))
+        return []
+
+
+class Known(NamedTuple):
+    """What clients know to speak of. ``locks`` and ``flows``: those that they had. ``began``: they have begun
+    a transaction; ``is_open``: and not ended it."""
+
+    locks: frozenset[str] = frozenset()
+    flows: frozenset[str] = frozenset()
+    is_open: bool = False
+    began: bool = False
+
+    def says(self, edge: Edge) -> bool:
+        """Whether a program may say that now."""
+        action = edge.action
+        if action.op == "begin":
+            return not self.is_open
+        if action.op == "unbind" and action.flow not in self.flows:
+            return False
+        return self.locks.issuperset(action.locks) and (action.txn is None or self.began)
+
+    def after(self, edge: Edge) -> Known:
+        """What they know after it was answered."""
+        action, answer = edge.action, edge.answer
+        given = {delivery.lock for delivery in answer.messages if delivery.lock is not None}
+        known = self if given <= self.locks else self._replace(locks=self.locks | given)
+        if action.op == "bind" and action.flow is not None and action.flow not in self.flows:
+            known = known._replace(flows=known.flows | {action.flow})
+        if action.op == "begin" and answer.status == Outcome.OK:
+            known = known._replace(is_open=True, began=True)
+        return known._replace(is_open=False) if action.op in ("commit", "rollback") else known
+
+
+class Plan(NamedTuple):
+    """What further tours lead to. ``passed``: how often each transition was passed so far. ``without``: those
+    that they do not take."""
+
+    wanted: Collection[Edge]
+    passed: Mapping[Edge, int]
+    without: Collection[Edge] = frozenset()
+
+
+def asked(edge: Edge) -> Action:
+    """What a program asks for: where the answer comes out of is the broker's choice."""
+    return edge.action._replace(only=None)
+
+
+def looks(edge: Edge) -> tuple[Action, Answer]:
+    """What a history shows of a transition."""
+    return asked(edge), edge.answer
+
+
+def towards(survey: Survey, plan: Plan, random: Random) -> list[list[Edge]]:
+    """Tours to what is wanted, on ways on which the broker's choices are likely: one for each request of a
+    state that one of the wanted transitions answers, and on to what shows which answer it was."""
+    odds = _Odds(survey, plan, random.random)
+    ways = odds.ways()
+    groups: dict[tuple[int, Action], list[Edge]] = {}
+    for edge in plan.wanted:
+        if edge.source in ways:
+            groups.setdefault((edge.source, asked(edge)), []).append(edge)
+    found = []
+    for several in groups.values():
+        edge = several[int(random.random() * len(several))]
+        tour, known = [*ways[edge.source], edge], Known()
+        for one in tour:
+            known = known.after(one)
+        tour += odds.telling(edge, known)
+        while len(tour) < len(ways[edge.source]) + AFTER and odds.edges[tour[-1].target]:
+            onward = odds.edges[tour[-1].target]
+            tour.append(onward[int(random.random() * len(onward))])
+        found.append(tour)
+    return found
 
 
 def client_of(scope: Scope, proc: str) -> str:
@@ -149,14 +313,6 @@ def program_of(survey: Survey, tour: Sequence[Edge], seed: int) -> Program:
     steps = [step for edge in tour for step in writer.steps(edge)]
     scope = survey.scope
     return program(scope.profile, *steps, seed=seed, partitions=scope.partitions)
-
-
-def _said(survey: Survey, tour: Sequence[Edge]) -> Iterator[Edge]:
-    """Those transitions of a tour that its program has steps for, or that are the broker's own."""
-    writer = _Writer(survey)
-    for edge in tour:
-        if writer.steps(edge) or edge.action.op in INTERNAL:
-            yield edge
 
 
 class _Writer:
@@ -231,7 +387,7 @@ class _Writer:
         self.attempts[message.id] += 1
         tried = self.attempts[message.id]
         named = replace(message, id=message.id if tried == 1 else f"{message.id}-{tried}")
-        return Step(script.proc, "send", {"messages": (named,)} | _in_txn(edge))
+        return Step(script.proc, "send", {"messages": (named,)} | _in_txn(script, edge))
 
     def _receive(self, script: Script, edge: Edge) -> Step:
         action = edge.action
@@ -246,7 +402,7 @@ class _Writer:
         )
         for pool, about in pools:
             if name in pool:
-                args = {"pick": [pool.index(name)], **about, **_in_txn(edge)}
+                args = {"pick": [pool.index(name)], **about, **_in_txn(script, edge)}
                 return Step(script.proc, edge.action.op, args)
         return None
 
@@ -254,15 +410,19 @@ class _Writer:
         return peek(script.proc, edge.action.max)
 
     def _plain(self, script: Script, edge: Edge) -> Step:
-        return Step(script.proc, edge.action.op)
+        ended = {"ended": True} if edge.action.op != "begin" and script.txn is None else {}
+        return Step(script.proc, edge.action.op, ended)
 
     def _flow(self, script: Script, edge: Edge) -> Step:
         again = (edge.action.op == "bind") == (script.flow is not None)
         return Step(script.proc, edge.action.op, {"again": True} if again else {})
 
 
-def _in_txn(edge: Edge) -> dict[str, bool]:
-    return {} if edge.action.txn is None else {"txn": True}
+def _in_txn(script: Script, edge: Edge) -> dict[str, bool]:
+    """In the client's transaction, or in the one that it has ended, if there is none."""
+    if edge.action.txn is None:
+        return {}
+    return {"ended": True} if script.txn is None else {"txn": True}
 
 
 _STEPS: Final[Mapping[str, Callable[[_Writer, Script, Edge], Step | None]]] = {
@@ -285,7 +445,7 @@ _FAULTS: Final[Mapping[str, Callable[[Edge], Step]]] = {
 
 _TIMES: Final[Mapping[str, Callable[[Scope], int]]] = {
     "expire": lambda scope: EXPIRY,
-    "rebalance": lambda scope: profile(scope.profile).default_entity.rebalance_delay + WAIT,
-    "handoff": lambda scope: profile(scope.profile).default_entity.max_handoff + WAIT,
+    "rebalance": lambda scope: profile(scope.profile).default_entity.rebalance_delay + MARGIN,
+    "handoff": lambda scope: profile(scope.profile).default_entity.max_handoff + MARGIN,
 }
 """The moves of a broker that time drives, and how many ns they take."""

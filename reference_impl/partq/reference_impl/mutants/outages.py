@@ -61,7 +61,7 @@ class _CommitsFail(_Troubled):
 
     def commit(self, name: str) -> Steps[None]:
         txn = self.broker.transactions.get(name)
-        if txn is not None and self.outage(txn.partition):
+        if txn is not None and self.outage(txn.place):
             yield from self.rollback(name)
             raise Refused("unavailable", "a partition is down")
         yield from super().commit(name)

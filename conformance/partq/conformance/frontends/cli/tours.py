@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from partq.conformance.history import History
     from partq.conformance.oracle.graph_coverage import Tally
     from partq.conformance.verdict import Finding, Verdicts
+    from partq.conformance.workload.program import Program
     from partq.conformance.workload.tours import Survey
+    from partq.model.explore import Edge
 
 
 def tours(
@@ -41,6 +44,10 @@ def tours(
     ] = None,
     scope: Annotated[list[str] | None, typer.Option(help="Only this scope; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed lets a simulation choose otherwise.")] = 1,
+    rounds: Annotated[
+        int,
+        typer.Option(min=1, help="Rounds at most. The second and later ones lead to what was not visited."),
+    ] = 1,
     strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
     out: Annotated[Path | None, typer.Option(help="New folder for the programs, for partq replay.")] = None,
     whole_catalogue: Annotated[
@@ -52,13 +59,11 @@ def tours(
     from partq.conformance.adapters import public_name
 
     chosen = {name: _surveys(broker, name, scope) for name in profiles_for(broker, profile)}
-    if out is not None:
-        _write(out, chosen, seed)
-    results = {name: _Result() for name in chosen}
+    folder = None if out is None else _Folder(out)
+    results = {name: _Result(name, seed, folder) for name in chosen}
     for name, surveys in chosen.items():
         for survey in surveys:
-            console.print(f"{name}, {survey.name}: {len(survey.tours)} tours", markup=False)
-            results[name].run(_opened_as(broker, name), survey, seed)
+            results[name].run(_opened_as(broker, name), survey, rounds)
     verdicts = {name: result.verdicts for name, result in results.items()}
     visited = {name: result.visited() for name, result in results.items()}
     document = verdicts_document(public_name(broker), verdicts, strict)
@@ -94,40 +99,72 @@ def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[S
     return tuple(survey for survey in found if not scopes or survey.name in scopes)
 
 
-def _write(out: Path, chosen: Mapping[str, Sequence[Survey]], seed: int) -> None:
-    from partq.conformance.workload.program import dumps
+class _Folder:
+    """Where programs are stored. It must not exist."""
 
-    if out.exists():
-        fail(f"{out} exists: give a new folder")
-    try:
-        for profile, surveys in chosen.items():
-            (out / profile).mkdir(parents=True)
-            for survey in surveys:
-                for name, program in survey.programs(seed).items():
-                    file = out / profile / f"{name.replace(' ', '-')}.json"
-                    file.write_text(dumps(program) + "\n", encoding="utf-8")
-    except OSError as error:
-        fail(f"{out}: {error.strerror}")
+    def __init__(self, out: Path) -> None:
+        if out.exists():
+            fail(f"{out} exists: give a new folder")
+        self.out = out
+
+    def store(self, profile: str, programs: Mapping[str, Program]) -> None:
+        """Write these programs, a file each."""
+        from partq.conformance.workload.program import dumps
+
+        try:
+            (self.out / profile).mkdir(parents=True, exist_ok=True)
+            for name, program in programs.items():
+                file = self.out / profile / f"{name.replace(' ', '-')}.json"
+                file.write_text(dumps(program) + "\n", encoding="utf-8")
+        except OSError as error:
+            fail(f"{self.out}: {error.strerror}")
+
+
+class _Scope(NamedTuple):
+    """What came of one scope: ``hidden`` is what nobody can see to be visited, by reason."""
+
+    tally: Tally
+    rounds: int
+    hidden: Mapping[str, set[Edge]]
 
 
 class _Result:
     """What came of one profile's tours. ``kept``: the runs that found something."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: str, seed: int, folder: _Folder | None) -> None:
+        self.profile = profile
+        self.seed = seed
+        self.folder = folder
         self.verdicts: Verdicts = {}
-        self.tallies: list[Tally] = []
+        self.scopes: list[_Scope] = []
         self.kept: list[Run] = []
 
-    def run(self, target: Broker, survey: Survey, seed: int) -> None:
-        """Run all tours of a survey, and add up what comes of them."""
+    def run(self, target: Broker, survey: Survey, rounds: int) -> None:
+        """Run the tours of a survey, then further ones to what they did not visit, while there is any."""
+        from partq.conformance.oracle.graph_coverage import Tally
+
+        tally, title, number = Tally(survey), f"{self.profile}, {survey.name}", 1
+        console.print(f"{title}: {len(survey.tours)} tours", markup=False)
+        self._run(target, tally, survey.programs(self.seed))
+        hidden = tally.hidden()
+        while number < rounds and (programs := survey.further(tally.plan(hidden), self.seed, number + 1)):
+            number += 1
+            left = len(tally.plan(hidden).wanted)
+            console.print(
+                f"{title}, round {number}: {len(programs)} tours to {left} transitions", markup=False
+            )
+            self._run(target, tally, programs)
+        self.scopes.append(_Scope(tally, number, tally.hidden()))
+
+    def _run(self, target: Broker, tally: Tally, programs: Mapping[str, Program]) -> None:
+        """Run these programs, and add up what comes of them."""
         from partq.conformance.adapters import Unreachable
         from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, runs
-        from partq.conformance.oracle.graph_coverage import Tally
         from partq.conformance.verdict import merge
 
-        tally = Tally(survey)
-        self.tallies.append(tally)
-        tasks = [NamedProgram(name, program) for name, program in survey.programs(seed).items()]
+        if self.folder is not None:
+            self.folder.store(self.profile, programs)
+        tasks = [NamedProgram(name, program) for name, program in programs.items()]
         try:
             with closing(runs(target, target.profile, tasks)) as ending:
                 for _, done in ending:
@@ -150,27 +187,33 @@ class _Result:
         )
 
     def visited(self) -> dict[str, dict[str, Any]]:
-        """Of each scope: its tours, how many of them left it before their end, how many transitions are in no
-        program, and its `Coverage`."""
-        return {
-            tally.survey.name: {
-                "tours": tally.runs,
-                "left": tally.left,
-                "unsaid": len(tally.survey.unsaid),
-                **tally.coverage._asdict(),
-            }
-            for tally in self.tallies
-        }
+        """Of each scope: its rounds and tours, how many of these left it before their end, its `Coverage`; of
+        the transitions not visited how many nobody can see to be, by reason, and how many are open."""
+        found: dict[str, dict[str, Any]] = {}
+        for tally, rounds, hidden in self.scopes:
+            reasons = {reason: len(edges) for reason, edges in hidden.items()}
+            coverage = tally.coverage
+            open_ = coverage.of_transitions - coverage.transitions - sum(reasons.values())
+            counts = {"rounds": rounds, "tours": tally.runs, "left": tally.left, **coverage._asdict()}
+            found[tally.survey.name] = {**counts, "hidden": reasons, "open": open_}
+        return found
 
 
-def _show(visited: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:
+def _show(visited: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
     """Of each scope how much this broker's choices led through, of what its tours pass in the model."""
     table = Table(title="visited, of what the tours pass in the model", title_justify="left")
-    for heading in ("profile", "scope", "tours", "states", "transitions", "tours that left the scope"):
+    for heading in ("profile", "scope", "rounds", "tours", "states", "transitions", "not to be seen", "open"):
         table.add_column(heading)
+    reasons: Counter[str] = Counter()
+    left = 0
     for profile, scopes in visited.items():
         for name, row in scopes.items():
-            states = f"{row['states']:,} of {row['of_states']:,}"
-            transitions = f"{row['transitions']:,} of {row['of_transitions']:,}"
-            table.add_row(profile, name, str(row["tours"]), states, transitions, str(row["left"]))
+            reasons.update(row["hidden"])
+            left += row["left"]
+            seen = (f"{row[what]:,} of {row[f'of_{what}']:,}" for what in ("states", "transitions"))
+            rest = (f"{sum(row['hidden'].values()):,}", f"{row['open']:,}")
+            table.add_row(profile, name, f"{row['rounds']:,}", f"{row['tours']:,}", *seen, *rest)
     output().print(table)
+    told = "; ".join(f"{reason}: {count:,}" for reason, count in reasons.items())
+    output().print(f"not to be seen: {reasons.total():,} transitions ({told})", markup=False)
+    output().print(f"{left:,} tours left their scope before their end", markup=False)
