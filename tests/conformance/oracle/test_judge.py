@@ -112,6 +112,19 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "solace",
         HANDED.format("env broker_kill @5000000020-5000000021\nenv broker_start @5000000022-5000000023\n"),
     ),
+    "a receive whose answer was lost took what a commit showed meanwhile": (
+        "azure-flat",
+        "q receive 5 -> unknown connection_lost @2-14\np begin t @3-5\np send m1 key=k txn=t @6-7\n"
+        "p commit t @8-11\nenv advance 31s\nq receive 1 delete -> m1#1 count=1",
+    ),
+    "a standby whose place comes when a flow with partitions goes": (
+        "solace",
+        "a bind f @1-2\nenv assignment 0 f ready @5000000004\nenv assignment 1 f ready @5000000005\n"
+        "b bind g @12000000005-12000000006\nc bind h @12000000007-12000000008\n"
+        "b unbind g @12000000009-12000000010\na unbind f @12000000011-12000000016\n"
+        "env assignment 0 f unassigned @12000000012\nenv assignment 0 h ready @12000000013\n"
+        "env assignment 1 f unassigned @12000000014\nenv assignment 1 h ready @12000000015",
+    ),
     "two keys in one message, refused at the commit": (
         "azure-premium",
         "p begin t\np send m1 session=a key=b txn=t\np commit t -> error invalid_operation",
@@ -234,6 +247,12 @@ def test_accepted(name: str) -> None:
     assert found.status is Judged.ACCEPTED, found
     known = {r.i for r in given.records if r.outcome != "unknown" and r.op != "advance"}
     assert known <= set(found.explained) and not found.stuck and not found.allowed
+
+
+@pytest.mark.parametrize("step", ["env broker_kill", "env partition_down 1", "p disconnect"])
+def test_a_fault_that_failed_need_not_have_happened(step: str) -> None:
+    given = told("azure-flat", f"p send m1\n{step} -> error unavailable\np receive 1 delete -> m1#1")
+    assert judge(given).status is Judged.ACCEPTED
 
 
 @pytest.mark.parametrize("name", REJECTED)

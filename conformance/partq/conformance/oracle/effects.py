@@ -36,6 +36,9 @@ UNNAMED: Final = frozenset({"SEQ-2", "SEQ-5"})
 """With one of these waived a message may be in another partition than its number says."""
 
 
+_LINKS: Final = frozenset({"disconnect", "reconnect"})
+
+
 class Effect(NamedTuple):
     """One effect, to be placed in an order that the model explains.
 
@@ -76,7 +79,7 @@ def effects_of(
     positions = min(partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
     found: list[Effect] = []
     for record in records:
-        if record.op != "advance" and not _not_offered(record):
+        if record.op != "advance" and not _never_happened(record):
             effect = _effect(record, header, appearances)
             if effect.action.messages and "SEQ-7" not in waived:
                 effect = _by_enqueued_time(effect, header.skew_ns)
@@ -93,9 +96,12 @@ def effects_of(
     return tuple(found)
 
 
-def _not_offered(record: Record) -> bool:
-    """Whether the broker does not offer the operation: nothing happened. In a transaction it is a refusal."""
-    return record.outcome == Outcome.ERROR and record.error == UNSUPPORTED and "txn" not in record.args
+def _never_happened(record: Record) -> bool:
+    """Whether the broker does not offer the operation (in a transaction that is a refusal), or could not be
+    made to have the fault."""
+    if record.outcome != Outcome.ERROR:
+        return False
+    return record.is_env or (record.error == UNSUPPORTED and "txn" not in record.args)
 
 
 def names_of(records: Iterable[Record], partitioned: bool) -> tuple[int, ...]:
@@ -191,7 +197,9 @@ def _is_keyless(effect: Effect, family: Profile) -> bool:
 
 def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery]) -> Effect:
     """The record's effect as a whole."""
-    unknown = record.outcome == Outcome.UNKNOWN
+    unknown = record.outcome == Outcome.UNKNOWN or (
+        record.outcome == Outcome.ERROR and record.op in _LINKS  # a connection may be gone all the same
+    )
     ret = FOREVER if record.ret is None or unknown else record.ret
     refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE | {UNSUPPORTED}
     action = action_of(record.op, record.proc, record.args)

@@ -13,6 +13,7 @@ from typing import Final
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.rebalances import Target
 from partq.model.actions import Action, Answer, Observed
+from partq.model.edits import appeared
 from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
@@ -42,9 +43,7 @@ def explanations(
     action = effect.action._replace(slack=horizon - instant, calm=calm)
     for moved in at(_after_tries(state, effect, tried), instant):
         if effect.doubt & MAYBE and action.op == "receive":
-            if effect.missed:
-                yield from _taken(moved, action, effect.missed)
-            yield from (after for answer, after in steps(moved, action) if answer.status == Outcome.OK)
+            yield from _received_unseen(moved, action, effect.missed)
             continue
         if effect.doubt & MAYBE and action.op == "peek":
             yield from unseen(moved, action)
@@ -58,6 +57,15 @@ def _after_tries(state: State, effect: Effect, tried: int) -> State:
     and go to another, or to this one later (SEQ-4)."""
     p = position(state.cfg, effect.action.partition)
     return state if not tried or p is None else burn(state, p, "", tried)
+
+
+def _received_unseen(state: State, action: Action, missed: frozenset[str]) -> Iterator[State]:
+    """The states after a receive whose answer no client saw, of what is visible, or may be by now."""
+    lagging = {entry.group for part in state.parts for entry in part.log if entry.group is not None}
+    for seen in (state, appeared(state, lagging, action.slack)) if lagging else (state,):
+        if missed:
+            yield from _taken(seen, action, missed)
+        yield from (after for answer, after in steps(seen, action) if answer.status == Outcome.OK)
 
 
 def _taken(state: State, action: Action, missed: frozenset[str]) -> Iterator[State]:

@@ -318,7 +318,5 @@ def _show_ambiguities(out: Console, name: str, result: Verdicts, seen_in: SeenIn
         where = seen_in(name, candidates)
         out.print()
         out.print(Text(violated_one_of(candidates), style="bold red"))
-        out.print(
-            Text(f"  {name}, {f'{printable(where)}, ' if where else ''}one of them certainly", style="dim")
-        )
+        out.print(Text(f"  {name}{f', {printable(where)}' if where else ''}", style="dim"))
         out.print(Text(f"  {printable(reason)}"))

@@ -38,7 +38,7 @@ class Violation(NamedTuple):
         """All of it, for the report of a failure."""
         if self.finding is not None:
             return finding_text(self.finding, self.run.history)
-        return f"{self.heading}\n  {self.run.name}, one of them certainly\n  {self.why}"
+        return f"{self.heading}\n  {self.run.name}\n  {self.why}"
 
 
 def violations_in(judged: JudgedRuns) -> dict[Requirements, Violation]:
