@@ -42,8 +42,8 @@ def _spark(plan: Plan, context: SparkContext) -> float:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         store.prepare(out, plan)
-        chunks = tuple(plan.chunks())
-        return timed(lambda: spread(context, plan, chunks, out, lambda done, bad: None))
+        tasks = tuple(plan.tasks({}))
+        return timed(lambda: spread(context, plan, tasks, out, lambda done, bad: None))
 
 
 def _pool(plan: Plan) -> float:

@@ -13,32 +13,33 @@ from jsonschema import Draft202012Validator
 
 from partq.conformance import schemas
 from partq.conformance.frontends.campaign import jvm, run, store
-from partq.conformance.frontends.campaign.plan import Chunk, Plan, even
+from partq.conformance.frontends.campaign.plan import Plan, Task, even
 from partq.conformance.frontends.campaign.run import CampaignState, run_campaign
-from partq.conformance.frontends.campaign.work import run_chunk
+from partq.conformance.frontends.campaign.work import ChunkResult, do_task
 from partq.conformance.frontends.cli import campaigns
 from partq.conformance.frontends.cli.app import INTERRUPTED, main
 from partq.conformance.frontends.cli.campaigns import PERIOD, Display, shrinking
 
 BROKERS = Path(__file__).parents[2] / "adapters"
 
-Execute = Callable[[str, Plan, Sequence[Chunk], Path, Callable[[int, int], None]], None]
+Execute = Callable[[str, Plan, Sequence[Task], Path, Callable[[int, int], None]], None]
 
 
 def at_home(stop_after: int | None = None) -> Execute:
     """Does the chunks in this process, and is interrupted after so many of them."""
 
     def execute(
-        master: str, plan: Plan, chunks: Sequence[Chunk], out: Path, progress: Callable[[int, int], None]
+        master: str, plan: Plan, tasks: Sequence[Task], out: Path, progress: Callable[[int, int], None]
     ) -> None:
         traces = violations = 0
         progress(0, 0)
-        for number, chunk in enumerate(chunks):
+        results = (result for task in tasks for result in do_task(task, plan.seed, plan.length))
+        for number, result in enumerate(results):
+            assert isinstance(result, ChunkResult)
             if number == stop_after:
                 raise KeyboardInterrupt
-            result = run_chunk(chunk, plan.seed, plan.length)
             store.write_chunk(out, result)
-            traces, violations = traces + chunk.count, violations + result.findings
+            traces, violations = traces + result.chunk.count, violations + result.findings
             progress(traces, violations)
 
     return execute
@@ -154,6 +155,13 @@ def test_the_mutants_json_begins_with_the_outcome(capsys: pytest.CaptureFixture[
     assert (document["killed"], document["survived"]) == (1, [])
     assert document["mutants"][0]["first"] >= 1
     Draft202012Validator(schemas.load("verdicts")).validate(document)
+
+
+def test_a_mutant_that_is_killed_is_done_with(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["mutants", "--only", "long-bodies-cut", "--traces", "600", "--out", "out"]
+    for more in ([], ["--resume"]):
+        assert main([*arguments, *more]) == 0
+        assert [part["traces"] for part in store.summaries(Path("out"))] == [250]
 
 
 def test_where_the_results_are_is_said(capsys: pytest.CaptureFixture[str]) -> None:

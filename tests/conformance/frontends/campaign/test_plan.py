@@ -28,6 +28,25 @@ def test_a_chunk_has_one_broker_and_profile() -> None:
     ]
 
 
+ENDING = Plan((Lane("mutant:x", "azure-flat", 600, until="RCV-2"), Lane("reference", "solace", 600)), 1, 24)
+
+
+def indexes(named: dict[int, set[str]]) -> list[list[int]]:
+    return [[chunk.index for chunk in task] for task in ENDING.tasks(named)]
+
+
+def test_a_lane_that_may_end_early_is_one_task() -> None:
+    assert indexes({}) == [[0, 1, 2], [3], [4], [5]]
+
+
+def test_of_what_is_done_nothing_is_done_again() -> None:
+    assert indexes({0: set(), 4: {"RCV-2"}}) == [[1, 2], [3], [5]]
+
+
+def test_a_lane_ends_with_the_chunk_that_found_what_it_is_for() -> None:
+    assert indexes({0: {"RCV-3"}, 1: {"RCV-2", "RCV-7"}}) == [[3], [4], [5]]
+
+
 def test_traces_are_shared_out_evenly() -> None:
     lanes = even("reference", ("a", "b", "c"), 7)
     assert [lane.traces for lane in lanes] == [3, 2, 2]

@@ -18,7 +18,7 @@ PLAN = Plan(even("reference", ("azure-flat",), 300), seed=7, length=4)
 
 def test_a_new_folder_is_made(tmp_path: Path) -> None:
     out = tmp_path / "new" / "out"
-    assert store.finished(out, PLAN, resume=False) == set()
+    store.check(out, PLAN, resume=False)
     assert not out.exists()
     store.prepare(out, PLAN)
     assert (out / store.SUMMARY).exists()
@@ -27,20 +27,20 @@ def test_a_new_folder_is_made(tmp_path: Path) -> None:
 def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "precious").touch()
     with pytest.raises(store.CampaignError, match="--resume"):
-        store.finished(tmp_path, PLAN, resume=False)
+        store.check(tmp_path, PLAN, resume=False)
 
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_file_is_no_folder(tmp_path: Path, resume: bool) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(store.CampaignError, match=r"notes\.txt is a file"):
-        store.finished(tmp_path / "notes.txt", PLAN, resume)
+        store.check(tmp_path / "notes.txt", PLAN, resume)
 
 
 def test_a_folder_that_can_not_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     inside = tmp_path / "notes.txt" / "out"
-    assert store.finished(inside, PLAN, resume=False) == set()
+    store.check(inside, PLAN, resume=False)
     with pytest.raises(store.CampaignError, match="Not a directory"):
         store.prepare(inside, PLAN)
 
@@ -48,14 +48,14 @@ def test_a_folder_that_can_not_be_made_is_one_line(tmp_path: Path) -> None:
 def test_another_campaign_is_not_resumed(tmp_path: Path) -> None:
     store.prepare(tmp_path / "out", PLAN)
     with pytest.raises(store.CampaignError, match="another campaign"):
-        store.finished(tmp_path / "out", Plan(PLAN.lanes, seed=8, length=4), resume=True)
+        store.check(tmp_path / "out", Plan(PLAN.lanes, seed=8, length=4), resume=True)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "other"}', "null"])
 def test_what_is_no_campaign_is_not_resumed(tmp_path: Path, text: str) -> None:
     (tmp_path / store.SUMMARY).write_text(text)
     with pytest.raises(store.CampaignError):
-        store.finished(tmp_path, PLAN, resume=True)
+        store.check(tmp_path, PLAN, resume=True)
 
 
 @pytest.fixture
@@ -68,10 +68,12 @@ def whole(tmp_path: Path) -> Path:
 
 
 def test_a_chunk_without_its_marker_is_done_again_to_the_same_bytes(whole: Path) -> None:
-    assert store.finished(whole, PLAN, resume=True) == {0, 1}
+    store.check(whole, PLAN, resume=True)
+    assert store.done(whole) == {0, 1}
     digest = summarise(PLAN, whole).digest
     marker(whole).unlink()
-    assert store.finished(whole, PLAN, resume=True) == {0}
+    store.check(whole, PLAN, resume=True)
+    assert store.done(whole) == {0}
     store.write_chunk(whole, run_chunk(list(PLAN.chunks())[1], PLAN.seed, PLAN.length))
     assert summarise(PLAN, whole).digest == digest
 
@@ -87,21 +89,21 @@ def test_what_another_version_began_is_not_resumed(whole: Path, field: str) -> N
     del part[field]
     marker(whole).write_text(json.dumps(part))
     with pytest.raises(store.CampaignError, match=rf"another version of partq .*{field}.*another folder"):
-        store.finished(whole, PLAN, resume=True)
+        store.check(whole, PLAN, resume=True)
 
 
 def test_nor_are_tables_of_another_version(whole: Path) -> None:
     file = whole / "verdicts" / "chunk-000000.parquet"
     pq.write_table(pq.read_table(file).drop_columns(["seed"]), file)
     with pytest.raises(store.CampaignError, match=r"another version of partq .*verdicts"):
-        store.finished(whole, PLAN, resume=True)
+        store.check(whole, PLAN, resume=True)
 
 
 @pytest.mark.parametrize("text", ["", "[1]"])
 def test_a_marker_that_is_none_is_one_line(whole: Path, text: str) -> None:
     marker(whole).write_text(text)
     with pytest.raises(store.CampaignError, match=r"chunk-000001\.json"):
-        store.finished(whole, PLAN, resume=True)
+        store.check(whole, PLAN, resume=True)
 
 
 def test_what_was_prepared_for_nothing_is_removed_but_nothing_else(tmp_path: Path) -> None:
@@ -115,7 +117,8 @@ def test_what_was_prepared_for_nothing_is_removed_but_nothing_else(tmp_path: Pat
 
 def test_what_is_done_is_not_removed(whole: Path) -> None:
     store.discard(whole)
-    assert store.finished(whole, PLAN, resume=True) == {0, 1}
+    store.check(whole, PLAN, resume=True)
+    assert store.done(whole) == {0, 1}
 
 
 def test_rows_come_back_as_they_were(tmp_path: Path) -> None:

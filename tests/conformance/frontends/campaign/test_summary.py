@@ -113,7 +113,7 @@ def test_strictness_and_circumstances_are_stored_and_the_digest_knows_nothing_of
     monkeypatch.setattr(
         run,
         "execute",
-        lambda master, plan, chunks, out, progress: [store.write_chunk(out, chunk(at)) for at in chunks],
+        lambda master, plan, tasks, out, progress: [store.write_chunk(out, chunk(at)) for (at,) in tasks],
     )
     stored = []
     for host in ("here", "there"):

@@ -13,7 +13,7 @@ from partq.conformance.adapters import UnknownBroker, Unreachable
 from partq.conformance.evaluation.provenance import made
 from partq.conformance.evaluation.suite import BrokerFailed
 from partq.conformance.frontends.campaign import jvm, store
-from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Chunk, Plan
+from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Plan, Task
 from partq.conformance.frontends.campaign.spark import execute
 from partq.conformance.frontends.campaign.work import check_broker
 from partq.conformance.screens.assess import Inspection, verdicts
@@ -89,14 +89,15 @@ def run_campaign(
     then, or before an interrupt, stays and can be resumed; if that is nothing, no folder is left.
     """
     begun = made()
-    done = store.finished(out, plan, resume)
-    chunks = [chunk for chunk in plan.chunks() if chunk.index not in done]
-    state = CampaignState(stored_traces(plan, out), sum(map(_violations, store.summaries(out))))
-    if chunks:
+    store.check(out, plan, resume)
+    parts = store.summaries(out)
+    tasks = list(plan.tasks({part["chunk"]: part["named"] for part in parts}))
+    state = CampaignState(stored_traces(plan, out), sum(map(_violations, parts)))
+    if tasks:
         _check(plan)
         store.prepare(out, plan)
         try:
-            state = _do(plan, chunks, out, master, state, watcher)
+            state = _do(plan, tasks, out, master, state, watcher)
         except BaseException:
             store.discard(out)
             raise
@@ -126,9 +127,9 @@ def _check(plan: Plan) -> None:
 
 
 def _do(
-    plan: Plan, chunks: Sequence[Chunk], out: Path, master: str, before: CampaignState, watcher: Watcher
+    plan: Plan, tasks: Sequence[Task], out: Path, master: str, before: CampaignState, watcher: Watcher
 ) -> CampaignState:
-    """Do these chunks; how far the campaign is then."""
+    """Do these tasks; how far the campaign is then."""
     state, began = before, 0.0
 
     def progress(traces: int, violations: int) -> None:
@@ -139,7 +140,7 @@ def _do(
         watcher.went(state)
 
     watcher.starting(before)
-    execute(master, plan, chunks, out, progress)
+    execute(master, plan, tasks, out, progress)
     return state
 
 

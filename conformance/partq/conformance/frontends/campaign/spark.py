@@ -1,7 +1,8 @@
 """Spreading a campaign's chunks over Spark.
 
-One task does one chunk and writes its files; a task that dies is done again, to the same bytes. Spark is
-spoken to on threads of their own, so that the caller's thread only waits, and an interrupt ends just that.
+One task does one chunk, or a lane that may end early, and writes its files; a task that dies is done again,
+to the same bytes. Spark is spoken to on threads of their own, so that the caller's thread only waits, and an
+interrupt ends just that.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from partq.conformance.frontends.campaign import jvm
-from partq.conformance.frontends.campaign.plan import Chunk, Plan
+from partq.conformance.frontends.campaign.plan import Plan, Task
 from partq.conformance.frontends.campaign.store import CampaignError, write_chunk
-from partq.conformance.frontends.campaign.work import ChunkFailed, do_chunk
+from partq.conformance.frontends.campaign.work import ChunkFailed, do_task
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -31,13 +32,13 @@ Progress = Callable[[int, int], None]
 """Told (traces done, violations so far) now and then, the first time as the work begins."""
 
 
-def execute(master: str, plan: Plan, chunks: Sequence[Chunk], out: Path, progress: Progress) -> None:
-    """Do these chunks of the plan on that master, which is opened and closed. Raises `CampaignError` where
+def execute(master: str, plan: Plan, tasks: Sequence[Task], out: Path, progress: Progress) -> None:
+    """Do these tasks of the plan on that master, which is opened and closed. Raises `CampaignError` where
     Spark does not start, or a chunk can't be done."""
     opening = _Job(lambda: jvm.open_context(master))
     try:
         context = opening.result()
-        spread(context, plan, chunks, out, progress)
+        spread(context, plan, tasks, out, progress)
     finally:
         with _uninterrupted():
             _Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
@@ -56,23 +57,23 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def spread(context: SparkContext, plan: Plan, chunks: Sequence[Chunk], out: Path, progress: Progress) -> None:
-    """Do these chunks of the plan on an open context. Raises `CampaignError` where one can't be done."""
+def spread(context: SparkContext, plan: Plan, tasks: Sequence[Task], out: Path, progress: Progress) -> None:
+    """Do these tasks of the plan on an open context. Raises `CampaignError` where a chunk can't be done."""
     folder = str(out.resolve())
     traces, violations = context.accumulator(0), context.accumulator(0)
     failure = context.accumulator("", _first_text())
     seed, length, exact = plan.seed, plan.length, plan.exact
 
-    def do(chunk: Chunk) -> None:
-        result = do_chunk(chunk, seed, length, exact)
-        if isinstance(result, ChunkFailed):
-            failure.add(str(result))
-            return
-        write_chunk(Path(folder), result)
-        traces.add(len(result.verdicts))
-        violations.add(result.findings)
+    def do(task: Task) -> None:
+        for result in do_task(task, seed, length, exact):
+            if isinstance(result, ChunkFailed):
+                failure.add(str(result))
+                return
+            write_chunk(Path(folder), result)
+            traces.add(len(result.verdicts))
+            violations.add(result.findings)
 
-    job = _Job(lambda: context.parallelize(chunks, len(chunks)).foreach(do))
+    job = _Job(lambda: context.parallelize(tasks, len(tasks)).foreach(do))
     progress(0, 0)
     while not job.ended(POLL) and not failure.value:
         progress(traces.value, violations.value)

@@ -97,14 +97,14 @@ class CampaignError(Exception):
     """The output folder can't be used. The text says why and what to do."""
 
 
-def finished(out: Path, plan: Plan, resume: bool) -> set[int]:
-    """Which chunks are done there already; nothing is written. Raises `CampaignError` where the folder exists
-    without ``resume``, holds another campaign, or can't be used."""
+def check(out: Path, plan: Plan, resume: bool) -> None:
+    """Look at what is there; nothing is written. Raises `CampaignError` where the folder exists without
+    ``resume``, holds another campaign, or can't be used."""
     with _naming(out):
         if out.exists() and not out.is_dir():
             raise CampaignError(f"{out} is a file: give a folder")
         if not out.exists() or not any(out.iterdir()):
-            return set()
+            return
         if not resume:
             raise CampaignError(
                 f"{out} exists: give another folder, or --resume to finish what is missing in it"
@@ -114,7 +114,6 @@ def finished(out: Path, plan: Plan, resume: bool) -> set[int]:
             if missing := MARKER - part.keys():
                 _from_elsewhere(out, f"a marker has no {', '.join(sorted(missing))}")
         _same_columns(out)
-        return done(out)
 
 
 def prepare(out: Path, plan: Plan) -> None:

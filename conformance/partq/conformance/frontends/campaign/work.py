@@ -23,7 +23,7 @@ from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, runs
 from partq.conformance.execution.runner import run
 from partq.conformance.frontends.campaign.combinations import Combination, combined
-from partq.conformance.frontends.campaign.plan import Chunk, Lane
+from partq.conformance.frontends.campaign.plan import Chunk, Lane, Task
 from partq.conformance.history import History
 from partq.conformance.screens.assess import Inspection
 from partq.conformance.verdict import COUNTS, Status
@@ -100,9 +100,15 @@ class ChunkResult:
             "open": dict(sorted(self.unsettled.open.items())),
             "candidates": {one: list(several) for one, several in sorted(self.unsettled.candidates.items())},
             "exercised": dict(sorted(exercised.items())),
+            "named": sorted(self.named),
             "counts": {name: dict(sorted(counter.items())) for name, counter in self.counts.items()},
             **{status: dict(sorted(counter.items())) for status, counter in statuses.items()},
         }
+
+    @property
+    def named(self) -> set[str]:
+        """Every requirement that a finding names, alone or among others."""
+        return {name for row in self.violations for name in (row["requirement"], *row["candidates"])}
 
     @property
     def findings(self) -> int:
@@ -159,6 +165,17 @@ def check_broker(lane: Lane) -> None:
         program = replace(generate(lane.profile, 0, length=1), steps=(), drain=False)
         for _ in runs(broker, lane.profile, [NamedProgram("an empty program", program)]):
             pass
+
+
+def do_task(
+    task: Task, seed: int, length: int | None, exact: int = 0
+) -> Iterator[ChunkResult | ChunkFailed]:
+    """Do its chunks, up to the one that ends their lane, or that failed."""
+    for chunk in task:
+        result = do_chunk(chunk, seed, length, exact)
+        yield result
+        if isinstance(result, ChunkFailed) or chunk.until in result.named:
+            return
 
 
 def do_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> ChunkResult | ChunkFailed:

@@ -54,7 +54,7 @@ class MutantRow:
 
 
 def mutants(
-    traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant.")],
+    traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant, unless it is killed before.")],
     out: Annotated[Path, typer.Option(help="Output folder; must not exist (--resume continues).")],
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
     only: Annotated[
@@ -75,7 +75,9 @@ def mutants(
     for name in only or ():
         opened(f"mutant:{name}")
     chosen = {name: mutant for name, mutant in MUTANTS.items() if not only or name in only}
-    lanes = tuple(Lane(f"mutant:{name}", mutant.profile, traces) for name, mutant in chosen.items())
+    lanes = tuple(
+        Lane(f"mutant:{name}", mutant.profile, traces, until=mutant.breaks) for name, mutant in chosen.items()
+    )
     plan = Plan(lanes, seed, length, exact)
     with interruptible(plan, out):
         campaign = done(plan, out, master, resume)
