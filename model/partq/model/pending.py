@@ -25,7 +25,8 @@ def take(state: State, name: str, n: int, strict: bool) -> Iterator[State]:
     txn = transaction(state, name)
     assert txn is not None
     send = txn.sends[n]
-    if send.seq is not None and any(s.number is None and s.seq is not None for s in txn.sends[:n]):
+    earlier = (s for s in txn.sends[:n] if s.number is None and s.seq is not None)
+    if send.seq is not None and any(earlier) and state.forbids("SEQ-3"):
         return
     since = send.since if state.cfg.timed else None
     for number, part, after in assign(state, send.part, send.seq, strict):

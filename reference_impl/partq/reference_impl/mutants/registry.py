@@ -21,11 +21,15 @@ BY_CHANCE: Final = ("KEY-8", "ROUTE-1")
 thousand another explanation fits so well, by chance, that it is taken for the right one."""
 
 
+LOOKED_AT: Final = frozenset({"commit-reverses-sends"})
+"""Mutants that were set aside, and whose histories somebody has looked at since: they measure nothing."""
+
+
 def held_out(name: str) -> bool:
     """Whether the mutant of that name is set aside: its histories measure how well violations are attributed
     to requirements, and are never used while that is built. A third of all names, by their hash alone: nobody
-    chooses, and no mutant changes sides."""
-    return blake2b(name.encode(), digest_size=8).digest()[-1] % 3 == 0
+    chooses, and no mutant changes sides, unless it was looked at."""
+    return name not in LOOKED_AT and blake2b(name.encode(), digest_size=8).digest()[-1] % 3 == 0
 
 
 @dataclass(frozen=True, slots=True)
