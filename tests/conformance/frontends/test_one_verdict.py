@@ -72,5 +72,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_run_search_and_replay_agree(broker: str, code: int) -> None:
     assert main(["run", broker, "--case", "one-by-one-in-order"]) == code
-    assert main(["search", broker, "--profile", "azure-premium", "--examples", "2", "--seconds", "5"]) == code
+    assert (
+        main(["search", broker, "--profile", "azure-premium", "--examples", "5", "--seconds", "20"]) == code
+    )
     assert main(["replay", "program.json", "--broker", broker]) == code
