@@ -104,18 +104,10 @@ def _left(state: State, name: str, slack: int) -> Iterator[State]:
     assert left.flows is not None
     if len(standby) < len(flows.standby):
         yield left
-    elif standby and _has_share(left.flows, name):
+    elif standby:
         yield from _taken_over(left, left.flows, name, slack)
-    elif standby:  # there is nothing to take over, and the standby may stay one
-        yield from _taken_over(left, left.flows, name, slack)
-        yield from _unbound(left, left.flows, name, slack)
     else:
         yield from _unbound(left, left.flows, name, slack)
-
-
-def _has_share(flows: Flows, name: str) -> bool:
-    """Whether the flow has a partition, or is to get one."""
-    return any(pair and pair[0] == name for pair in (*flows.owner, *flows.handoff))
 
 
 @clause("REB-6")

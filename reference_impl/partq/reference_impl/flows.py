@@ -105,7 +105,7 @@ class Assignments:
         return next((flow for flow in self.flows if flow.name == name and flow.proc == proc), None)
 
     def lose(self, flow: Flow) -> None:
-        """A consumer is gone: a standby takes over at once, or its partitions wait for the delay's end."""
+        """A consumer is gone: a standby takes its place at once, or its partitions wait for the delay's end."""
         self.flows.remove(flow)
         heir = self.standby()
         orphaned = False
@@ -116,7 +116,7 @@ class Assignments:
             if seat.flow is flow and seat.state != UNBOUND:
                 orphaned = True
                 self.leave(seat, heir)
-        if orphaned and heir is not None:
+        if heir is not None and not flow.standby:
             heir.standby = False
         elif not flow.standby and (orphaned or not self.rebalancing):
             self.start_delay()

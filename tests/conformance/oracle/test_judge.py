@@ -117,14 +117,6 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "q receive 5 -> unknown connection_lost @2-14\np begin t @3-5\np send m1 key=k txn=t @6-7\n"
         "p commit t @8-11\nenv advance 31s\nq receive 1 delete -> m1#1 count=1",
     ),
-    "a standby whose place comes when a flow with partitions goes": (
-        "solace",
-        "a bind f @1-2\nenv assignment 0 f ready @5000000004\nenv assignment 1 f ready @5000000005\n"
-        "b bind g @12000000005-12000000006\nc bind h @12000000007-12000000008\n"
-        "b unbind g @12000000009-12000000010\na unbind f @12000000011-12000000016\n"
-        "env assignment 0 f unassigned @12000000012\nenv assignment 0 h ready @12000000013\n"
-        "env assignment 1 f unassigned @12000000014\nenv assignment 1 h ready @12000000015",
-    ),
     "two keys in one message, refused at the commit": (
         "azure-premium",
         "p begin t\np send m1 session=a key=b txn=t\np commit t -> error invalid_operation",

@@ -160,7 +160,7 @@ PAIRS = {
         {**LIVE_FLOWS, "partitions": 2},
         ENTRUSTED + "env assignment 1 f1 unassigned @28900ms\nenv assignment 1 f2 ready @28900ms\n"
         "c2 receive 1 flow=f2 -> nothing @40s-41s",
-        ENTRUSTED + "env assignment 1 f1 unassigned @29100ms\nenv assignment 1 f2 ready @29100ms\n"
+        ENTRUSTED + "env assignment 1 f1 unassigned @29300ms\nenv assignment 1 f2 ready @29300ms\n"
         "c2 receive 1 flow=f2 -> nothing @40s-41s",
         "REB-14",
     ),

@@ -28,7 +28,7 @@ SECONDS: Final = 2.0
 GUESSING: Final = 0.6
 """The share of the time that searches among likely places may take."""
 
-ATTEMPTS: Final = 24
+ATTEMPTS: Final = 6
 """How many of these there are at the most."""
 
 NODES: Final = 4
@@ -127,9 +127,13 @@ def _guessed(question: Question, deadline: float, nodes: int | None) -> tuple[Fo
     visited."""
     guide = Guide(question.answers, question.start.cfg)
     limit = NODES * len(question.answers) + PATIENCE
+    tried: set[frozenset[tuple[str, int]]] = set()
     spent = 0
     for _ in range(ATTEMPTS):
         guidance = guide.guidance(hasty=True)
+        if (chosen := frozenset(guide.chosen.items())) in tried:
+            break  # nothing more is learned
+        tried.add(chosen)
         search = Search(question.answers, guidance, deadline, hasty=True, limit=limit, patience=PATIENCE)
         found = search.run(question.start)
         spent += found.visited

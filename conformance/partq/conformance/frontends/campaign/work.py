@@ -167,9 +167,7 @@ def check_broker(lane: Lane) -> None:
             pass
 
 
-def do_task(
-    task: Task, seed: int, length: int | None, exact: int = 0
-) -> Iterator[ChunkResult | ChunkFailed]:
+def do_task(task: Task, seed: int, length: int | None, exact: int = 0) -> Iterator[ChunkResult | ChunkFailed]:
     """Do its chunks, up to the one that ends their lane, or that failed."""
     for chunk in task:
         result = do_chunk(chunk, seed, length, exact)

@@ -14,7 +14,7 @@ That a paused flow gets nothing new is `deliveries.py`'s, that a handoff ends at
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
 from typing import Final
 
@@ -267,10 +267,13 @@ class _Handoffs:
             self._late(assignment, event, end, until - settled, "all that flow had received was settled")
 
     def _dealt_out_again(self, paused: int, until: int) -> bool:
-        """Whether partitions may have been dealt out again meanwhile, so that the handoff began anew."""
-        latest = paused + self.skew - self.facts.entity.rebalance_delay
-        at = bisect_left(self.calls, latest)
-        return bisect_left(self.calls, until) > at or (at > 0 and self.returns[at - 1] > latest)
+        """Whether partitions may have been dealt out again meanwhile, so that the handoff began anew: after a
+        change whose delay ended later than that of the one which led to the pause, or may have."""
+        began = paused - self.facts.entity.rebalance_delay
+        first = bisect_left(self.calls, began - self.skew - self.timeline.grace)
+        last = bisect_right(self.calls, began + self.skew)
+        running = first > 0 and self.returns[first - 1] >= began - self.skew
+        return bisect_left(self.calls, until) > last or last - first + running > 1
 
     def _certain(self) -> bool:
         """Whether flows certainly get only what is theirs. Otherwise what is unsettled may be elsewhere, and
