@@ -105,7 +105,7 @@ class Assignments:
         return next((flow for flow in self.flows if flow.name == name and flow.proc == proc), None)
 
     def lose(self, flow: Flow) -> None:
-        """A consumer is gone: a standby takes its place at once, or its partitions wait for the delay's end."""
+        """A consumer is gone: a standby takes its place at once, or its partitions wait out the delay."""
         self.flows.remove(flow)
         heir = self.standby()
         orphaned = False
