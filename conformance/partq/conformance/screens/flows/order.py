@@ -210,6 +210,8 @@ SCREEN: Final = Screen(
         "not show.",
         "Order within a batch is not judged. That of what is delivered again is where a flow was unbound, of "
         "messages with one key that were not abandoned; that it is marked so is.",
+        "What goes back when a flow is lost without an unbind, or when a handoff ends, has no place: it may "
+        "come again in any order.",
         "Messages whose ID is sent more than once are left out.",
     ),
 )

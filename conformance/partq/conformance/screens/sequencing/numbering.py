@@ -436,7 +436,7 @@ SCREEN: Final = Screen(
         "The order of sends that overlap in time is not judged; their enqueued times are. Where the number "
         "or the time of a message first seen as redelivered is wrong, SEQ-6 may be the broken rule.",
         "Partitions may be named otherwise than by the top 16 bits, as long as the names tell the same ones "
-        "apart, and none is called what its top bits say.",
+        "apart, and none is called what its top bits say. Names that renewals show are not looked at.",
         "In a partition whose numbers clash, change or are out of order, gaps and times are not judged.",
         "Messages whose ID is sent more than once are left out of SEQ-3, 6 and 7; scheduled ones too.",
     ),
