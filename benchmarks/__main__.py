@@ -16,13 +16,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from . import blaming, campaign, exploration, judging, search, throughput
+from . import blaming, campaign, exploration, judging, screening, search, throughput
 from .figure import Figure
 
 BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "throughput": throughput.figures,
     "growth": throughput.growth,
     "judging": judging.figures,
+    "screening": screening.figures,
     "blaming": blaming.figures,
     "search": search.figures,
     "exploration": exploration.figures,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from edited import edited
+from benchmarks.edited import edited
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run

@@ -83,6 +83,7 @@ class Locks:
         "_renewals",
         "_settled",
         "_skew",
+        "_stray",
         "_unsettled",
         "_upsets",
         "facts",
@@ -98,6 +99,7 @@ class Locks:
         self._skew = facts.header.skew_ns
         self._settled = facts.settled
         self._renewals = facts.renewals
+        self._stray: list[int] | None = None
         self._held: dict[Observation, int] = {}
         self._unsettled: dict[Observation, int] = {}
         self.faulty = bool(facts.down or facts.dead)
@@ -154,12 +156,24 @@ class Locks:
         known = self._held.get(seen)
         if known is None:
             known = self.held_unsettled(seen)
+            if seen.delivery.lock is None:
+                known = min(known, self._settled_unseen(seen.record.call))
             for settlement in self._settled.get(seen.delivery.lock or "", ()):
                 if settlement.outcome != Outcome.ERROR:
                     known = min(known, settlement.call)
                     break
             self._held[seen] = known
         return known
+
+    def _settled_unseen(self, since: int) -> int:
+        """The first call of a settlement from then on by a lock that no delivery shows: any may be the one
+        that is not shown."""
+        if self._stray is None:
+            unseen = self._settled.keys() - self.facts.locks.keys()
+            stray = (s.call for lock in unseen for s in self._settled[lock] if s.outcome != Outcome.ERROR)
+            self._stray = sorted(stray)
+        at = bisect_left(self._stray, since)
+        return self._stray[at] if at < len(self._stray) else FOREVER
 
     def held_unsettled(self, seen: Observation) -> int:
         """`held_until` as if no settlement had been tried: what a rolled-back one leaves (TXN-5)."""

@@ -242,5 +242,7 @@ SCREEN: Final = Screen(
         "A batch of keyed and keyless messages, or of different keys, may be refused.",
         "A limit that is reached, and any passing error, may be the reason of any refusal.",
         "Which flows a kill ended is inferred from unbinds alone.",
+        "A send that is refused as for a lost lock, or as not found, in a transaction that may be gone is "
+        "not held against KEY-9.",
     ),
 )

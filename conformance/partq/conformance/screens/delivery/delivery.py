@@ -166,7 +166,8 @@ SCREEN: Final = Screen(
         "RCV-1: a property, session ID or key that the broker shows of no message at all is not missed; user "
         "properties that the broker adds are not noticed.",
         "RCV-2 is judged after a drain only. Messages that a receive-and-delete of unknown outcome may have "
-        "taken are given up to its max, whatever partition they were in.",
+        "taken are given up to its max, whatever partition they were in. Where partitions went down, some "
+        "losses are not told from messages that the drain could not reach.",
         "RCV-3: a message that never was delivered overtakes nobody and is overtaken by nobody (after a "
         "drain it is lost: RCV-2). A message sent in a transaction may come late. With caching front ends, "
         "messages apart by a fault of their partition are not compared, nor those without a delivery "
@@ -178,6 +179,11 @@ SCREEN: Final = Screen(
         "the rule unknown: RCV-6 or RCV-8 may be the one that is broken.",
         "RCV-9: with caching front ends each full lock duration without a known lock may have raised the "
         "count; of a message that was peeked, a count too high leaves the rule unknown (PEEK-6).",
+        "RCV-9: of deliveries that overlap it is not inferred which came first, nor what a transaction, or "
+        "an abandon answered ok after the lock's time, adds to the count; several counts of one message are "
+        "compared one with the next alone.",
+        "RCV-6 and RCV-8: that a renewal answered ok moves the end of a lock is held against later "
+        "deliveries alone; its answer's partition is not looked at.",
         "What a transaction settles is judged by TXN-5.",
         "More messages than were asked for are RCV-12's; where that is no rule, no row is about them.",
         "RCV-12: the order of a key's messages is checked where the broker shows no numbers; where it does, "

@@ -139,7 +139,7 @@ class Redelivery:
 
     def _overlap(self, seens: list[Observation], by_return: list[Observation]) -> bool:
         """Whether two certainly held the message at a time, or one got it while another certainly held it."""
-        ends = [-1 if s.delivery.lock is None else self.locks.held_until(s) for s in by_return]
+        ends = [-1 if _gives_no_lock(s) else self.locks.held_until(s) for s in by_return]
         held, holder = -1, by_return[0]
         for seen, end in zip(by_return, ends, strict=True):
             at = _returned(seen)
@@ -233,24 +233,24 @@ class Redelivery:
                     if self._must_raise(before, record) and self._must_raise(seen, before.record):
                         self._leave_low_open(seen)
                         return
-                low, high = min(low, low if count is None else count), max(high, count or 0) + hidden + 1
-            else:
-                certain = before is not None and self._certainly_raised(before, record)
-                low, high = low + certain, high + hidden + (before is not None)
-                if count is not None:
-                    self.report.count("RCV-9", int(certain))
-                    if not low <= count <= high:
-                        self._judge_count(seen, before, low, high)
-                        return
-                    if (
-                        count == low
-                        and not certain
-                        and before is not None
-                        and self._must_raise(before, record)
-                    ):
-                        self._leave_low_open(seen)
-                        return
-                    low = high = count
+                # Of the one that was last, the count is shown; its lock is still to end.
+                low = low if count is None else min(low, count)
+                high = high + 1 if count is None else max(high, count)
+                high += hidden
+                free_from, since = min(free_from, self.locks.held_until(seen)), min(since, record.call)
+                before = seen
+                continue
+            certain = before is not None and self._certainly_raised(before, record)
+            low, high = low + certain, high + hidden + (before is not None)
+            if count is not None:
+                self.report.count("RCV-9", int(certain))
+                if not low <= count <= high:
+                    self._judge_count(seen, before, low, high)
+                    return
+                if count == low and not certain and before is not None and self._must_raise(before, record):
+                    self._leave_low_open(seen)
+                    return
+                low = high = count
             free_from, since, before = self.locks.held_until(seen), record.call, seen
 
     def _certainly_raised(self, seen: Observation, again: Record) -> bool:
@@ -386,6 +386,10 @@ class Redelivery:
                 if self.locks.held_until(by_lock[lock]) > ret:
                     tested += 1
         self.report.count("RCV-6", tested)
+
+
+def _gives_no_lock(seen: Observation) -> bool:
+    return seen.delivery.lock is None and (deletes(seen.record) or seen.record.op != "receive")
 
 
 def _returned(seen: Observation) -> int:

@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.candidate_partitions import Paths
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.records import out_of_order, returned
+from partq.conformance.screens.flows.returned import judge_returned
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
 
@@ -63,6 +64,7 @@ def check(facts: Facts) -> Report:
     unseen = min((r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN), default=FOREVER)
     if facts.profile.flows:
         _judge_marks(facts, report, unseen)
+        judge_returned(facts, report, unseen)
     by_key = facts.profile.flows and facts.entity.partitions > 1
     torn = []
     for group in _groups(facts, by_key):
@@ -206,7 +208,10 @@ SCREEN: Final = Screen(
         "With flows, messages with different keys are compared only where the queue has one partition.",
         "From the first receive of unknown outcome on nothing is judged: it may have delivered what it did "
         "not show.",
-        "Order within a batch, and of what is delivered again, is not judged; that it is marked so is.",
+        "Order within a batch is not judged. That of what is delivered again is where a flow was unbound, of "
+        "messages with one key that were not abandoned; that it is marked so is.",
+        "What goes back when a flow is lost without an unbind, or when a handoff ends, has no place: it may "
+        "come again in any order.",
         "Messages whose ID is sent more than once are left out.",
     ),
 )

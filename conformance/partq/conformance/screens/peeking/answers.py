@@ -342,6 +342,10 @@ SCREEN: Final = Screen(
         "A fault that may have hit the client may have reset its cursors: both readings are allowed then.",
         "A removed message that is still peeked is found after a drain only; before, RCV-7 may be the broken "
         "rule, and it is left unknown.",
+        "PEEK-4: that a message was there while its send ran is not inferred from its enqueued time (SEQ-7), "
+        "nor is what a peek may show inferred from what other peeks, overlapping it, showed.",
+        "PEEK-2, PEEK-5 and PEEK-7: a peek that leaves out what a transaction or an overlapping receive may "
+        "have changed is not held against it.",
         "PEEK-1: the order within an answer is checked on a non-partitioned entity only.",
         "PEEK-6: which counts a peek may show follows from what its message showed before, not from what it "
         "shows later, unless that is less; with caching front ends each full lock duration may have raised "

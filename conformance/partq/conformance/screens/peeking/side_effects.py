@@ -51,11 +51,20 @@ def _check_count(
             ends = (before.record.ret, seen.record.ret)  # overlapping peeks may take effect in either order
             until = None if None in ends else max(end for end in ends if end is not None)
             if until is not None and visibility.count_rests(id, before.record.call, until, own):
-                if own is None or not _counted_late(facts, before, seen):
+                if not _counted_unseen(facts, before, seen, until) and (
+                    own is None or not _counted_late(facts, before, seen)
+                ):
                     _raised(report, before, seen)
                     return True
         before = seen if seen.record.op == "peek" else None
     return False
+
+
+def _counted_unseen(facts: Facts, before: Observation, seen: Observation, until: int) -> bool:
+    """Whether locks of front ends that nobody saw, and no receive asked for, may have raised the count."""
+    partition, sent = facts.partition_of(seen.delivery), facts.by_id[seen.delivery.id][0].record.call
+    ends = facts.derive(UnseenLocks).ended(partition, sent, before.record.call, until)
+    return 0 < (seen.delivery.delivery_count or 0) - (before.delivery.delivery_count or 0) <= ends
 
 
 def _counted_late(facts: Facts, before: Observation, seen: Observation) -> bool:

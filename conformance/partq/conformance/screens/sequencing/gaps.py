@@ -8,6 +8,7 @@ known, else in any. Only what is missing beyond that is a violation.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -40,12 +41,17 @@ def judge_gaps(facts: Facts, report: Report, wrong: set[int]) -> None:
     if not any(gap.missing for gap in gaps) or not facts.by_id.keys() >= facts.received.keys():
         return  # nothing is, or numbers were used up by messages that came from elsewhere, seen or not
     own, anywhere = _explanations(facts)
-    excess = [gap.missing - own.get(gap.partition, 0) for gap in gaps]
+    excess = [gap.missing - own[gap.partition] for gap in gaps]
     if sum(more for more in excess if more > 0) <= anywhere:
+        return
+    changed = _renumbered(facts)
+    if sum(max(0, more - changed[gap.partition]) for gap, more in zip(gaps, excess, strict=True)) <= anywhere:
+        why = "numbers are missing (SEQ-4), or were changed by locks that nobody saw (SEQ-6)"
+        report.ambiguous(("SEQ-4", "SEQ-6"), why)
         return
     gap = gaps[excess.index(max(excess))]
     at_roll = all(gap.at_roll for gap in gaps if gap.missing)
-    _report_gap(numbers, report, gap, own.get(gap.partition, 0) + anywhere, at_roll)
+    _report_gap(numbers, report, gap, own[gap.partition] + anywhere, at_roll)
 
 
 def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
@@ -74,10 +80,10 @@ def _adjacent(places: list[int]) -> int:
     return sum(b - a == 1 for a, b in pairwise(places))
 
 
-def _explanations(facts: Facts) -> tuple[dict[int, int], int]:
+def _explanations(facts: Facts) -> tuple[Counter[int], int]:
     """How many numbers may have been used up unseen: by partition where that is known, and anywhere."""
     known = facts.derive(homes)
-    own: dict[int, int] = {}
+    own: Counter[int] = Counter()
     anywhere = 0
     for id, sends in facts.by_id.items():
         seen = {one.delivery.seq for one in (*facts.received.get(id, ()), *facts.peeked.get(id, ()))}
@@ -90,15 +96,19 @@ def _explanations(facts: Facts) -> tuple[dict[int, int], int]:
         if home is None:
             anywhere += unseen
         elif unseen:
-            own[home] = own.get(home, 0) + unseen
-    for placement in facts.derive(Placements).all:
-        for partition in _tried(facts, placement) if facts.down else ():
-            own[partition] = own.get(partition, 0) + 1
-        if placement.redelivered and placement.partition is not None:  # renumbered before it was seen: SEQ-6
-            own[placement.partition] = own.get(placement.partition, 0) + (
-                placement.seen.delivery.delivery_count or 1
-            )
+            own[home] += unseen
+    for placement in facts.derive(Placements).all if facts.down else ():
+        own.update(_tried(facts, placement))
     return own, anywhere
+
+
+def _renumbered(facts: Facts) -> Counter[int]:
+    """By partition: how many numbers its messages may have had before they were seen, against SEQ-6."""
+    changed: Counter[int] = Counter()
+    for placement in facts.derive(Placements).all:
+        if placement.redelivered and placement.partition is not None:
+            changed[placement.partition] += placement.seen.delivery.delivery_count or 1
+    return changed
 
 
 def _tried(facts: Facts, placement: Placement) -> Iterator[int]:

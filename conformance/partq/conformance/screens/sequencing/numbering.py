@@ -9,6 +9,7 @@ unless it was delivered as two (RCV-6, RCV-7). Gaps are judged in `gaps.py`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -122,6 +123,11 @@ class Sequencing:
                 return
         if len(tops) > self.facts.entity.partitions:
             self._find_too_many(sorted(tops))
+        elif any(top == partition for top, partition in self.shown.names):
+            for (top, partition), seen in self.shown.names.items():
+                if top != partition:
+                    self._find_other_name(top, partition, seen)
+                    return
 
     def _find_two_tops(self, partition: int, first: Observation, other: Observation) -> None:
         say, low, high = self.numbers.say, *sorted((first.delivery.seq or 0, other.delivery.seq or 0))
@@ -140,6 +146,17 @@ class Sequencing:
         self.report.find(
             requirement, "two values of the top bits", title, records, detail, ALLOWED[requirement]
         )
+
+    def _find_other_name(self, top: int, partition: int, seen: Observation) -> None:
+        """Partitions are called what the top bits say, all but this one."""
+        requirement = "SEQ-5" if self._ran_over(seen) else "SEQ-2"
+        title = _CLASH_TITLES["SEQ-5"] if requirement == "SEQ-5" else "A number names another partition"
+        self.wrong.update((top, partition))
+        detail = (
+            f"{seen.delivery.id!r} was shown in partition {partition} with "
+            f"{self.numbers.say(seen.delivery.seq)}, where other partitions are called what the top bits say"
+        )
+        self.report.find(requirement, "another name", title, (seen.record,), detail, ALLOWED[requirement])
 
     def _find_shared_top(self, top: int, first: Observation, other: Observation) -> None:
         partitions = (self.numbers.partition(first), self.numbers.partition(other))
@@ -290,20 +307,40 @@ class Sequencing:
 
     def _in_order(self, partition: int, line: Line) -> bool:
         """SEQ-3: of two messages, the one certainly accepted earlier has the lower number."""
-        soonest: Placement | None = None
-        latest, follows, before = 0, 0, None
-        for _, placement in reversed(line):
-            if placement.redelivered:
-                continue
-            if soonest is not None and latest < placement.earliest:
-                self._inverted(partition, soonest, placement)
+        inverted = self._inversion([placement for _, placement in line if not placement.redelivered])
+        if inverted is not None:
+            self._inverted(partition, *inverted)
+            return False
+        if any(placement.redelivered for _, placement in line):
+            inverted = self._inversion([placement for _, placement in line])
+            if inverted is not None:
+                first, second = (one.sent.message.id for one in inverted)
+                why = (
+                    f"{first!r} was accepted before {second!r} was sent, and bears a higher number: out of "
+                    f"order (SEQ-3), or changed by an unseen lock (SEQ-6)"
+                )
+                self.report.ambiguous(("SEQ-3", "SEQ-6"), why)
                 return False
-            if soonest is None or placement.latest < latest:
-                soonest, latest = placement, placement.latest
-            follows += before is not None and placement.latest < before.earliest
-            before = placement
-        self.report.count("SEQ-3", follows)
+        self.report.count("SEQ-3", self._following(line))
         return True
+
+    @staticmethod
+    def _inversion(line: Sequence[Placement]) -> tuple[Placement, Placement] | None:
+        """Of messages by number, one that certainly was accepted before one with a lower number was sent, and
+        that one."""
+        soonest: Placement | None = None
+        for placement in reversed(line):
+            if soonest is not None and soonest.latest < placement.earliest:
+                return soonest, placement
+            if soonest is None or placement.latest < soonest.latest:
+                soonest = placement
+        return None
+
+    @staticmethod
+    def _following(line: Line) -> int:
+        """How many messages, not redelivered, certainly were accepted before the next one was sent."""
+        fresh = [placement for _, placement in line if not placement.redelivered]
+        return sum(one.latest < two.earliest for one, two in pairwise(fresh))
 
     def _inverted(self, partition: int, first: Placement, second: Placement) -> None:
         numbers = self.numbers
@@ -396,10 +433,10 @@ SCREEN: Final = Screen(
         "gap only where the entity's start is known.",
         "Where the broker names no partitions, the top 16 bits can't be held against them; only their number "
         "is.",
-        "The order of sends that overlap in time, and of messages first seen as redelivered, is not judged; "
-        "their enqueued times are, but where one of the latter is wrong, SEQ-6 may be the broken rule.",
+        "The order of sends that overlap in time is not judged; their enqueued times are. Where the number "
+        "or the time of a message first seen as redelivered is wrong, SEQ-6 may be the broken rule.",
         "Partitions may be named otherwise than by the top 16 bits, as long as the names tell the same ones "
-        "apart.",
+        "apart, and none is called what its top bits say. Names that renewals show are not looked at.",
         "In a partition whose numbers clash, change or are out of order, gaps and times are not judged.",
         "Messages whose ID is sent more than once are left out of SEQ-3, 6 and 7; scheduled ones too.",
     ),

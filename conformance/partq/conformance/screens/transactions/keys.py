@@ -179,6 +179,8 @@ SCREEN: Final = Screen(
         "That nothing of a transaction got lost is judged after a drain only, and where no fault of a "
         "partition or broker may have lost it (RCV-2).",
         "Whether all of a transaction took effect is not judged where a second key was accepted.",
+        "That a send or a settlement was enlisted twice, or in a transaction that had ended with a fault, is "
+        "not inferred from counts and numbers (TXN-5, RCV-9).",
         "Whether a transaction goes on after an operation in it was rejected is free.",
         "That a transaction is over is known where a commit or rollback was ok, not where the broker rolled "
         "it back, nor where its name is used again (TXN-10).",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
+from typing import Any
 
 from msgspec import structs
 
@@ -36,7 +37,8 @@ def _change(field: str, change: Callable[[int, Random], int]) -> Edit:
         shown = [k for k, message in enumerate(messages) if getattr(message, field) is not None]
         if shown:
             k = random.choice(shown)
-            messages[k] = messages[k]._replace(**{field: change(getattr(messages[k], field), random)})
+            changed: dict[str, Any] = {field: change(getattr(messages[k], field), random)}
+            messages[k] = messages[k]._replace(**changed)
             _with(records, n, messages)
 
     return edit
