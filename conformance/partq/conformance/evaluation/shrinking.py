@@ -35,7 +35,7 @@ ALL_NODES: Final = 100_000
 SECONDS: Final = 10.0
 """More than the judge ever takes for so many nodes, so that the result does not depend on the machine."""
 
-DECIDED: Final = 40
+DECIDED: Final = 15
 """How many candidates are decided in full at the most."""
 
 
