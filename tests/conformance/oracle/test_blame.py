@@ -92,6 +92,94 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "p send m1\np peek 9 -> unknown\nq receive 1 delete -> m1#1 count=1",
         ("PEEK-6", "RCV-9"),
     ),
+    "refused as busy, and stored": (
+        "azure-flat",
+        "p send m1 -> error timeout\nq receive 1 delete -> m1#1",
+        ("RCV-1",),
+    ),
+    "a batch refused as busy, and stored in part": (
+        "azure-premium",
+        "p send_batch m1 key=a, m2 key=a -> error timeout\nq receive 1 delete -> m1#1.1\nenv drained",
+        ("KEY-7", "RCV-1"),
+    ),
+    "refused in an outage as if it were invalid": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nenv partition_down 1\n"
+        "p send m2 key=a -> error invalid_operation",
+        ("ROUTE-5", "KEY-9"),
+    ),
+    "refused in an outage for want of a key": (
+        "azure-premium",
+        "env partition_down 1\np send m1 -> error not_found",
+        ("ROUTE-6", "KEY-9"),
+    ),
+    "refused in an outage, and stored elsewhere": (
+        "azure-premium",
+        "env partition_down 1\np send m1 -> error unavailable\nq receive 1 delete -> m1#2.1",
+        ("ROUTE-6", "RCV-1"),
+    ),
+    "keyless sends fail as if keyed": (
+        "azure-premium",
+        "env partition_down 1\np send m1 -> error unavailable\np send m2 -> error unavailable",
+        ("ROUTE-6", "KEY-5"),
+    ),
+    "a receive is refused for a quota": ("azure-flat", "q receive 1 -> error quota", ("KEY-9",)),
+    "a settlement is refused for a quota": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq complete l -> error quota",
+        ("KEY-9",),
+    ),
+    "a second key is refused, and enlisted": (
+        "azure-premium",
+        "p send m1 key=q\nq receive 1 delete -> m1#2.1\np begin t\np send m2 key=k txn=t\n"
+        "p send m3 key=q txn=t -> error invalid_operation\np commit t\n"
+        "q receive 2 delete -> m2#1.1, m3#2.2",
+        ("TXN-2", "RCV-1"),
+    ),
+    "a send without a key is refused, and enlisted": (
+        "azure-premium",
+        "p begin t\np send m1 txn=t -> error invalid_operation\np commit t\nq receive 1 delete -> m1#1.1",
+        ("TXN-1", "RCV-1"),
+    ),
+    "a send without a key is enlisted": (
+        "azure-premium",
+        "p begin t\np send m1 txn=t\np commit t\nq receive 1 delete -> m1#1.1",
+        ("TXN-1", "KEY-5"),
+    ),
+    "a second partition is refused, and settled": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\nq begin t\n"
+        "q complete l txn=t\nq complete k txn=t -> error invalid_operation\nq commit t\nenv drained",
+        ("TXN-7", "RCV-2"),
+    ),
+    "two partitions in one settlement of a transaction": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\nq begin t\n"
+        "q complete l k txn=t",
+        ("RCV-14", "TXN-7"),
+    ),
+    "a lock that holds is refused in a transaction": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq begin t\nq complete l txn=t -> error lock_lost",
+        ("RCV-6", "RCV-2"),
+    ),
+    "a lost lock settles in a transaction": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nenv advance 31s\nq begin t\nq complete l txn=t",
+        ("RCV-8",),
+    ),
+    "a settlement in a transaction ends the lock at once": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq begin t\nq complete l txn=t\n"
+        "p receive 1 -> m1#1 lock=k count=0",
+        ("TXN-5", "RCV-6"),
+    ),
+    "a commit stores in a partition that is down": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nq begin t\nq send m2 key=a txn=t\n"
+        "env partition_down 1\nq commit t\nenv partition_up 1\nq receive 1 delete -> m2#1.2",
+        ("ROUTE-5", "TXN-5"),
+    ),
     "completed by a lost lock, said to be": (
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv broker_kill\nenv broker_start\n"
