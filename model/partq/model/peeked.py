@@ -13,7 +13,7 @@ from .clauses import clause
 from .cursors import certain, eligible, kept, most, moved, passed, start_of, starts
 from .edits import appeared, with_client, with_log, with_part
 from .locks import ended, may_be_gone, most_tries, raised, takings
-from .memory import revived
+from .memory import elsewhere, revived
 from .messages import Delivery
 from .sequencing import as_shown, home
 from .state import (
@@ -50,7 +50,7 @@ def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Itera
     if any(seen.lock is not None for seen in answer) and state.forbids("PEEK-6"):
         return
     if state.cfg.waived:
-        state = revived(state, answer)
+        state = elsewhere(revived(state, answer), answer)
     by_part: dict[int, list[Delivery]] = {}
     for seen in answer:
         p = _home_of(state, seen, action.only)
@@ -92,10 +92,12 @@ def _found_empty(state: State, action: Action, parts: Sequence[int]) -> Iterator
         yield state
 
 
-@clause("PEEK-4", "PEEK-5")
+@clause("PEEK-4", "PEEK-5", "ROUTE-7")
 def _may_miss(state: State, action: Action) -> bool:
-    """Whether a peek may show nothing though something is there: with PEEK-4 waived, and later in the walk
-    of a cursor with PEEK-5 waived."""
+    """Whether a peek may show nothing though something is there: with PEEK-4 waived; later in the walk of a
+    cursor with PEEK-5 waived; and, while another partition is down, with ROUTE-7 waived."""
+    if state.down and not state.forbids("ROUTE-7"):
+        return True
     later = action.from_seq is None and any(start_of(state, p, action) for p in range(len(state.parts)))
     return not state.forbids("PEEK-4") or (later and not state.forbids("PEEK-5"))
 

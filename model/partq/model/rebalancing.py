@@ -18,7 +18,7 @@ from .clauses import clause
 from .distributions import even, uneven
 from .edits import with_part
 from .operations import Outcome
-from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position
+from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, up
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -57,6 +57,8 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
     if any_time:
         timer = Deadline(state.now, FOREVER)
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
+    if any_time and not surplus:  # it is left out of rebalances
+        yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
 
 
 def _timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
@@ -368,6 +370,8 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
             yield failure(REFUSED | LOST), state
         if action.only in (None, NOWHERE) and (seen is None or not seen.messages):
             yield OK, state  # a receive may always come back empty
+        if flows is not None and seen is not None and seen.messages and not state.forbids("REB-2"):
+            yield from _one_by_one(state, action, seen, up(state))
         return
     if seen is not None and any(shown.partition is not None for shown in seen.messages):
         if state.forbids("REB-15"):
@@ -391,11 +395,12 @@ def _through_another(state: State, flows: Flows, action: Action, seen: Observed)
                 yield from delivery.receive(state, action._replace(flow=pair[0]), seen, [p])
 
 
-@clause("REB-1", "REB-2", "REB-5", "REB-13")
+@clause("REB-1", "REB-2", "REB-5", "REB-13", "REB-14")
 def _delivers(state: State, flows: Flows, name: str, p: int) -> bool:
     """Whether the partition delivers to the flow: it is ready there. Or it is waived that it has to be the
-    flow's (REB-2), no other's any more (REB-1), not a standby's (REB-5), not in a handoff (REB-13)."""
-    pair = flows.owner[p]
+    flow's (REB-2), no other's any more (REB-1), not a standby's (REB-5), not in a handoff (REB-13), or that
+    the handoff has to end first (REB-14)."""
+    pair, waiting = flows.owner[p], flows.handoff[p]
     if pair == (name, "ready"):
         return True
     if not state.cfg.waived:
@@ -405,6 +410,7 @@ def _delivers(state: State, flows: Flows, name: str, p: int) -> bool:
         or (p, name) in flows.former
         or (not state.forbids("REB-5") and any(name == flow for flow, _ in flows.standby))
         or (not state.forbids("REB-13") and pair == (name, "paused"))
+        or (waiting is not None and waiting[0] == name and not state.forbids("REB-14"))
     )
 
 

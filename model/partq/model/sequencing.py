@@ -185,7 +185,12 @@ def bound(cfg: Config, part: Part, number: int, seq: int | None) -> Part | None:
     base = (counter_of(cfg, seq) - number) % (1 << cfg.bits)
     if part.base is None:
         return part._replace(base=base)
-    return part if part.base == base or "SEQ-6" in cfg.waived else None
+    if part.base == base:
+        return part
+    if "SEQ-6" not in cfg.waived:
+        return None
+    renumbered = (counter_of(cfg, seq) - part.base) % (1 << cfg.bits)
+    return part._replace(next=renumbered + 1) if 0 <= renumbered - part.next <= NEAR_HOLES else part
 
 
 @clause("SEQ-7")

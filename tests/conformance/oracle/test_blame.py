@@ -180,6 +180,84 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "env partition_down 1\nq commit t\nenv partition_up 1\nq receive 1 delete -> m2#1.2",
         ("ROUTE-5", "TXN-5"),
     ),
+    "a fault elsewhere ends a lock": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 -> m1#1.1 lock=l count=0\nenv partition_down 2\n"
+        "p receive 1 -> m1#1.1 lock=k count=0",
+        ("ROUTE-7", "RCV-6"),
+    ),
+    "a fault elsewhere ends a transaction": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nq begin t\nq send m2 key=a txn=t\n"
+        "env partition_down 2\nq commit t -> error lock_lost",
+        ("ROUTE-7", "KEY-9", "TXN-5"),
+    ),
+    "a fault elsewhere hides a message": (
+        "azure-premium",
+        "p send m1 key=a\nenv partition_down 2\nq peek 5 -> nothing\nenv partition_up 2\n"
+        "q peek 5 from=0 -> m1#1.1",
+        ("ROUTE-7", "PEEK-4"),
+    ),
+    "a key moves as a front end is lost": (
+        "azure-premium",
+        "p send m1 key=a\nenv frontend_lost p\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1",
+        ("ROUTE-1", "KEY-2", "ROUTE-2"),
+    ),
+    "a peek removes": ("azure-flat", "p send m1\np peek 1 -> m1#1\nenv drained", ("PEEK-6", "RCV-2")),
+    "a peek renumbers": (
+        "azure-flat",
+        "p send m1\np peek 1 -> m1#1\nq peek 1 -> m1#2",
+        ("SEQ-6", "PEEK-6"),
+    ),
+    "abandoned to another partition": (
+        "azure-premium",
+        "p send m1\nq receive 1 -> m1#1.1 lock=l count=0\nq abandon l\nq receive 1 delete -> m1#2.1 count=1",
+        ("SEQ-6", "SEQ-2"),
+    ),
+    "renumbered, and gone": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq abandon l\n"
+        "q receive 1 delete -> m1#2 count=1\np send m2\nq receive 1 delete -> m2#3",
+        ("SEQ-6",),
+    ),
+    "deleted, and delivered under another number": (
+        "azure-flat",
+        "p send m1\nq receive 1 delete -> m1#1\nq receive 1 delete -> m1#2",
+        ("RCV-7",),
+    ),
+    "deleted, and delivered by another partition": (
+        "azure-premium",
+        "p send m1\nq receive 1 delete -> m1#1.1\nq receive 1 delete -> m1#2.1",
+        ("RCV-7",),
+    ),
+    "completed, and delivered as if new": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq abandon l\n"
+        "q receive 1 -> m1#1 lock=k count=1\nq complete k\nq receive 1 delete -> m1#1 count=0",
+        ("RCV-7",),
+    ),
+    "locked in two partitions": (
+        "azure-premium",
+        "p send m1\nq receive 1 -> m1#1.1 lock=l count=0\nq receive 1 -> m1#2.1 lock=k count=0",
+        ("RCV-6",),
+    ),
+    "of two partitions in one answer": (
+        "azure-premium",
+        "p send m1\nq receive 2 delete -> m1#1.1, m1#2.1",
+        ("RCV-12",),
+    ),
+    "of two partitions in one peek": (
+        "azure-premium",
+        "p send m1\nq peek 2 -> m1#1.1, m1#2.1",
+        ("RCV-12",),
+    ),
+    "dead-lettered after half the deliveries": (
+        "azure-flat",
+        "p send m1\n"
+        + "".join(f"q receive 1 -> m1#1 lock=l{n} count={n}\nq abandon l{n}\n" for n in range(5))
+        + "env drained",
+        ("RCV-9", "RCV-2"),
+    ),
     "completed by a lost lock, said to be": (
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv broker_kill\nenv broker_start\n"
@@ -193,6 +271,51 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
 def test_named_first(name: str) -> None:
     profile, text, first = FIRST[name]
     said = blame(history(text, profile, partitions=1 if profile == "azure-flat" else 2))
+    assert said.complete and said.candidates[: len(first)] == first
+
+
+ALL_F = "p bind f\nenv advance 5s\nenv assignment 1 f ready\nenv assignment 2 f ready\n"
+F_AND_G = f"{ALL_F}q bind g\nenv advance 5s\nenv assignment 1 f unassigned\nenv assignment 1 g ready\n"
+
+OF_FLOWS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "to a flow that is gone": (
+        f"{ALL_F}s send m1 key=a\np unbind f\np receive 1 flow=f -> m1",
+        ("REB-2",),
+    ),
+    "to a flow that never was": (f"{ALL_F}s send m1 key=a\nq receive 1 flow=g -> m1", ("REB-2",)),
+    "marked as redelivered, and new": (
+        f"{ALL_F}s send m1 key=a\np receive 1 flow=f -> m1 lock=l redelivered=yes",
+        ("REB-3", "RCV-1", "RCV-7"),
+    ),
+    "at two flows from the first": (
+        "p bind f\nq bind g\nenv advance 5s\nenv assignment 1 f ready\nenv assignment 1 g ready\n"
+        "env assignment 2 g ready",
+        ("REB-1",),
+    ),
+    "at a second flow out of the blue": (f"{F_AND_G}env assignment 2 g ready", ("REB-1",)),
+    "the new flow starts before the handoff ends": (
+        f"{ALL_F}s send m1 key=a\ns send m2 key=a\np receive 1 flow=f -> m1 lock=l\nq bind g\n"
+        "env advance 5s\nenv assignment 1 f paused\nq receive 1 flow=g -> m2 lock=k",
+        ("REB-14",),
+    ),
+    "a useful flow stands by": (
+        f"p bind f\nq bind g\n{ALL_F.removeprefix('p bind f')}env advance 50s\ns send m1 key=a",
+        ("REB-4", "REB-12"),
+    ),
+    "nobody has it after the delay": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 5s\n"
+        "env assignment 1 g unassigned\nenv advance 20s\ns send m1 key=a",
+        ("REB-7", "REB-11", "REB-13"),
+    ),
+    "a partition too many": (f"{ALL_F}env assignment 3 f ready", ("REB-13",)),
+    "browsed": (f"{ALL_F}s send m1 key=a\ns peek 1 -> m1", ("REB-16",)),
+}
+
+
+@pytest.mark.parametrize("name", OF_FLOWS)
+def test_of_flows(name: str) -> None:
+    text, first = OF_FLOWS[name]
+    said = blame(history(text, "solace", partitions=2))
     assert said.complete and said.candidates[: len(first)] == first
 
 
