@@ -60,7 +60,7 @@ def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Itera
     if ready and not state.forbids("REB-1"):
         leaving = next((e for e in flows.unseen if e[0] == p and e[2] == "unassigned"), None)
         old = leaving[1] if leaving is not None else None if pair is None else pair[0]
-        alive = any(old == name for name, _ in flows.active)
+        alive = any(old == name for name, _ in flows.active) and all(e[0] != p for e in flows.unseen)
         if old not in (None, flow) and (leaving is not None or alive):
             yield _also(state, flows, p, flow, str(old))
     if not state.forbids("REB-1") and action.state == "ready" and pair == (flow, "ready"):

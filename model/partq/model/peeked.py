@@ -274,14 +274,16 @@ def unseen(state: State, action: Action) -> Iterator[State]:
 
 @clause("PEEK-6")
 def _touched(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry:
-    """The message as a peek may leave it with PEEK-6 waived: locked by it, counted, or moved."""
+    """The message as a peek may leave it with PEEK-6 waived: locked by it, counted, moved, or with its lock
+    ended."""
     upsets, lock = entry.upsets + 1, entry.lock
     if entry.status == LOCKED and lock is not None:
         rivals = lock.rivals if seen.lock is None else (*lock.rivals, seen.lock)
         raises = 0 if seen.delivery_count is None else seen.delivery_count - entry.tries
         raises = raises if 0 < raises <= upsets else 0
-        held = lock._replace(rivals=rivals)
-        return entry._replace(tries=entry.tries + raises, lock=held, upsets=upsets - raises)
+        since = entry.since if lock.shaken else state.now
+        held = lock._replace(rivals=rivals, shaken=True)
+        return entry._replace(tries=entry.tries + raises, lock=held, upsets=upsets - raises, since=since)
     if seen.lock is None:
         return entry._replace(status=BACK, lock=None, upsets=upsets)
     until = seen.locked_until or state.now + action.slack + state.cfg.lock_duration

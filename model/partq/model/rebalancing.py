@@ -51,7 +51,7 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
         yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
     if surplus and state.forbids("REB-5"):
         return
-    any_time = surplus or not state.forbids("REB-4")
+    any_time = surplus or not state.forbids("REB-4") or _may_wait(state, flows, flow[1])
     for timer in [] if surplus else _timers(state, flows, slack):
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
     if any_time:
@@ -59,6 +59,13 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
     if any_time and not surplus:  # it is left out of rebalances
         yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
+
+
+@clause("REB-9", "REB-10")
+def _may_wait(state: State, flows: Flows, proc: str) -> bool:
+    """Whether the flow of a client that comes back may be left out, or wait: before the delay ends (REB-9) or
+    after it (REB-10)."""
+    return proc in flows.gone and not state.forbids("REB-10" if flows.timer is None else "REB-9")
 
 
 def _timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
@@ -100,6 +107,9 @@ def _left(state: State, name: str, slack: int) -> Iterator[State]:
     flows = state.flows
     assert flows is not None
     state = given_back(state, name)
+    if state.cfg.waived and not (state.forbids("REB-9") and state.forbids("REB-10")):
+        who = next(proc for flow, proc in flows.active + flows.standby if flow == name)
+        flows = flows._replace(gone=tuple(sorted({*flows.gone, who})))
     standby = tuple(f for f in flows.standby if f[0] != name)
     active = tuple(f for f in flows.active if f[0] != name)
     left = settled(state._replace(flows=flows._replace(active=active, standby=standby)), slack)
@@ -135,6 +145,8 @@ def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[S
             waits = dict.fromkeys(changes, (name, "unbound"))
             loose = after._replace(timer=Deadline(state.now, FOREVER))
             yield _changed(state, loose, waits, slack)
+            untold = loose._replace(owner=tuple(waits.get(p, pair) for p, pair in enumerate(loose.owner)))
+            yield state._replace(flows=untold)
 
 
 @clause("REB-7", "REB-9", "REB-13")
@@ -382,7 +394,7 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from delivery.receive(state, action, seen, mine)
         if seen is not None and state.cfg.waived:
             yield from _through_another(state, flows, action, seen)
-    elif len(seen.messages) <= action.max:
+    else:  # no requirement bounds their number
         yield from _one_by_one(state, action, seen, mine)
 
 

@@ -42,6 +42,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if seen is None or seen.status == Outcome.OK:
         for after in accepted(state, action, seen):
             yield OK, after
+        if seen is not None and not seen.messages and may_be_ignored(state, action):
+            yield OK, failed(state, action.messages)
         if seen is not None and action.op == "send_batch" and not state.forbids("KEY-7"):
             yield from ((OK, after) for after in done_in_part(state, action, seen))
 
@@ -87,9 +89,18 @@ def _refusable(state: State, action: Action) -> frozenset[str]:
         kinds |= INVALID
     if not state.forbids("ROUTE-5") and keys != {None} and state.down:
         kinds |= UNAVAILABLE if home_of is None or not is_up(state, home_of) else frozenset()
-    if keys == {None} and state.down and not state.forbids("ROUTE-6" if up(state) else "ROUTE-8"):
+    if not up(state) and not state.forbids("ROUTE-8"):
+        kinds |= UNAVAILABLE
+    if keys == {None} and state.down and up(state) and not state.forbids("ROUTE-6"):
         kinds |= UNAVAILABLE
     return kinds
+
+
+@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
+def may_be_ignored(state: State, action: Action) -> bool:
+    """Whether a send may be answered ok and nothing be stored, as it has to be refused, or to be stored
+    elsewhere (ROUTE-6), by a requirement that is waived."""
+    return bool(state.cfg.waived) and bool(_refusable(state, action))
 
 
 @clause("KEY-7")
@@ -272,7 +283,11 @@ def serves(state: State, key: str | None) -> bool:
     """Whether a partition may take a message of that key while it is down: never, unless waived."""
     if not state.cfg.waived:
         return False
-    return not state.forbids("ROUTE-5" if key is not None else "ROUTE-6" if up(state) else "ROUTE-8")
+    if not up(state) and not state.forbids("ROUTE-8"):
+        return True
+    return (
+        not state.forbids("ROUTE-5") if key is not None else bool(up(state) and not state.forbids("ROUTE-6"))
+    )
 
 
 @clause("ROUTE-2", "KEY-1", "KEY-2", "KEY-8", "TXN-8")

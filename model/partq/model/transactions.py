@@ -55,6 +55,9 @@ def _ended(state: State, action: Action, seen: Observed | None) -> Steps:
     """In a transaction that is over nothing succeeds; where that is waived, it is done outside of it, or not
     at all."""
     yield failure(BROKEN_TXN), state
+    if seen is not None and seen.messages and seen.status == Outcome.ERROR and state.cfg.waived:
+        if not state.forbids("TXN-10") or stored_by_refusals(state, action, seen):
+            yield from ((failure(BROKEN_TXN), after) for after in accepted(state, action, seen))
     if state.forbids("TXN-10"):
         return
     yield OK, state
@@ -83,7 +86,7 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if state.cfg.profile.partitioned and (None in keys or True in verdicts):
         yield from _keyless(refused) if anywhere else ()
         if seen is not None and seen.status == Outcome.OK:  # found out at the commit
-            yield OK, with_txn(state, txn.name, txn._replace(tainted=True, doomed=True))
+            yield OK, _doomed(state, txn)
         if False not in verdicts or (None in keys and not may_be_keyless(state)):
             return
     if anywhere and (True in verdicts or may_refuse_key(state, txn, keys)):
@@ -96,6 +99,10 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, after
         if state.cfg.waived and _is_done_at_once(state, txn, keys):
             yield from ((OK, after) for after in accepted(state, action, seen))
+        if state.cfg.waived and _is_second(txn, keys) and not state.forbids("TXN-2"):
+            yield OK, _doomed(state, txn)  # found out at the commit
+        if seen is not None and not seen.messages and _may_be_ignored(state, txn, keys):
+            yield OK, state
 
 
 @clause("TXN-1", "TXN-2", "KEY-3", "KEY-7")
@@ -103,11 +110,10 @@ def _refused_and_done(state: State, txn: Txn, action: Action, seen: Observed) ->
     """Where a requirement that has a send refused is waived: refused, and what the history shows of it is
     part of the transaction, or stored at once."""
     keys = {key_of(state.cfg, m) for m in action.messages}
-    second = txn.key is not None and keys != {txn.key}
     kinds = stored_by_refusals(state, action, seen)
     if (
         (None in keys and not state.forbids("TXN-1"))
-        or (second and not state.forbids("TXN-2"))
+        or (_is_second(txn, keys) and not state.forbids("TXN-2"))
         or (any(map(conflicting, action.messages)) and not state.forbids("KEY-3"))
         or (len(keys) > 1 and not state.forbids("KEY-7"))
     ):
@@ -131,8 +137,27 @@ def may_be_keyless(state: State) -> bool:
 @clause("TXN-2", "TXN-5")
 def _is_done_at_once(state: State, txn: Txn, keys: set[str | None]) -> bool:
     """Whether a send may be done outside its transaction, because it is waived that it must not."""
-    second = txn.key is not None and keys != {txn.key}
-    return not state.forbids("TXN-5") or (second and not state.forbids("TXN-2"))
+    return not state.forbids("TXN-5") or (_is_second(txn, keys) and not state.forbids("TXN-2"))
+
+
+@clause("TXN-1", "TXN-2")
+def _may_be_ignored(state: State, txn: Txn, keys: set[str | None]) -> bool:
+    """Whether a send may be answered ok and never be done, as it has to be refused by a requirement that is
+    waived."""
+    if not state.cfg.waived or not state.cfg.profile.partitioned:
+        return False
+    second = _is_second(txn, keys) and not state.forbids("TXN-2")
+    return second or (None in keys and may_be_keyless(state))
+
+
+def _is_second(txn: Txn, keys: set[str | None]) -> bool:
+    """Whether these keys are others than the one of the transaction, or more than one."""
+    return keys != {txn.key} if txn.key is not None else len(keys) > 1
+
+
+def _doomed(state: State, txn: Txn) -> State:
+    """The state in which the transaction will not be committed."""
+    return with_txn(state, txn.name, txn._replace(tainted=True, doomed=True))
 
 
 @clause("TXN-1")
@@ -170,9 +195,9 @@ def _may_leave(state: State, txn: Txn, action: Action) -> bool:
     if not state.cfg.waived:
         return False
     keys = {key_of(state.cfg, m) for m in action.messages}
-    second = txn.key is not None and keys != {txn.key}
     return (
-        (second and not state.forbids("TXN-2"))
+        (_is_second(txn, keys) and not state.forbids("TXN-2"))
+        or (len(keys) > 1 and not state.forbids("KEY-7"))
         or (None in keys and may_be_keyless(state))
         or not state.forbids("ROUTE-5")
         or not state.forbids("ROUTE-1")
@@ -236,13 +261,12 @@ def _settled_anyhow(state: State, txn: Txn, action: Action, places: list[Place],
                 yield failure(LOST), _tainted(after, txn)
         if places and not state.forbids("RCV-6"):
             yield failure(LOST), _tainted(state, txn)
-        if (
-            places
-            and not state.forbids("TXN-7")
-            and len({p for p, _ in places} | {txn.locks_in} - {None}) > 1
-        ):
+        if places and not _fits(txn, places) and not state.forbids("TXN-7"):
             yield failure(INVALID | LOST), _enlist_locks(state, txn, action, places)
             yield failure(INVALID | LOST), apply(state, action.op, places)
+    elif len(places) == len(action.locks) and not _fits(txn, places) and not state.forbids("TXN-7"):
+        yield OK, _doomed(state, txn)  # found out at the commit
+        yield OK, state  # or never done
     elif len(places) < len(action.locks) and not state.forbids("RCV-8"):
         yield OK, _enlist_locks(state, txn, action, places) if places else state
         meant = {whose(state, token) for token in action.locks}
@@ -280,14 +304,19 @@ def _settle_refusals(
     return kinds | BROKEN_TXN if txn.tainted else kinds
 
 
+def _fits(txn: Txn, places: list[Place]) -> bool:
+    """Whether these locks are all in one partition, that of those that the transaction settles already."""
+    parts = {p for p, _ in places}
+    return len(parts) == 1 and txn.locks_in in (None, *parts)
+
+
 @clause("TXN-7", "RCV-14")
 def _may_enlist(state: State, txn: Txn, places: list[Place]) -> bool:
     """Whether these settlements can be part of the transaction. That it also sends to another partition than
     the one it settles in is not settled by any source: allowed."""
     parts = {p for p, _ in places}
-    together = len(parts) == 1 and txn.locks_in in (None, *parts)
     return (
-        (together or not state.forbids("TXN-7") or (len(parts) > 1 and not state.forbids("RCV-14")))
+        (_fits(txn, places) or not state.forbids("TXN-7") or (len(parts) > 1 and not state.forbids("RCV-14")))
         and (state.cfg.serving or all(is_up(state, p) for p in parts))
         and all(lock_at(state, place).txn is None for place in places)
     )

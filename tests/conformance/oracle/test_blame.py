@@ -258,6 +258,88 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         + "env drained",
         ("RCV-9", "RCV-2"),
     ),
+    "keyed, and stored while no partition is up": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nenv partition_down 1\nenv partition_down 2\n"
+        "p send m2 key=a\nenv partition_up 1\nq receive 1 delete -> m2#1.2",
+        ("ROUTE-8", "ROUTE-5"),
+    ),
+    "accepted while no partition is up, and dropped": (
+        "azure-premium",
+        "env partition_down 1\nenv partition_down 2\np send m1\nenv partition_up 1\n"
+        "env partition_up 2\nenv drained",
+        ("ROUTE-8",),
+    ),
+    "accepted while its partition is down, and dropped": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nenv partition_down 1\np send m2 key=a\n"
+        "env partition_up 1\nenv drained",
+        ("ROUTE-5",),
+    ),
+    "two keys that conflict, accepted and dropped": (
+        "azure-premium",
+        "p send m1 key=a session=b\nenv drained",
+        ("KEY-3",),
+    ),
+    "a batch of two keys in a transaction": (
+        "azure-premium",
+        "p send m1 key=q\nq receive 1 delete -> m1#2.1\np begin t\n"
+        "p send_batch m2 key=k, m3 key=q txn=t\np commit t\nq receive 2 delete -> m2#1.1, m3#2.2",
+        ("KEY-7",),
+    ),
+    "a second key is refused at the commit": (
+        "azure-premium",
+        "p send m1 key=q\np send m2 key=k\nq receive 2 delete -> m1#2.1, m2#1.1\np begin t\n"
+        "p send m3 key=k txn=t\np send m4 key=q txn=t\np commit t -> error invalid_operation",
+        ("TXN-2",),
+    ),
+    "a second key is accepted, and dropped": (
+        "azure-premium",
+        "p send m1 key=q\np send m2 key=k\nq receive 2 delete -> m1#2.1, m2#1.1\np begin t\n"
+        "p send m3 key=k txn=t\np send m4 key=q txn=t\np commit t\nq receive 1 delete -> m3#1.2\n"
+        "env drained",
+        ("TXN-2", "TXN-5"),
+    ),
+    "a send without a key is accepted, and dropped": (
+        "azure-premium",
+        "p begin t\np send m1 txn=t\np commit t\nenv drained",
+        ("TXN-1", "KEY-5"),
+    ),
+    "a second partition is refused at the commit": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\nq begin t\n"
+        "q complete l txn=t\nq complete k txn=t\nq commit t -> error invalid_operation",
+        ("TXN-7",),
+    ),
+    "a second partition is accepted, and not settled": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\nq begin t\n"
+        "q complete l txn=t\nq complete k txn=t\nq commit t\nq complete k",
+        ("TXN-7", "TXN-5"),
+    ),
+    "two partitions in one settlement, of which one is settled": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\n"
+        "q complete l k\nq complete k",
+        ("RCV-14",),
+    ),
+    "a commit gives back what it should complete": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq begin t\nq complete l txn=t\nq commit t\n"
+        "q receive 1 -> m1#1 lock=k count=1",
+        ("TXN-5", "RCV-7"),
+    ),
+    "stored by a transaction that is over, and refused": (
+        "azure-flat",
+        "p begin t\np commit t\np send m1 txn=t -> error not_found\nq receive 1 delete -> m1#1",
+        ("TXN-10", "RCV-1"),
+    ),
+    "a peek ends a lock": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\np peek 1 -> m1#1 count=0\n"
+        "q complete l -> error lock_lost",
+        ("PEEK-6", "RCV-6"),
+    ),
     "completed by a lost lock, said to be": (
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv broker_kill\nenv broker_start\n"
@@ -306,6 +388,36 @@ OF_FLOWS: dict[str, tuple[str, tuple[str, ...]]] = {
         f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 5s\n"
         "env assignment 1 g unassigned\nenv advance 20s\ns send m1 key=a",
         ("REB-7", "REB-11", "REB-13"),
+    ),
+    "a client that comes back late is left out": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 5s\n"
+        "env assignment 1 g unassigned\nenv assignment 1 f ready\nq bind h\nenv advance 50s\n"
+        "s send m1 key=a",
+        ("REB-10", "REB-7"),
+    ),
+    "a client that comes back early is left out": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nq bind h\nenv advance 5s\n"
+        "env assignment 1 g unassigned\nenv assignment 1 f ready\nenv advance 50s\ns send m1 key=a",
+        ("REB-9", "REB-7"),
+    ),
+    "a standby waits, and nothing is told": (
+        f"{F_AND_G}r bind h\nq unbind g\nenv advance 5s\nenv assignment 1 g unassigned\n"
+        "env assignment 1 h ready",
+        ("REB-6",),
+    ),
+    "another flow than the standby takes over": (
+        f"{F_AND_G}r bind h\nq unbind g\nenv assignment 1 g unassigned\nenv assignment 1 f ready\n"
+        "env advance 20s\ns send m1 key=a",
+        ("REB-6",),
+    ),
+    "the delay ends early": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 2s\n"
+        "env assignment 1 g unassigned\nenv assignment 1 f ready",
+        ("REB-7",),
+    ),
+    "a partition that nobody knows is shown": (
+        f"{ALL_F}s send m1 key=a\np receive 1 flow=f -> m1 partition=7",
+        ("REB-15",),
     ),
     "a partition too many": (f"{ALL_F}env assignment 3 f ready", ("REB-13",)),
     "browsed": (f"{ALL_F}s send m1 key=a\ns peek 1 -> m1", ("REB-16",)),
