@@ -148,9 +148,12 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
             "azure-premium",
             [ok(down(5)), ok(down(9)), no(send("x"), DOWN, at("x", P)), ok(up(5)), shows(at("x", P))],
         ),
+        ("azure-premium", [ok(Action("broker_kill")), sent("x", P)]),
     ],
     "SEQ-1": [
         ("azure-premium", [sent("x", P), sent("y", P)]),
+        ("azure-flat", [sent("x", 0), sent("y", 0), sent("z", 2)]),
+        ("azure-flat", [sent("x", 1), sent("y", 1), sent("z", 2)]),
         (
             "azure-flat",
             [sent("x", 0), sent("y", 0), sent("z", 1), shows(at("x", 0), at("y", 0), at("z", 1))],

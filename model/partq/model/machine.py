@@ -116,6 +116,8 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
                 yield failure(GONE), routing.failed(state, action.messages)
             if action.op in _MAY_BE_EMPTY and (anywhere if seen is None else not seen.messages):
                 yield OK, state
+            if action.messages and _serves_nowhere(state):
+                yield from mechanism(state, action, seen)
             return
         known = client(state, action.proc)
         if known.shaky:
@@ -131,6 +133,12 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
             yield from _refused(state, action, _UNMODELLED)
 
     return run
+
+
+@clause("ROUTE-8")
+def _serves_nowhere(state: State) -> bool:
+    """Whether it is waived that a broker without a partition that serves stores nothing."""
+    return bool(state.cfg.waived) and not state.forbids("ROUTE-8")
 
 
 _UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked", "connection_lost"}
