@@ -122,6 +122,8 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
     "ROUTE-6": [
         ("azure-premium", [ok(down(5)), no(send("x"), DOWN)]),
         ("azure-premium", [ok(down(5)), sent("x", P, None)]),
+        ("azure-premium", [ok(down(5)), no(send("x"), "not_found")]),
+        ("azure-premium", [ok(down(5)), no(send("x"), DOWN, at("x", Q)), shows(at("x", Q))]),
     ],
     "ROUTE-7": [
         ("azure-premium", [sent("x", P), ok(down(9)), no(send("y", key="k"), DOWN)]),
@@ -146,9 +148,12 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
             "azure-premium",
             [ok(down(5)), ok(down(9)), no(send("x"), DOWN, at("x", P)), ok(up(5)), shows(at("x", P))],
         ),
+        ("azure-premium", [ok(Action("broker_kill")), sent("x", P)]),
     ],
     "SEQ-1": [
         ("azure-premium", [sent("x", P), sent("y", P)]),
+        ("azure-flat", [sent("x", 0), sent("y", 0), sent("z", 2)]),
+        ("azure-flat", [sent("x", 1), sent("y", 1), sent("z", 2)]),
         (
             "azure-flat",
             [sent("x", 0), sent("y", 0), sent("z", 1), shows(at("x", 0), at("y", 0), at("z", 1))],
@@ -282,6 +287,13 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
         ("azure-flat", [no(send("x"), "not_found"), sent("y", 0, None)]),
         ("azure-premium", [txn("begin"), no(send("x", key="k", txn="t"), INVALID)]),
         ("azure-flat", [no(receive(), INVALID)]),
+    ],
+    "RCV-1": [
+        ("azure-flat", [no(send("x"), "timeout", at("x", 0)), shows(at("x", 0))]),
+        (
+            "azure-flat",
+            [txn("begin"), no(send("x", txn="t"), DOWN, at("x", 0)), txn("commit"), shows(at("x", 0))],
+        ),
     ],
     "TXN-10": [
         ("azure-flat", [txn("begin"), txn("commit"), txn("rollback")]),

@@ -48,11 +48,11 @@ def _heard(state: State, flows: Flows, p: int, left: list[tuple[int, str, str, i
     return state._replace(flows=flows._replace(unseen=tuple(sorted((*others, *left), key=_partition))))
 
 
-@clause("REB-1", "REB-6", "REB-7", "REB-13")
+@clause("REB-1", "REB-6", "REB-7", "REB-11", "REB-13")
 def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Iterator[State]:
     """What an event may tell if a requirement is waived: that a partition is ready at another flow while it
     is not taken from the old one, or so again (REB-1); that the partition of a lost flow has another one
-    before the rebalance (REB-6, REB-7); another state than it is in (REB-13)."""
+    before the rebalance (REB-6, REB-7), or nobody after it (REB-11); another state than it is in (REB-13)."""
     pair, flow = flows.owner[p], action.flow
     if flow is None:
         return
@@ -60,7 +60,8 @@ def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Itera
     if ready and not state.forbids("REB-1"):
         leaving = next((e for e in flows.unseen if e[0] == p and e[2] == "unassigned"), None)
         old = leaving[1] if leaving is not None else None if pair is None else pair[0]
-        if old not in (None, flow) and (leaving is not None or flows.handoff[p] is not None):
+        alive = any(old == name for name, _ in flows.active) and all(e[0] != p for e in flows.unseen)
+        if old not in (None, flow) and (leaving is not None or alive):
             yield _also(state, flows, p, flow, str(old))
     if not state.forbids("REB-1") and action.state == "ready" and pair == (flow, "ready"):
         yield state
@@ -76,6 +77,8 @@ def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Itera
             yield _owned(_heard(state, flows, p, []), p, (flow, "ready"))
         elif action.state == "unassigned" and pair[0] == flow:
             yield _heard(state, flows, p, [])
+    if orphan and action.state == "unassigned" and flows.timer is None and not state.forbids("REB-11"):
+        yield _heard(state, flows, p, [])
     if not state.forbids("REB-13"):
         news = [event for event in flows.unseen if event[0] == p]
         for n, event in enumerate(news):

@@ -117,7 +117,7 @@ def _settled_in_part(state: State, settles: tuple[tuple[str, int, int, str], ...
         entry = state.parts[p].log[index]
         ways = [
             put(state, p, index, entry._replace(lock=lock._replace(txn=None))),
-            apply(state, op, [(p, index)]),
+            *(apply(state, done, [(p, index)]) for done in dict.fromkeys((op, "abandon"))),
             put(state, p, index, returned(state, entry, entry.tries, state.now)),
         ]
     elif index is not None and op == "complete":

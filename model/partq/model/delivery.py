@@ -17,7 +17,7 @@ from .actions import NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
 from .edits import appeared, with_log, with_part
 from .locks import Taken, cached, takings
-from .memory import finished, given, revived
+from .memory import elsewhere, finished, given, revived
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .sequencing import as_shown, home, shown_seq
@@ -97,9 +97,12 @@ def explained(
     if len(answer) > action.max and _at_most(state):
         return
     if state.cfg.waived:
-        state = given(revived(state, answer), answer)
+        state = given(elsewhere(revived(state, answer), answer), answer)
     among = _among(state, action, parts)
     found = [_find(state, seen, among) for seen in answer]
+    if state.cfg.waived and None in found and not _once(state, action):
+        first = {seen.id: place for seen, place in zip(answer, found, strict=True) if place is not None}
+        found = [place or first.get(seen.id) for seen, place in zip(answer, found, strict=True)]
     places = [place for place in found if place is not None]
     if len(set(places)) < len(found):
         if len(places) == len(found) and not _once(state, action):
@@ -167,11 +170,14 @@ def _find(state: State, seen: Delivery, parts: Sequence[int]) -> tuple[int, int]
     consistent, wanted = home(state.cfg, seen)
     if not consistent or (wanted is not None and wanted not in parts):
         return None
+    found = None
     for p in parts if wanted is None else (wanted,):
         for index, entry in enumerate(state.parts[p].log):
             if entry.id == seen.id:
-                return p, index
-    return None
+                if not state.cfg.waived or shown_seq(state.cfg, p, state.parts[p], entry.number) == seen.seq:
+                    return p, index
+                found = found or (p, index)  # it may be stored twice
+    return found
 
 
 def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[Taken]:
@@ -194,11 +200,14 @@ def _uncounted(ways: list[Taken], count: int | None) -> list[Taken]:
     return [way if count is None else way._replace(tries=count) for way in ways[:2]]
 
 
-@clause("RCV-13")
+@clause("RCV-13", "REB-3", "RCV-7")
 def _fits(cfg: Config, entry: Entry, taken: Taken, seen: Delivery, reach: int) -> bool:
-    """Whether the lock's end, which may be early but not late, and the mark of a redelivery are possible."""
+    """Whether the lock's end, which may be early but not late, and the mark of a redelivery are possible. A
+    wrong mark tells of another delivery than it is (REB-3), of one that was not (RCV-1), or of an earlier
+    one (RCV-7)."""
     if seen.redelivered not in (None, entry.turn > 0 or not taken.first):
-        return False
+        if not (cfg.waived and any(id in cfg.waived for id in ("REB-3", "RCV-1", "RCV-7"))):
+            return False
     until = seen.locked_until
     if until is None:
         return True

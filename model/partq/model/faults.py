@@ -28,6 +28,16 @@ def partition_down(state: State, action: Action, seen: Observed | None) -> Steps
         after = _shake(state._replace(down=state.down | 1 << p, used=state.used | 1 << p), p)
         after = _taint(after, lambda txn: p in transactions.parts_of(txn))
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
+        if state.cfg.waived and not state.forbids("ROUTE-7"):
+            yield OK, _felt_elsewhere(after)
+
+
+@clause("ROUTE-7")
+def _felt_elsewhere(state: State) -> State:
+    """The state after a partition's fault hit the locks and transactions of all others, too."""
+    for p in range(len(state.parts)):
+        state = _shake(state, p) if is_up(state, p) else state
+    return _taint(state, lambda txn: True)
 
 
 def partition_up(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -90,7 +100,7 @@ def frontend_lost(state: State, action: Action, seen: Observed | None) -> Steps:
     victim = action.victim or action.proc
     after = _taint(_cursors_loosened(_disturbed(state, victim)), lambda txn: True)
     for gone in rebalancing.lost(after, victim, action.slack):
-        yield OK, gone
+        yield from ((OK, redrawn) for redrawn in routing.redrawn(gone))
 
 
 def disconnect(state: State, action: Action, seen: Observed | None) -> Steps:

@@ -116,15 +116,17 @@ def raised(state: State, entry: Entry, tries: int) -> Entry | None:
     return after and after._replace(upsets=max(0, entry.upsets - (tries - entry.tries)))
 
 
-@clause("RCV-2", "RCV-9")
+@clause("RCV-2", "RCV-9", "PEEK-6")
 def may_be_gone(state: State, entry: Entry, reach: int) -> bool:
     """Whether the message may be gone by ``reach`` though nobody completed it: no client holds it, and as
     many deliveries of it as the entity allows may have come to nothing, so that it was dead-lettered. With
-    RCV-9 waived one less may have sufficed, with RCV-2 waived anything may be lost."""
-    if not state.forbids("RCV-2"):
+    RCV-9 waived half as many may have sufficed, with PEEK-6 waived a peek may have removed it, with RCV-2
+    waived anything may be lost."""
+    peeked = entry.status == BACK and not entry.turn and not entry.tries
+    if not state.forbids("RCV-2") or (peeked and not state.forbids("PEEK-6")):
         return True
     cfg = state.cfg
-    limit = cfg.limit if state.forbids("RCV-9") else max(1, cfg.entity.max_delivery_count - 1)
+    limit = cfg.limit if state.forbids("RCV-9") else max(1, cfg.entity.max_delivery_count // 2)
     if entry.status == LOCKED:
         ways = ended(state, entry, reach)
         return any(way is None or most_tries(cfg, way, reach) >= limit for way in ways)

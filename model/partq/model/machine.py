@@ -64,10 +64,10 @@ from . import (
     settling,
     transactions,
 )
-from .actions import FULL, GONE, INVALID, NOWHERE, OK, Action, Answer, Observed, agrees, failure
+from .actions import FULL, GONE, LOST, NOWHERE, OK, Action, Answer, Observed, agrees, failure
 from .clauses import clause
 from .edits import with_client, with_txn
-from .operations import UNAVAILABLE
+from .operations import FOR_GOOD, UNAVAILABLE
 from .state import InvalidScope, State, client, initial, position, transaction
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
@@ -116,6 +116,8 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
                 yield failure(GONE), routing.failed(state, action.messages)
             if action.op in _MAY_BE_EMPTY and (anywhere if seen is None else not seen.messages):
                 yield OK, state
+            if action.messages and _serves_nowhere(state):
+                yield from mechanism(state, action, seen)
             return
         known = client(state, action.proc)
         if known.shaky:
@@ -123,30 +125,39 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
                 yield failure(GONE), routing.failed(state, action.messages)
             state = with_client(state, known._replace(shaky=False))
         yield from mechanism(state, action, seen)
-        if action.calm or not routing.isolated(state, action):
+        if action.calm:
             yield from _refused(state, action, UNAVAILABLE)
+        if not routing.isolated(state, action):
+            yield from _refused(state, action, UNAVAILABLE | FOR_GOOD)
         if seen is not None and seen.error in _UNMODELLED and _may_be_refused(state, action, seen):
             yield from _refused(state, action, _UNMODELLED)
 
     return run
 
 
-_UNMODELLED: Final = FULL | INVALID | {"not_found", "lock_lost", "session_locked"}
+@clause("ROUTE-8")
+def _serves_nowhere(state: State) -> bool:
+    """Whether it is waived that a broker without a partition that serves stores nothing."""
+    return bool(state.cfg.waived) and not state.forbids("ROUTE-8")
+
+
+_UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked", "connection_lost"}
 """Errors that a valid request may have for a reason which is not modelled."""
 
 _REQUESTS: Final = frozenset(
     {"send", "send_batch", "receive", "peek", "begin", "commit", "rollback", "bind", "unbind"}
 )
-"""Operations whose refusal for good is KEY-9's. That of settlements and renewals is their locks' (RCV)."""
+"""Operations whose refusal for good is KEY-9's. That of settlements and renewals is their locks' (RCV), if
+the error can tell of locks."""
 
 
 @clause("KEY-9")
 def _may_be_refused(state: State, action: Action, seen: Observed) -> bool:
-    """Whether a valid request may be refused so: a send, for its size or a quota; for good, any one, but only
+    """Whether a valid request may be refused so: a send, for its size or a quota; otherwise any one, but only
     where it is waived that it must not be."""
-    if seen.error in FULL:
-        return bool(action.messages)
-    return action.op in _REQUESTS and not state.forbids("KEY-9")
+    if seen.error in FULL and action.messages:
+        return True
+    return (action.op in _REQUESTS or seen.error not in LOST) and not state.forbids("KEY-9")
 
 
 def _refused(state: State, action: Action, kinds: frozenset[str]) -> Steps:

@@ -2,7 +2,8 @@
 from another's.
 
 With RCV-7 waived, messages that were completed or deleted, which may come back; with RCV-8 waived, every lock
-token that was given. With nothing waived all of it stays empty. Who asks for it is beside the clauses.
+token that was given; and where a message is that is shown at another place than its own. With nothing waived
+all of it stays empty. Who asks for it is beside the clauses.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from .clauses import clause
 from .edits import with_log, with_part
 from .messages import Delivery
-from .state import BACK, Entry, Part, State, entries
+from .sequencing import counter_of, named
+from .state import BACK, LOCKED, Entry, Part, State, entries
 
 
 @clause("RCV-7")
@@ -30,14 +32,72 @@ def revived(state: State, answer: Sequence[Delivery]) -> State:
     of a broker that lost a completion, made as late as an answer shows it."""
     if state.forbids("RCV-7"):
         return state
-    ids = {seen.id for seen in answer} - {entry.id for _, entry in entries(state)}
+    shown = {seen.id: seen for seen in answer}
+    ids = shown.keys() - {entry.id for _, entry in entries(state)}
     for p, part in enumerate(state.parts):
-        back = [entry for entry in part.gone if entry.id in ids]
+        back = [_as_shown(entry, shown[entry.id]) for entry in part.gone if entry.id in ids]
         if back:
             log = tuple(sorted((*part.log, *back)))
             rest = tuple(entry for entry in part.gone if entry.id not in ids)
             state = with_part(state, p, with_log(part, log)._replace(gone=rest))
+    for id in ids:
+        state = _moved(state, shown[id])
     return state
+
+
+def _as_shown(entry: Entry, seen: Delivery) -> Entry:
+    """What comes back with the count that it is shown with, if that is a lower one."""
+    count = entry.tries if seen.delivery_count is None else min(entry.tries, seen.delivery_count)
+    return entry._replace(tries=count)
+
+
+@clause("SEQ-6", "PEEK-6", "RCV-6", "RCV-12")
+def elsewhere(state: State, answer: Sequence[Delivery]) -> State:
+    """The state in which the messages shown are stored where they are shown, if requirements are waived: in
+    another partition since they were locked (SEQ-6), at another place since a peek (PEEK-6), and there, too,
+    while they are locked (RCV-6), or shown twice (RCV-12)."""
+    shown: set[str] = set()
+    for seen in answer:
+        place = next(((p, entry) for p, entry in entries(state) if entry.id == seen.id), None)
+        if place is not None:
+            p, entry = place
+            peeked = entry.status == BACK and not entry.turn and not state.forbids("PEEK-6")
+            abandoned = entry.turn > 0 and named(state.cfg, seen)[1] not in (None, p)
+            if peeked or (abandoned and not state.forbids("SEQ-6")):
+                state = _moved(state, seen)
+            elif (entry.status == LOCKED and not state.forbids("RCV-6")) or (
+                seen.id in shown and state.cfg.profile.partitioned and not state.forbids("RCV-12")
+            ):
+                state = _moved(state, seen, copied=True)
+        shown.add(seen.id)
+    return state
+
+
+def _moved(state: State, seen: Delivery, copied: bool = False) -> State:
+    """The state in which a message is stored at the place that it is shown at, or also there, if that is
+    known, and free."""
+    consistent, p = named(state.cfg, seen)
+    places = [(q, entry) for q, entry in entries(state) if entry.id == seen.id]
+    if not consistent or p is None or seen.seq is None or not places or not state.cfg.profile.shows_seq:
+        return state
+    (q, entry), part, size = places[0], state.parts[p], 1 << state.cfg.bits
+    counter = counter_of(state.cfg, seen.seq)
+    base = (counter - part.next) % size if part.base is None else part.base
+    number = (counter - base) % size
+    if number >= size // 2 or any(other.number == number for other in part.log):
+        return state
+    if copied:
+        entry = Entry(number, seen.id, BACK, since=state.now, turn=entry.turn, upsets=1)
+    else:
+        log = tuple(other for other in state.parts[q].log if other is not entry)
+        state = with_part(state, q, with_log(state.parts[q], log))
+        part = state.parts[p]
+    log = tuple(sorted((*part.log, entry._replace(number=number, at=None)), key=_number))
+    return with_part(state, p, part._replace(next=max(part.next, number + 1), base=base, log=log))
+
+
+def _number(entry: Entry) -> int:
+    return entry.number
 
 
 @clause("RCV-8")

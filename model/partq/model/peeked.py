@@ -13,7 +13,7 @@ from .clauses import clause
 from .cursors import certain, eligible, kept, most, moved, passed, start_of, starts
 from .edits import appeared, with_client, with_log, with_part
 from .locks import ended, may_be_gone, most_tries, raised, takings
-from .memory import revived
+from .memory import elsewhere, revived
 from .messages import Delivery
 from .sequencing import as_shown, home
 from .state import (
@@ -50,7 +50,7 @@ def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Itera
     if any(seen.lock is not None for seen in answer) and state.forbids("PEEK-6"):
         return
     if state.cfg.waived:
-        state = revived(state, answer)
+        state = elsewhere(revived(state, answer), answer)
     by_part: dict[int, list[Delivery]] = {}
     for seen in answer:
         p = _home_of(state, seen, action.only)
@@ -92,10 +92,12 @@ def _found_empty(state: State, action: Action, parts: Sequence[int]) -> Iterator
         yield state
 
 
-@clause("PEEK-4", "PEEK-5")
+@clause("PEEK-4", "PEEK-5", "ROUTE-7")
 def _may_miss(state: State, action: Action) -> bool:
-    """Whether a peek may show nothing though something is there: with PEEK-4 waived, and later in the walk
-    of a cursor with PEEK-5 waived."""
+    """Whether a peek may show nothing though something is there: with PEEK-4 waived; later in the walk of a
+    cursor with PEEK-5 waived; and, while another partition is down, with ROUTE-7 waived."""
+    if state.down and not state.forbids("ROUTE-7"):
+        return True
     later = action.from_seq is None and any(start_of(state, p, action) for p in range(len(state.parts)))
     return not state.forbids("PEEK-4") or (later and not state.forbids("PEEK-5"))
 
@@ -272,14 +274,16 @@ def unseen(state: State, action: Action) -> Iterator[State]:
 
 @clause("PEEK-6")
 def _touched(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry:
-    """The message as a peek may leave it with PEEK-6 waived: locked by it, counted, or moved."""
+    """The message as a peek may leave it with PEEK-6 waived: locked by it, counted, moved, or with its lock
+    ended."""
     upsets, lock = entry.upsets + 1, entry.lock
     if entry.status == LOCKED and lock is not None:
         rivals = lock.rivals if seen.lock is None else (*lock.rivals, seen.lock)
         raises = 0 if seen.delivery_count is None else seen.delivery_count - entry.tries
         raises = raises if 0 < raises <= upsets else 0
-        held = lock._replace(rivals=rivals)
-        return entry._replace(tries=entry.tries + raises, lock=held, upsets=upsets - raises)
+        since = entry.since if lock.shaken else state.now
+        held = lock._replace(rivals=rivals, shaken=True)
+        return entry._replace(tries=entry.tries + raises, lock=held, upsets=upsets - raises, since=since)
     if seen.lock is None:
         return entry._replace(status=BACK, lock=None, upsets=upsets)
     until = seen.locked_until or state.now + action.slack + state.cfg.lock_duration

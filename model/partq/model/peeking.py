@@ -26,7 +26,7 @@ Steps = Iterator[tuple[Answer, State]]
 def peek(state: State, action: Action, seen: Observed | None) -> Steps:
     """Look at up to ``max`` messages."""
     if not state.cfg.profile.peek:
-        yield failure(REFUSED), state
+        yield from _browsed(state, seen)
         return
     if (state.down or state.dead) and action.only in (None, NOWHERE):
         yield failure(UNAVAILABLE), state
@@ -40,6 +40,14 @@ def peek(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from _answers(begun, action, [p for p in every if action.only in (None, p)], ())
         if action.only in (None, NOWHERE) and all(_certainly_empty(begun, p, action) for p in every):
             yield OK, begun
+
+
+@clause("REB-16")
+def _browsed(state: State, seen: Observed | None) -> Steps:
+    """Browsing is refused where it is not offered; where that is waived it may show anything."""
+    yield failure(REFUSED), state
+    if seen is not None and not state.forbids("REB-16"):
+        yield Answer(Outcome.OK, messages=seen.messages), state
 
 
 def _begun(state: State, action: Action) -> list[State]:

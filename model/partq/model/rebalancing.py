@@ -18,7 +18,7 @@ from .clauses import clause
 from .distributions import even, uneven
 from .edits import with_part
 from .operations import Outcome
-from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position
+from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, up
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -51,12 +51,21 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
         yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
     if surplus and state.forbids("REB-5"):
         return
-    any_time = surplus or not state.forbids("REB-4")
+    any_time = surplus or not state.forbids("REB-4") or _may_wait(state, flows, flow[1])
     for timer in [] if surplus else _timers(state, flows, slack):
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
     if any_time:
         timer = Deadline(state.now, FOREVER)
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
+    if any_time and not surplus:  # it is left out of rebalances
+        yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
+
+
+@clause("REB-9", "REB-10")
+def _may_wait(state: State, flows: Flows, proc: str) -> bool:
+    """Whether the flow of a client that comes back may be left out, or wait: before the delay ends (REB-9) or
+    after it (REB-10)."""
+    return proc in flows.gone and not state.forbids("REB-10" if flows.timer is None else "REB-9")
 
 
 def _timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
@@ -98,6 +107,9 @@ def _left(state: State, name: str, slack: int) -> Iterator[State]:
     flows = state.flows
     assert flows is not None
     state = given_back(state, name)
+    if state.cfg.waived and not (state.forbids("REB-9") and state.forbids("REB-10")):
+        who = next(proc for flow, proc in flows.active + flows.standby if flow == name)
+        flows = flows._replace(gone=tuple(sorted({*flows.gone, who})))
     standby = tuple(f for f in flows.standby if f[0] != name)
     active = tuple(f for f in flows.active if f[0] != name)
     left = settled(state._replace(flows=flows._replace(active=active, standby=standby)), slack)
@@ -125,6 +137,8 @@ def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[S
             waits = dict.fromkeys(changes, (name, "unbound"))
             loose = after._replace(timer=Deadline(state.now, FOREVER))
             yield _changed(state, loose, waits, slack)
+            untold = loose._replace(owner=tuple(waits.get(p, pair) for p, pair in enumerate(loose.owner)))
+            yield state._replace(flows=untold)
 
 
 @clause("REB-7", "REB-9", "REB-13")
@@ -360,6 +374,8 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
             yield failure(REFUSED | LOST), state
         if action.only in (None, NOWHERE) and (seen is None or not seen.messages):
             yield OK, state  # a receive may always come back empty
+        if flows is not None and seen is not None and seen.messages and not state.forbids("REB-2"):
+            yield from _one_by_one(state, action, seen, up(state))
         return
     if seen is not None and any(shown.partition is not None for shown in seen.messages):
         if state.forbids("REB-15"):
@@ -370,7 +386,7 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from delivery.receive(state, action, seen, mine)
         if seen is not None and state.cfg.waived:
             yield from _through_another(state, flows, action, seen)
-    elif len(seen.messages) <= action.max:
+    else:  # no requirement bounds their number
         yield from _one_by_one(state, action, seen, mine)
 
 
@@ -383,11 +399,12 @@ def _through_another(state: State, flows: Flows, action: Action, seen: Observed)
                 yield from delivery.receive(state, action._replace(flow=pair[0]), seen, [p])
 
 
-@clause("REB-1", "REB-2", "REB-5", "REB-13")
+@clause("REB-1", "REB-2", "REB-5", "REB-13", "REB-14")
 def _delivers(state: State, flows: Flows, name: str, p: int) -> bool:
     """Whether the partition delivers to the flow: it is ready there. Or it is waived that it has to be the
-    flow's (REB-2), no other's any more (REB-1), not a standby's (REB-5), not in a handoff (REB-13)."""
-    pair = flows.owner[p]
+    flow's (REB-2), no other's any more (REB-1), not a standby's (REB-5), not in a handoff (REB-13), or that
+    the handoff has to end first (REB-14)."""
+    pair, waiting = flows.owner[p], flows.handoff[p]
     if pair == (name, "ready"):
         return True
     if not state.cfg.waived:
@@ -397,6 +414,7 @@ def _delivers(state: State, flows: Flows, name: str, p: int) -> bool:
         or (p, name) in flows.former
         or (not state.forbids("REB-5") and any(name == flow for flow, _ in flows.standby))
         or (not state.forbids("REB-13") and pair == (name, "paused"))
+        or (waiting is not None and waiting[0] == name and not state.forbids("REB-14"))
     )
 
 

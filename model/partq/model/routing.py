@@ -15,7 +15,7 @@ from .actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, 
 from .clauses import clause
 from .edits import using, with_key, with_part
 from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
-from .operations import UNAVAILABLE, Outcome
+from .operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
 from .pending import before
 from .sequencing import assign, burn, counter_of, entered, home, named, stamp, timed
 from .state import FRESH, Config, Entry, State, choices, is_up, key_partition, up
@@ -42,6 +42,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if seen is None or seen.status == Outcome.OK:
         for after in accepted(state, action, seen):
             yield OK, after
+        if seen is not None and not seen.messages and may_be_ignored(state, action):
+            yield OK, failed(state, action.messages)
         if seen is not None and action.op == "send_batch" and not state.forbids("KEY-7"):
             yield from ((OK, after) for after in done_in_part(state, action, seen))
 
@@ -63,11 +65,13 @@ def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     return _EITHER if (len(keys) == 2 and None in keys) or not state.forbids("KEY-7") else _REFUSED
 
 
-@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-8")
+@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
 def refused_and_done(state: State, action: Action, seen: Observed | None) -> Steps:
     """Where a requirement that has a send refused is waived: the send refused, and all or some of it stored,
-    which is what the history shows of it."""
+    which is what the history shows of it. With RCV-1 waived what is stored need not have been sent."""
     kinds = _refusable(state, action)
+    if seen is not None and seen.messages:
+        kinds |= stored_by_refusals(state, action, seen)
     if not kinds or (seen is not None and not seen.messages):
         return
     ways = accepted(state, action, None) if seen is None else done_in_part(state, action, seen)
@@ -85,9 +89,29 @@ def _refusable(state: State, action: Action) -> frozenset[str]:
         kinds |= INVALID
     if not state.forbids("ROUTE-5") and keys != {None} and state.down:
         kinds |= UNAVAILABLE if home_of is None or not is_up(state, home_of) else frozenset()
-    if not state.forbids("ROUTE-8") and keys == {None} and not up(state):
+    if not up(state) and not state.forbids("ROUTE-8"):
+        kinds |= UNAVAILABLE
+    if keys == {None} and state.down and up(state) and not state.forbids("ROUTE-6"):
         kinds |= UNAVAILABLE
     return kinds
+
+
+@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
+def may_be_ignored(state: State, action: Action) -> bool:
+    """Whether a send may be answered ok and nothing be stored, as it has to be refused, or to be stored
+    elsewhere (ROUTE-6), by a requirement that is waived."""
+    return bool(state.cfg.waived) and bool(_refusable(state, action))
+
+
+@clause("KEY-7")
+def stored_by_refusals(state: State, action: Action, seen: Observed) -> frozenset[str]:
+    """The errors at which what the history shows of a send may be stored, by requirements that are waived:
+    any (RCV-1, of which this is no clause, as what it says of contents is not modelled), and of a batch a
+    part of it (KEY-7)."""
+    torn = len({d.id for d in seen.messages}) < len(action.messages)
+    if not state.forbids("RCV-1") or (torn and not state.forbids("KEY-7")):
+        return frozenset(ERRORS)
+    return frozenset()
 
 
 def done_in_part(state: State, action: Action, seen: Observed) -> Iterator[State]:
@@ -153,24 +177,41 @@ def rejected(state: State, action: Action) -> Steps:
     after = failed(state, action.messages)
     keys = [key_of(state.cfg, m) for m in action.messages]
     key = next((k for k in keys if k is not None), None)
-    impatient = action.timeout <= LONG_SEND or not state.forbids("ROUTE-6")
-    if not up(state) or (key is None and impatient):
+    impatient = key is None and (action.timeout <= LONG_SEND or _may_fail(state))
+    kinds = _kinds(state, key)
+    if not up(state) or impatient:
         if action.only in (None, NOWHERE):
-            yield failure(UNAVAILABLE), after
+            yield failure(kinds), after
     elif key is not None:
         home_of = key_partition(state, key)
         for p in choices(state) if home_of is None else (home_of,):
             if action.only in (None, p) and not is_up(state, p):
-                yield failure(UNAVAILABLE), after if home_of is not None else with_key(after, key, p)
+                yield failure(kinds), after if home_of is not None else with_key(after, key, p)
+
+
+@clause("ROUTE-6", "KEY-5")
+def _may_fail(state: State) -> bool:
+    """Whether a keyless send that waits long enough may fail in an outage: it is waived that it must not, or
+    that its message's ID is no key."""
+    return not state.forbids("ROUTE-6") or not state.forbids("KEY-5")
+
+
+@clause("ROUTE-5", "ROUTE-6")
+def _kinds(state: State, key: str | None) -> frozenset[str]:
+    """The errors that tell of an outage; where a requirement is waived that names them, also others."""
+    return UNAVAILABLE if state.forbids("ROUTE-6" if key is None else "ROUTE-5") else UNAVAILABLE | FOR_GOOD
 
 
 @clause("ROUTE-7")
 def isolated(state: State, action: Action) -> bool:
-    """Whether an operation may not be refused because of a fault elsewhere. Whether a keyless send may is
-    not said here (ROUTE-6)."""
+    """Whether an operation may not be refused because of a fault elsewhere. Whether a keyless send may, or
+    one to a partition that is down, is not said here (ROUTE-6, ROUTE-5)."""
     if not state.cfg.waived or not state.down or state.forbids("ROUTE-7"):
         return True
-    return bool(action.messages) and all(key_of(state.cfg, m) is None for m in action.messages)
+    keys = {key_of(state.cfg, m) for m in action.messages}
+    homes = {None if key is None else key_partition(state, key) for key in keys}
+    struck = homes != {None} and all(p is not None and not is_up(state, p) for p in homes)
+    return bool(keys) and (keys == {None} or struck)
 
 
 @clause("ROUTE-1")
@@ -242,7 +283,11 @@ def serves(state: State, key: str | None) -> bool:
     """Whether a partition may take a message of that key while it is down: never, unless waived."""
     if not state.cfg.waived:
         return False
-    return not state.forbids("ROUTE-5" if key is not None else "ROUTE-6" if up(state) else "ROUTE-8")
+    if not up(state) and not state.forbids("ROUTE-8"):
+        return True
+    return (
+        not state.forbids("ROUTE-5") if key is not None else bool(up(state) and not state.forbids("ROUTE-6"))
+    )
 
 
 @clause("ROUTE-2", "KEY-1", "KEY-2", "KEY-8", "TXN-8")

@@ -135,15 +135,16 @@ def assign(state: State, p: int, seq: int | None, strict: bool) -> Iterator[Numb
 @clause("SEQ-1", "SEQ-3", "SEQ-4", "SEQ-5", "SEQ-6")
 def _irregular(state: State, part: Part, gap: int) -> Iterator[Numbered]:
     """The number that a message may get because a requirement is waived: numbers are left out (SEQ-4), to be
-    given later (SEQ-3), or were given to a message that got another one (SEQ-6); one that was left out, or
-    lies before the first (SEQ-3); one that was given before (SEQ-1); any at the roll-over (SEQ-5)."""
+    given later (SEQ-3) or never, as another message will bear this one, too (SEQ-1), or were given to one
+    that got another (SEQ-6); one that was left out, or lies before the first (SEQ-3); one that was given
+    before, instead of its own (SEQ-1); any at the roll-over (SEQ-5)."""
     assert part.base is not None
     size, forbids = 1 << state.cfg.bits, state.forbids
     around = abs(part.base + part.next - size) <= NEAR  # of a counter that began before its end
     if gap < size // 2:
         number = part.next + gap
         renumbered = not forbids("SEQ-6") and any(entry.turn for entry in part.log)
-        if not forbids("SEQ-3") and gap <= NEAR_HOLES:
+        if gap <= NEAR_HOLES and not (forbids("SEQ-3") and forbids("SEQ-1")):
             holes = (Entry(n, "", RESERVED) for n in range(part.next, number))
             yield number, part._replace(next=number + 1, log=(*part.log, *holes)), state
         elif not forbids("SEQ-4") or (around and not forbids("SEQ-5")) or renumbered:
@@ -156,6 +157,8 @@ def _irregular(state: State, part: Part, gap: int) -> Iterator[Numbered]:
     fresh = hole is not None or number < 0
     if not forbids("SEQ-3" if fresh else "SEQ-1") or (around and not forbids("SEQ-5")):
         yield number, part, state
+        if not fresh:
+            yield number, part._replace(next=part.next + 1), state
 
 
 NEAR_HOLES: Final = 64
@@ -185,7 +188,12 @@ def bound(cfg: Config, part: Part, number: int, seq: int | None) -> Part | None:
     base = (counter_of(cfg, seq) - number) % (1 << cfg.bits)
     if part.base is None:
         return part._replace(base=base)
-    return part if part.base == base or "SEQ-6" in cfg.waived else None
+    if part.base == base:
+        return part
+    if "SEQ-6" not in cfg.waived:
+        return None
+    renumbered = (counter_of(cfg, seq) - part.base) % (1 << cfg.bits)
+    return part._replace(next=renumbered + 1) if 0 <= renumbered - part.next <= NEAR_HOLES else part
 
 
 @clause("SEQ-7")

@@ -53,11 +53,11 @@ def _settled_anyhow(state: State, action: Action, places: list[Place | None], se
     may settle all the same; with RCV-14 waived locks of several partitions, too."""
     known = [place for place in places if place is not None]
     several = len({p for p, _ in known}) > 1 and state.flows is None
-    if seen.status == Outcome.ERROR:
-        if several and not state.forbids("RCV-14"):
-            for p in sorted({p for p, _ in known}):
-                yield failure(INVALID | LOST), apply(state, action.op, [one for one in known if one[0] == p])
-            yield failure(INVALID | LOST), apply(state, action.op, known)
+    if several and not state.forbids("RCV-14"):
+        answer = OK if seen.status == Outcome.OK else failure(INVALID | LOST)
+        for p in sorted({p for p, _ in known}):
+            yield answer, apply(state, action.op, [one for one in known if one[0] == p])
+        yield answer, apply(state, action.op, known)
     if state.forbids("RCV-8") or (several and state.forbids("RCV-14")):
         return
     meant = [place or whose(state, token) for place, token in zip(places, action.locks, strict=True)]

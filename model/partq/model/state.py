@@ -154,7 +154,8 @@ class Flows(NamedTuple):
     partition its pair (flow, state), or None where it is unassigned. ``handoff``: for each partition in
     handoff (target flow, lo, hi). ``timer``: the rebalance delay. ``unseen``: pairs whose change is not yet
     observed, (partition, flow, state, latest time), where assignments are observed. ``former``: partitions
-    that a flow still has beside another one (only with REB-1 waived)."""
+    that a flow still has beside another one (only with REB-1 waived). ``gone``: clients whose flows have gone
+    (remembered only with REB-9 or REB-10 waived)."""
 
     active: tuple[tuple[str, str], ...] = ()
     standby: tuple[tuple[str, str], ...] = ()
@@ -163,6 +164,7 @@ class Flows(NamedTuple):
     timer: Deadline | None = None
     unseen: tuple[tuple[int, str, str, int], ...] = ()
     former: tuple[tuple[int, str], ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,23 @@ from .actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, An
 from .clauses import clause
 from .commits import in_part, rolled_back, sent, settled
 from .edits import put, with_txn
-from .messages import Delivery
+from .locks import returned
+from .memory import whose
+from .messages import Delivery, conflicting
 from .operations import UNAVAILABLE, Outcome
 from .pending import take
-from .routing import accepted, failed, hints_of, in_order, key_of, placements, refusals, rejected, unpinned
+from .routing import (
+    accepted,
+    failed,
+    hints_of,
+    in_order,
+    key_of,
+    placements,
+    refusals,
+    rejected,
+    stored_by_refusals,
+    unpinned,
+)
 from .settling import apply, held, lock_at, lost
 from .state import Pending, State, Txn, find_number, is_up, key_partition, transaction
 
@@ -42,6 +55,9 @@ def _ended(state: State, action: Action, seen: Observed | None) -> Steps:
     """In a transaction that is over nothing succeeds; where that is waived, it is done outside of it, or not
     at all."""
     yield failure(BROKEN_TXN), state
+    if seen is not None and seen.messages and seen.status == Outcome.ERROR and state.cfg.waived:
+        if not state.forbids("TXN-10") or stored_by_refusals(state, action, seen):
+            yield from ((failure(BROKEN_TXN), after) for after in accepted(state, action, seen))
     if state.forbids("TXN-10"):
         return
     yield OK, state
@@ -60,6 +76,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if txn is None:
         yield from _ended(state, action, seen) if anywhere else ()
         return
+    if seen is not None and seen.status == Outcome.ERROR and seen.messages and state.cfg.waived:
+        yield from _refused_and_done(state, txn, action, seen)
     refused = failed(_tainted(state, txn), action.messages)
     if txn.tainted and anywhere:
         yield failure(BROKEN_TXN), refused
@@ -68,8 +86,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if state.cfg.profile.partitioned and (None in keys or True in verdicts):
         yield from _keyless(refused) if anywhere else ()
         if seen is not None and seen.status == Outcome.OK:  # found out at the commit
-            yield OK, with_txn(state, txn.name, txn._replace(tainted=True, doomed=True))
-        if False not in verdicts or (None in keys and state.forbids("TXN-1")):
+            yield OK, _doomed(state, txn)
+        if False not in verdicts or (None in keys and not may_be_keyless(state)):
             return
     if anywhere and (True in verdicts or may_refuse_key(state, txn, keys)):
         yield failure(INVALID), refused
@@ -81,13 +99,65 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, after
         if state.cfg.waived and _is_done_at_once(state, txn, keys):
             yield from ((OK, after) for after in accepted(state, action, seen))
+        if state.cfg.waived and _is_second(txn, keys) and not state.forbids("TXN-2"):
+            yield OK, _doomed(state, txn)  # found out at the commit
+        if seen is not None and not seen.messages and _may_be_ignored(state, txn, keys):
+            yield OK, state
+
+
+@clause("TXN-1", "TXN-2", "KEY-3", "KEY-7")
+def _refused_and_done(state: State, txn: Txn, action: Action, seen: Observed) -> Steps:
+    """Where a requirement that has a send refused is waived: refused, and what the history shows of it is
+    part of the transaction, or stored at once."""
+    keys = {key_of(state.cfg, m) for m in action.messages}
+    kinds = stored_by_refusals(state, action, seen)
+    if (
+        (None in keys and not state.forbids("TXN-1"))
+        or (_is_second(txn, keys) and not state.forbids("TXN-2"))
+        or (any(map(conflicting, action.messages)) and not state.forbids("KEY-3"))
+        or (len(keys) > 1 and not state.forbids("KEY-7"))
+    ):
+        kinds |= INVALID
+    if kinds:
+        shown = {d.id for d in seen.messages}
+        stored = action._replace(messages=tuple(m for m in action.messages if m.id in shown))
+        for after in _enlisted(state, txn, stored, seen):
+            yield failure(kinds), after
+        for after in accepted(state, stored, seen):
+            yield failure(kinds), after
+
+
+@clause("TXN-1", "KEY-5")
+def may_be_keyless(state: State) -> bool:
+    """Whether a message without a key may be part of a transaction: it is waived that it must not, or that
+    its ID is no key."""
+    return not state.forbids("TXN-1") or not state.forbids("KEY-5")
 
 
 @clause("TXN-2", "TXN-5")
 def _is_done_at_once(state: State, txn: Txn, keys: set[str | None]) -> bool:
     """Whether a send may be done outside its transaction, because it is waived that it must not."""
-    second = txn.key is not None and keys != {txn.key}
-    return not state.forbids("TXN-5") or (second and not state.forbids("TXN-2"))
+    return not state.forbids("TXN-5") or (_is_second(txn, keys) and not state.forbids("TXN-2"))
+
+
+@clause("TXN-1", "TXN-2")
+def _may_be_ignored(state: State, txn: Txn, keys: set[str | None]) -> bool:
+    """Whether a send may be answered ok and never be done, as it has to be refused by a requirement that is
+    waived."""
+    if not state.cfg.waived or not state.cfg.profile.partitioned:
+        return False
+    second = _is_second(txn, keys) and not state.forbids("TXN-2")
+    return second or (None in keys and may_be_keyless(state))
+
+
+def _is_second(txn: Txn, keys: set[str | None]) -> bool:
+    """Whether these keys are others than the one of the transaction, or more than one."""
+    return keys != {txn.key} if txn.key is not None else len(keys) > 1
+
+
+def _doomed(state: State, txn: Txn) -> State:
+    """The state in which the transaction will not be committed."""
+    return with_txn(state, txn.name, txn._replace(tainted=True, doomed=True))
 
 
 @clause("TXN-1")
@@ -125,10 +195,10 @@ def _may_leave(state: State, txn: Txn, action: Action) -> bool:
     if not state.cfg.waived:
         return False
     keys = {key_of(state.cfg, m) for m in action.messages}
-    second = txn.key is not None and keys != {txn.key}
     return (
-        (second and not state.forbids("TXN-2"))
-        or (None in keys and not state.forbids("TXN-1"))
+        (_is_second(txn, keys) and not state.forbids("TXN-2"))
+        or (len(keys) > 1 and not state.forbids("KEY-7"))
+        or (None in keys and may_be_keyless(state))
         or not state.forbids("ROUTE-5")
         or not state.forbids("ROUTE-1")
         or any(unpinned(state, action, m) for m in action.messages)
@@ -167,6 +237,40 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
         yield OK, _enlist_locks(state, txn, action, places)
         if not state.forbids("TXN-5"):
             yield OK, apply(state, action.op, places)
+            yield OK, _let_go(_enlist_locks(state, txn, action, places), places)
+    if seen is not None and state.cfg.waived:
+        yield from _settled_anyhow(state, txn, action, places, seen)
+
+
+def _let_go(state: State, places: list[Place]) -> State:
+    """The state in which locks that a transaction settles do not wait for its end."""
+    for p, index in places:
+        entry = state.parts[p].log[index]
+        state = put(state, p, index, returned(state, entry, entry.tries, state.now))
+    return state
+
+
+@clause("RCV-2", "RCV-6", "RCV-8", "TXN-7")
+def _settled_anyhow(state: State, txn: Txn, action: Action, places: list[Place], seen: Observed) -> Steps:
+    """Where a requirement is waived: a lock that holds is refused, having been lost with its message (RCV-2)
+    or without (RCV-6); one that is lost settles, or is said to (RCV-8); one in a second partition is refused,
+    and settles all the same (TXN-7)."""
+    if seen.status == Outcome.ERROR:
+        for place in places:
+            for after in lost(state, place, state.now + action.slack):
+                yield failure(LOST), _tainted(after, txn)
+        if places and not state.forbids("RCV-6"):
+            yield failure(LOST), _tainted(state, txn)
+        if places and not _fits(txn, places) and not state.forbids("TXN-7"):
+            yield failure(INVALID | LOST), _enlist_locks(state, txn, action, places)
+            yield failure(INVALID | LOST), apply(state, action.op, places)
+    elif len(places) == len(action.locks) and not _fits(txn, places) and not state.forbids("TXN-7"):
+        yield OK, _doomed(state, txn)  # found out at the commit
+        yield OK, state  # or never done
+    elif len(places) < len(action.locks) and not state.forbids("RCV-8"):
+        yield OK, _enlist_locks(state, txn, action, places) if places else state
+        meant = {whose(state, token) for token in action.locks}
+        yield OK, apply(state, "complete", sorted(place for place in meant if place is not None))
 
 
 @clause("TXN-10")
@@ -200,15 +304,20 @@ def _settle_refusals(
     return kinds | BROKEN_TXN if txn.tainted else kinds
 
 
-@clause("TXN-7")
+def _fits(txn: Txn, places: list[Place]) -> bool:
+    """Whether these locks are all in one partition, that of those that the transaction settles already."""
+    parts = {p for p, _ in places}
+    return len(parts) == 1 and txn.locks_in in (None, *parts)
+
+
+@clause("TXN-7", "RCV-14")
 def _may_enlist(state: State, txn: Txn, places: list[Place]) -> bool:
     """Whether these settlements can be part of the transaction. That it also sends to another partition than
     the one it settles in is not settled by any source: allowed."""
     parts = {p for p, _ in places}
-    together = len(parts) == 1 and txn.locks_in in (None, *parts)
     return (
-        (together or not state.forbids("TXN-7"))
-        and all(is_up(state, p) for p in parts)
+        (_fits(txn, places) or not state.forbids("TXN-7") or (len(parts) > 1 and not state.forbids("RCV-14")))
+        and (state.cfg.serving or all(is_up(state, p) for p in parts))
         and all(lock_at(state, place).txn is None for place in places)
     )
 
@@ -216,9 +325,10 @@ def _may_enlist(state: State, txn: Txn, places: list[Place]) -> bool:
 @clause("TXN-5")
 def _enlist_locks(state: State, txn: Txn, action: Action, places: list[Place]) -> State:
     settles = list(txn.settles)
-    for (p, index), token in zip(places, action.locks, strict=True):
+    for p, index in places:
         entry = state.parts[p].log[index]
         lock = lock_at(state, (p, index))
+        token = next(token for token in action.locks if token == lock.token or token in lock.rivals)
         settled = (action.op, p, entry.number, token)
         if settled not in settles:
             settles.append(settled)
@@ -227,7 +337,7 @@ def _enlist_locks(state: State, txn: Txn, action: Action, places: list[Place]) -
     return with_txn(state, txn.name, txn._replace(locks_in=first, settles=tuple(settles)))
 
 
-@clause("TXN-5")
+@clause("TXN-5", "ROUTE-5")
 def commit(state: State, action: Action, seen: Observed | None) -> Steps:
     """Make all of it happen; or, where something came in between, none of it."""
     txn = transaction(state, action.txn)
@@ -240,13 +350,20 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
     elif seen is not None and seen.status == Outcome.ERROR:
         for after in _after_lost_lock(state, txn, state.now + action.slack):
             yield failure(BROKEN_TXN), after
-    if not out and not txn.doomed:
+    if not (out and _is_blocked(state, txn)) and not txn.doomed:
         for after in sent(state, txn, action.slack, seen is None):
             yield OK, with_txn(settled(after, txn), txn.name, None)
     if not state.forbids("TXN-5"):
         for after in in_part(state, txn, action.slack):
             yield OK, after
             yield failure(BROKEN_TXN), after
+
+
+@clause("ROUTE-5")
+def _is_blocked(state: State, txn: Txn) -> bool:
+    """Whether a partition that is down prevents the commit: it stores nothing. Settling there is free."""
+    stores = any(not is_up(state, send.part) for send in txn.sends)
+    return not state.cfg.serving or (stores and state.forbids("ROUTE-5"))
 
 
 def _all_held(state: State, txn: Txn) -> bool:

@@ -92,6 +92,254 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "p send m1\np peek 9 -> unknown\nq receive 1 delete -> m1#1 count=1",
         ("PEEK-6", "RCV-9"),
     ),
+    "refused as busy, and stored": (
+        "azure-flat",
+        "p send m1 -> error timeout\nq receive 1 delete -> m1#1",
+        ("RCV-1",),
+    ),
+    "a batch refused as busy, and stored in part": (
+        "azure-premium",
+        "p send_batch m1 key=a, m2 key=a -> error timeout\nq receive 1 delete -> m1#1.1\nenv drained",
+        ("KEY-7", "RCV-1"),
+    ),
+    "refused in an outage as if it were invalid": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nenv partition_down 1\n"
+        "p send m2 key=a -> error invalid_operation",
+        ("ROUTE-5", "KEY-9"),
+    ),
+    "refused in an outage for want of a key": (
+        "azure-premium",
+        "env partition_down 1\np send m1 -> error not_found",
+        ("ROUTE-6", "KEY-9"),
+    ),
+    "refused in an outage, and stored elsewhere": (
+        "azure-premium",
+        "env partition_down 1\np send m1 -> error unavailable\nq receive 1 delete -> m1#2.1",
+        ("ROUTE-6", "RCV-1"),
+    ),
+    "keyless sends fail as if keyed": (
+        "azure-premium",
+        "env partition_down 1\np send m1 -> error unavailable\np send m2 -> error unavailable",
+        ("ROUTE-6", "KEY-5"),
+    ),
+    "a receive is refused for a quota": ("azure-flat", "q receive 1 -> error quota", ("KEY-9",)),
+    "a settlement is refused for a quota": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq complete l -> error quota",
+        ("KEY-9",),
+    ),
+    "a second key is refused, and enlisted": (
+        "azure-premium",
+        "p send m1 key=q\nq receive 1 delete -> m1#2.1\np begin t\np send m2 key=k txn=t\n"
+        "p send m3 key=q txn=t -> error invalid_operation\np commit t\n"
+        "q receive 2 delete -> m2#1.1, m3#2.2",
+        ("TXN-2", "RCV-1"),
+    ),
+    "a send without a key is refused, and enlisted": (
+        "azure-premium",
+        "p begin t\np send m1 txn=t -> error invalid_operation\np commit t\nq receive 1 delete -> m1#1.1",
+        ("TXN-1", "RCV-1"),
+    ),
+    "a send without a key is enlisted": (
+        "azure-premium",
+        "p begin t\np send m1 txn=t\np commit t\nq receive 1 delete -> m1#1.1",
+        ("TXN-1", "KEY-5"),
+    ),
+    "a second partition is refused, and settled": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\nq begin t\n"
+        "q complete l txn=t\nq complete k txn=t -> error invalid_operation\nq commit t\nenv drained",
+        ("TXN-7", "RCV-2"),
+    ),
+    "two partitions in one settlement of a transaction": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\nq begin t\n"
+        "q complete l k txn=t",
+        ("RCV-14", "TXN-7"),
+    ),
+    "a lock that holds is refused in a transaction": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq begin t\nq complete l txn=t -> error lock_lost",
+        ("RCV-6", "RCV-2"),
+    ),
+    "a lost lock settles in a transaction": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nenv advance 31s\nq begin t\nq complete l txn=t",
+        ("RCV-8",),
+    ),
+    "a settlement in a transaction ends the lock at once": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq begin t\nq complete l txn=t\n"
+        "p receive 1 -> m1#1 lock=k count=0",
+        ("TXN-5", "RCV-6"),
+    ),
+    "a commit stores in a partition that is down": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nq begin t\nq send m2 key=a txn=t\n"
+        "env partition_down 1\nq commit t\nenv partition_up 1\nq receive 1 delete -> m2#1.2",
+        ("ROUTE-5", "TXN-5"),
+    ),
+    "a fault elsewhere ends a lock": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 -> m1#1.1 lock=l count=0\nenv partition_down 2\n"
+        "p receive 1 -> m1#1.1 lock=k count=0",
+        ("ROUTE-7", "RCV-6"),
+    ),
+    "a fault elsewhere ends a transaction": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nq begin t\nq send m2 key=a txn=t\n"
+        "env partition_down 2\nq commit t -> error lock_lost",
+        ("ROUTE-7", "KEY-9", "TXN-5"),
+    ),
+    "a fault elsewhere hides a message": (
+        "azure-premium",
+        "p send m1 key=a\nenv partition_down 2\nq peek 5 -> nothing\nenv partition_up 2\n"
+        "q peek 5 from=0 -> m1#1.1",
+        ("ROUTE-7", "PEEK-4"),
+    ),
+    "a key moves as a front end is lost": (
+        "azure-premium",
+        "p send m1 key=a\nenv frontend_lost p\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1",
+        ("ROUTE-1", "KEY-2", "ROUTE-2"),
+    ),
+    "a peek removes": ("azure-flat", "p send m1\np peek 1 -> m1#1\nenv drained", ("PEEK-6", "RCV-2")),
+    "a peek renumbers": (
+        "azure-flat",
+        "p send m1\np peek 1 -> m1#1\nq peek 1 -> m1#2",
+        ("SEQ-6", "PEEK-6"),
+    ),
+    "abandoned to another partition": (
+        "azure-premium",
+        "p send m1\nq receive 1 -> m1#1.1 lock=l count=0\nq abandon l\nq receive 1 delete -> m1#2.1 count=1",
+        ("SEQ-6", "SEQ-2"),
+    ),
+    "renumbered, and gone": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq abandon l\n"
+        "q receive 1 delete -> m1#2 count=1\np send m2\nq receive 1 delete -> m2#3",
+        ("SEQ-6",),
+    ),
+    "deleted, and delivered under another number": (
+        "azure-flat",
+        "p send m1\nq receive 1 delete -> m1#1\nq receive 1 delete -> m1#2",
+        ("RCV-7",),
+    ),
+    "deleted, and delivered by another partition": (
+        "azure-premium",
+        "p send m1\nq receive 1 delete -> m1#1.1\nq receive 1 delete -> m1#2.1",
+        ("RCV-7",),
+    ),
+    "completed, and delivered as if new": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq abandon l\n"
+        "q receive 1 -> m1#1 lock=k count=1\nq complete k\nq receive 1 delete -> m1#1 count=0",
+        ("RCV-7",),
+    ),
+    "locked in two partitions": (
+        "azure-premium",
+        "p send m1\nq receive 1 -> m1#1.1 lock=l count=0\nq receive 1 -> m1#2.1 lock=k count=0",
+        ("RCV-6",),
+    ),
+    "of two partitions in one answer": (
+        "azure-premium",
+        "p send m1\nq receive 2 delete -> m1#1.1, m1#2.1",
+        ("RCV-12",),
+    ),
+    "of two partitions in one peek": (
+        "azure-premium",
+        "p send m1\nq peek 2 -> m1#1.1, m1#2.1",
+        ("RCV-12",),
+    ),
+    "dead-lettered after half the deliveries": (
+        "azure-flat",
+        "p send m1\n"
+        + "".join(f"q receive 1 -> m1#1 lock=l{n} count={n}\nq abandon l{n}\n" for n in range(5))
+        + "env drained",
+        ("RCV-9", "RCV-2"),
+    ),
+    "keyed, and stored while no partition is up": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nenv partition_down 1\nenv partition_down 2\n"
+        "p send m2 key=a\nenv partition_up 1\nq receive 1 delete -> m2#1.2",
+        ("ROUTE-8", "ROUTE-5"),
+    ),
+    "accepted while no partition is up, and dropped": (
+        "azure-premium",
+        "env partition_down 1\nenv partition_down 2\np send m1\nenv partition_up 1\n"
+        "env partition_up 2\nenv drained",
+        ("ROUTE-8",),
+    ),
+    "accepted while its partition is down, and dropped": (
+        "azure-premium",
+        "p send m1 key=a\nq receive 1 delete -> m1#1.1\nenv partition_down 1\np send m2 key=a\n"
+        "env partition_up 1\nenv drained",
+        ("ROUTE-5",),
+    ),
+    "two keys that conflict, accepted and dropped": (
+        "azure-premium",
+        "p send m1 key=a session=b\nenv drained",
+        ("KEY-3",),
+    ),
+    "a batch of two keys in a transaction": (
+        "azure-premium",
+        "p send m1 key=q\nq receive 1 delete -> m1#2.1\np begin t\n"
+        "p send_batch m2 key=k, m3 key=q txn=t\np commit t\nq receive 2 delete -> m2#1.1, m3#2.2",
+        ("KEY-7",),
+    ),
+    "a second key is refused at the commit": (
+        "azure-premium",
+        "p send m1 key=q\np send m2 key=k\nq receive 2 delete -> m1#2.1, m2#1.1\np begin t\n"
+        "p send m3 key=k txn=t\np send m4 key=q txn=t\np commit t -> error invalid_operation",
+        ("TXN-2",),
+    ),
+    "a second key is accepted, and dropped": (
+        "azure-premium",
+        "p send m1 key=q\np send m2 key=k\nq receive 2 delete -> m1#2.1, m2#1.1\np begin t\n"
+        "p send m3 key=k txn=t\np send m4 key=q txn=t\np commit t\nq receive 1 delete -> m3#1.2\n"
+        "env drained",
+        ("TXN-2", "TXN-5"),
+    ),
+    "a send without a key is accepted, and dropped": (
+        "azure-premium",
+        "p begin t\np send m1 txn=t\np commit t\nenv drained",
+        ("TXN-1", "KEY-5"),
+    ),
+    "a second partition is refused at the commit": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\nq begin t\n"
+        "q complete l txn=t\nq complete k txn=t\nq commit t -> error invalid_operation",
+        ("TXN-7",),
+    ),
+    "a second partition is accepted, and not settled": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\nq begin t\n"
+        "q complete l txn=t\nq complete k txn=t\nq commit t\nq complete k",
+        ("TXN-7", "TXN-5"),
+    ),
+    "two partitions in one settlement, of which one is settled": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nq receive 2 -> m1#1.1 lock=l, m2#2.1 lock=k\n"
+        "q complete l k\nq complete k",
+        ("RCV-14",),
+    ),
+    "a commit gives back what it should complete": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq begin t\nq complete l txn=t\nq commit t\n"
+        "q receive 1 -> m1#1 lock=k count=1",
+        ("TXN-5", "RCV-7"),
+    ),
+    "stored by a transaction that is over, and refused": (
+        "azure-flat",
+        "p begin t\np commit t\np send m1 txn=t -> error not_found\nq receive 1 delete -> m1#1",
+        ("TXN-10", "RCV-1"),
+    ),
+    "a peek ends a lock": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\np peek 1 -> m1#1 count=0\n"
+        "q complete l -> error lock_lost",
+        ("PEEK-6", "RCV-6"),
+    ),
     "completed by a lost lock, said to be": (
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv broker_kill\nenv broker_start\n"
@@ -105,6 +353,81 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
 def test_named_first(name: str) -> None:
     profile, text, first = FIRST[name]
     said = blame(history(text, profile, partitions=1 if profile == "azure-flat" else 2))
+    assert said.complete and said.candidates[: len(first)] == first
+
+
+ALL_F = "p bind f\nenv advance 5s\nenv assignment 1 f ready\nenv assignment 2 f ready\n"
+F_AND_G = f"{ALL_F}q bind g\nenv advance 5s\nenv assignment 1 f unassigned\nenv assignment 1 g ready\n"
+
+OF_FLOWS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "to a flow that is gone": (
+        f"{ALL_F}s send m1 key=a\np unbind f\np receive 1 flow=f -> m1",
+        ("REB-2",),
+    ),
+    "to a flow that never was": (f"{ALL_F}s send m1 key=a\nq receive 1 flow=g -> m1", ("REB-2",)),
+    "marked as redelivered, and new": (
+        f"{ALL_F}s send m1 key=a\np receive 1 flow=f -> m1 lock=l redelivered=yes",
+        ("REB-3", "RCV-1", "RCV-7"),
+    ),
+    "at two flows from the first": (
+        "p bind f\nq bind g\nenv advance 5s\nenv assignment 1 f ready\nenv assignment 1 g ready\n"
+        "env assignment 2 g ready",
+        ("REB-1",),
+    ),
+    "at a second flow out of the blue": (f"{F_AND_G}env assignment 2 g ready", ("REB-1",)),
+    "the new flow starts before the handoff ends": (
+        f"{ALL_F}s send m1 key=a\ns send m2 key=a\np receive 1 flow=f -> m1 lock=l\nq bind g\n"
+        "env advance 5s\nenv assignment 1 f paused\nq receive 1 flow=g -> m2 lock=k",
+        ("REB-14",),
+    ),
+    "a useful flow stands by": (
+        f"p bind f\nq bind g\n{ALL_F.removeprefix('p bind f')}env advance 50s\ns send m1 key=a",
+        ("REB-4", "REB-12"),
+    ),
+    "nobody has it after the delay": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 5s\n"
+        "env assignment 1 g unassigned\nenv advance 20s\ns send m1 key=a",
+        ("REB-7", "REB-11", "REB-13"),
+    ),
+    "a client that comes back late is left out": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 5s\n"
+        "env assignment 1 g unassigned\nenv assignment 1 f ready\nq bind h\nenv advance 50s\n"
+        "s send m1 key=a",
+        ("REB-10", "REB-7"),
+    ),
+    "a client that comes back early is left out": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nq bind h\nenv advance 5s\n"
+        "env assignment 1 g unassigned\nenv assignment 1 f ready\nenv advance 50s\ns send m1 key=a",
+        ("REB-9", "REB-7"),
+    ),
+    "a standby waits, and nothing is told": (
+        f"{F_AND_G}r bind h\nq unbind g\nenv advance 5s\nenv assignment 1 g unassigned\n"
+        "env assignment 1 h ready",
+        ("REB-6",),
+    ),
+    "another flow than the standby takes over": (
+        f"{F_AND_G}r bind h\nq unbind g\nenv assignment 1 g unassigned\nenv assignment 1 f ready\n"
+        "env advance 20s\ns send m1 key=a",
+        ("REB-6",),
+    ),
+    "the delay ends early": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 2s\n"
+        "env assignment 1 g unassigned\nenv assignment 1 f ready",
+        ("REB-7",),
+    ),
+    "a partition that nobody knows is shown": (
+        f"{ALL_F}s send m1 key=a\np receive 1 flow=f -> m1 partition=7",
+        ("REB-15",),
+    ),
+    "a partition too many": (f"{ALL_F}env assignment 3 f ready", ("REB-13",)),
+    "browsed": (f"{ALL_F}s send m1 key=a\ns peek 1 -> m1", ("REB-16",)),
+}
+
+
+@pytest.mark.parametrize("name", OF_FLOWS)
+def test_of_flows(name: str) -> None:
+    text, first = OF_FLOWS[name]
+    said = blame(history(text, "solace", partitions=2))
     assert said.complete and said.candidates[: len(first)] == first
 
 

@@ -72,6 +72,8 @@ def effects_of(
     stored message by message. Stretches of time are in the calls already."""
     family = profile(header.profile)
     appearances = _appearances(records)
+    if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
+        appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
     vanished, returned = _vanished(records), _returned(records)
     unseen = {m.id for r in records for m in r.args.get("messages", ())}
     if waived.isdisjoint(UNNAMED):

@@ -2,7 +2,7 @@
 explain.
 
 What the model is not asked about is answered here: what no client sent (RCV-1), and more partitions than the
-entity has (SEQ-2).
+entity has (SEQ-2; REB-13 where events tell of them).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def question_of(history: History, name: str, late: int, waived: frozenset[str]) 
         start = initial(
             header.profile,
             entity,
-            names_of(records, family.partitioned),
+            names_of([r for r in records if r.is_env] if family.flows else records, family.partitioned),
             now=min((r.call for r in records), default=0) - header.skew_ns,
             waived=waived,
             timed=any(d.enqueued_at is not None for r in records for d in r.messages),
@@ -83,7 +83,7 @@ def question_of(history: History, name: str, late: int, waived: frozenset[str]) 
     except InvalidScope as error:
         if family.column is None:
             raise Unanswerable(str(error)) from error
-        raise Impossible("SEQ-2", None, str(error)) from error
+        raise Impossible("REB-13" if family.flows else "SEQ-2", None, str(error)) from error
     effects = effects_of(header, records, entity.partitions, waived=waived)
     whole = effects_of(header, records, entity.partitions, whole=True) if family.flows else effects
     return Question(start, effects, whole)
