@@ -56,6 +56,11 @@ PAIRS = {
     ),
     "a bind": (SOLACE, f"c1 bind f1 {INVALID}", f"{BOUND}c1 bind f1 {INVALID}"),
     "an unbind": (SOLACE, f"{BOUND}c1 unbind f1 {MISSING}", f"{BOUND}c1 unbind f1\nc1 unbind f1 {MISSING}"),
+    "an unbind, where a disconnect says nothing": (
+        SOLACE,
+        f"{BOUND}c1 unbind f1 {MISSING}",
+        f"{BOUND}c1 disconnect flow=f1 {MISSING}",
+    ),
     "a receive by a flow": (
         SOLACE,
         f"{BOUND}c1 receive 1 flow=f1 {INVALID}",

@@ -229,7 +229,6 @@ _VALID: Final[Mapping[str, Callable[[_Valid, Record, int], bool]]] = {
     "rollback": _Valid.rollback,
     "bind": _Valid.bind,
     "unbind": _Valid.unbind,
-    "disconnect": _Valid.unbind,
 }
 
 SCREEN: Final = Screen(
