@@ -155,9 +155,10 @@ def _shows(state: State, p: int, shown: list[Delivery], action: Action) -> State
             after = _revealed(state, p, shown, action, *chosen)
             if after is not None:
                 return after
-    if client(state, action.proc).unseen:
-        return _shows_later(state, p, shown, action)
-    return _shows_anyhow(state, p, shown, action, start) if state.cfg.waived else None
+    later = _shows_later(state, p, shown, action) if client(state, action.proc).unseen else None
+    if later is not None or not state.cfg.waived:
+        return later
+    return _shows_anyhow(state, p, shown, action, start)
 
 
 def _shows_later(state: State, p: int, shown: list[Delivery], action: Action) -> State | None:
@@ -165,11 +166,7 @@ def _shows_later(state: State, p: int, shown: list[Delivery], action: Action) ->
     first = next((entry.number for entry in state.parts[p].log if entry.id == shown[0].id), 0)
     after = passed(state, action, p, first)
     chosen = after and _chosen(after, p, shown, action, first)
-    if after is not None and chosen:
-        after = _revealed(after, p, shown, action, *chosen)
-        if after is not None:
-            return after
-    return _shows_anyhow(state, p, shown, action, start_of(state, p, action)) if state.cfg.waived else None
+    return _revealed(after, p, shown, action, *chosen) if after is not None and chosen else None
 
 
 @clause("PEEK-1", "PEEK-2", "PEEK-5")

@@ -185,6 +185,13 @@ def _with_waiting(effects: list[Effect], family: Profile) -> None:
             effects[n] = effect._replace(waiting=tuple(waiting))
 
 
+def tried_meanwhile(effects: Sequence[Effect], outage: Effect, done: int, horizon: int) -> int:
+    """How many messages of keyless sends may have been tried in vain before this outage ended: of those that
+    waited for it, are not among the effects ``done`` (as bits), and were called by ``horizon`` (ns)."""
+    sends = (effects[k] for k in outage.waiting if not done >> k & 1)
+    return sum(len(send.action.messages) for send in sends if send.call <= horizon)
+
+
 def _is_keyless(effect: Effect, family: Profile) -> bool:
     """Whether it is a send without a key, outside transactions, that was not refused."""
     action = effect.action

@@ -97,29 +97,25 @@ def _judge_entity(
     except Impossible as error:
         stuck = () if error.record is None else (error.record,)
         return Judgement(Judged.REJECTED, stuck=stuck, reason=str(error), owner=error.requirement)
-    search, spent = _hasty(question, deadline - (1 - GUESSING) * seconds, nodes)
-    if search is None or search.outcome is Outcome.GAVE_UP:
-        guidance = Guide(question.effects, question.start.cfg).guidance()
-        left = None if nodes is None else max(1, nodes - spent)
-        search = Search(question.effects, guidance, deadline, limit=left).run(question.start)
-        spent += search.visited
-    return _judgement(search, seconds, spent)
-
-
-def _hasty(question: Question, deadline: float, nodes: int | None) -> tuple[Found | None, int]:
-    """What searches find that try likely places alone, or jump back where they are stuck, and how many nodes
-    they visited."""
-    spent, most = 0, None if nodes is None else max(1, int(GUESSING * nodes))
+    hasty, most = (
+        deadline - (1 - GUESSING) * seconds,
+        None if nodes is None else max(1, int(GUESSING * nodes)),
+    )
+    spent = 0
     if question.start.flows is not None:
-        found, spent = _guessed(question, deadline, most)
-        if found is not None:
-            return found, spent
-    guidance = Guide(question.effects, question.start.cfg).guidance()
-    limit = JUMPING * len(question.effects) + PATIENCE
+        guessed, spent = _guessed(question, hasty, most)
+        if guessed is not None:
+            return _judgement(guessed, seconds, spent)
+    effects, guidance = question.effects, Guide(question.effects, question.start.cfg).guidance()
+    limit = JUMPING * len(effects) + PATIENCE
     left = limit if most is None else min(limit, max(1, most - spent))
-    search = Search(question.effects, guidance, deadline, limit=left, patience=PATIENCE)
-    found = search.run(question.start)
-    return found, spent + found.visited
+    found = Search(effects, guidance, hasty, limit=left, patience=PATIENCE).run(question.start)
+    spent += found.visited
+    if found.outcome is Outcome.GAVE_UP:
+        rest = None if nodes is None else max(1, nodes - spent)
+        found = Search(effects, guidance, deadline, limit=rest).run(question.start)
+        spent += found.visited
+    return _judgement(found, seconds, spent)
 
 
 def _guessed(question: Question, deadline: float, nodes: int | None) -> tuple[Found | None, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, tried_meanwhile
 from partq.conformance.oracle.explanations import explanations, failed_send, left_to_itself
 from partq.conformance.oracle.question import Question
 from partq.model.state import FOREVER, State
@@ -54,8 +54,7 @@ def _successors(effects: tuple[Effect, ...], node: _Node) -> Iterator[_Node]:
     for bit, effect in left:
         if effect.call > horizon:
             continue
-        waiting = (effects[k] for k in effect.waiting if not node.done >> k & 1)
-        tried = sum(len(send.action.messages) for send in waiting if send.call <= horizon)
+        tried = tried_meanwhile(effects, effect, node.done, horizon)
         for state in explanations(node.state, effect, horizon, tried=tried):
             yield _Node(node.done | bit, node.busy, state)
         if effect.doubt & BUSY and effect.action.txn is None and not node.busy:

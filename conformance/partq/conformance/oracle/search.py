@@ -17,7 +17,7 @@ from time import thread_time
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.backjumping import Level, conflict_of, jump_back
-from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, tried_meanwhile
 from partq.conformance.oracle.explanations import (
     allowed_answers,
     events,
@@ -226,16 +226,11 @@ class Search:
         if effect.action.op == "assignment":
             yield from self._told(node, n, effect, horizon)
             return
-        tried = self._tried(node, effect, horizon) if effect.waiting else 0
+        tried = tried_meanwhile(self.effects, effect, node.done, horizon) if effect.waiting else 0
         for way in self._ways(effect, n):
             afters = explanations(node.state, way, horizon, tried=tried)
             for after in reversed(list(afters)) if n in self.guidance.forgetful else afters:
                 yield from self._foretold(n, self._after(node, n, after))
-
-    def _tried(self, node: _Node, effect: Effect, horizon: int) -> int:
-        """How many messages of keyless sends still to come may have been tried before this outage ended."""
-        waiting = (self.effects[k] for k in effect.waiting if not node.done >> k & 1)
-        return sum(len(send.action.messages) for send in waiting if send.call <= horizon)
 
     def _told(self, node: _Node, n: int, effect: Effect, horizon: int) -> Iterator[Choice]:
         """An assignment event tells of a change that was made, or of one that is due."""
