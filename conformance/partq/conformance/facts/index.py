@@ -6,7 +6,7 @@ message's partition is known where the broker showed it, and not otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import is_topic, settings_of, whole_of
-from partq.model.messages import Delivery, Message, ambiguous, effective_key
+from partq.model.messages import Delivery, Message, effective_key
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
 
@@ -33,12 +33,15 @@ class Sent(Struct, frozen=True, eq=False, gc=False):
     record: Record
 
 
-class Observation(Struct, frozen=True, eq=False, gc=False):
+class Observation(Struct, eq=False, gc=False):
     """One appearance of a message in the answer to a receive or peek. It equals itself alone, so that what
-    is derived of it can be kept under it."""
+    is derived of it can be kept under it. ``partition``: the one that the broker showed, or None.
+    ``settlements``: those that name the lock it gave, in order of calls."""
 
     delivery: Delivery
     record: Record
+    partition: int | None = None
+    settlements: Sequence[Record] = ()
 
 
 class Interval(NamedTuple):
@@ -118,8 +121,7 @@ class Facts:
     """The facts of one entity in one history. Every list is in order of calls.
 
     ``sends``: every message sent · ``requests``: the sends and batches that bore them · ``by_id``: message ID
-    -> its sends, listed twice where what becomes of the message is not followed (it is scheduled, its time to
-    live may end, it has two keys), so that it is left out wherever IDs sent twice are ·
+    -> its sends, scheduled ones included (what became of each message: `facts.lifetimes`) ·
     ``received``/``peeked``: message ID -> its appearances · ``receives``/``peeks``: the answers · ``locks``:
     lock -> its delivery · ``settled``: lock -> the settlements naming it · ``renewals``: lock -> its renewals
     · ``txns`` by name · ``down``: partition -> when · ``dead``: when the broker was killed · ``disruptions``:
@@ -206,21 +208,17 @@ class Facts:
         """The partition that the broker showed, or None."""
         return self.profile.partition_of(delivery)
 
-    def twice_in(self, answer: Record) -> Delivery | None:
-        """The first message that is in the answer for the second time, its ID having been sent once."""
-        once = set()
-        for delivery in answer.messages:
-            if delivery.id in once and len(self.by_id.get(delivery.id, ())) == 1:
-                return delivery
-            once.add(delivery.id)
-        return None
-
     def _index(self) -> None:
         handlers = _HANDLERS
         for record in self.records:
             handler = handlers.get(record.op)
             if handler is not None:
                 handler(self, record)
+        settled = self.settled
+        for seen in chain.from_iterable(self.received.values()) if settled else ():
+            lock = seen.delivery.lock
+            if lock in settled:
+                seen.settlements = settled[lock]
 
     def _on_send(self, record: Record) -> None:
         self.requests.append(record)
@@ -228,31 +226,15 @@ class Facts:
         for message in record.args["messages"]:
             sent = Sent(message, effective_key(message, rule), record)
             self.sends.append(sent)
-            known = self.by_id.setdefault(message.id, [])
-            known.append(sent)
-            if message.properties or message.ttl is not None or message.scheduled_at is not None:
-                if self._lost_sight_of(sent):
-                    known.append(sent)
+            self.by_id.setdefault(message.id, []).append(sent)
         if "txn" in record.args:
             self._txn(record).sends.append(record)
-
-    def _lost_sight_of(self, sent: Sent) -> bool:
-        """Whether the message is one that no screen follows: it gets another number when its time comes
-        (SCH-4), may be gone by itself, or has two keys (KEY-8)."""
-        message = sent.message
-        if message.scheduled_at is not None:
-            return True
-        if message.ttl is not None:
-            last = max(record.call if record.ret is None else record.ret for record in self.records)
-            if sent.record.call + message.ttl <= last + self.header.skew_ns:
-                return True
-        return ambiguous(message, self.profile.key_rule)
 
     def _on_schedule(self, record: Record) -> None:
         rule = self.profile.key_rule
         for message in record.args["messages"]:
             sent = Sent(message, effective_key(message, rule), record)
-            self.by_id.setdefault(message.id, []).extend((sent, sent))
+            self.by_id.setdefault(message.id, []).append(sent)
         if "txn" in record.args:
             self.unfollowed.append(record)
 
@@ -271,15 +253,17 @@ class Facts:
         for delivery in record.messages:
             if deletes and delivery.lock is not None:
                 delivery = delivery._replace(lock=None, locked_until=None)  # it has nothing to hold
-            seen = Observation(delivery, record)
+            seen = Observation(delivery, record, self.profile.partition_of(delivery))
             self.received.setdefault(delivery.id, []).append(seen)
             if delivery.lock is not None:
                 self.locks[delivery.lock] = seen
 
     def _on_peek(self, record: Record) -> None:
         self.peeks.append(record)
+        partition_of = self.profile.partition_of
         for delivery in record.messages:
-            self.peeked.setdefault(delivery.id, []).append(Observation(delivery, record))
+            seen = Observation(delivery, record, partition_of(delivery))
+            self.peeked.setdefault(delivery.id, []).append(seen)
 
     def _on_settle(self, record: Record) -> None:
         self.settlements.append(record)

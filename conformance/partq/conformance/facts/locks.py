@@ -18,9 +18,6 @@ from partq.model.operations import Outcome
 
 T = TypeVar("T")
 
-REMOVALS: Final = frozenset({"complete", "dead_letter"})
-"""The settlements after which a message is gone from its queue."""
-
 _DEPARTURES: Final = frozenset({"frontend_lost", "connection_lost", "disconnect"})
 
 
@@ -158,7 +155,7 @@ class Locks:
             known = self.held_unsettled(seen)
             if seen.delivery.lock is None:
                 known = min(known, self._settled_unseen(seen.record.call))
-            for settlement in self._settled.get(seen.delivery.lock or "", ()):
+            for settlement in seen.settlements:
                 if settlement.outcome != Outcome.ERROR:
                     known = min(known, settlement.call)
                     break
@@ -195,7 +192,7 @@ class Locks:
         """Whether a fault of its partition may have hit the lock by then."""
         if not self.faulty:
             return False
-        faults = self.faults(self.facts.partition_of(seen.delivery))
+        faults = self.faults(seen.partition)
         return bool(faults) and faults.touching(self.began(seen), until) > 0
 
     def ended(self, seen: Observation, but: Record | None = None, in_transactions: bool = True) -> int:

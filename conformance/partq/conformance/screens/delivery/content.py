@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.locks import Locks
 from partq.conformance.screens.attribution import rejected_by
 from partq.conformance.screens.protocol import Report
@@ -24,19 +25,19 @@ _UNCHANGED: Final = "the message with the body and properties that it was sent w
 
 def check_content(facts: Facts, report: Report) -> None:
     """RCV-1 on every message received or peeked."""
-    shown = 0
+    shown, lives = 0, facts.derive(Lifetimes)
     for appearances in (facts.received, facts.peeked):
         unshown = _Unshown()
         for id, seens in appearances.items():
-            sends = facts.by_id.get(id)
-            if sends is None:
-                shown += _from_elsewhere(facts, report, id, seens)
-                continue
-            shown += len(seens)
-            if len(sends) > 1:
-                _check_any(facts, report, sends, seens)
+            life = lives.get(id)
+            if life is not None:
+                shown += len(seens)
+                _check_one(facts, report, life.sent, seens, unshown)
+            elif id in facts.by_id:
+                shown += len(seens)
+                _check_any(facts, report, facts.by_id[id], seens)
             else:
-                _check_one(facts, report, sends[0], seens, unshown)
+                shown += _from_elsewhere(facts, report, id, seens)
         unshown.report(report)
     report.count(_REQUIREMENT, shown)
 
@@ -101,7 +102,7 @@ def _rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> No
 
 
 def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Observation]) -> None:
-    """An ID that was sent more than once: it has to be one of those messages."""
+    """An ID whose message is not followed: it has to be one of those sent under it."""
     possible = [sent for sent in sends if sent.record.outcome != Outcome.ERROR]
     if not possible and not any(rejected_by(facts, sent) for sent in sends):
         _phantom(report, seens[0], "was only in sends that answered error", sends[0])

@@ -9,13 +9,14 @@ held it, and a fault ended that lock without a trace. Numbers that contradict th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import attrgetter, itemgetter
 
 from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Intervals, Locks, UnseenLocks
 from partq.conformance.facts.records import out_of_order, returned
 from partq.conformance.screens.protocol import Report
@@ -51,13 +52,9 @@ class Order:
         numbered: dict[int | None, list[FirstDelivery]] = {}
         keyed: dict[str, list[FirstDelivery]] = {}
         flat = not self.facts.profile.partitioned
-        by_id = self.facts.by_id
         across, previous_called, previous_partition = 0, -1, None
-        for id, seens in self.facts.received.items():
-            sends = by_id.get(id)
-            if sends is None or len(sends) > 1:
-                continue
-            sent = sends[0]
+        for life in self.facts.derive(Lifetimes).delivered:
+            sent, seens = life.sent, life.deliveries
             seen = seens[0]
             if len(seens) > 1 and not _certainly_first(seens):
                 continue
@@ -95,20 +92,19 @@ class Order:
         """Whether one was delivered though an older one was there, and is never delivered at all."""
         if self.shadows or any(record.outcome == Outcome.UNKNOWN for record in self.facts.receives):
             return
-        received, by_id = self.facts.received, self.facts.by_id
         waiting = (
-            sent
-            for sent in self.facts.sends
-            if sent.message.id not in received and len(by_id[sent.message.id]) == 1 and _plainly_sent(sent)
+            life
+            for life in self.facts.derive(Lifetimes).by_id.values()
+            if not life.deliveries and life.accepted < FOREVER and "txn" not in life.record.args
         )
-        older = min(waiting, key=_returned, default=None)
+        older = min(waiting, key=_accepted_at, default=None)
         newer = (
-            None if older is None else next((f for f in group if f.sent.record.call > _returned(older)), None)
+            None if older is None else next((f for f in group if f.sent.record.call > older.accepted), None)
         )
         if older is not None and newer is not None:
             self.report.ambiguous(
                 ("RCV-3", "RCV-2"),
-                f"message {newer.sent.message.id!r} was delivered, {older.message.id!r}, sent before, never: "
+                f"message {newer.sent.message.id!r} was delivered, {older.id!r}, sent before, never: "
                 "out of order (RCV-3), or lost (RCV-2)",
             )
 
@@ -224,18 +220,14 @@ class Order:
         )
 
 
-def _certainly_first(seens: list[Observation]) -> bool:
+def _certainly_first(seens: Sequence[Observation]) -> bool:
     """Whether the first delivery was over before any other began."""
     ret = seens[0].record.ret
     return ret is not None and ret < seens[1].record.call
 
 
-def _plainly_sent(sent: Sent) -> bool:
-    return sent.record.outcome == Outcome.OK and "txn" not in sent.record.args
-
-
-def _returned(sent: Sent) -> int:
-    return returned(sent.record)
+def _accepted_at(life: Lifetime) -> int:
+    return life.accepted
 
 
 def _accepted(first: FirstDelivery) -> int:

@@ -8,11 +8,13 @@ history shows that RCV-7 or one of its neighbours is violated, but not which, th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
-from partq.conformance.facts.locks import REMOVALS, Locks, UnseenLocks
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
+from partq.conformance.facts.locks import Locks, UnseenLocks
+from partq.conformance.facts.records import REMOVALS, deletes, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report
@@ -34,18 +36,17 @@ class Redelivery:
 
     def check(self) -> None:
         """RCV-6, RCV-7 and RCV-9 on every message that was received and whose ID was sent once."""
-        by_id = self.facts.by_id
-        for id, seens in self.facts.received.items():
-            sends = by_id.get(id, ())
-            if len(sends) != 1 or (len(seens) == 1 and not seens[0].delivery.delivery_count):
+        for life in self.facts.derive(Lifetimes).delivered:
+            seens = life.deliveries
+            if len(seens) == 1 and not seens[0].delivery.delivery_count:
                 continue
             if len(seens) > 1:  # twice in one answer is `delivery.py`'s
                 seens = list({seen.record.i: seen for seen in seens}.values())
             if len(seens) == 1 or not self._came_again(seens):
-                self._count(seens, sends[0].record.call)
+                self._count(life, seens)
         self._exercised()
 
-    def _came_again(self, seens: list[Observation]) -> bool:
+    def _came_again(self, seens: Sequence[Observation]) -> bool:
         """Whether one of several deliveries broke RCV-6 or RCV-7, or possibly so."""
         by_return = sorted((seen for seen in seens if seen.record.ret is not None), key=_returned)
         if not by_return:
@@ -70,7 +71,7 @@ class Redelivery:
 
     # RCV-7
 
-    def _finished(self, seens: list[Observation], last_return: int) -> bool:
+    def _finished(self, seens: Sequence[Observation], last_return: int) -> bool:
         """Whether the message was finished and came back (RCV-7), or possibly so."""
         for first in seens:
             end = self._finish(first)
@@ -85,7 +86,7 @@ class Redelivery:
         """What finished the message for good, by way of this delivery."""
         if seen.delivery.lock is None:
             return seen.record if deletes(seen.record) else None
-        for settlement in self.facts.settled.get(seen.delivery.lock, ()):
+        for settlement in seen.settlements:
             if settlement.op in REMOVALS and settlement.outcome == Outcome.OK:
                 return None if "txn" in settlement.args else settlement
         return None
@@ -137,7 +138,7 @@ class Redelivery:
 
     # RCV-6
 
-    def _overlap(self, seens: list[Observation], by_return: list[Observation]) -> bool:
+    def _overlap(self, seens: Sequence[Observation], by_return: list[Observation]) -> bool:
         """Whether two certainly held the message at a time, or one got it while another certainly held it."""
         ends = [-1 if _gives_no_lock(s) else self.locks.held_until(s) for s in by_return]
         held, holder = -1, by_return[0]
@@ -149,7 +150,7 @@ class Redelivery:
                 held, holder = end, seen
         return self._within(seens, by_return, ends)
 
-    def _within(self, seens: list[Observation], by_return: list[Observation], ends: list[int]) -> bool:
+    def _within(self, seens: Sequence[Observation], by_return: list[Observation], ends: list[int]) -> bool:
         """Whether a receive that began and ended while a lock certainly held returned its message."""
         held, holder, taken = -1, seens[0], 0
         for seen in seens:
@@ -212,18 +213,18 @@ class Redelivery:
             return deletes(one.record)
         return self.locks.held_unsettled(one) > _returned(two) and all(
             settlement.op in REMOVALS
-            for settlement in self.facts.settled.get(one.delivery.lock, ())
+            for settlement in one.settlements
             if settlement.outcome != Outcome.ERROR and settlement.call <= _returned(two)
         )
 
     # RCV-9
 
-    def _count(self, seens: list[Observation], sent_at: int) -> None:
+    def _count(self, life: Lifetime, seens: Sequence[Observation]) -> None:
         """Hold the counts shown against the locks that ended between one delivery and the next."""
         if all(seen.delivery.delivery_count is None for seen in seens):
             return
         low = high = 0
-        free_from, since, before = sent_at, sent_at, None
+        free_from, since, before = life.possibly_from, life.possibly_from, None
         for seen in sorted(seens, key=_returned):
             record, count = seen.record, seen.delivery.delivery_count
             hidden = self._hidden(seen, free_from, since)
@@ -245,7 +246,7 @@ class Redelivery:
             if count is not None:
                 self.report.count("RCV-9", int(certain))
                 if not low <= count <= high:
-                    self._judge_count(seen, before, low, high)
+                    self._judge_count(life, seen, before, low, high)
                     return
                 if count == low and not certain and before is not None and self._must_raise(before, record):
                     self._leave_low_open(seen)
@@ -305,27 +306,29 @@ class Redelivery:
     def _hidden(self, seen: Observation, start: int, since: int) -> int:
         """How many locks that no client saw may have ended before that delivery, the message being free from
         ``start`` and known from ``since`` on."""
-        return self.unseen.ended(self.facts.partition_of(seen.delivery), start, since, _returned(seen))
+        return self.unseen.ended(seen.partition, start, since, _returned(seen))
 
-    def _judge_count(self, seen: Observation, before: Observation | None, low: int, high: int) -> None:
+    def _judge_count(
+        self, life: Lifetime, seen: Observation, before: Observation | None, low: int, high: int
+    ) -> None:
         """A count out of bounds: left open where a neighbour of RCV-9 explains as well why it is too high."""
-        id, count = seen.delivery.id, seen.delivery.delivery_count or 0
+        count = seen.delivery.delivery_count or 0
         if count < low:
             self._report_count(seen, before, low, high)
             return
         end = _returned(seen)
-        since = self.facts.by_id[id][0].record.call if before is None else before.record.call
+        since = life.possibly_from if before is None else before.record.call
         others = bisect_right(self.calls, end) - bisect_right(self.calls, since) - 1
         neighbours = {}
         if self.caching and count <= high + others:
             neighbours["RCV-6"] = "locks ended early, also such as nobody saw (RCV-6)"
-        if any(peek.record.call < end for peek in self.facts.peeked.get(id, ())):
+        if any(peek.record.call < end for peek in life.peeks):
             neighbours["PEEK-6"] = "a peek raised it (PEEK-6)"
         if neighbours:
             self.report.ambiguous(
                 ("RCV-9", *neighbours),
-                f"the delivery count of message {id!r} rose more than its locks explain: each raised it too "
-                f"far (RCV-9), or {', or '.join(neighbours.values())}",
+                f"the delivery count of message {life.id!r} rose more than its locks explain: each raised it "
+                f"too far (RCV-9), or {', or '.join(neighbours.values())}",
             )
         else:
             self._report_count(seen, before, low, high)

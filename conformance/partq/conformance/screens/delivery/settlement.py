@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
-from partq.conformance.facts.locks import REMOVALS, Locks
+from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.open_transactions import certainly_open
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.records import REMOVALS, deletes, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY, applies
 from partq.conformance.screens.protocol import Report
@@ -84,7 +84,7 @@ class Settling:
                 self._delivered_since(seen, record)
             return
         self.report.count("RCV-8")
-        others = [s for s in self.facts.settled.get(seen.delivery.lock or "", ()) if s.call < record.call]
+        others = [s for s in seen.settlements if s.call < record.call]
         self.report.find(
             "RCV-8",
             f"{record.op} accepted",
@@ -181,7 +181,7 @@ class Settling:
                 lock for one in txn.settlements if one.call < record.call for lock in one.args["locks"]
             )
             concerned += (seen for seen in map(self.facts.locks.get, earlier) if seen is not None)
-        partitions = {self.facts.partition_of(seen.delivery) for seen in concerned}
+        partitions = {seen.partition for seen in concerned}
         return len(concerned) == 1 or (len(partitions) == 1 and None not in partitions)
 
     def _refused_as_lost(self, seens: Sequence[Observation], record: Record) -> None:
@@ -212,7 +212,7 @@ class Settling:
         """A settlement of the same message by another of its locks, which may be what ended this one."""
         for other in self.facts.received[seen.delivery.id]:
             if other is not seen and other.delivery.lock is not None:
-                for settlement in self.facts.settled.get(other.delivery.lock, ()):
+                for settlement in other.settlements:
                     if seen.record.call < (settlement.ret or 0) and settlement.call < (record.ret or 0):
                         return settlement
         return None
@@ -238,7 +238,7 @@ class Settling:
         """One request, outside a transaction (there it is TXN-7), naming locks of several partitions."""
         if "txn" in record.args:
             return
-        partitions = {self.facts.partition_of(seen.delivery) for seen in seens} - {None}
+        partitions = {seen.partition for seen in seens} - {None}
         if len(partitions) < 2:
             return
         if record.outcome == Outcome.ERROR:

@@ -229,7 +229,7 @@ class _Handoffs:
     def _settled(self, seen: Observation) -> tuple[int, int]:
         """When the delivery was settled at the earliest, and at the latest."""
         earliest = latest = FOREVER
-        for settlement in self.facts.settled.get(seen.delivery.lock or "", ()):
+        for settlement in seen.settlements:
             if settlement.outcome != Outcome.ERROR:
                 earliest = min(earliest, settlement.call)
             if settlement.outcome == Outcome.OK and settlement.ret is not None:

@@ -11,9 +11,10 @@ from bisect import bisect_left
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts
-from partq.conformance.facts.locks import REMOVALS
+from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.partition_log import Omission, PartitionLog, PartitionLogs
 from partq.conformance.facts.peek_cursors import Resets, Walk
+from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record
 from partq.conformance.screens.peeking.side_effects import check_touching
 from partq.conformance.screens.peeking.skipping import Skipping
@@ -261,7 +262,7 @@ class Peeking:
                     return True
                 continue
             held = locks.held_unsettled(seen)
-            for end in self.facts.settled.get(seen.delivery.lock, ()):
+            for end in seen.settlements:
                 removed = end.op in REMOVALS and end.outcome == Outcome.OK and "txn" not in end.args
                 if removed and end.ret is not None and end.ret < min(before, held):
                     return True
@@ -309,7 +310,7 @@ class Peeking:
         return tuple(peek for peek in shown if peek.call < record.call)[-1:]
 
     def _check_twice(self, record: Record) -> None:
-        delivery = self.facts.twice_in(record)
+        delivery = self.facts.derive(Lifetimes).twice_in(record)
         if delivery is not None:
             self.report.find(
                 "PEEK-5",

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.records import returned
 from partq.conformance.facts.visibility import Visibility
@@ -23,26 +24,23 @@ _SCAN: Final = 64
 
 def check_touching(facts: Facts, visibility: Visibility, report: Report) -> None:
     """PEEK-6 on every message that was peeked."""
+    lives = facts.derive(Lifetimes)
     for id, peeks in facts.peeked.items():
         report.count(_REQUIREMENT, len(peeks))
         for seen in peeks:
             if seen.delivery.lock is not None:
                 _locked(report, seen)
                 break
-        if len(facts.by_id.get(id, ())) == 1:
-            if not _check_count(facts, visibility, report, id, peeks):
-                _check_bounds(facts, report, id, peeks)
+        life = lives.get(id)
+        if life is not None and not _check_count(facts, visibility, report, life):
+            _check_bounds(facts, report, life)
 
 
-def _check_count(
-    facts: Facts, visibility: Visibility, report: Report, id: str, peeks: list[Observation]
-) -> bool:
+def _check_count(facts: Facts, visibility: Visibility, report: Report, life: Lifetime) -> bool:
     """From a peek to the next appearance the count stays, if no lock can have ended in between. Whether it
     was found not to."""
-    received = facts.received.get(id)
-    appearances = peeks if received is None else sorted(peeks + received, key=_by_call)
     before: Observation | None = None
-    for seen in appearances:
+    for seen in life.appearances:
         count = seen.delivery.delivery_count
         if count is None:
             continue
@@ -50,9 +48,9 @@ def _check_count(
             own = seen.record if _is_later_receive(seen, before) else None
             ends = (before.record.ret, seen.record.ret)  # overlapping peeks may take effect in either order
             until = None if None in ends else max(end for end in ends if end is not None)
-            if until is not None and visibility.count_rests(id, before.record.call, until, own):
-                if not _counted_unseen(facts, before, seen, until) and (
-                    own is None or not _counted_late(facts, before, seen)
+            if until is not None and visibility.count_rests(life, before.record.call, until, own):
+                if not _counted_unseen(facts, life, before, seen, until) and (
+                    own is None or not _counted_late(life, before, seen)
                 ):
                     _raised(report, before, seen)
                     return True
@@ -60,18 +58,17 @@ def _check_count(
     return False
 
 
-def _counted_unseen(facts: Facts, before: Observation, seen: Observation, until: int) -> bool:
+def _counted_unseen(facts: Facts, life: Lifetime, before: Observation, seen: Observation, until: int) -> bool:
     """Whether locks of front ends that nobody saw, and no receive asked for, may have raised the count."""
-    partition, sent = facts.partition_of(seen.delivery), facts.by_id[seen.delivery.id][0].record.call
-    ends = facts.derive(UnseenLocks).ended(partition, sent, before.record.call, until)
+    ends = facts.derive(UnseenLocks).ended(seen.partition, life.possibly_from, before.record.call, until)
     return 0 < (seen.delivery.delivery_count or 0) - (before.delivery.delivery_count or 0) <= ends
 
 
-def _counted_late(facts: Facts, before: Observation, seen: Observation) -> bool:
+def _counted_late(life: Lifetime, before: Observation, seen: Observation) -> bool:
     """Whether a lock that had ended before the peek may have been counted when the message was delivered."""
     once = (before.delivery.delivery_count or 0) + 1
-    earlier = facts.received[seen.delivery.id][0]
-    return seen.delivery.delivery_count == once and earlier.record.call < before.record.call
+    earlier = life.deliveries[0].record.call
+    return seen.delivery.delivery_count == once and earlier < before.record.call
 
 
 def _is_later_receive(seen: Observation, before: Observation) -> bool:
@@ -81,15 +78,14 @@ def _is_later_receive(seen: Observation, before: Observation) -> bool:
     return seen.record.op != "peek" and ret is not None and ret < seen.record.call
 
 
-def _check_bounds(facts: Facts, report: Report, id: str, peeks: list[Observation]) -> None:
+def _check_bounds(facts: Facts, report: Report, life: Lifetime) -> None:
     """No count is less than one that was shown before, and no peek shows more than the locks that may have
     ended by then explain."""
     if facts.profile.kill_undoes_settlements:
         return
-    appearances = [*peeks, *facts.received.get(id, ())]
-    wrong = _sunk(appearances) or _Ends(facts, id).too_many(peeks)
+    wrong = _sunk([*life.peeks, *life.deliveries]) or _Ends(facts, life).too_many()
     if wrong is not None:
-        seen = f"{wrong.record.op} of record {wrong.record.i} shows {id!r}"
+        seen = f"{wrong.record.op} of record {wrong.record.i} shows {life.id!r}"
         why = (
             f"{seen} with delivery count {wrong.delivery.delivery_count}, which the ends of its locks exclude"
         )
@@ -113,19 +109,18 @@ def _sunk(appearances: list[Observation]) -> Observation | None:
 class _Ends:
     """The deliveries of one message, asked which of their locks may have ended when a peek looked."""
 
-    def __init__(self, facts: Facts, id: str) -> None:
+    def __init__(self, facts: Facts, life: Lifetime) -> None:
         self.facts = facts
         self.locks = facts.derive(Locks)
-        self.received = facts.received.get(id, [])
-        self.sent = facts.by_id[id][0].record.call
+        self.life = life
         counted = (
-            s for s in self.received if s.record.ret is not None and s.delivery.delivery_count is not None
+            s for s in life.deliveries if s.record.ret is not None and s.delivery.delivery_count is not None
         )
         self.over = sorted(counted, key=_returned)
 
-    def too_many(self, peeks: list[Observation]) -> Observation | None:
+    def too_many(self) -> Observation | None:
         """The first peek that shows a count too high."""
-        for peek in peeks:
+        for peek in self.life.peeks:
             count, ret = peek.delivery.delivery_count, peek.record.ret
             if count and ret is not None and count > self._most(peek, ret):
                 return peek
@@ -136,16 +131,16 @@ class _Ends:
         since that may have ended."""
         at = bisect_left(self.over, peek.record.call, key=_returned)
         last = self.over[at - 1] if at else None
-        since = self.sent if last is None else last.record.call
-        begun = bisect_right(self.received, ret, key=_by_call)
-        recent = [seen for seen in self.received[max(0, begun - _SCAN) : begun] if _returned(seen) >= since]
+        deliveries, sent = self.life.deliveries, self.life.possibly_from
+        since = sent if last is None else last.record.call
+        begun = bisect_right(deliveries, ret, key=_by_call)
+        recent = [seen for seen in deliveries[max(0, begun - _SCAN) : begun] if _returned(seen) >= since]
         if len(recent) == _SCAN:
             return FOREVER  # too many at a time to tell
         ends = sum(self.locks.held_until(seen) <= ret for seen in recent)
-        start = self.sent if last is None else self.locks.held_until(last)
-        partition = self.facts.partition_of(peek.delivery)
+        start = sent if last is None else self.locks.held_until(last)
         known = 0 if last is None else last.delivery.delivery_count or 0
-        return known + ends + self.facts.derive(UnseenLocks).ended(partition, start, since, ret)
+        return known + ends + self.facts.derive(UnseenLocks).ended(peek.partition, start, since, ret)
 
 
 def _returned(seen: Observation) -> int:

@@ -7,11 +7,13 @@ rules are left open.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Txn
-from partq.conformance.facts.locks import REMOVALS, Locks, may_be_given_up_on
-from partq.conformance.facts.records import returned
+from partq.conformance.facts.lifetimes import Lifetimes
+from partq.conformance.facts.locks import Locks, may_be_given_up_on
+from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import WIPING, possibly_taken
@@ -22,13 +24,13 @@ from partq.model.operations import FOR_GOOD, UNAVAILABLE, Outcome
 
 def judge_settlements(facts: Facts, report: Report, txn: Txn) -> None:
     """They take effect with the commit, and not at all without one. One finding a transaction."""
-    committed = certainly_committed(facts, txn)
+    committed, followed = certainly_committed(facts, txn), facts.derive(Lifetimes).by_id
     for record in txn.settlements:
         if record.outcome != Outcome.OK or txn.is_late(record):
             continue
         for lock in record.args["locks"]:
             seen = facts.locks.get(lock)
-            if seen is None or len(facts.by_id.get(seen.delivery.id, ())) != 1:
+            if seen is None or seen.delivery.id not in followed:
                 continue
             found = _before_the_end(facts, report, txn, record, seen)
             if not found and committed is not None:
@@ -77,7 +79,7 @@ def _report_early(report: Report, txn: Txn, record: Record, seen: Observation, a
 
 def _settled_again(facts: Facts, seen: Observation, record: Record) -> Record | None:
     """The first other settlement of that lock, called after this one, that was not rejected."""
-    for other in facts.settled.get(seen.delivery.lock or "", ()):
+    for other in seen.settlements:
         if other.call > record.call and other.outcome != Outcome.ERROR:
             return other
     return None
@@ -168,7 +170,7 @@ def _possibly_open(txn: Txn) -> bool:
 def _first_try(facts: Facts, seen: Observation, ended: int | None) -> Record | None:
     """The first settlement of the lock outside of transactions, called after the rollback; None if another
     transaction's settlement or an unknown one comes before it."""
-    for other in facts.settled.get(seen.delivery.lock or "", ()):
+    for other in seen.settlements:
         if ended is None or other.call <= ended:
             continue
         return None if "txn" in other.args or other.outcome == Outcome.UNKNOWN else other
@@ -214,20 +216,19 @@ def _outlived(facts: Facts, id: str) -> bool:
     """Whether another message came back after as many locks as this one had, all of which ran out: then
     messages are not lost as their locks end. (What a refused settlement may have done is RCV-8.)"""
     seens = facts.received[id]
-    locks = [seen.delivery.lock or "" for seen in seens]
-    if any(other.outcome == Outcome.ERROR for lock in locks for other in facts.settled.get(lock, ())):
+    if any(settlement.outcome == Outcome.ERROR for seen in seens for settlement in seen.settlements):
         return False
     return any(
-        other != id and len(facts.by_id.get(other, ())) == 1 and _ran_out(facts, found) >= len(locks)
-        for other, found in facts.received.items()
+        life.id != id and _ran_out(facts, life.deliveries) >= len(seens)
+        for life in facts.derive(Lifetimes).delivered
     )
 
 
-def _ran_out(facts: Facts, seens: list[Observation]) -> int:
+def _ran_out(facts: Facts, seens: Sequence[Observation]) -> int:
     """After how many locks that nobody settled, and no fault ended, the message was delivered again."""
     return sum(
         seen.delivery.lock is not None
-        and seen.delivery.lock not in facts.settled
+        and not seen.settlements
         and returned(seen.record) < again.record.call
         and not _struck(facts, seen.record.call, returned(again.record))
         for seen, again in pairwise(seens)
@@ -239,7 +240,7 @@ def _removed(facts: Facts, id: str, record: Record) -> bool:
     for seen in facts.received[id]:
         if seen.delivery.lock is None:
             return True
-        for other in facts.settled.get(seen.delivery.lock, ()):
+        for other in seen.settlements:
             txn = facts.txns.get(other.args.get("txn", ""))
             counts = other.outcome != Outcome.ERROR and (txn is None or txn.committed_from is not None)
             if counts and other is not record and other.op != "abandon":
