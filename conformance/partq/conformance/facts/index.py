@@ -36,12 +36,24 @@ class Sent(Struct, frozen=True, eq=False, gc=False):
 class Observation(Struct, eq=False, gc=False):
     """One appearance of a message in the answer to a receive or peek. It equals itself alone, so that what
     is derived of it can be kept under it. ``partition``: the one that the broker showed, or None.
-    ``settlements``: those that name the lock it gave, in order of calls."""
+    ``settlements``: those that name the lock it gave, in order of calls.
+
+    The rest are the times of that lock, which `facts.locks` fills in; until then nothing is known of it.
+    ``began``: the earliest instant at which it can have begun, with caching front ends before the receive
+    that shows it (RCV-13) · ``held_until``: it certainly holds from the return of its receive until just
+    before this instant, if that is later at all · ``held_unsettled``: the same if no settlement had been
+    tried, which is what a rolled-back one leaves (TXN-5) · ``expired``: its time was certainly over after
+    this instant, whatever else ended it · ``ended``: it has certainly ended after this instant."""
 
     delivery: Delivery
     record: Record
     partition: int | None = None
     settlements: Sequence[Record] = ()
+    began: int = 0
+    held_until: int = -1
+    held_unsettled: int = -1
+    expired: int = FOREVER
+    ended: int = FOREVER
 
 
 class Interval(NamedTuple):

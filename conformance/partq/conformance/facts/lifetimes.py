@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.records import REMOVALS, deletes, returned
 from partq.conformance.history import Record
 from partq.model.messages import Delivery, ambiguous
@@ -123,6 +124,7 @@ class Lifetimes:
         self.by_id: dict[str, Lifetime] = {}
         self.get = self.by_id.get
         self.left_out: dict[str, str] = {}
+        facts.derive(Locks)  # fills in the deliveries
         received, peeked = facts.received, facts.peeked
         for id, sends in facts.by_id.items():
             sent = sends[0]

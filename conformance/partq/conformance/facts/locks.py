@@ -66,8 +66,9 @@ _NEVER: Final = Intervals(())
 
 
 class Locks:
-    """The locks of one entity's facts. ``began`` and ``held_until`` are the earliest, ``ended`` the latest
-    instants at which a lock may have begun or ended. ``faulty``: whether anything ever was down."""
+    """The locks of one entity's facts: fills their times into the deliveries (`Observation`), and answers
+    what depends on more than one of them. ``given``: lock -> the delivery that gave it, its times filled in ·
+    ``faulty``: whether anything ever was down."""
 
     __slots__ = (
         "_caching",
@@ -76,15 +77,14 @@ class Locks:
         "_expire",
         "_faults",
         "_handoffs",
-        "_held",
         "_renewals",
         "_settled",
         "_skew",
         "_stray",
-        "_unsettled",
         "_upsets",
         "facts",
         "faulty",
+        "given",
     )
 
     def __init__(self, facts: Facts) -> None:
@@ -97,13 +97,14 @@ class Locks:
         self._settled = facts.settled
         self._renewals = facts.renewals
         self._stray: list[int] | None = None
-        self._held: dict[Observation, int] = {}
-        self._unsettled: dict[Observation, int] = {}
         self.faulty = bool(facts.down or facts.dead)
         self._faults: dict[int | None, Intervals] = {}
         self._upsets: dict[int | None, Intervals] = {}
         self._clients: dict[str, Intervals] | None = None
         self._handoffs: dict[str | None, Intervals] | None = None
+        self.given = facts.locks
+        for seen in chain.from_iterable(facts.received.values()):
+            self._fold(seen)
 
     def faults(self, partition: int | None) -> Intervals:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
@@ -126,14 +127,30 @@ class Locks:
             known = self._upsets[partition] = Intervals([*faults.intervals(), *lost]) if lost else faults
         return known
 
-    def began(self, seen: Observation) -> int:
-        """The earliest instant at which the delivery's lock can have begun: with caching front ends before
-        the receive that shows it (RCV-13)."""
-        if not self._caching:
-            return seen.record.call
-        until = self._until(seen)
-        start = seen.record.call if until is None else until
-        return max(start - self._duration, self._sent(seen)) - self._skew
+    def _fold(self, seen: Observation) -> None:
+        """Fill in the times of the delivery's lock."""
+        called, until = seen.record.call, self._until(seen)
+        seen.began = called
+        if self._caching:
+            start = called if until is None else until
+            seen.began = max(start - self._duration, self._sent(seen)) - self._skew
+        if self._expire:
+            end, seen.expired = self._expires(seen, until), self._expired(seen)
+        else:
+            end = min(self._left(seen.record), self._moved(seen.record))
+        if self.faulty:
+            end = min(end, self.faults(seen.partition).first(seen.began))
+        seen.held_unsettled = end
+        if seen.delivery.lock is None:
+            end = min(end, self._settled_unseen(called))
+        ended = seen.expired
+        for settlement in seen.settlements:
+            if settlement.outcome == Outcome.ERROR:
+                continue
+            end = min(end, settlement.call)
+            if settlement.outcome == Outcome.OK:
+                ended = min(ended, self._effective(settlement))
+        seen.held_until, seen.ended = end, ended
 
     def _sent(self, seen: Observation) -> int:
         """When the message was sent at the earliest; no lock on it can be older."""
@@ -147,21 +164,6 @@ class Locks:
             return None
         return until if until <= seen.record.ret + self._duration + self._skew else None
 
-    def held_until(self, seen: Observation) -> int:
-        """The lock certainly holds from the return of its receive until just before this instant, if that is
-        later at all."""
-        known = self._held.get(seen)
-        if known is None:
-            known = self.held_unsettled(seen)
-            if seen.delivery.lock is None:
-                known = min(known, self._settled_unseen(seen.record.call))
-            for settlement in seen.settlements:
-                if settlement.outcome != Outcome.ERROR:
-                    known = min(known, settlement.call)
-                    break
-            self._held[seen] = known
-        return known
-
     def _settled_unseen(self, since: int) -> int:
         """The first call of a settlement from then on by a lock that no delivery shows: any may be the one
         that is not shown."""
@@ -172,44 +174,23 @@ class Locks:
         at = bisect_left(self._stray, since)
         return self._stray[at] if at < len(self._stray) else FOREVER
 
-    def held_unsettled(self, seen: Observation) -> int:
-        """`held_until` as if no settlement had been tried: what a rolled-back one leaves (TXN-5)."""
-        known = self._unsettled.get(seen)
-        if known is None:
-            known = self._unsettled[seen] = self._held_unsettled(seen)
-        return known
-
-    def _held_unsettled(self, seen: Observation) -> int:
-        delivery, record = seen.delivery, seen.record
-        end = self._expires(seen) if self._expire else min(self._left(record), self._moved(record))
-        if self.faulty:
-            faults = self.faults(self.facts.partition_of(delivery))
-            if faults:
-                return min(end, faults.first(self.began(seen)))
-        return end
-
     def struck(self, seen: Observation, until: int) -> bool:
         """Whether a fault of its partition may have hit the lock by then."""
         if not self.faulty:
             return False
         faults = self.faults(seen.partition)
-        return bool(faults) and faults.touching(self.began(seen), until) > 0
+        return bool(faults) and faults.touching(seen.began, until) > 0
 
-    def ended(self, seen: Observation, but: Record | None = None, in_transactions: bool = True) -> int:
-        """The lock has certainly ended after this instant (`FOREVER`: never certainly). ``but``: a settlement
-        or renewal that is not counted."""
-        lock = seen.delivery.lock or ""
+    def ended_but(self, seen: Observation, but: Record, in_transactions: bool = True) -> int:
+        """When the lock has certainly ended if one settlement or renewal is not counted, and those in
+        transactions only if that is asked for."""
         end = self._expired(seen, but)
-        for settlement in self._settled.get(lock, ()):
+        for settlement in seen.settlements:
             if settlement is but or settlement.outcome != Outcome.OK:
                 continue
             if in_transactions or "txn" not in settlement.args:
                 end = min(end, self._effective(settlement))
         return end
-
-    def expired(self, seen: Observation) -> int:
-        """The lock's time was certainly over after this instant, whatever else ended it."""
-        return self._expired(seen, None)
 
     def _effective(self, settlement: Record) -> int:
         name = settlement.args.get("txn")
@@ -220,10 +201,9 @@ class Locks:
             settlement = end
         return returned(settlement)
 
-    def _expires(self, seen: Observation) -> int:
-        """The earliest instant of expiry, where locks expire."""
+    def _expires(self, seen: Observation, until: int | None) -> int:
+        """The earliest instant of expiry, where locks expire. ``until``: the end that the delivery shows."""
         delivery, record = seen.delivery, seen.record
-        until = self._until(seen)
         if until is not None:
             end = until
         elif self._caching:
@@ -236,7 +216,7 @@ class Locks:
                 end = max(end, renewal.call + self._duration if shown is None else shown)
         return end - self._skew
 
-    def _expired(self, seen: Observation, but: Record | None) -> int:
+    def _expired(self, seen: Observation, but: Record | None = None) -> int:
         """The latest instant of expiry."""
         if not self._expire:
             return FOREVER

@@ -43,7 +43,7 @@ class Visibility:
     def _intervals_held(self, life: Lifetime) -> Intervals:
         """When it certainly was locked."""
         return Intervals(
-            (seen.record.ret, self.locks.held_until(seen))
+            (seen.record.ret, seen.held_until)
             for seen in life.deliveries
             if seen.record.ret is not None and seen.delivery.lock is not None
         )
@@ -53,8 +53,8 @@ class Visibility:
         shadowed = self.shadowed(call, ret)
         for seen in life.deliveries:
             # A front end fetches early only for some receive, and then that one casts its shadow.
-            start = self.locks.began(seen) if shadowed else seen.record.call
-            if start <= ret and self.locks.ended(seen) >= call:
+            start = seen.began if shadowed else seen.record.call
+            if start <= ret and seen.ended >= call:
                 return False
         return not shadowed or self._never_locked(life, call, ret)
 
@@ -71,7 +71,7 @@ class Visibility:
         for seen in chain(
             map(received.__getitem__, range(at - 1, -1, -1)), map(received.__getitem__, range(at, early))
         ):
-            if seen.record is not own and self.locks.began(seen) <= ret and not self._settled(seen, call):
+            if seen.record is not own and seen.began <= ret and not self._settled(seen, call):
                 return False
         possible = self.shadows.begun(ret)
         return possible == (own is not None and self.facts.profile.caching_front_ends)
@@ -95,7 +95,7 @@ class Visibility:
         first = seens[0]
         partition = first.partition
         quiet = not self.locks.upsets(partition).touching(call, first.record.ret or FOREVER)
-        return quiet and self.locks.began(first) > ret
+        return quiet and first.began > ret
 
 
 def _called(seen: Observation) -> int:

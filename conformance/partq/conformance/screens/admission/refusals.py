@@ -185,10 +185,10 @@ class _Valid:
 
     def _held(self, lock: str, ret: int) -> bool:
         """Whether a lock that is settled once certainly has not ended by itself by then."""
-        seen = self.facts.locks.get(lock)
+        seen = self.facts.derive(Locks).given.get(lock)
         if seen is None or len(self.facts.settled[lock]) > 1:
             return False
-        return self.facts.derive(Locks).held_unsettled(seen) > ret
+        return seen.held_unsettled > ret
 
     def bind(self, record: Record, ret: int) -> bool:
         """No flow of its name is bound, and it asks for no partition."""

@@ -93,14 +93,14 @@ class Losses:
                 continue
             if lock is None or any(settlement.outcome != Outcome.ERROR for settlement in settlements):
                 return True
-            if self.facts.profile.locks_expire and self.locks.ended(seen) >= self.drained:
+            if self.facts.profile.locks_expire and seen.ended >= self.drained:
                 return True
         return False
 
     def _in_time(self, seen: Observation, settlement: Record) -> bool:
         """Whether it may have taken effect: one of unknown outcome by a lock that was certainly lost did
         not."""
-        return settlement.outcome == Outcome.OK or settlement.call <= self.locks.expired(seen)
+        return settlement.outcome == Outcome.OK or settlement.call <= seen.expired
 
     def _judge(self, lost: list[Loss]) -> None:
         explained = missing_ids(self.facts)

@@ -66,12 +66,10 @@ class Order:
                 group = numbered.get(partition)
                 if group is None:
                     group = numbered[partition] = []
-                first = FirstDelivery(
-                    delivery.seq & self.mask, record.ret, self.locks.began(seen), sent, seen
-                )
+                first = FirstDelivery(delivery.seq & self.mask, record.ret, seen.began, sent, seen)
                 group.append(first)
             elif sent.key is not None:
-                first = FirstDelivery(sent.record.call, record.ret, self.locks.began(seen), sent, seen)
+                first = FirstDelivery(sent.record.call, record.ret, seen.began, sent, seen)
                 keyed.setdefault(sent.key, []).append(first)
             if partition != previous_partition:
                 across += sent.record.ret is not None and sent.record.ret < previous_called

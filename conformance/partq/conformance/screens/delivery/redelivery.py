@@ -64,7 +64,7 @@ class Redelivery:
         for seen in by_return:
             if _returned(seen) < latest:
                 return True
-            end = FOREVER if seen.delivery.lock is None else self.locks.held_unsettled(seen)
+            end = FOREVER if seen.delivery.lock is None else seen.held_unsettled
             if end > latest:
                 latest = end
         return False
@@ -103,15 +103,13 @@ class Redelivery:
         """True where the return is, or may be, a matter of RCV-7."""
         if end is first.record:
             certain = [s for s in later if s.record.call > (end.ret or 0) or deletes(s.record)]
-            possible = [s for s in later if self.locks.held_until(s) > (end.ret or 0)]
+            possible = [s for s in later if s.held_until > (end.ret or 0)]
         else:
             named = [seen for name in end.args["locks"] if (seen := self.facts.locks.get(name)) is not None]
-            if any(self.locks.ended(seen, but=end) < end.call for seen in named):
+            if any(self.locks.ended_but(seen, end) < end.call for seen in named):
                 return False  # a lost lock that settled: RCV-8
             ret = returned(end)
-            held = self.locks.held_until(first) == end.call and all(
-                self.locks.held_unsettled(seen) > ret for seen in named
-            )
+            held = first.held_until == end.call and all(seen.held_unsettled > ret for seen in named)
             certain = [s for s in later if held and s.record.call > ret]
             possible = later
         if certain:
@@ -140,7 +138,7 @@ class Redelivery:
 
     def _overlap(self, seens: Sequence[Observation], by_return: list[Observation]) -> bool:
         """Whether two certainly held the message at a time, or one got it while another certainly held it."""
-        ends = [-1 if _gives_no_lock(s) else self.locks.held_until(s) for s in by_return]
+        ends = [-1 if _gives_no_lock(s) else s.held_until for s in by_return]
         held, holder = -1, by_return[0]
         for seen, end in zip(by_return, ends, strict=True):
             at = _returned(seen)
@@ -211,7 +209,7 @@ class Redelivery:
             return False
         if one.delivery.lock is None:
             return deletes(one.record)
-        return self.locks.held_unsettled(one) > _returned(two) and all(
+        return one.held_unsettled > _returned(two) and all(
             settlement.op in REMOVALS
             for settlement in one.settlements
             if settlement.outcome != Outcome.ERROR and settlement.call <= _returned(two)
@@ -238,7 +236,7 @@ class Redelivery:
                 low = low if count is None else min(low, count)
                 high = high + 1 if count is None else max(high, count)
                 high += hidden
-                free_from, since = min(free_from, self.locks.held_until(seen)), min(since, record.call)
+                free_from, since = min(free_from, seen.held_until), min(since, record.call)
                 before = seen
                 continue
             certain = before is not None and self._certainly_raised(before, record)
@@ -252,7 +250,7 @@ class Redelivery:
                     self._leave_low_open(seen)
                     return
                 low = high = count
-            free_from, since, before = self.locks.held_until(seen), record.call, seen
+            free_from, since, before = seen.held_until, record.call, seen
 
     def _certainly_raised(self, seen: Observation, again: Record) -> bool:
         """Whether the delivery's lock certainly ended, before that receive, in a way that raises the
@@ -264,7 +262,7 @@ class Redelivery:
             return False
         settlements = [s for s in self.facts.settled.get(delivery.lock, ()) if s.outcome != Outcome.ERROR]
         if not settlements or all(s.op == "abandon" and "txn" not in s.args for s in settlements):
-            if self.locks.expired(seen) < called:
+            if seen.expired < called:
                 return True
         if not settlements:
             return False
@@ -276,14 +274,14 @@ class Redelivery:
             or len(settlements) > 1
         ):
             return False
-        return first.ret is not None and first.ret < called and self.locks.held_until(seen) == first.call
+        return first.ret is not None and first.ret < called and seen.held_until == first.call
 
     def _struck(self, seen: Observation, again: Record) -> bool:
         """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
         if not self.locks.faulty:
             return False
         until = again.ret or FOREVER
-        return self.locks.struck(seen, until if self.kills else min(self.locks.ended(seen), until))
+        return self.locks.struck(seen, until if self.kills else min(seen.ended, until))
 
     def _must_raise(self, seen: Observation, again: Record) -> bool:
         """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
@@ -386,7 +384,7 @@ class Redelivery:
                 lock = delivery.lock
                 if lock is None or (lock in settled and settled[lock][0].call <= ret):
                     continue
-                if self.locks.held_until(by_lock[lock]) > ret:
+                if by_lock[lock].held_until > ret:
                     tested += 1
         self.report.count("RCV-6", tested)
 

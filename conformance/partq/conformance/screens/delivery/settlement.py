@@ -78,7 +78,7 @@ class Settling:
 
     def _accepted(self, seen: Observation, record: Record) -> None:
         """A settlement or renewal that answered ok: was the lock certainly lost?"""
-        lost = self.locks.ended(seen, but=record, in_transactions=False)
+        lost = self.locks.ended_but(seen, record, in_transactions=False)
         if lost >= record.call:
             if self._took_effect(record):
                 self._delivered_since(seen, record)
@@ -148,7 +148,7 @@ class Settling:
 
     def _refused(self, found: Sequence[Observation | None], names: Sequence[str], record: Record) -> None:
         seens = [seen for seen in found if seen is not None]
-        if any(self.locks.ended(seen) < record.call for seen in seens):
+        if any(seen.ended < record.call for seen in seens):
             self.report.count("RCV-8", record.error == LOST)
             return
         if record.ret is None or not names or len(set(names)) < len(names) or len(seens) < len(names):
@@ -164,7 +164,7 @@ class Settling:
 
     def _certainly_held(self, seen: Observation, record: Record, ret: int) -> bool:
         taken = seen.record.ret
-        if taken is None or taken >= record.call or self.locks.held_until(seen) <= ret:
+        if taken is None or taken >= record.call or seen.held_until <= ret:
             return False
         return self.expire or seen.record.proc == record.proc
 
@@ -265,7 +265,7 @@ class Settling:
         """Whether nothing but a settlement can have ended the lock by then. An end that the broker does not
         show is taken to be later."""
         if record.ret is None or seen.delivery.locked_until is not None:
-            return record.ret is not None and self.locks.held_unsettled(seen) > record.ret
+            return record.ret is not None and seen.held_unsettled > record.ret
         return not self.locks.struck(seen, record.ret)
 
     # RCV-11

@@ -255,16 +255,14 @@ class Peeking:
 
     def _certainly_gone(self, id: str, before: int) -> bool:
         """Whether a receive, or a settlement by a lock that certainly held, had removed it before then."""
-        locks = self.skipping.locks
         for seen in self.facts.received[id]:
             if seen.delivery.lock is None:
                 if (seen.record.ret or before) < before:
                     return True
                 continue
-            held = locks.held_unsettled(seen)
             for end in seen.settlements:
                 removed = end.op in REMOVALS and end.outcome == Outcome.OK and "txn" not in end.args
-                if removed and end.ret is not None and end.ret < min(before, held):
+                if removed and end.ret is not None and end.ret < min(before, seen.held_unsettled):
                     return True
         return False
 

@@ -137,8 +137,8 @@ class _Ends:
         recent = [seen for seen in deliveries[max(0, begun - _SCAN) : begun] if _returned(seen) >= since]
         if len(recent) == _SCAN:
             return FOREVER  # too many at a time to tell
-        ends = sum(self.locks.held_until(seen) <= ret for seen in recent)
-        start = sent if last is None else self.locks.held_until(last)
+        ends = sum(seen.held_until <= ret for seen in recent)
+        start = sent if last is None else last.held_until
         known = 0 if last is None else last.delivery.delivery_count or 0
         return known + ends + self.facts.derive(UnseenLocks).ended(peek.partition, start, since, ret)
 

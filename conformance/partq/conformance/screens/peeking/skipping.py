@@ -205,12 +205,12 @@ class Skipping:
     def _count_locked(self) -> int:
         """How often a peek showed a message that certainly was locked."""
         count = 0
-        received, held_until = self.facts.received, self.locks.held_until
+        received = self.facts.received
         for id, peeks in self.facts.peeked.items():
             seens = received.get(id)
             if seens is None or seens[0].record.ret is None or seens[0].record.ret >= peeks[-1].record.call:
                 continue
-            locked = [(s.record.ret or 0, held_until(s)) for s in seens if s.delivery.lock is not None]
+            locked = [(s.record.ret or 0, s.held_until) for s in seens if s.delivery.lock is not None]
             locked.sort()
             at, until = 0, -1
             for seen in peeks:

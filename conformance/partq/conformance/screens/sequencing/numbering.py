@@ -15,7 +15,6 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
-from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.numbers import ALLOWED, Numbers
 from partq.conformance.facts.placements import Placements
 from partq.conformance.facts.records import REMOVALS, returned
@@ -242,7 +241,7 @@ class Sequencing:
             may_count = settlement.outcome == Outcome.OK and (txn is None or txn.committed_from is not None)
             if settlement.op in REMOVALS and may_count:
                 return settlement.call < returned(by)
-        held = self.facts.derive(Locks).held_until(seen)
+        held = seen.held_until
         return by.op == "receive" and returned(seen.record) < by.call and returned(by) < held
 
     # SEQ-3 and SEQ-7.

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetimes
-from partq.conformance.facts.locks import Locks, may_be_given_up_on
+from partq.conformance.facts.locks import may_be_given_up_on
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
@@ -46,9 +46,7 @@ def _before_the_end(facts: Facts, report: Report, txn: Txn, record: Record, seen
     until its end."""
     until = txn.committed_from if txn.committed_from is not None else FOREVER
     released = _settled_again(facts, seen, record)
-    held = min(
-        facts.derive(Locks).held_unsettled(seen), until, FOREVER if released is None else released.call
-    )
+    held = min(seen.held_unsettled, until, FOREVER if released is None else released.call)
     for again in facts.received[seen.delivery.id]:
         if returned(record) < again.record.call and returned(again.record) < held:
             _report_early(report, txn, record, seen, again)
@@ -148,7 +146,7 @@ def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen
         and again.error in FOR_GOOD
         and len(again.args["locks"]) == 1
         and not _possibly_open(txn)
-        and returned(again) < facts.derive(Locks).held_unsettled(seen)
+        and returned(again) < seen.held_unsettled
     ):
         detail = (
             f"transaction {txn.name!r} settled {seen.delivery.id!r} by lock {seen.delivery.lock!r} and was "
