@@ -103,8 +103,10 @@ class Locks:
         self._clients: dict[str, Intervals] | None = None
         self._handoffs: dict[str | None, Intervals] | None = None
         self.given = facts.locks
-        for seen in chain.from_iterable(facts.received.values()):
-            self._fold(seen)
+        for id, seens in facts.received.items():
+            sends = facts.by_id.get(id)
+            for seen in seens:
+                self._fold(seen, sends[0].record.call if sends else 0)
 
     def faults(self, partition: int | None) -> Intervals:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
@@ -127,42 +129,65 @@ class Locks:
             known = self._upsets[partition] = Intervals([*faults.intervals(), *lost]) if lost else faults
         return known
 
-    def _fold(self, seen: Observation) -> None:
-        """Fill in the times of the delivery's lock."""
-        called, until = seen.record.call, self._until(seen)
-        seen.began = called
+    def _fold(self, seen: Observation, sent: int) -> None:
+        """Fill in the times of the delivery's lock. ``sent``: when the message was sent at the earliest; no
+        lock on it can be older."""
+        delivery, record = seen.delivery, seen.record
+        called, until, duration = record.call, delivery.locked_until, self._duration
+        last = self._last(seen)
+        if until is not None and (record.ret is None or until > record.ret + duration + self._skew):
+            until = None  # later than can be (RCV-13)
         if self._caching:
-            start = called if until is None else until
-            seen.began = max(start - self._duration, self._sent(seen)) - self._skew
-        if self._expire:
-            end, seen.expired = self._expires(seen, until), self._expired(seen)
+            seen.began = max((called if until is None else until) - duration, sent) - self._skew
+            end = max(called, sent + duration) if until is None else until
         else:
-            end = min(self._left(seen.record), self._moved(seen.record))
+            seen.began = called
+            end = called + duration if until is None else until
+        if not self._expire:
+            end = min(self._left(record), self._moved(record))
+        else:
+            if delivery.lock in self._renewals:
+                end, last = self._renewed(delivery.lock, end, last)
+            end -= self._skew
+            seen.expired = min(last + self._skew, FOREVER)
         if self.faulty:
             end = min(end, self.faults(seen.partition).first(seen.began))
-        seen.held_unsettled = end
-        if seen.delivery.lock is None:
-            end = min(end, self._settled_unseen(called))
-        ended = seen.expired
+        seen.held_unsettled = seen.held_until = end
+        seen.ended = seen.expired
+        if delivery.lock is None:
+            seen.held_until = min(end, self._settled_unseen(called))
+        elif seen.settlements:
+            self._settle(seen)
+
+    def _settle(self, seen: Observation) -> None:
+        """Take in the settlements of its lock."""
         for settlement in seen.settlements:
-            if settlement.outcome == Outcome.ERROR:
+            if settlement.outcome != Outcome.ERROR:
+                seen.held_until = min(seen.held_until, settlement.call)
+                if settlement.outcome == Outcome.OK:
+                    seen.ended = min(seen.ended, self._effective(settlement))
+
+    def _last(self, seen: Observation) -> int:
+        """The latest instant of its lock's expiry, without renewals and skew."""
+        until, record = seen.delivery.locked_until, seen.record
+        return (
+            (record.call if record.ret is None else record.ret) + self._duration if until is None else until
+        )
+
+    def _renewed(self, lock: str, end: int, last: int, but: Record | None = None) -> tuple[int, int]:
+        """The earliest and the latest instant of expiry, after its renewals. ``but``: one that does not
+        count."""
+        for renewal in self._renewals[lock]:
+            if renewal.outcome == Outcome.ERROR or renewal is but:
                 continue
-            end = min(end, settlement.call)
-            if settlement.outcome == Outcome.OK:
-                ended = min(ended, self._effective(settlement))
-        seen.held_until, seen.ended = end, ended
-
-    def _sent(self, seen: Observation) -> int:
-        """When the message was sent at the earliest; no lock on it can be older."""
-        sends = self.facts.by_id.get(seen.delivery.id)
-        return 0 if sends is None else sends[0].record.call
-
-    def _until(self, seen: Observation) -> int | None:
-        """The end that the delivery shows; None also where it is later than can be (RCV-13)."""
-        until = seen.delivery.locked_until
-        if until is None or seen.record.ret is None:
-            return None
-        return until if until <= seen.record.ret + self._duration + self._skew else None
+            shown = renewal.messages[0].locked_until if renewal.messages else None
+            if renewal.outcome == Outcome.OK:
+                end = max(end, renewal.call + self._duration if shown is None else shown)
+            if renewal.ret is None:
+                last = FOREVER
+            else:
+                last = max(last, renewal.ret + self._duration if shown is None else shown)
+        return end, last
 
     def _settled_unseen(self, since: int) -> int:
         """The first call of a settlement from then on by a lock that no delivery shows: any may be the one
@@ -184,7 +209,9 @@ class Locks:
     def ended_but(self, seen: Observation, but: Record, in_transactions: bool = True) -> int:
         """When the lock has certainly ended if one settlement or renewal is not counted, and those in
         transactions only if that is asked for."""
-        end = self._expired(seen, but)
+        end = seen.expired
+        if but.op == "renew_lock" and seen.delivery.lock is not None and self._expire:
+            end = self._renewed(seen.delivery.lock, 0, self._last(seen), but)[1] + self._skew
         for settlement in seen.settlements:
             if settlement is but or settlement.outcome != Outcome.OK:
                 continue
@@ -200,38 +227,6 @@ class Locks:
                 return FOREVER
             settlement = end
         return returned(settlement)
-
-    def _expires(self, seen: Observation, until: int | None) -> int:
-        """The earliest instant of expiry, where locks expire. ``until``: the end that the delivery shows."""
-        delivery, record = seen.delivery, seen.record
-        if until is not None:
-            end = until
-        elif self._caching:
-            end = max(record.call, self._sent(seen) + self._duration)
-        else:
-            end = record.call + self._duration
-        for renewal in self._renewals.get(delivery.lock or "", ()):
-            if renewal.outcome == Outcome.OK:
-                shown = renewal.messages[0].locked_until if renewal.messages else None
-                end = max(end, renewal.call + self._duration if shown is None else shown)
-        return end - self._skew
-
-    def _expired(self, seen: Observation, but: Record | None = None) -> int:
-        """The latest instant of expiry."""
-        if not self._expire:
-            return FOREVER
-        delivery, record = seen.delivery, seen.record
-        end = delivery.locked_until
-        if end is None:
-            end = (record.call if record.ret is None else record.ret) + self._duration
-        for renewal in self._renewals.get(delivery.lock or "", ()):
-            if renewal.outcome == Outcome.ERROR or renewal is but:
-                continue
-            if renewal.ret is None:
-                return FOREVER
-            shown = renewal.messages[0].locked_until if renewal.messages else None
-            end = max(end, renewal.ret + self._duration if shown is None else shown)
-        return end + self._skew
 
     def _left(self, record: Record) -> int:
         """When the client that got the lock may first have left, or lost its connection."""
