@@ -35,7 +35,8 @@ class Sent(Struct, frozen=True, eq=False, gc=False):
 
 class Observation(Struct, eq=False, gc=False):
     """One appearance of a message in the answer to a receive or peek. It equals itself alone, so that what
-    is derived of it can be kept under it. ``partition``: the one that the broker showed, or None.
+    is derived of it can be kept under it. ``call`` and ``ret`` are those of its record: what was answered,
+    did return. ``partition``: the one that the broker showed, or None.
     ``settlements``: those that name the lock it gave, in order of calls.
 
     The rest are the times of that lock, which `facts.locks` fills in; until then nothing is known of it.
@@ -47,6 +48,8 @@ class Observation(Struct, eq=False, gc=False):
 
     delivery: Delivery
     record: Record
+    call: int
+    ret: int
     partition: int | None = None
     settlements: Sequence[Record] = ()
     began: int = 0
@@ -54,6 +57,11 @@ class Observation(Struct, eq=False, gc=False):
     held_unsettled: int = -1
     expired: int = FOREVER
     ended: int = FOREVER
+
+
+CALL: Final = attrgetter("call")
+RET: Final = attrgetter("ret")
+"""Keys to sort and search observations by."""
 
 
 class Interval(NamedTuple):
@@ -261,20 +269,23 @@ class Facts:
 
     def _on_receive(self, record: Record) -> None:
         self.receives.append(record)
+        if not record.messages:
+            return
         deletes = record.args.get("mode") == "receive_and_delete"
+        call, ret, partition_of = record.call, _answered(record), self.profile.partition_of
         for delivery in record.messages:
             if deletes and delivery.lock is not None:
                 delivery = delivery._replace(lock=None, locked_until=None)  # it has nothing to hold
-            seen = Observation(delivery, record, self.profile.partition_of(delivery))
+            seen = Observation(delivery, record, call, ret, partition_of(delivery))
             self.received.setdefault(delivery.id, []).append(seen)
             if delivery.lock is not None:
                 self.locks[delivery.lock] = seen
 
     def _on_peek(self, record: Record) -> None:
         self.peeks.append(record)
-        partition_of = self.profile.partition_of
+        call, ret, partition_of = record.call, _answered(record), self.profile.partition_of
         for delivery in record.messages:
-            seen = Observation(delivery, record, partition_of(delivery))
+            seen = Observation(delivery, record, call, ret, partition_of(delivery))
             self.peeked.setdefault(delivery.id, []).append(seen)
 
     def _on_settle(self, record: Record) -> None:
@@ -361,6 +372,11 @@ def _relate(found: Mapping[str, Facts]) -> None:
 
 
 _entity: Final = attrgetter("entity")
+
+
+def _answered(record: Record) -> int:
+    """When what has an answer returned."""
+    return FOREVER if record.ret is None else record.ret
 
 
 def _open(intervals: list[Interval], fault: Record) -> None:

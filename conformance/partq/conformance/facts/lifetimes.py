@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.records import REMOVALS, deletes, returned
 from partq.conformance.history import Record
@@ -62,7 +62,7 @@ class Lifetime(Struct, eq=False, gc=False):
     def first(self) -> Observation:
         """The earliest of its appearances, of which there must be one."""
         deliveries, peeks = self.deliveries, self.peeks
-        if not deliveries or (peeks and peeks[0].record.call < deliveries[0].record.call):
+        if not deliveries or (peeks and peeks[0].call < deliveries[0].call):
             return peeks[0]
         return deliveries[0]
 
@@ -70,21 +70,21 @@ class Lifetime(Struct, eq=False, gc=False):
     def appearances(self) -> list[Observation]:
         """Its deliveries and peeks, in order of calls."""
         if self.deliveries and self.peeks:
-            return sorted((*self.deliveries, *self.peeks), key=_call)
+            return sorted((*self.deliveries, *self.peeks), key=CALL)
         return [*self.deliveries, *self.peeks]
 
     @property
     def removal(self) -> Removal:
         """What may have removed it, by its deliveries and the settlements of their locks."""
         answered = tried = certain = FOREVER
-        last = self.peeks[-1].record.call if self.peeks else -1
+        last = self.peeks[-1].call if self.peeks else -1
         for seen in self.deliveries:
-            called = seen.record.call
+            called = seen.call
             last = max(last, called)
             if seen.delivery.lock is None:
                 answered = min(answered, called)
                 if certain == FOREVER and deletes(seen.record):
-                    certain = returned(seen.record)
+                    certain = seen.ret
             for settlement in seen.settlements:
                 called, removes = settlement.call, settlement.op in REMOVALS
                 if settlement.outcome == Outcome.OK:
@@ -203,7 +203,3 @@ def _place(facts: Facts, life: Lifetime) -> None:
     else:
         shown = {one.delivery.enqueued_at for one in (*life.deliveries, *life.peeks)}
         life.times = tuple(sorted(at for at in shown if at is not None))
-
-
-def _call(seen: Observation) -> int:
-    return seen.record.call

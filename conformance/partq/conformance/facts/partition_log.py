@@ -23,7 +23,7 @@ from msgspec import Struct
 from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.placements import Placements
-from partq.conformance.facts.records import deletes, out_of_order, returned
+from partq.conformance.facts.records import deletes, out_of_order
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
@@ -197,7 +197,7 @@ class PartitionLogs:
                 self.broken.add(partition)
                 continue
             # What was committed may become visible later.
-            start = returned(life.first.record) if "txn" in life.record.args else life.certainly_from
+            start = life.first.ret if "txn" in life.record.args else life.certainly_from
             spells.setdefault(partition, []).append(Spell(seq & mask, start, self._end(life), life))
         self.by_partition = {p: PartitionLog(found, highs[p], bits) for p, found in spells.items()}
         intervals = sorted(

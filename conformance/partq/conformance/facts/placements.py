@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.index import CALL, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.model.state import COUNTER_BITS
 
@@ -31,7 +31,7 @@ class Placements:
         followed, received, peeked = facts.derive(Lifetimes).by_id, facts.received, facts.peeked
         for id, seen in received.items():
             if id in peeked:
-                seen = sorted(seen + peeked[id], key=_by_call)
+                seen = sorted(seen + peeked[id], key=CALL)
             self._note(seen, id in followed)
         for id, seen in peeked.items():
             if id not in received:
@@ -58,7 +58,3 @@ class Placements:
             first_seq = seen[0].delivery.seq
             if any(one.delivery.seq != first_seq and one.delivery.seq is not None for one in seen):
                 self.renumbered.append(seen)
-
-
-def _by_call(seen: Observation) -> int:
-    return seen.record.call

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import chain
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime
 from partq.conformance.facts.locks import Intervals, Locks
 from partq.conformance.facts.records import span
@@ -43,9 +43,7 @@ class Visibility:
     def _intervals_held(self, life: Lifetime) -> Intervals:
         """When it certainly was locked."""
         return Intervals(
-            (seen.record.ret, seen.held_until)
-            for seen in life.deliveries
-            if seen.record.ret is not None and seen.delivery.lock is not None
+            (seen.ret, seen.held_until) for seen in life.deliveries if seen.delivery.lock is not None
         )
 
     def certainly_free(self, life: Lifetime, call: int, ret: int) -> bool:
@@ -53,7 +51,7 @@ class Visibility:
         shadowed = self.shadowed(call, ret)
         for seen in life.deliveries:
             # A front end fetches early only for some receive, and then that one casts its shadow.
-            start = seen.began if shadowed else seen.record.call
+            start = seen.began if shadowed else seen.call
             if start <= ret and seen.ended >= call:
                 return False
         return not shadowed or self._never_locked(life, call, ret)
@@ -66,8 +64,8 @@ class Visibility:
         """Whether no lock can have raised the message's count from ``call`` to ``ret``, that of the receive
         ``own`` apart. A lock that expired may do so at any later time: a broker may notice late."""
         received = life.deliveries
-        at = bisect_right(received, ret, key=_called)
-        early = bisect_right(received, ret + self.lasting, key=_called)
+        at = bisect_right(received, ret, key=CALL)
+        early = bisect_right(received, ret + self.lasting, key=CALL)
         for seen in chain(
             map(received.__getitem__, range(at - 1, -1, -1)), map(received.__getitem__, range(at, early))
         ):
@@ -94,9 +92,5 @@ class Visibility:
             return False
         first = seens[0]
         partition = first.partition
-        quiet = not self.locks.upsets(partition).touching(call, first.record.ret or FOREVER)
+        quiet = not self.locks.upsets(partition).touching(call, first.ret)
         return quiet and first.began > ret
-
-
-def _called(seen: Observation) -> int:
-    return seen.record.call

@@ -92,7 +92,7 @@ def _fell_short(facts: Facts, short: list[Record]) -> int:
     waiting = []
     for life in facts.derive(Lifetimes).delivered:
         if life.accepted < FOREVER and "txn" not in life.record.args:
-            waiting.append((life.accepted, life.deliveries[0].record.call))
+            waiting.append((life.accepted, life.deliveries[0].call))
     waiting.sort()
     accepted = [at for at, _ in waiting]
     latest = list(accumulate((first for _, first in waiting), max))

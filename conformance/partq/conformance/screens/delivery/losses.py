@@ -79,7 +79,7 @@ class Losses:
     def _taken(self, seens: Sequence[Observation]) -> bool:
         """Whether something may have removed it, or still holds it. A later delivery shows that a settlement
         of unknown outcome had not."""
-        last_call = max((seen.record.call for seen in seens), default=0)
+        last_call = max((seen.call for seen in seens), default=0)
         for seen in seens:
             lock = seen.delivery.lock
             settlements = [
@@ -89,7 +89,7 @@ class Losses:
             ]
             if any(settlement.outcome == Outcome.OK for settlement in settlements):
                 return True
-            if seen.record.ret is not None and seen.record.ret < last_call:
+            if seen.ret < last_call:
                 continue
             if lock is None or any(settlement.outcome != Outcome.ERROR for settlement in settlements):
                 return True
@@ -223,7 +223,7 @@ def _plainly_taken(seen: Observation) -> bool:
 
 def _last_seen(life: Lifetime) -> int:
     """The latest instant at which the message certainly was there."""
-    shown = (seen.record.call for seen in (*life.deliveries, *life.peeks))
+    shown = (seen.call for seen in (*life.deliveries, *life.peeks))
     return max(shown, default=life.record.call)
 
 
@@ -234,10 +234,7 @@ def _whole(record: Record) -> str:
 
 def _in_turn(seens: Sequence[Observation]) -> bool:
     """Whether each delivery certainly was over before the next began, all but the last with a lock."""
-    return all(
-        one.delivery.lock is not None and one.record.ret is not None and one.record.ret < two.record.call
-        for one, two in pairwise(seens)
-    )
+    return all(one.delivery.lock is not None and one.ret < two.call for one, two in pairwise(seens))
 
 
 def _last(loss: Loss) -> int:

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.index import FOREVER, RET, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.records import REMOVALS, deletes, returned
@@ -48,10 +48,8 @@ class Redelivery:
 
     def _came_again(self, seens: Sequence[Observation]) -> bool:
         """Whether one of several deliveries broke RCV-6 or RCV-7, or possibly so."""
-        by_return = sorted((seen for seen in seens if seen.record.ret is not None), key=_returned)
-        if not by_return:
-            return False
-        if self._finished(seens, _returned(by_return[-1])):
+        by_return = sorted(seens, key=RET)
+        if self._finished(seens, by_return[-1].ret):
             return True
         return self._contested(by_return) and (
             self._overlap(seens, by_return) or self._gone_or_held(by_return)
@@ -62,7 +60,7 @@ class Redelivery:
         there is nothing for RCV-6 or RCV-7 to look at."""
         latest = -1
         for seen in by_return:
-            if _returned(seen) < latest:
+            if seen.ret < latest:
                 return True
             end = FOREVER if seen.delivery.lock is None else seen.held_unsettled
             if end > latest:
@@ -102,7 +100,7 @@ class Redelivery:
     def _judge_return(self, first: Observation, end: Record, later: list[Observation]) -> bool:
         """True where the return is, or may be, a matter of RCV-7."""
         if end is first.record:
-            certain = [s for s in later if s.record.call > (end.ret or 0) or deletes(s.record)]
+            certain = [s for s in later if s.call > (end.ret or 0) or deletes(s.record)]
             possible = [s for s in later if s.held_until > (end.ret or 0)]
         else:
             named = [seen for name in end.args["locks"] if (seen := self.facts.locks.get(name)) is not None]
@@ -110,7 +108,7 @@ class Redelivery:
                 return False  # a lost lock that settled: RCV-8
             ret = returned(end)
             held = first.held_until == end.call and all(seen.held_unsettled > ret for seen in named)
-            certain = [s for s in later if held and s.record.call > ret]
+            certain = [s for s in later if held and s.call > ret]
             possible = later
         if certain:
             self._report_return(first, end, certain[0].record)
@@ -141,7 +139,7 @@ class Redelivery:
         ends = [-1 if _gives_no_lock(s) else s.held_until for s in by_return]
         held, holder = -1, by_return[0]
         for seen, end in zip(by_return, ends, strict=True):
-            at = _returned(seen)
+            at = seen.ret
             if at < held and at < end:
                 return self._report_overlap(holder, seen)
             if end > held:
@@ -152,11 +150,11 @@ class Redelivery:
         """Whether a receive that began and ended while a lock certainly held returned its message."""
         held, holder, taken = -1, seens[0], 0
         for seen in seens:
-            while taken < len(by_return) and _returned(by_return[taken]) < seen.record.call:
+            while taken < len(by_return) and by_return[taken].ret < seen.call:
                 if ends[taken] > held:
                     held, holder = ends[taken], by_return[taken]
                 taken += 1
-            if seen.record.ret is not None and seen.record.ret < held:
+            if seen.ret < held:
                 return self._report_overlap(holder, seen)
         return False
 
@@ -200,7 +198,7 @@ class Redelivery:
 
     def _in_turn(self, one: Observation, two: Observation) -> bool:
         """Whether the first of two deliveries certainly came first, or the other bars it as well."""
-        return _returned(one) < two.record.call or self._bars(two, one)
+        return one.ret < two.call or self._bars(two, one)
 
     def _bars(self, one: Observation, two: Observation) -> bool:
         """Whether the second cannot have been delivered after the first: no lock of the first can have ended
@@ -209,10 +207,10 @@ class Redelivery:
             return False
         if one.delivery.lock is None:
             return deletes(one.record)
-        return one.held_unsettled > _returned(two) and all(
+        return one.held_unsettled > two.ret and all(
             settlement.op in REMOVALS
             for settlement in one.settlements
-            if settlement.outcome != Outcome.ERROR and settlement.call <= _returned(two)
+            if settlement.outcome != Outcome.ERROR and settlement.call <= two.ret
         )
 
     # RCV-9
@@ -223,10 +221,10 @@ class Redelivery:
             return
         low = high = 0
         free_from, since, before = life.possibly_from, life.possibly_from, None
-        for seen in sorted(seens, key=_returned):
+        for seen in sorted(seens, key=RET):
             record, count = seen.record, seen.delivery.delivery_count
             hidden = self._hidden(seen, free_from, since)
-            if before is not None and _returned(before) >= record.call:
+            if before is not None and before.ret >= record.call:
                 # Two at a time: which was first is not known.
                 if count is not None and count == before.delivery.delivery_count:
                     if self._must_raise(before, record) and self._must_raise(seen, before.record):
@@ -304,7 +302,7 @@ class Redelivery:
     def _hidden(self, seen: Observation, start: int, since: int) -> int:
         """How many locks that no client saw may have ended before that delivery, the message being free from
         ``start`` and known from ``since`` on."""
-        return self.unseen.ended(seen.partition, start, since, _returned(seen))
+        return self.unseen.ended(seen.partition, start, since, seen.ret)
 
     def _judge_count(
         self, life: Lifetime, seen: Observation, before: Observation | None, low: int, high: int
@@ -314,13 +312,13 @@ class Redelivery:
         if count < low:
             self._report_count(seen, before, low, high)
             return
-        end = _returned(seen)
-        since = life.possibly_from if before is None else before.record.call
+        end = seen.ret
+        since = life.possibly_from if before is None else before.call
         others = bisect_right(self.calls, end) - bisect_right(self.calls, since) - 1
         neighbours = {}
         if self.caching and count <= high + others:
             neighbours["RCV-6"] = "locks ended early, also such as nobody saw (RCV-6)"
-        if any(peek.record.call < end for peek in life.peeks):
+        if any(peek.call < end for peek in life.peeks):
             neighbours["PEEK-6"] = "a peek raised it (PEEK-6)"
         if neighbours:
             self.report.ambiguous(
@@ -391,7 +389,3 @@ class Redelivery:
 
 def _gives_no_lock(seen: Observation) -> bool:
     return seen.delivery.lock is None and (deletes(seen.record) or seen.record.op != "receive")
-
-
-def _returned(seen: Observation) -> int:
-    return seen.record.ret or 0

@@ -10,10 +10,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.open_transactions import certainly_open
-from partq.conformance.facts.records import REMOVALS, deletes, returned
+from partq.conformance.facts.records import REMOVALS, deletes
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY, applies
 from partq.conformance.screens.protocol import Report
@@ -73,7 +73,7 @@ class Settling:
             return True
         until = seen.delivery.locked_until
         if until is None:
-            return self.expire and record.call > (seen.record.ret or 0) + self.slack
+            return self.expire and record.call > seen.ret + self.slack
         return self.expire and record.call > until
 
     def _accepted(self, seen: Observation, record: Record) -> None:
@@ -97,13 +97,13 @@ class Settling:
 
     def _delivered_since(self, seen: Observation, record: Record) -> None:
         """Somebody else got the message since: its lock had ended, or did not exclude others."""
-        taken = returned(seen.record)
+        taken = seen.ret
         received = self.facts.received[seen.delivery.id]
-        for at in range(bisect_right(received, taken, key=_called), len(received)):
+        for at in range(bisect_right(received, taken, key=CALL), len(received)):
             again = received[at]
-            if again.record.call > (record.ret or FOREVER):
+            if again.call > (record.ret or FOREVER):
                 return
-            if record.op in REMOVALS or (again.record.ret or FOREVER) < record.call:
+            if record.op in REMOVALS or again.ret < record.call:
                 why = (
                     f"message {seen.delivery.id!r} went to {again.record.proc}, then {record.op} by the old "
                     f"lock answered ok: that held still (RCV-6), was lost (RCV-8), or the message came "
@@ -163,8 +163,7 @@ class Settling:
             self._refused_as_invalid(seens, record)
 
     def _certainly_held(self, seen: Observation, record: Record, ret: int) -> bool:
-        taken = seen.record.ret
-        if taken is None or taken >= record.call or seen.held_until <= ret:
+        if seen.ret >= record.call or seen.held_until <= ret:
             return False
         return self.expire or seen.record.proc == record.proc
 
@@ -213,7 +212,7 @@ class Settling:
         for other in self.facts.received[seen.delivery.id]:
             if other is not seen and other.delivery.lock is not None:
                 for settlement in other.settlements:
-                    if seen.record.call < (settlement.ret or 0) and settlement.call < (record.ret or 0):
+                    if seen.call < (settlement.ret or 0) and settlement.call < (record.ret or 0):
                         return settlement
         return None
 
@@ -278,17 +277,13 @@ class Settling:
             if record.op == "complete" and record.outcome == Outcome.OK:
                 for name in record.args["locks"]:
                     seen = known.get(name)
-                    if seen is None or seen.record.ret is None:
+                    if seen is None:
                         continue
-                    if seen.record.ret < latest:
+                    if seen.ret < latest:
                         free += 1
-                    elif seen.record.call > latest:
-                        latest = seen.record.call
+                    elif seen.call > latest:
+                        latest = seen.call
         self.report.count("RCV-11", free)
-
-
-def _called(seen: Observation) -> int:
-    return seen.record.call
 
 
 def _answers_show_locks(receive: Record) -> bool:

@@ -166,7 +166,7 @@ def _event(
 def _misdelivered(paths: Paths, path: Path, report: Report) -> None:
     seen = _wrong(paths, path)
     flow = seen.record.args.get("flow")
-    before = [other.record for other in path.life.deliveries if other.record.call < seen.record.call]
+    before = [other.record for other in path.life.deliveries if other.call < seen.call]
     if paths.ready(seen.record):
         flows = ", ".join(dict.fromkeys(str(record.args.get("flow")) for record in before))
         why = f"which shared no partition with {flows}, that it came through before"
@@ -175,7 +175,7 @@ def _misdelivered(paths: Paths, path: Path, report: Report) -> None:
     events = [
         assignment.states[-1][1]
         for assignment in paths.timeline.assignments_of.get(flow or "", ())
-        if assignment.begin.call <= seen.record.call
+        if assignment.begin.call <= seen.call
     ]
     report.find(
         "REB-2",

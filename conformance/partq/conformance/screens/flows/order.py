@@ -97,13 +97,13 @@ def _mismarked(seens: Sequence[Observation], unseen: int) -> Observation | None:
     """The first delivery whose mark is wrong for certain. They are in order of calls."""
     earliest = FOREVER
     for n, seen in enumerate(seens):
-        marked, ret = seen.delivery.redelivered, seen.record.ret
-        alone = n == 0 and (len(seens) == 1 or (ret is not None and seens[1].record.call > ret))
-        if marked and alone and ret is not None and unseen > ret:
+        marked = seen.delivery.redelivered
+        alone = n == 0 and (len(seens) == 1 or seens[1].call > seen.ret)
+        if marked and alone and unseen > seen.ret:
             return seen
-        if marked is False and earliest < seen.record.call:
+        if marked is False and earliest < seen.call:
             return seen
-        earliest = min(earliest, returned(seen.record))
+        earliest = min(earliest, seen.ret)
     return None
 
 

@@ -83,15 +83,13 @@ def _overtaken(
             continue
         for seen in older.deliveries:
             gone = unbound.get(seen.record.args.get("flow", ""), FOREVER)
-            if seen.delivery.lock is None or gone <= returned(seen.record) or _settlements(seen):
+            if seen.delivery.lock is None or gone <= seen.ret or _settlements(seen):
                 continue
-            others = (
-                o.record for o in older.deliveries if o is not seen and returned(o.record) >= seen.record.call
-            )
+            others = (o.record for o in older.deliveries if o is not seen and o.ret >= seen.call)
             again = min((other.call for other in others), default=until)
             after = bisect_right(deliveries, gone, key=_called)
             for later, younger in islice(deliveries, after, after + _SCAN):
-                came_before = returned(later.record) < min(until, again)
+                came_before = later.ret < min(until, again)
                 if came_before and returned(sent) < younger.call:
                     return older, later
     return None

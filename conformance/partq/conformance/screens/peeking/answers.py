@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.index import Facts
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.partition_log import Omission, PartitionLog, PartitionLogs
 from partq.conformance.facts.peek_cursors import Resets, Walk
@@ -235,7 +235,7 @@ class Peeking:
     def _check_removed(self, record: Record, id: str) -> None:
         """A message that had been removed is still shown. If it is delivered again, that is RCV-7."""
         requirement, facts = self.skipping.requirement, self.facts
-        if any((seen.record.ret or FOREVER) > self.logs.gone[id] for seen in facts.received[id]):
+        if any(seen.ret > self.logs.gone[id] for seen in facts.received[id]):
             return
         if facts.drained is None or not self._certainly_gone(id, record.call):
             self.report.ambiguous(
@@ -257,7 +257,7 @@ class Peeking:
         """Whether a receive, or a settlement by a lock that certainly held, had removed it before then."""
         for seen in self.facts.received[id]:
             if seen.delivery.lock is None:
-                if (seen.record.ret or before) < before:
+                if seen.ret < before:
                     return True
                 continue
             for end in seen.settlements:

@@ -184,7 +184,7 @@ class Skipping:
 
     def _report_locked(self, requirement: str, passed: Passed) -> None:
         spell, record, id = passed.spell, passed.record, passed.spell.life.id
-        holders = [s.record for s in spell.life.deliveries if (s.record.ret or record.call) < record.call]
+        holders = [s.record for s in spell.life.deliveries if s.ret < record.call]
         self.report.find(
             requirement,
             "skipped a locked one",
@@ -198,7 +198,7 @@ class Skipping:
     def _proof(self, spell: Spell, peek: Record) -> tuple[Record, ...]:
         """What shows that the message was still there after that peek."""
         for seen in (*spell.life.deliveries, *spell.life.peeks):
-            if seen.record.call > (peek.ret or 0):
+            if seen.call > (peek.ret or 0):
                 return (seen.record,)
         return ()
 
@@ -208,14 +208,14 @@ class Skipping:
         received = self.facts.received
         for id, peeks in self.facts.peeked.items():
             seens = received.get(id)
-            if seens is None or seens[0].record.ret is None or seens[0].record.ret >= peeks[-1].record.call:
+            if seens is None or seens[0].ret >= peeks[-1].call:
                 continue
-            locked = [(s.record.ret or 0, s.held_until) for s in seens if s.delivery.lock is not None]
+            locked = [(s.ret, s.held_until) for s in seens if s.delivery.lock is not None]
             locked.sort()
             at, until = 0, -1
             for seen in peeks:
-                while at < len(locked) and locked[at][0] < seen.record.call:
+                while at < len(locked) and locked[at][0] < seen.call:
                     until = max(until, locked[at][1])
                     at += 1
-                count += (seen.record.ret or 0) < until
+                count += seen.ret < until
         return count

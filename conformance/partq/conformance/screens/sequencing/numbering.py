@@ -225,8 +225,8 @@ class Sequencing:
         other = next((one for one in seen if one.delivery.seq not in (old, None)), None)
         if old is None or other is None:
             return None
-        shown_by = returned(other.record)
-        if any(one.record.i == other.record.i or one.record.call > shown_by for one in before):
+        shown_by = other.ret
+        if any(one.record.i == other.record.i or one.call > shown_by for one in before):
             return None
         return None if any(self._owned(one, other.record) for one in before) else (before[-1], other)
 
@@ -242,7 +242,7 @@ class Sequencing:
             if settlement.op in REMOVALS and may_count:
                 return settlement.call < returned(by)
         held = seen.held_until
-        return by.op == "receive" and returned(seen.record) < by.call and returned(by) < held
+        return by.op == "receive" and seen.ret < by.call and returned(by) < held
 
     # SEQ-3 and SEQ-7.
 
@@ -295,7 +295,7 @@ class Sequencing:
         sent = life.record
         detail = (
             f"{life.id!r}, sent from {exact(sent.call)} to {exact(returned(sent))} and "
-            f"first seen by {exact(returned(life.first.record))}, bears the enqueued time {exact(at)}"
+            f"first seen by {exact(life.first.ret)}, bears the enqueued time {exact(at)}"
         )
         since, until = exact(life.possibly_from - skew), exact(life.certainly_from + skew)
         allowed = f"a time from {since} to {until} (skew {exact(skew)})"

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.facts.index import Facts, Observation, Txn
+from partq.conformance.facts.index import RET, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
-from partq.conformance.facts.records import returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes
@@ -39,7 +38,7 @@ def judge_visibility(facts: Facts, report: Report, txn: Txn) -> None:
             if shown is None:
                 if since is None and facts.drained is not None and txn.ends:
                     report.count("TXN-5")
-            elif since is None or returned(shown.record) < since:
+            elif since is None or shown.ret < since:
                 if not of_second_key(facts, txn, record):
                     _too_early(report, txn, record, message.id, shown)
                 elif not any(found.requirement == "TXN-2" for found in report.findings):
@@ -71,17 +70,13 @@ def _keyless_in(facts: Facts, message: Message) -> bool:
 
 def _first_shown(life: Lifetime) -> Observation | None:
     """The appearance that was over first."""
-    return min((*life.deliveries, *life.peeks), key=_returned, default=None)
-
-
-def _returned(seen: Observation) -> int:
-    return returned(seen.record)
+    return min((*life.deliveries, *life.peeks), key=RET, default=None)
 
 
 def _too_early(report: Report, txn: Txn, send: Record, id: str, shown: Observation) -> None:
     rolled_back = txn.committed_from is None and txn.end is not None
     title = "Visible after the rollback" if rolled_back else "Visible before the commit"
-    since, seen = txn.committed_from, f"was seen by {exact(returned(shown.record))}"
+    since, seen = txn.committed_from, f"was seen by {exact(shown.ret)}"
     if since is None:
         detail = f"{id!r}, sent in transaction {txn.name!r}, which was not committed, {seen}"
     else:
@@ -108,4 +103,4 @@ def certainly_committed(facts: Facts, txn: Txn) -> int | None:
     ids = [message.id for record in sends for message in record.args["messages"]]
     lives = filter(None, map(facts.derive(Lifetimes).get, ids))
     shown = (seen for life in lives for seen in (*life.deliveries, *life.peeks))
-    return min(map(_returned, shown), default=None)
+    return min(map(RET, shown), default=None)

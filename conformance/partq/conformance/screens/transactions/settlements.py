@@ -48,7 +48,7 @@ def _before_the_end(facts: Facts, report: Report, txn: Txn, record: Record, seen
     released = _settled_again(facts, seen, record)
     held = min(seen.held_unsettled, until, FOREVER if released is None else released.call)
     for again in facts.received[seen.delivery.id]:
-        if returned(record) < again.record.call and returned(again.record) < held:
+        if returned(record) < again.call and again.ret < held:
             _report_early(report, txn, record, seen, again)
             return True
     return False
@@ -60,14 +60,14 @@ def _report_early(report: Report, txn: Txn, record: Record, seen: Observation, a
     show which."""
     detail = (
         f"{seen.delivery.id!r}, whose lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, "
-        f"was delivered again at {exact(returned(again.record))}, while that lock had to hold"
+        f"was delivered again at {exact(again.ret)}, while that lock had to hold"
     )
     witness = (seen.record, record, again.record, *ending(txn))
     allowed = "locked until the commit or rollback"
     if record.op in REMOVALS:
         title = "A locked message was delivered to somebody else"
         report.find("RCV-6", "overlap in a transaction", title, witness, detail, allowed)
-    elif txn.end is not None and returned(again.record) > txn.end.call:
+    elif txn.end is not None and again.ret > txn.end.call:
         why = f"{detail}: the rollback did it (TXN-5), or the lock ended (RCV-6)"
         report.ambiguous(("TXN-5", "RCV-6"), why)
     else:
@@ -106,7 +106,7 @@ def _after_commit(
     report.count("TXN-5", facts.drained is not None)
     id = seen.delivery.id
     for again in (*facts.received[id], *facts.peeked.get(id, ())):
-        if again.record.call > committed:
+        if again.call > committed:
             _report_undone(facts, report, txn, record, again)
             return True
     return False
@@ -117,9 +117,9 @@ def _report_undone(facts: Facts, report: Report, txn: Txn, record: Record, again
     how = "delivered again by a receive" if again.record.op == "receive" else "shown by a peek"
     detail = (
         f"{again.delivery.id!r} was completed in transaction {txn.name!r}, which was committed, and {how} "
-        f"called at {exact(again.record.call)}"
+        f"called at {exact(again.call)}"
     )
-    if _struck(facts, txn.committed_from or 0, returned(again.record)):
+    if _struck(facts, txn.committed_from or 0, again.ret):
         why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
         report.ambiguous(("TXN-5", "RCV-7"), why)
         return
@@ -182,10 +182,10 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Observat
         return False
     shown = [*facts.received[id], *facts.peeked.get(id, ())]
     last = record if txn.end is None else txn.end
-    if any(one.record.call > returned(last) for one in shown):
+    if any(one.call > returned(last) for one in shown):
         report.count("TXN-5")
         return False
-    if facts.drained is None or any(returned(one.record) > last.call for one in shown):
+    if facts.drained is None or any(one.ret > last.call for one in shown):
         return False
     if _removed(facts, id, record):
         return False
@@ -194,7 +194,7 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Observat
     ):
         return False
     detail = f"{id!r}, completed in transaction {txn.name!r} that was not committed, was never seen again"
-    if may_be_given_up_on(facts, facts.received[id], max(seen.record.call for seen in shown)):
+    if may_be_given_up_on(facts, facts.received[id], max(seen.call for seen in shown)):
         report.open.setdefault("TXN-5", f"{detail}: it may have been dead-lettered (max_delivery_count)")
         return True
     if not _outlived(facts, id):
@@ -227,8 +227,8 @@ def _ran_out(facts: Facts, seens: Sequence[Observation]) -> int:
     return sum(
         seen.delivery.lock is not None
         and not seen.settlements
-        and returned(seen.record) < again.record.call
-        and not _struck(facts, seen.record.call, returned(again.record))
+        and seen.ret < again.call
+        and not _struck(facts, seen.call, again.ret)
         for seen, again in pairwise(seens)
     )
 
