@@ -58,6 +58,11 @@ class Observation(Struct, eq=False, gc=False):
     expired: int = FOREVER
     ended: int = FOREVER
 
+    @property
+    def possibly_settled_by(self) -> Sequence[Record]:
+        """The settlements of its lock that were not refused, in order of calls."""
+        return [one for one in self.settlements if one.outcome != Outcome.ERROR] if self.settlements else ()
+
 
 CALL: Final = attrgetter("call")
 RET: Final = attrgetter("ret")

@@ -172,7 +172,7 @@ def _left_out(facts: Facts, sent: Sent) -> str | None:
         and sent.record.call + message.ttl <= facts.derive(_end) + facts.header.skew_ns
     ):
         return EXPIRING
-    if len(message.properties) > 1 and ambiguous(message, facts.profile.key_rule):
+    if message.properties and ambiguous(message, facts.profile.key_rule):
         return TWO_KEYS
     return None
 

@@ -59,7 +59,10 @@ class Intervals:
 
     def touching(self, start: int, end: int) -> int:
         """How many overlap ``start`` to ``end``, both included."""
-        return max(0, self.begun(end) - self.over(start)) if self._starts else 0
+        if not self._starts:
+            return 0
+        count = bisect_right(self._starts, end) - bisect_left(self._ends, start)
+        return count if count > 0 else 0
 
 
 _NEVER: Final = Intervals(())

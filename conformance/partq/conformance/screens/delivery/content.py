@@ -69,22 +69,20 @@ def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Observation
     fields = _fields(message)
     if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
         _rejected(facts, report, sent, seens[0])
-    known = fields in unshown.whole
     for seen in seens:
-        delivery, shown = seen.delivery, seen.record
-        if shown.ret is not None and shown.ret < called:
+        delivery = seen.delivery
+        if seen.ret < called:
             _phantom(report, seen, "was shown before its send was called", sent)
-        unchanged = delivery.body == body and _fields(delivery) == fields
-        if unchanged and known:
+        unchanged = delivery.body == body
+        if unchanged and (fields, _fields(delivery)) in unshown.whole:
             continue
-        changed = None if unchanged else _difference(message, delivery)
+        changed = _difference(message, delivery)
         if changed is not None:
             _altered(report, changed, seen, sent)
-        unshown.note(message, seen, sent)
+        unshown.note(seen, sent, unchanged and changed is None)
 
 
 _fields: Final = attrgetter("session_id", "partition_key", "properties")
-_NAMES: Final = ("session ID", "partition key", "properties")
 
 
 def _rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> None:
@@ -131,7 +129,7 @@ class _Unshown:
     """Fields that were sent and not shown by one kind of operation: dropped, if it shows that field of other
     messages.
 
-    ``whole``: what was shown as it was sent, and needs no second look.
+    ``whole``: fields as sent and as shown, with nothing changed or missing: they need no second look.
     """
 
     def __init__(self) -> None:
@@ -139,16 +137,10 @@ class _Unshown:
         self.whole: set[object] = set()
         self.missing: list[tuple[str, Observation, Sent]] = []
 
-    def note(self, message: Message, seen: Observation, sent: Sent) -> None:
-        """Take in which fields of a message were shown."""
-        delivery, fields = seen.delivery, _fields(message)
-        if delivery.body is not None and _fields(delivery) == fields:
-            self.whole.add(fields)
-            self.shown.add("body")
-            for name, field in zip(_NAMES, fields, strict=True):
-                if field:
-                    self.shown.add(name)
-            return
+    def note(self, seen: Observation, sent: Sent, unchanged: bool) -> None:
+        """Take in which fields of a message were shown. ``unchanged``: those that were are as they were sent,
+        the body among them."""
+        delivery, message = seen.delivery, sent.message
         for field, given, got in (
             ("body", message.body, delivery.body is not None),
             ("session ID", message.session_id, delivery.session_id),
@@ -157,8 +149,12 @@ class _Unshown:
         ):
             if got:
                 self.shown.add(field)
-            elif given and seen.record.op != "receive_deferred":
-                self.missing.append((field, seen, sent))
+            elif given:
+                unchanged = False
+                if seen.record.op != "receive_deferred":
+                    self.missing.append((field, seen, sent))
+        if unchanged:
+            self.whole.add((_fields(message), _fields(delivery)))
 
     def report(self, report: Report) -> None:
         """Now that all messages are known."""

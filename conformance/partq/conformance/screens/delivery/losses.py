@@ -82,11 +82,7 @@ class Losses:
         last_call = max((seen.call for seen in seens), default=0)
         for seen in seens:
             lock = seen.delivery.lock
-            settlements = [
-                s
-                for s in self.facts.settled.get(lock or "", ())
-                if s.op in _TAKING and self._in_time(seen, s)
-            ]
+            settlements = [s for s in seen.settlements if s.op in _TAKING and self._in_time(seen, s)]
             if any(settlement.outcome == Outcome.OK for settlement in settlements):
                 return True
             if seen.ret < last_call:
@@ -170,7 +166,7 @@ class Losses:
 
     def _fate(self, seens: Sequence[Observation]) -> tuple[int, int]:
         """How many of these locks were given up, and how many were left to run out."""
-        settled = [any(s.outcome != Outcome.ERROR for s in seen.settlements) for seen in seens]
+        settled = [bool(seen.possibly_settled_by) for seen in seens]
         return sum(settled), len(settled) - sum(settled)
 
     def _refused(self, seens: Sequence[Observation]) -> bool:

@@ -32,6 +32,7 @@ class Redelivery:
         self.caching = profile.caching_front_ends
         self.kills = facts.dead if profile.kill_undoes_settlements else []
         self.unseen = facts.derive(UnseenLocks)
+        self.counted = 0
         self.calls = [record.call for record in facts.receives]
 
     def check(self) -> None:
@@ -44,6 +45,7 @@ class Redelivery:
                 seens = list({seen.record.i: seen for seen in seens}.values())
             if len(seens) == 1 or not self._came_again(seens):
                 self._count(life, seens)
+        self.report.count("RCV-9", self.counted)
         self._exercised()
 
     def _came_again(self, seens: Sequence[Observation]) -> bool:
@@ -208,9 +210,7 @@ class Redelivery:
         if one.delivery.lock is None:
             return deletes(one.record)
         return one.held_unsettled > two.ret and all(
-            settlement.op in REMOVALS
-            for settlement in one.settlements
-            if settlement.outcome != Outcome.ERROR and settlement.call <= two.ret
+            settlement.op in REMOVALS for settlement in one.possibly_settled_by if settlement.call <= two.ret
         )
 
     # RCV-9
@@ -240,7 +240,7 @@ class Redelivery:
             certain = before is not None and self._certainly_raised(before, record)
             low, high = low + certain, high + hidden + (before is not None)
             if count is not None:
-                self.report.count("RCV-9", int(certain))
+                self.counted += certain
                 if not low <= count <= high:
                     self._judge_count(life, seen, before, low, high)
                     return
@@ -256,9 +256,9 @@ class Redelivery:
         delivery, called = seen.delivery, again.call
         if delivery.lock is None:
             return False
-        if self._struck(seen, again):
+        if self.locks.faulty and self._struck(seen, again):
             return False
-        settlements = [s for s in self.facts.settled.get(delivery.lock, ()) if s.outcome != Outcome.ERROR]
+        settlements = seen.possibly_settled_by
         if not settlements or all(s.op == "abandon" and "txn" not in s.args for s in settlements):
             if seen.expired < called:
                 return True
@@ -276,8 +276,6 @@ class Redelivery:
 
     def _struck(self, seen: Observation, again: Record) -> bool:
         """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
-        if not self.locks.faulty:
-            return False
         until = again.ret or FOREVER
         return self.locks.struck(seen, until if self.kills else min(seen.ended, until))
 
@@ -286,10 +284,8 @@ class Redelivery:
         lock = seen.delivery.lock
         if lock is None or not self.facts.profile.locks_expire:
             return False
-        return not self._struck(seen, again) and all(
-            (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args
-            for s in self.facts.settled.get(lock, ())
-            if s.outcome != Outcome.ERROR
+        return not (self.locks.faulty and self._struck(seen, again)) and all(
+            (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args for s in seen.possibly_settled_by
         )
 
     def _leave_low_open(self, seen: Observation) -> None:
@@ -367,7 +363,7 @@ class Redelivery:
 
     def _exercised_exclusion(self, receives: list[Record]) -> None:
         """A lock was tested where some receive began and ended while it held."""
-        settled, by_lock = self.facts.settled, self.facts.locks
+        by_lock = self.facts.locks
         tested = 0
         for record in receives:
             if not record.messages or record.ret is None or deletes(record):
@@ -380,10 +376,9 @@ class Redelivery:
                 continue
             for delivery in record.messages:
                 lock = delivery.lock
-                if lock is None or (lock in settled and settled[lock][0].call <= ret):
-                    continue
-                if by_lock[lock].held_until > ret:
-                    tested += 1
+                if lock is not None and by_lock[lock].held_until > ret:
+                    settlements = by_lock[lock].settlements
+                    tested += not settlements or settlements[0].call > ret
         self.report.count("RCV-6", tested)
 
 

@@ -63,13 +63,8 @@ def _moved(seens: Sequence[Observation]) -> bool:
     return any(
         settlement.op != "complete" or seen is not seens[-1]
         for seen in seens
-        for settlement in _settlements(seen)
+        for settlement in seen.possibly_settled_by
     )
-
-
-def _settlements(seen: Observation) -> list[Record]:
-    """What may have settled the lock of that delivery."""
-    return [settlement for settlement in seen.settlements if settlement.outcome != Outcome.ERROR]
 
 
 def _overtaken(
@@ -83,7 +78,7 @@ def _overtaken(
             continue
         for seen in older.deliveries:
             gone = unbound.get(seen.record.args.get("flow", ""), FOREVER)
-            if seen.delivery.lock is None or gone <= seen.ret or _settlements(seen):
+            if seen.delivery.lock is None or gone <= seen.ret or seen.possibly_settled_by:
                 continue
             others = (o.record for o in older.deliveries if o is not seen and o.ret >= seen.call)
             again = min((other.call for other in others), default=until)

@@ -24,8 +24,8 @@ _SCAN: Final = 64
 def check_touching(facts: Facts, visibility: Visibility, report: Report) -> None:
     """PEEK-6 on every message that was peeked."""
     lives = facts.derive(Lifetimes)
+    report.count(_REQUIREMENT, sum(map(len, facts.peeked.values())))
     for id, peeks in facts.peeked.items():
-        report.count(_REQUIREMENT, len(peeks))
         for seen in peeks:
             if seen.delivery.lock is not None:
                 _locked(report, seen)
