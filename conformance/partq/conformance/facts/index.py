@@ -43,7 +43,8 @@ class Observation(Struct, eq=False, gc=False):
     ``began``: the earliest instant at which it can have begun, with caching front ends before the receive
     that shows it (RCV-13) · ``held_until``: it certainly holds from the return of its receive until just
     before this instant, if that is later at all · ``held_unsettled``: the same if no settlement had been
-    tried, which is what a rolled-back one leaves (TXN-5) · ``expired``: its time was certainly over after
+    tried, which is what a rolled-back one leaves (TXN-5) · ``struck``: the call of the first fault of its
+    partition that may have hit it · ``expired``: its time was certainly over after
     this instant, whatever else ended it · ``ended``: it has certainly ended after this instant."""
 
     delivery: Delivery
@@ -57,6 +58,7 @@ class Observation(Struct, eq=False, gc=False):
     held_unsettled: int = -1
     expired: int = FOREVER
     ended: int = FOREVER
+    struck: int = FOREVER
 
     @property
     def possibly_settled_by(self) -> Sequence[Record]:

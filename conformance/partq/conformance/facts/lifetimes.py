@@ -196,7 +196,7 @@ def _place(facts: Facts, life: Lifetime) -> None:
     life.seq = delivery.seq
     life.redelivered = bool(delivery.delivery_count or delivery.redelivered)
     life.partition = first.partition if facts.profile.partitioned else 0
-    life.certainly_from = min(life.accepted, returned(first.record))
+    life.certainly_from = min(life.accepted, first.ret)
     if len(life.deliveries) + len(life.peeks) == 1:
         at = delivery.enqueued_at
         life.times = () if at is None else (at,)

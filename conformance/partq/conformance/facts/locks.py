@@ -154,7 +154,8 @@ class Locks:
             end -= self._skew
             seen.expired = min(last + self._skew, FOREVER)
         if self.faulty:
-            end = min(end, self.faults(seen.partition).first(seen.began))
+            seen.struck = self.faults(seen.partition).first(seen.began)
+            end = min(end, seen.struck)
         seen.held_unsettled = seen.held_until = end
         seen.ended = seen.expired
         if delivery.lock is None:
@@ -201,13 +202,6 @@ class Locks:
             self._stray = sorted(stray)
         at = bisect_left(self._stray, since)
         return self._stray[at] if at < len(self._stray) else FOREVER
-
-    def struck(self, seen: Observation, until: int) -> bool:
-        """Whether a fault of its partition may have hit the lock by then."""
-        if not self.faulty:
-            return False
-        faults = self.faults(seen.partition)
-        return bool(faults) and faults.touching(seen.began, until) > 0
 
     def ended_but(self, seen: Observation, but: Record, in_transactions: bool = True) -> int:
         """When the lock has certainly ended if one settlement or renewal is not counted, and those in
@@ -264,7 +258,7 @@ class UnseenLocks:
         """How many may have ended by ``end`` on a message that was free from ``start`` and known from
         ``since`` on."""
         # An unknown receive may come to pass at any later time: all of them count, in every gap.
-        hidden = bisect_right(self.uncertain, end)
+        hidden = bisect_right(self.uncertain, end) if self.uncertain else 0
         if self._caching:
             hidden += max(0, end - start + self._skew) // self._duration  # each held for its full time
         if self._upset and (self._caching or hidden):

@@ -41,7 +41,7 @@ class Placements:
 
     def _note(self, seen: Sequence[Observation], followed: bool) -> None:
         """Take in all appearances of one message, in order of calls."""
-        numbers = self.numbers
+        numbers, first_seq, renumbered = self.numbers, seen[0].delivery.seq, False
         for one in seen:
             delivery = one.delivery
             seq = delivery.seq
@@ -51,10 +51,11 @@ class Placements:
             first = numbers.setdefault(seq, one)
             if first is not one and first.delivery.id != delivery.id:
                 self.clashes.append((first, one))
+            if seq != first_seq:
+                renumbered = True
             if delivery.partition is not None:
                 self.names.setdefault((seq >> COUNTER_BITS, delivery.partition), one)
         if followed and len(seen) > 1:
             self.repeated += 1
-            first_seq = seen[0].delivery.seq
-            if any(one.delivery.seq != first_seq and one.delivery.seq is not None for one in seen):
+            if renumbered:
                 self.renumbered.append(seen)

@@ -171,7 +171,7 @@ class Order:
             return True
         if self.unknown > first.seen.ret:
             return False
-        upsets = self.locks.upsets(self.facts.partition_of(first.seen.delivery))
+        upsets = self.locks.upsets(first.seen.partition)
         return upsets.touching(first.life.record.call, first.seen.ret) > 0
 
     def _by_send(self, key: str, group: list[FirstDelivery]) -> None:

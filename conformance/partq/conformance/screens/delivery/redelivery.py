@@ -256,7 +256,7 @@ class Redelivery:
         delivery, called = seen.delivery, again.call
         if delivery.lock is None:
             return False
-        if self.locks.faulty and self._struck(seen, again):
+        if self._struck(seen, again):
             return False
         settlements = seen.possibly_settled_by
         if not settlements or all(s.op == "abandon" and "txn" not in s.args for s in settlements):
@@ -276,15 +276,15 @@ class Redelivery:
 
     def _struck(self, seen: Observation, again: Record) -> bool:
         """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
-        until = again.ret or FOREVER
-        return self.locks.struck(seen, until if self.kills else min(seen.ended, until))
+        until = returned(again)
+        return seen.struck <= (until if self.kills else min(seen.ended, until))
 
     def _must_raise(self, seen: Observation, again: Record) -> bool:
         """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
         lock = seen.delivery.lock
         if lock is None or not self.facts.profile.locks_expire:
             return False
-        return not (self.locks.faulty and self._struck(seen, again)) and all(
+        return not self._struck(seen, again) and all(
             (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args for s in seen.possibly_settled_by
         )
 

@@ -265,7 +265,7 @@ class Settling:
         show is taken to be later."""
         if record.ret is None or seen.delivery.locked_until is not None:
             return record.ret is not None and seen.held_unsettled > record.ret
-        return not self.locks.struck(seen, record.ret)
+        return seen.struck > record.ret
 
     # RCV-11
 
