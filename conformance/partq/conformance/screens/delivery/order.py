@@ -104,7 +104,7 @@ class Order:
         """RCV-3 in one partition: a sweep from the lowest number up."""
         in_order = self._sorted(group)
         self.report.count("RCV-3", self._distinct(pairwise(in_order)))
-        pairs = list(self._overtaken(in_order, self._upsets(partition)))
+        pairs = list(self._overtaken(in_order, self._upsets(partition))) if _suspicious(in_order) else []
         if not pairs or out_of_order(first.life.record for first in in_order):  # SEQ-3
             return
         for older, newer in pairs:
@@ -215,6 +215,17 @@ class Order:
 def _certainly_first(seens: Sequence[Observation]) -> bool:
     """Whether the first delivery was over before any other began."""
     return seens[0].ret < seens[1].call
+
+
+def _suspicious(in_order: Iterable[FirstDelivery]) -> bool:
+    """Whether one may have overtaken another; nothing needs a closer look otherwise."""
+    latest = -1
+    for _, _, seen in in_order:
+        if seen.ret < latest:
+            return True
+        if seen.began > latest:
+            latest = seen.began
+    return False
 
 
 def _accepted_at(life: Lifetime) -> int:
