@@ -231,6 +231,10 @@ class Facts:
         """Drop what was derived. It refers back to these facts; only a collection would free either."""
         self._derived.clear()
 
+    def saw(self, id: str) -> bool:
+        """Whether any client received or peeked a message of that ID."""
+        return id in self.received or id in self.peeked
+
     def partition_of(self, delivery: Delivery) -> int | None:
         """The partition that the broker showed, or None."""
         return self.profile.partition_of(delivery)

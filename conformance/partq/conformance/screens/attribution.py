@@ -75,7 +75,7 @@ def enlisted_only(facts: Facts, record: Record) -> bool:
     That it had to be refused may still come to light at the commit."""
     if "txn" not in record.args or facts.txns[record.args["txn"]].committed_by is not None:
         return False
-    return not any(m.id in facts.received or m.id in facts.peeked for m in record.args["messages"])
+    return not any(facts.saw(message.id) for message in record.args["messages"])
 
 
 def _shape_requirement(facts: Facts, sent: Sent) -> str | None:
@@ -98,7 +98,7 @@ def _batch_requirement(facts: Facts, sent: Sent) -> str | None:
     if facts.drained is None or record.outcome != Outcome.ERROR:
         return None
     messages = record.args["messages"]
-    whole = all(message.id in facts.received or message.id in facts.peeked for message in messages)
+    whole = all(facts.saw(message.id) for message in messages)
     return None if whole else "KEY-7"
 
 
