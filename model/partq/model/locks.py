@@ -126,7 +126,7 @@ def may_be_gone(state: State, entry: Entry, reach: int) -> bool:
     if not state.forbids("RCV-2") or (peeked and not state.forbids("PEEK-6")):
         return True
     cfg = state.cfg
-    limit = cfg.limit if state.forbids("RCV-9") else max(1, cfg.entity.max_delivery_count // 2)
+    limit = max(1, cfg.entity.max_delivery_count // 2) if state.breaks("RCV-9") else cfg.limit
     if entry.status == LOCKED:
         ways = ended(state, entry, reach)
         return any(way is None or most_tries(cfg, way, reach) >= limit for way in ways)

@@ -38,9 +38,10 @@ without trying the others. The contract:
   been. `advance` yields nothing where a timer is due before: make that move first.
 - An outcome ``unknown``: try it as not happened, and as ``steps(state, action)``'s ok answers (for a receive:
   any of them; for a send: with hints, ``explain`` with status ok).
-- Requirements waived (`initial(waived=…)`) are relaxed in `explain`, which then allows what breaks only them,
-  besides all that it allows otherwise. `steps` stays strict, but for guards that both share: what a broken
-  rule may do is mostly not enumerated finitely (any count, any loss), and is decided by what is observed.
+- Requirements waived (`initial(waived=…)`), and those that do not bind the profile, are relaxed in `explain`,
+  which then allows what breaks only them, besides all that it allows otherwise. `steps` stays strict, but for
+  guards that both share: what a broken rule may do is mostly not enumerated finitely (any count, any loss),
+  and is decided by what is observed.
 - A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`.
 - ``locked_until`` of `Answer` messages is the latest end, ``lock`` the model's token.
 
@@ -128,7 +129,8 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
         if action.calm:
             yield from _refused(state, action, UNAVAILABLE)
         if not routing.isolated(state, action):
-            yield from _refused(state, action, UNAVAILABLE | FOR_GOOD)
+            for_good = FOR_GOOD if state.breaks("ROUTE-7") else frozenset[str]()
+            yield from _refused(state, action, UNAVAILABLE | for_good)
         if seen is not None and seen.error in _UNMODELLED and _may_be_refused(state, action, seen):
             yield from _refused(state, action, _UNMODELLED)
 
@@ -138,7 +140,7 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
 @clause("ROUTE-8")
 def _serves_nowhere(state: State) -> bool:
     """Whether it is waived that a broker without a partition that serves stores nothing."""
-    return bool(state.cfg.waived) and not state.forbids("ROUTE-8")
+    return not state.forbids("ROUTE-8")
 
 
 _UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked", "connection_lost"}

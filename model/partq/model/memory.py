@@ -1,9 +1,9 @@
 """What is remembered only while a requirement is waived: without these memories its breach could not be told
 from another's.
 
-With RCV-7 waived, messages that were completed or deleted, which may come back; with RCV-8 waived, every lock
-token that was given; and where a message is that is shown at another place than its own. With nothing waived
-all of it stays empty. Who asks for it is beside the clauses.
+With RCV-7 waived, messages that were completed or deleted, which may come back; without RCV-8, every lock
+token that was given; and where a message is that is shown at another place than its own. With every
+requirement enforced all of it stays empty. Who asks for it is beside the clauses.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _number(entry: Entry) -> int:
 
 @clause("RCV-8")
 def given(state: State, answer: Sequence[Delivery]) -> State:
-    """The state that remembers the lock tokens of an answer, with RCV-8 waived."""
+    """The state that remembers the lock tokens of an answer, where RCV-8 is not enforced."""
     if state.forbids("RCV-8"):
         return state
     tokens = tuple((seen.lock, seen.id) for seen in answer if seen.lock is not None)

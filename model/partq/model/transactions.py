@@ -112,10 +112,10 @@ def _refused_and_done(state: State, txn: Txn, action: Action, seen: Observed) ->
     keys = {key_of(state.cfg, m) for m in action.messages}
     kinds = stored_by_refusals(state, action, seen)
     if (
-        (None in keys and not state.forbids("TXN-1"))
-        or (_is_second(txn, keys) and not state.forbids("TXN-2"))
-        or (any(map(conflicting, action.messages)) and not state.forbids("KEY-3"))
-        or (len(keys) > 1 and not state.forbids("KEY-7"))
+        (None in keys and state.breaks("TXN-1"))
+        or (_is_second(txn, keys) and state.breaks("TXN-2"))
+        or (any(map(conflicting, action.messages)) and state.breaks("KEY-3"))
+        or (len(keys) > 1 and state.breaks("KEY-7"))
     ):
         kinds |= INVALID
     if kinds:
@@ -179,7 +179,7 @@ def may_refuse_key(state: State, txn: Txn, keys: set[str | None]) -> bool:
 @clause("TXN-2", "TXN-8", "ROUTE-1")
 def _enlisted(state: State, txn: Txn, action: Action, seen: Observed | None) -> Iterator[State]:
     """The states after these sends were enlisted. A second key must live in the partition of the first."""
-    hints = hints_of(action, seen)
+    hints = hints_of(state, action, seen)
     for placed, places in placements(state, action, hints):
         p = txn.part if txn.part is not None else places[0]
         if set(places) != {p} and state.cfg.profile.partitioned and not _may_leave(state, txn, action):
@@ -196,11 +196,11 @@ def _may_leave(state: State, txn: Txn, action: Action) -> bool:
         return False
     keys = {key_of(state.cfg, m) for m in action.messages}
     return (
-        (_is_second(txn, keys) and not state.forbids("TXN-2"))
-        or (len(keys) > 1 and not state.forbids("KEY-7"))
+        (_is_second(txn, keys) and state.breaks("TXN-2"))
+        or (len(keys) > 1 and state.breaks("KEY-7"))
         or (None in keys and may_be_keyless(state))
-        or not state.forbids("ROUTE-5")
-        or not state.forbids("ROUTE-1")
+        or state.breaks("ROUTE-5")
+        or state.breaks("ROUTE-1")
         or any(unpinned(state, action, m) for m in action.messages)
     )
 

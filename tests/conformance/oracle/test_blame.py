@@ -431,17 +431,6 @@ def test_of_flows(name: str) -> None:
     assert said.complete and said.candidates[: len(first)] == first
 
 
-def test_what_the_family_does_not_have_is_not_blamed_for_what_another_explains() -> None:
-    text = (
-        "p bind f\np bind g\nenv assignment 1 f ready\nenv assignment 2 g ready\n"
-        "p send m1\np receive 1 flow=f -> m1 lock=l\np unbind f\n"
-        "env assignment 1 f unbound\np complete l"
-    )
-    said = blame(history(text, "solace", partitions=2, rebalance_delay=0))
-    assert said.judgement.status is Judged.REJECTED and "RCV-8" in said.consulted
-    assert "REB-2" in said.candidates and "RCV-8" not in said.candidates
-
-
 def test_a_lawful_history_is_not_blamed() -> None:
     said = blame(history("p send m1\np receive 1 delete -> m1#1", "azure-flat"))
     assert said.judgement.status is Judged.ACCEPTED

@@ -85,11 +85,9 @@ def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int 
     if judgement.owner is not None:
         return Blame(judgement, (judgement.owner,), visited=judgement.visited)
     waived = _Waived(history, seconds, late, nodes, judgement.visited)
-    asked = special_first(consulted.asked)
-    binding = requirements_of(history.header.profile)  # the model has those of all families: others come last
-    statuses = {id: waived.ask(id) for id in asked if id in binding}
-    if Judged.ACCEPTED not in statuses.values():
-        statuses |= {id: waived.ask(id) for id in asked if id not in binding}
+    binding = requirements_of(history.header.profile)
+    asked = special_first([id for id in consulted.asked if id in binding])
+    statuses = {id: waived.ask(id) for id in asked}
     candidates = special_first([id for id, status in statuses.items() if status is Judged.ACCEPTED])
     undecided = tuple(id for id, status in statuses.items() if status is Judged.UNKNOWN)
     pairs = () if candidates or undecided else waived.first_pair(asked)

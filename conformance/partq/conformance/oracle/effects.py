@@ -19,7 +19,7 @@ from partq.model.actions import Action, Observed, action_of
 from partq.model.delivery import DELETE
 from partq.model.messages import Delivery, effective_key
 from partq.model.operations import UNAVAILABLE, Outcome
-from partq.model.profiles import Profile, profile
+from partq.model.profiles import Profile, profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
 
 MAYBE: Final = 1
@@ -79,11 +79,12 @@ def effects_of(
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
     positions = min(partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
+    timed = "SEQ-7" in requirements_of(header.profile) and "SEQ-7" not in waived
     found: list[Effect] = []
     for record in records:
         if record.op != "advance" and not _never_happened(record):
             effect = _effect(record, header, appearances)
-            if effect.action.messages and "SEQ-7" not in waived:
+            if effect.action.messages and timed:
                 effect = _by_enqueued_time(effect, header.skew_ns)
             if effect.doubt & MAYBE and record.op == "receive":
                 missed = vanished if effect.action.mode == DELETE else returned

@@ -306,11 +306,6 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         TWO + "c1 send m1 @12s-12001ms\n c1 receive 1 flow=f1 -> m1 lock=l1 partition=0",
         {},
     ),
-    "a number shown": (
-        "REB-15",
-        TWO + "c1 send m1 @12s-12001ms\n c1 receive 1 flow=f1 -> m1#0.7 lock=l1",
-        {},
-    ),
     "a partition chosen": ("REB-15", "c1 bind f1 partition=1\n env drained @3s", {}),
     "a key in two partitions": (
         "ROUTE-2",
