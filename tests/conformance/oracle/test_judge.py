@@ -69,6 +69,12 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "p begin t\np send m1 key=a txn=t\np commit t -> error unavailable\np commit t\n"
         "q receive 1 delete -> m1#1.1",
     ),
+    "partitions called otherwise than the top bits say": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nenv partition_down 2\np send m3 key=b -> error unavailable\n"
+        "p send m4 key=b -> error unavailable\nenv partition_up 2\nq peek 1 -> m1#2.1\n"
+        "q receive 2 delete -> m1#2.1 partition=1, m2#9.1 partition=2",
+    ),
     "keys learned as they show": (
         "azure-premium",
         "p send m1 key=a\np send m2 key=b\nq receive 2 delete -> m1#2.1, m2#1.1",
@@ -169,6 +175,18 @@ REJECTED: dict[str, tuple[str, str, int]] = {
         "azure-premium",
         "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1",
         1,
+    ),
+    "a partition with two labels": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#2.1 partition=1, m2#9.2 partition=1",
+        0,
+    ),
+    "refused in the outage of another partition than its own, as its labels tell": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nenv partition_down 1\np send m3 key=b -> error unavailable\n"
+        "p send m4 key=b -> error unavailable\nenv partition_up 1\n"
+        "q receive 2 delete -> m1#2.1 partition=1, m2#1.1 partition=2",
+        4,
     ),
     "refusals while another partition is down": (
         "azure-premium",
