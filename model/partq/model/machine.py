@@ -42,7 +42,9 @@ without trying the others. The contract:
   which then allows what breaks only them, besides all that it allows otherwise. `steps` stays strict, but for
   guards that both share: what a broken rule may do is mostly not enumerated finitely (any count, any loss),
   and is decided by what is observed.
-- A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`.
+- A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`. That
+  a connection ended is told at any time; what it did to the client's flows, cursors and transactions is a
+  `disconnect` by itself.
 - ``locked_until`` of `Answer` messages is the latest end, ``lock`` the model's token.
 
 Which rules a function implements: `clauses.of`. Mechanisms are one file each; this file only dispatches.
@@ -68,7 +70,7 @@ from . import (
 from .actions import FULL, GONE, LOST, NOWHERE, OK, Action, Answer, Observed, agrees, failure
 from .clauses import clause
 from .edits import with_client, with_txn
-from .operations import FOR_GOOD, UNAVAILABLE
+from .operations import CONNECTION_LOST, FOR_GOOD, UNAVAILABLE
 from .state import InvalidScope, State, client, initial, position, transaction
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
@@ -128,6 +130,8 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
         yield from mechanism(state, action, seen)
         if action.calm:
             yield from _refused(state, action, UNAVAILABLE)
+        if seen is not None and seen.error == CONNECTION_LOST:
+            yield from _refused(state, action, GONE)
         if not routing.isolated(state, action):
             for_good = FOR_GOOD if state.breaks("ROUTE-7") else frozenset[str]()
             yield from _refused(state, action, UNAVAILABLE | for_good)
@@ -143,7 +147,7 @@ def _serves_nowhere(state: State) -> bool:
     return not state.forbids("ROUTE-8")
 
 
-_UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked", "connection_lost"}
+_UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
 """Errors that a valid request may have for a reason which is not modelled."""
 
 _REQUESTS: Final = frozenset(

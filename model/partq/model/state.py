@@ -136,7 +136,8 @@ class Pending(NamedTuple):
 class Txn(NamedTuple):
     """An open transaction. ``part``, ``key``: pinned by its first send; ``locks_in``: the partition it
     settles in. ``sends``: what waits for the commit. ``settles``: (operation, partition, number, token).
-    ``tainted``: the broker may refuse to commit it; ``doomed``: it has to."""
+    ``tainted``: the broker may refuse to commit it; ``doomed``: it has to. ``used``: the instant of the last
+    operation that was accepted in it (without a clock 0)."""
 
     name: str
     proc: str
@@ -147,6 +148,7 @@ class Txn(NamedTuple):
     settles: tuple[tuple[str, int, int, str], ...] = ()
     tainted: bool = False
     doomed: bool = False
+    used: int = 0
 
 
 class Flows(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record
 from partq.conformance.history.entities import settings_of
+from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
@@ -64,7 +65,7 @@ def question_of(history: History, name: str, late: int, waived: frozenset[str]) 
     if why is not None:
         raise Unanswerable(why)
     family = profile(header.profile)
-    records = named_by_numbers(records, family)
+    records = with_lost_connections(named_by_numbers(records, family))
     _check_messages(records)
     entity = settings_of(header, name) or family.default_entity
     late = max(late, header.lateness, PUNCTUAL if header.clock == "virtual" else 0)

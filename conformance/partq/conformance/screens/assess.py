@@ -16,6 +16,7 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts, facts_of
 from partq.conformance.history import History
+from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
@@ -87,7 +88,7 @@ def inspect(history: History, screens: Sequence[Screen] = ALL, limit: float = SC
     question = history.header.profile, history.header.lacks, tuple(screens)
     asked = _in_question(*question)
     records = named_by_numbers(history.records, profile(history.header.profile))
-    history = history if records == history.records else History(history.header, records)
+    history = History(history.header, with_lost_connections(records))
     with _alarm(limit) as alarm, _no_collection():
         for facts in facts_of(history):
             for screen in asked:

@@ -559,25 +559,6 @@ def test_what_was_delivered_unseen_is_marked_as_redelivered() -> None:
     assert not inspected(text, "solace").candidates
 
 
-KILLED = """
-    c1 bind f1
-    env assignment 1 f1 ready
-    env broker_kill
-    env broker_start
-    c2 bind f2
-    c1 unbind f1 -> {}
-    {}
-    env assignment 1 f2 ready
-"""
-
-
-def test_a_flow_that_outlives_a_kill_keeps_its_partitions() -> None:
-    told, left = "env assignment 1 f1 unassigned", ""
-    assert set(inspected(KILLED.format("ok", left), "solace").candidates) == {"REB-1", "REB-13"}
-    assert not inspected(KILLED.format("ok", told), "solace").candidates
-    assert not inspected(KILLED.format("error not_found", left), "solace").candidates
-
-
 WENT = """
     c1 send m1 key=a @12s-12001ms
     c1 send m2 key=a
