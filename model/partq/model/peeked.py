@@ -7,6 +7,7 @@ what is open, an answer decides only what it shows. So there is one state after 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from .actions import NOWHERE, Action
 from .clauses import clause
@@ -32,6 +33,9 @@ from .state import (
     client,
     is_up,
 )
+
+LATER: Final = "PEEK-6, but what it shows itself"
+"""Waived beside PEEK-6: what a peek does to a message shows in what comes after it, and not in the peek."""
 
 LeftOut = Mapping[int, Entry | None]
 """What is left at the places of messages that an answer skips: None where they are gone."""
@@ -221,14 +225,22 @@ def _revealed(
     return moved(with_part(state, p, after), action, p, max(part.log[index].number for index in chosen))
 
 
-@clause("PEEK-6", "RCV-9")
+@clause("PEEK-6")
 def _look(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry | None:
     """The message as it must be to look like this: as it was, or as one of the broker's own moves left it.
     Of what the count leaves open, the least is decided."""
-    count, reach, counted = seen.delivery_count, state.now + action.slack, COUNTED
-    if state.cfg.waived:
-        entry = entry if state.forbids("PEEK-6") else _touched(state, entry, seen, action)
-        counted = COUNTED if state.forbids("RCV-9") else SHOWN
+    if not state.cfg.waived or state.forbids("PEEK-6"):
+        return _shown(state, entry, seen, action)
+    if LATER not in state.cfg.waived:
+        return _shown(state, _touched(state, entry, seen, action), seen, action)
+    after = _shown(state, entry, seen, action)
+    return after and _touched(state, after, seen._replace(delivery_count=None), action)
+
+
+@clause("RCV-9")
+def _shown(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry | None:
+    count, reach = seen.delivery_count, state.now + action.slack
+    counted = SHOWN if state.cfg.waived and not state.forbids("RCV-9") else COUNTED
     if count is None:
         return entry
     if count == entry.tries:

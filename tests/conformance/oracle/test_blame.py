@@ -87,6 +87,17 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "p send m1\np peek 9 -> m1#1 count=0\nq receive 1 delete -> m1#1 count=1",
         ("PEEK-6", "RCV-9"),
     ),
+    "a lock is counted as soon as it begins, which a peek shows": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\np peek 1 -> m1#1 count=1\nq complete l",
+        ("RCV-9",),
+    ),
+    "a lock ends early, which a peek shows": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l until=30s count=0\np peek 1 -> m1#1 count=1\n"
+        "r receive 1 -> m1#1 lock=k until=30s count=1",
+        ("RCV-6",),
+    ),
     "a peek of unknown outcome counts": (
         "azure-flat",
         "p send m1\np peek 9 -> unknown\nq receive 1 delete -> m1#1 count=1",

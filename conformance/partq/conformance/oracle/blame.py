@@ -10,17 +10,23 @@ A waived search that gives up makes the candidates a lower bound.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Final
 
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
+from partq.model.peeked import LATER
 from partq.model.profiles import requirements_of
 from partq.model.requirements import special_first
 
 REJECTING: Final = 4
 """The budget for the rejection itself, in budgets of a waived search: without it nothing is blamed."""
+
+NARROW: Final[Mapping[str, str]] = {"PEEK-6": LATER}
+"""Requirements with a narrow form beside the wide one, and what is waived with them to get it. What the wide
+form alone explains speaks for others rather."""
 
 PAIRS: Final = 200
 """How many pairs of requirements are tried at the most."""
@@ -88,7 +94,7 @@ def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int 
     binding = requirements_of(history.header.profile)
     asked = special_first([id for id in consulted.asked if id in binding])
     statuses = {id: waived.ask(id) for id in asked}
-    candidates = special_first([id for id, status in statuses.items() if status is Judged.ACCEPTED])
+    candidates = waived.ordered([id for id, status in statuses.items() if status is Judged.ACCEPTED])
     undecided = tuple(id for id, status in statuses.items() if status is Judged.UNKNOWN)
     pairs = () if candidates or undecided else waived.first_pair(asked)
     return Blame(judgement, candidates, asked, pairs, undecided, waived.visited)
@@ -109,6 +115,14 @@ class _Waived:
         judgement = judge(self.history, self.seconds, self.late, frozenset(waived), self.nodes)
         self.visited += judgement.visited
         return judgement.status
+
+    def ordered(self, candidates: Sequence[str]) -> tuple[str, ...]:
+        """The candidates, the most special first; last those that take the wide form to explain it."""
+        wide = [] if len(candidates) < 2 else [id for id in candidates if id in NARROW and self._wide(id)]
+        return special_first([id for id in candidates if id not in wide]) + special_first(wide)
+
+    def _wide(self, requirement: str) -> bool:
+        return self.ask(requirement, NARROW[requirement]) is not Judged.ACCEPTED
 
     def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """The first pair that explains the history together, if one does before a search gives up."""
