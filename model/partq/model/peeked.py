@@ -7,7 +7,6 @@ what is open, an answer decides only what it shows. So there is one state after 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from .actions import NOWHERE, Action
 from .clauses import clause
@@ -23,6 +22,7 @@ from .state import (
     COUNTED,
     LAGGING,
     LOCKED,
+    NARROWLY,
     OWED,
     RESERVED,
     SHOWN,
@@ -33,9 +33,6 @@ from .state import (
     client,
     is_up,
 )
-
-LATER: Final = "PEEK-6, but what it shows itself"
-"""Waived beside PEEK-6: what a peek does to a message shows in what comes after it, and not in the peek."""
 
 LeftOut = Mapping[int, Entry | None]
 """What is left at the places of messages that an answer skips: None where they are gone."""
@@ -127,9 +124,11 @@ def _less(part: Part, missing: LeftOut) -> Part:
 @clause("PEEK-7", "RCV-2", "RCV-9")
 def _skip(state: State, part: Part, index: int, action: Action, missing: dict[int, Entry | None]) -> bool:
     """Whether a visible message may be left out, and what becomes of it: it is gone, or, with PEEK-7 waived,
-    hidden by a lock. Of a lock that nothing but this would show nothing is said (PEEK-1, PEEK-2)."""
+    hidden by a lock, or, as the wide form has it, by one that it had. Of a lock that nothing but this would
+    show nothing is said (PEEK-1, PEEK-2)."""
     entry = part.log[index]
-    if entry.status in (LOCKED, CACHED) and not state.forbids("PEEK-7"):
+    hidden = entry.status in (LOCKED, CACHED) or (entry.turn > 0 and NARROWLY not in state.cfg.waived)
+    if hidden and not state.forbids("PEEK-7"):
         missing[index] = entry
         return True
     missing[index] = None
@@ -231,9 +230,9 @@ def _look(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry |
     Of what the count leaves open, the least is decided."""
     if not state.cfg.waived or state.forbids("PEEK-6"):
         return _shown(state, entry, seen, action)
-    if LATER not in state.cfg.waived:
+    if NARROWLY not in state.cfg.waived:
         return _shown(state, _touched(state, entry, seen, action), seen, action)
-    after = _shown(state, entry, seen, action)
+    after = _shown(state, entry, seen, action)  # what it does shows in what comes after it
     return after and _touched(state, after, seen._replace(delivery_count=None), action)
 
 

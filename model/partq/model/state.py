@@ -22,6 +22,13 @@ FOREVER: Final = 2**63
 COUNTER_BITS: Final = 48
 """Of a partitioned entity's sequence number these are the counter, those above name the partition (SEQ-2)."""
 
+NARROWLY: Final = "narrowly"
+"""Waived beside a requirement that has two relaxed forms (`WIDE`), it leaves the narrow one: what speaks for
+this requirement rather than for another that explains it, too."""
+
+WIDE: Final = frozenset({"PEEK-6", "PEEK-7", "RCV-9"})
+"""The requirements with a wide and a narrow relaxed form."""
+
 RESERVED: Final = 0
 """Sent in a transaction that is not committed, and numbered already: nobody sees it."""
 LAGGING: Final = 1

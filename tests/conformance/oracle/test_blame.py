@@ -98,6 +98,34 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "r receive 1 -> m1#1 lock=k until=30s count=1",
         ("RCV-6",),
     ),
+    "dead-lettered after one delivery, or lost": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq abandon l\nenv drained",
+        ("RCV-2", "RCV-9"),
+    ),
+    "dead-lettered after half as many deliveries as allowed, or lost": (
+        "azure-flat",
+        "p send m1\n"
+        + "".join(f"q receive 1 -> m1#1 lock=l{n} count={n}\nq abandon l{n}\n" for n in range(5))
+        + "env drained",
+        ("RCV-9", "RCV-2"),
+    ),
+    "a peek leaves out what came back": (
+        "azure-flat",
+        "p send m1\np send m2\nq receive 1 -> m1#1 lock=l until=30s\nq abandon l\n"
+        "q peek 9 from=0 -> m2#2\nq receive 2 delete -> m1#1 count=1, m2#2 count=0",
+        ("PEEK-1", "PEEK-7"),
+    ),
+    "in another partition after an outage than a peek saw it in": (
+        "azure-premium",
+        "p send m1\nq peek 1 -> m1#1.1\nenv partition_down 1\nq receive 3 delete -> m1#2.1",
+        ("SEQ-6", "PEEK-6"),
+    ),
+    "times against the numbers of sends that overlap": (
+        "azure-flat",
+        "p send m1 @1-20\nq send m2 @2-21\nq receive 2 delete -> m1#1 enqueued=15, m2#2 enqueued=5 @30-31",
+        ("SEQ-7", "SEQ-3"),
+    ),
     "a peek of unknown outcome counts": (
         "azure-flat",
         "p send m1\np peek 9 -> unknown\nq receive 1 delete -> m1#1 count=1",

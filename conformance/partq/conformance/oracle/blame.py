@@ -10,23 +10,19 @@ A waived search that gives up makes the candidates a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Final
 
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
-from partq.model.peeked import LATER
 from partq.model.profiles import requirements_of
 from partq.model.requirements import special_first
+from partq.model.state import NARROWLY, WIDE
 
 REJECTING: Final = 4
 """The budget for the rejection itself, in budgets of a waived search: without it nothing is blamed."""
-
-NARROW: Final[Mapping[str, str]] = {"PEEK-6": LATER}
-"""Requirements with a narrow form beside the wide one, and what is waived with them to get it. What the wide
-form alone explains speaks for others rather."""
 
 PAIRS: Final = 200
 """How many pairs of requirements are tried at the most."""
@@ -118,11 +114,9 @@ class _Waived:
 
     def ordered(self, candidates: Sequence[str]) -> tuple[str, ...]:
         """The candidates, the most special first; last those that take the wide form to explain it."""
-        wide = [] if len(candidates) < 2 else [id for id in candidates if id in NARROW and self._wide(id)]
+        unsure = WIDE.intersection(candidates) if len(candidates) > 1 else ()
+        wide = [id for id in unsure if self.ask(id, NARROWLY) is not Judged.ACCEPTED]
         return special_first([id for id in candidates if id not in wide]) + special_first(wide)
-
-    def _wide(self, requirement: str) -> bool:
-        return self.ask(requirement, NARROW[requirement]) is not Judged.ACCEPTED
 
     def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """The first pair that explains the history together, if one does before a search gives up."""
