@@ -18,7 +18,7 @@ from .memory import whose
 from .messages import Delivery, conflicting
 from .operations import UNAVAILABLE, Outcome
 from .pending import take
-from .profiles import MAX_IDLE
+from .profiles import MAX_IDLE, SECOND
 from .routing import (
     accepted,
     failed,
@@ -62,8 +62,8 @@ def _idled(state: State, action: Action) -> State:
 
 
 def _used(state: State, txn: Txn) -> Txn:
-    """The transaction after an operation in it."""
-    return txn if state.cfg.untimed else txn._replace(used=state.now)
+    """The transaction after an operation in it. To the second before: what differs by less is one state."""
+    return txn if state.cfg.untimed else txn._replace(used=state.now // SECOND * SECOND)
 
 
 @clause("TXN-10")
