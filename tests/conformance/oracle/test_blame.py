@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from partq.conformance.history import History
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.blame import blame
-from partq.conformance.oracle.judge import Judged
+from partq.conformance.oracle.blame import REJECTING, blame
+from partq.conformance.oracle.judge import Judged, Judgement, judge
 
 NAMED: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a settlement by a lock that is lost": (
@@ -491,3 +492,21 @@ def test_without_time_the_candidates_are_a_lower_bound() -> None:
     sends = "\n".join(f"c{n} send m{n} @{n + 1}-50" for n in range(8))
     said = blame(history(f"{sends}\nq receive 9 delete -> m0#99 @60-61", "azure-flat"), seconds=0)
     assert not said.complete and said.violated is None
+
+
+def test_a_more_special_requirement_whose_search_gave_up_is_asked_about_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    profile, text, _ = FIRST["dead-lettered after half as many deliveries as allowed, or lost"]
+    budgets: dict[frozenset[str], list[int | None]] = {}
+
+    def stingy(history: History, seconds: float, late: int, waived: frozenset[str], nodes: int) -> Judgement:
+        budgets.setdefault(waived, []).append(nodes)
+        gives_up = waived == {"RCV-9"} and nodes < REJECTING * 1_000
+        return Judgement(Judged.UNKNOWN) if gives_up else judge(history, seconds, late, waived, nodes)
+
+    monkeypatch.setattr("partq.conformance.oracle.blame.judge", stingy)
+    said = blame(history(text, profile), nodes=1_000)
+    assert said.candidates == ("RCV-9", "RCV-2") and said.complete
+    assert budgets[frozenset({"RCV-9"})] == [1_000, REJECTING * 1_000]
+    assert budgets[frozenset({"RCV-2"})] == [1_000]

@@ -10,7 +10,7 @@ A waived search that gives up makes the candidates a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Final
@@ -18,7 +18,7 @@ from typing import Final
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
 from partq.model.profiles import requirements_of
-from partq.model.requirements import special_first
+from partq.model.requirements import requirement, special_first
 from partq.model.state import NARROWLY, WIDE
 
 REJECTING: Final = 4
@@ -90,10 +90,19 @@ def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int 
     binding = requirements_of(history.header.profile)
     asked = special_first([id for id in consulted.asked if id in binding])
     statuses = {id: waived.ask(id) for id in asked}
+    statuses |= {id: waived.ask(id, patience=REJECTING) for id in _more_special(statuses)}
     candidates = waived.ordered([id for id, status in statuses.items() if status is Judged.ACCEPTED])
     undecided = tuple(id for id, status in statuses.items() if status is Judged.UNKNOWN)
     pairs = () if candidates or undecided else waived.first_pair(asked)
     return Blame(judgement, candidates, asked, pairs, undecided, waived.visited)
+
+
+def _more_special(statuses: Mapping[str, Judged]) -> list[str]:
+    """The requirements whose search gave up and that come before one that explains the history: without them
+    the general one would be taken for the violated one."""
+    found = {id for id, status in statuses.items() if status is Judged.ACCEPTED}
+    gave_up = (id for id, status in statuses.items() if status is Judged.UNKNOWN)
+    return [id for id in gave_up if not found.isdisjoint(requirement(id).precedes)]
 
 
 @dataclass(slots=True)
@@ -106,9 +115,10 @@ class _Waived:
     nodes: int | None
     visited: int
 
-    def ask(self, *waived: str) -> Judged:
-        """What the judge says with these requirements waived."""
-        judgement = judge(self.history, self.seconds, self.late, frozenset(waived), self.nodes)
+    def ask(self, *waived: str, patience: int = 1) -> Judged:
+        """What the judge says with these requirements waived, in ``patience`` budgets."""
+        nodes = None if self.nodes is None else patience * self.nodes
+        judgement = judge(self.history, patience * self.seconds, self.late, frozenset(waived), nodes)
         self.visited += judgement.visited
         return judgement.status
 
