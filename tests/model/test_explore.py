@@ -42,7 +42,7 @@ SIZES = [
     (scope("a-", *BASIC, "partition faults"), 2081, 16239),
     (scope("ab", *BASIC, "transactions", clients=1), 454, 2769),
     (scope("a", *BASIC, "transactions", "partition faults", clients=1, freedoms=("early", "lag")), 874, 7759),
-    (scope("a", *BASIC, "broker faults", "lost front ends", "peek", **FLAT), 1136, 14612),
+    (scope("a", *BASIC, "broker faults", "lost front ends", "peek", **FLAT), 1136, 14620),
     (scope("a", **SOLACE), 2304, 21661),
 ]
 

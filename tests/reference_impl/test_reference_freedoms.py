@@ -381,6 +381,26 @@ def commit_settled(world: World) -> Steps[bool]:
 # Faults.
 
 
+@scene(flows=True, partitions=2)
+def lose_link(world: World) -> Steps[bool]:
+    yield from world.bind("f")
+    before = len(world.broker.end_of(world.client("c")).assignments.flows)
+    kind = outcome((yield from keyed(world, "a")))
+    after = len(world.broker.end_of(world.client("c")).assignments.flows)
+    assert kind in ("ok", "connection_lost")
+    assert kind == "ok" or (after == 0 and not stored(world)["1"])
+    return kind != "ok" and before == 1
+
+
+@scene(flows=True, partitions=2)
+def unbind_gone(world: World) -> Steps[bool]:
+    yield from world.bind("f")
+    yield from world.unbind("f")
+    kind = outcome((yield from world.unbind("f")))
+    assert kind in ("ok", "not_found")
+    return kind == "ok"
+
+
 @scene()
 def break_link(world: World) -> Steps[bool]:
     yield from keyed(world, "a")

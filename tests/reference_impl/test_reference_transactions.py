@@ -167,3 +167,18 @@ def test_operations_in_an_unknown_transaction_are_refused() -> None:
         return [outcome(first), outcome((yield from world.rollback("none"))), outcome(twice)]
 
     assert world.do(scene()) == ["not_found", "not_found", "invalid_operation"]
+
+
+@pytest.mark.parametrize(("idle", "ended"), [(119, "ok"), (121, "not_found")])
+def test_an_idle_transaction_is_rolled_back_after_its_time(idle: int, ended: str) -> None:
+    world = _world()
+
+    def scene() -> Steps[list[object]]:
+        yield from world.begin()
+        yield from world.sleep(100 * SECOND)
+        yield from world.send(_k("a"), txn="t")
+        yield from world.sleep(idle * SECOND)
+        answer = yield from world.commit()
+        return [outcome(answer), ids((yield from world.receive(9, timeout=0)))]
+
+    assert world.do(scene()) == [ended, ["a"] if ended == "ok" else []]

@@ -97,7 +97,8 @@ def explained(
     if len(answer) > action.max and _at_most(state):
         return
     if state.cfg.waived:
-        state = given(elsewhere(revived(state, answer), answer), answer)
+        state = elsewhere(revived(state, answer), answer)
+    state = given(state, answer)
     among = _among(state, action, parts)
     found = [_find(state, seen, among) for seen in answer]
     if state.cfg.waived and None in found and not _once(state, action):
@@ -187,7 +188,7 @@ def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[
         return []
     if cfg.profile.flows:
         ways = takings(state, entry, reach)[:1]  # no front end locks unseen, and no count is shown
-    elif cfg.waived and not state.forbids("RCV-9"):
+    elif state.breaks("RCV-9"):
         ways = _uncounted(takings(state, entry, reach), seen.delivery_count)
     else:
         ways = takings(state, entry, reach, seen.delivery_count)
@@ -212,7 +213,7 @@ def _fits(cfg: Config, entry: Entry, taken: Taken, seen: Delivery, reach: int) -
     if until is None:
         return True
     latest = reach + cfg.lock_duration if taken.held is None else taken.held
-    return until <= latest + cfg.skew or "RCV-13" in cfg.waived
+    return until <= latest + cfg.skew or not cfg.forbids("RCV-13")
 
 
 def _delivered(

@@ -28,7 +28,7 @@ def partition_down(state: State, action: Action, seen: Observed | None) -> Steps
         after = _shake(state._replace(down=state.down | 1 << p, used=state.used | 1 << p), p)
         after = _taint(after, lambda txn: p in transactions.parts_of(txn))
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
-        if state.cfg.waived and not state.forbids("ROUTE-7"):
+        if not state.forbids("ROUTE-7"):
             yield OK, _felt_elsewhere(after)
 
 

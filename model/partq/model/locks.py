@@ -12,7 +12,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .clauses import clause
-from .state import BACK, CACHED, COUNTED, FOREVER, FRESH, LOCKED, OWED, RESERVED, Config, Entry, Lock, State
+from .state import (
+    BACK,
+    CACHED,
+    COUNTED,
+    FOREVER,
+    FRESH,
+    LOCKED,
+    NARROWLY,
+    OWED,
+    RESERVED,
+    Config,
+    Entry,
+    Lock,
+    State,
+)
 
 
 class Taken(NamedTuple):
@@ -120,13 +134,15 @@ def raised(state: State, entry: Entry, tries: int) -> Entry | None:
 def may_be_gone(state: State, entry: Entry, reach: int) -> bool:
     """Whether the message may be gone by ``reach`` though nobody completed it: no client holds it, and as
     many deliveries of it as the entity allows may have come to nothing, so that it was dead-lettered. With
-    RCV-9 waived half as many may have sufficed, with PEEK-6 waived a peek may have removed it, with RCV-2
-    waived anything may be lost."""
+    RCV-9 waived fewer may have sufficed (narrowly: half as many), with PEEK-6 waived a peek may have removed
+    it, with RCV-2 waived anything may be lost."""
     peeked = entry.status == BACK and not entry.turn and not entry.tries
     if not state.forbids("RCV-2") or (peeked and not state.forbids("PEEK-6")):
         return True
     cfg = state.cfg
-    limit = cfg.limit if state.forbids("RCV-9") else max(1, cfg.entity.max_delivery_count // 2)
+    limit = cfg.limit
+    if state.breaks("RCV-9"):
+        limit = max(1, cfg.entity.max_delivery_count // 2) if NARROWLY in cfg.waived else 1
     if entry.status == LOCKED:
         ways = ended(state, entry, reach)
         return any(way is None or most_tries(cfg, way, reach) >= limit for way in ways)

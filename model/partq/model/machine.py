@@ -38,10 +38,13 @@ without trying the others. The contract:
   been. `advance` yields nothing where a timer is due before: make that move first.
 - An outcome ``unknown``: try it as not happened, and as ``steps(state, action)``'s ok answers (for a receive:
   any of them; for a send: with hints, ``explain`` with status ok).
-- Requirements waived (`initial(waived=…)`) are relaxed in `explain`, which then allows what breaks only them,
-  besides all that it allows otherwise. `steps` stays strict, but for guards that both share: what a broken
-  rule may do is mostly not enumerated finitely (any count, any loss), and is decided by what is observed.
-- A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`.
+- Requirements waived (`initial(waived=…)`), and those that do not bind the profile, are relaxed in `explain`,
+  which then allows what breaks only them, besides all that it allows otherwise. `steps` stays strict, but for
+  guards that both share: what a broken rule may do is mostly not enumerated finitely (any count, any loss),
+  and is decided by what is observed.
+- A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`. That
+  a connection ended is told at any time; what it did to the client's flows, cursors and transactions is a
+  `disconnect` by itself.
 - ``locked_until`` of `Answer` messages is the latest end, ``lock`` the model's token.
 
 Which rules a function implements: `clauses.of`. Mechanisms are one file each; this file only dispatches.
@@ -67,7 +70,7 @@ from . import (
 from .actions import FULL, GONE, LOST, NOWHERE, OK, Action, Answer, Observed, agrees, failure
 from .clauses import clause
 from .edits import with_client, with_txn
-from .operations import FOR_GOOD, UNAVAILABLE
+from .operations import CONNECTION_LOST, FOR_GOOD, UNAVAILABLE
 from .state import InvalidScope, State, client, initial, position, transaction
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
@@ -127,8 +130,11 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
         yield from mechanism(state, action, seen)
         if action.calm:
             yield from _refused(state, action, UNAVAILABLE)
+        if seen is not None and seen.error == CONNECTION_LOST:
+            yield from _refused(state, action, GONE)
         if not routing.isolated(state, action):
-            yield from _refused(state, action, UNAVAILABLE | FOR_GOOD)
+            for_good = FOR_GOOD if state.breaks("ROUTE-7") else frozenset[str]()
+            yield from _refused(state, action, UNAVAILABLE | for_good)
         if seen is not None and seen.error in _UNMODELLED and _may_be_refused(state, action, seen):
             yield from _refused(state, action, _UNMODELLED)
 
@@ -138,10 +144,10 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
 @clause("ROUTE-8")
 def _serves_nowhere(state: State) -> bool:
     """Whether it is waived that a broker without a partition that serves stores nothing."""
-    return bool(state.cfg.waived) and not state.forbids("ROUTE-8")
+    return not state.forbids("ROUTE-8")
 
 
-_UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked", "connection_lost"}
+_UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
 """Errors that a valid request may have for a reason which is not modelled."""
 
 _REQUESTS: Final = frozenset(

@@ -1,9 +1,9 @@
 """What is remembered only while a requirement is waived: without these memories its breach could not be told
 from another's.
 
-With RCV-7 waived, messages that were completed or deleted, which may come back; with RCV-8 waived, every lock
-token that was given; and where a message is that is shown at another place than its own. With nothing waived
-all of it stays empty. Who asks for it is beside the clauses.
+With RCV-7 waived, messages that were completed or deleted, which may come back; without RCV-8, every lock
+token that was given; and where a message is that is shown at another place than its own. With every
+requirement enforced all of it stays empty. Who asks for it is beside the clauses.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _as_shown(entry: Entry, seen: Delivery) -> Entry:
 @clause("SEQ-6", "PEEK-6", "RCV-6", "RCV-12")
 def elsewhere(state: State, answer: Sequence[Delivery]) -> State:
     """The state in which the messages shown are stored where they are shown, if requirements are waived: in
-    another partition since they were locked (SEQ-6), at another place since a peek (PEEK-6), and there, too,
+    another partition than before (SEQ-6), at another place since a peek (PEEK-6), and there, too,
     while they are locked (RCV-6), or shown twice (RCV-12)."""
     shown: set[str] = set()
     for seen in answer:
@@ -62,8 +62,8 @@ def elsewhere(state: State, answer: Sequence[Delivery]) -> State:
         if place is not None:
             p, entry = place
             peeked = entry.status == BACK and not entry.turn and not state.forbids("PEEK-6")
-            abandoned = entry.turn > 0 and named(state.cfg, seen)[1] not in (None, p)
-            if peeked or (abandoned and not state.forbids("SEQ-6")):
+            apart = named(state.cfg, seen)[1] not in (None, p)
+            if peeked or (apart and not state.forbids("SEQ-6")):
                 state = _moved(state, seen)
             elif (entry.status == LOCKED and not state.forbids("RCV-6")) or (
                 seen.id in shown and state.cfg.profile.partitioned and not state.forbids("RCV-12")
@@ -102,7 +102,7 @@ def _number(entry: Entry) -> int:
 
 @clause("RCV-8")
 def given(state: State, answer: Sequence[Delivery]) -> State:
-    """The state that remembers the lock tokens of an answer, with RCV-8 waived."""
+    """The state that remembers the lock tokens of an answer, where RCV-8 is not enforced."""
     if state.forbids("RCV-8"):
         return state
     tokens = tuple((seen.lock, seen.id) for seen in answer if seen.lock is not None)

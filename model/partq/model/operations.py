@@ -134,6 +134,9 @@ ERRORS: Final[dict[str, str]] = {
 UNAVAILABLE: Final = frozenset({"unavailable", "timeout", "internal"})
 """The errors by which a broker may say that a partition is down (ROUTE-5)."""
 
+CONNECTION_LOST: Final = "connection_lost"
+"""The error that tells of the client's connection, and of no request: a network may fail at any time."""
+
 FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
 """The errors that say of a request that it can never succeed."""
 

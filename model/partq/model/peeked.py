@@ -22,6 +22,7 @@ from .state import (
     COUNTED,
     LAGGING,
     LOCKED,
+    NARROWLY,
     OWED,
     RESERVED,
     SHOWN,
@@ -123,9 +124,11 @@ def _less(part: Part, missing: LeftOut) -> Part:
 @clause("PEEK-7", "RCV-2", "RCV-9")
 def _skip(state: State, part: Part, index: int, action: Action, missing: dict[int, Entry | None]) -> bool:
     """Whether a visible message may be left out, and what becomes of it: it is gone, or, with PEEK-7 waived,
-    hidden by a lock. Of a lock that nothing but this would show nothing is said (PEEK-1, PEEK-2)."""
+    hidden by a lock, or, as the wide form has it, by one that it had. Of a lock that nothing but this would
+    show nothing is said (PEEK-1, PEEK-2)."""
     entry = part.log[index]
-    if entry.status in (LOCKED, CACHED) and not state.forbids("PEEK-7"):
+    hidden = entry.status in (LOCKED, CACHED) or (entry.turn > 0 and NARROWLY not in state.cfg.waived)
+    if hidden and not state.forbids("PEEK-7"):
         missing[index] = entry
         return True
     missing[index] = None
@@ -221,14 +224,22 @@ def _revealed(
     return moved(with_part(state, p, after), action, p, max(part.log[index].number for index in chosen))
 
 
-@clause("PEEK-6", "RCV-9")
+@clause("PEEK-6")
 def _look(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry | None:
     """The message as it must be to look like this: as it was, or as one of the broker's own moves left it.
     Of what the count leaves open, the least is decided."""
-    count, reach, counted = seen.delivery_count, state.now + action.slack, COUNTED
-    if state.cfg.waived:
-        entry = entry if state.forbids("PEEK-6") else _touched(state, entry, seen, action)
-        counted = COUNTED if state.forbids("RCV-9") else SHOWN
+    if not state.cfg.waived or state.forbids("PEEK-6"):
+        return _shown(state, entry, seen, action)
+    if NARROWLY not in state.cfg.waived:
+        return _shown(state, _touched(state, entry, seen, action), seen, action)
+    after = _shown(state, entry, seen, action)  # what it does shows in what comes after it
+    return after and _touched(state, after, seen._replace(delivery_count=None), action)
+
+
+@clause("RCV-9")
+def _shown(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry | None:
+    count, reach = seen.delivery_count, state.now + action.slack
+    counted = SHOWN if state.cfg.waived and not state.forbids("RCV-9") else COUNTED
     if count is None:
         return entry
     if count == entry.tries:

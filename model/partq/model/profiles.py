@@ -21,6 +21,9 @@ SECOND: Final = 1_000_000_000
 SEND_TIMEOUT: Final = 60 * SECOND
 """What a send without a ``timeout`` waits (the vendor's advice, ROUTE-6)."""
 
+MAX_IDLE: Final = 120 * SECOND
+"""After so long without an operation in it the broker rolls a transaction back (TXN-9)."""
+
 RECEIVE_TIMEOUT: Final = SECOND
 """What a receive without a ``timeout`` waits."""
 

@@ -76,10 +76,13 @@ def _timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
 
 
 def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
-    """Stop consuming, in good order."""
+    """Stop consuming, in good order. To a flow that is gone already nothing happens; no source says what is
+    answered."""
     flows, name = state.flows, action.flow
     if flows is None or name is None or not _is_bound(flows, name):
         yield failure(REFUSED | LOST), state
+        if flows is not None and seen is not None:
+            yield OK, state
         return
     for after in _left(state, name, action.slack):
         yield OK, after

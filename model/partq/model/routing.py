@@ -44,7 +44,7 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, after
         if seen is not None and not seen.messages and may_be_ignored(state, action):
             yield OK, failed(state, action.messages)
-        if seen is not None and action.op == "send_batch" and not state.forbids("KEY-7"):
+        if seen is not None and action.op == "send_batch" and state.breaks("KEY-7"):
             yield from ((OK, after) for after in done_in_part(state, action, seen))
 
 
@@ -83,15 +83,15 @@ def _refusable(state: State, action: Action) -> frozenset[str]:
     messages, kinds = action.messages, frozenset[str]()
     keys = {key_of(state.cfg, m) for m in messages}
     home_of = next((key_partition(state, key) for key in keys if key is not None), None)
-    if not state.forbids("KEY-3") and any(map(conflicting, messages)):
+    if state.breaks("KEY-3") and any(map(conflicting, messages)):
         kinds |= INVALID
-    if not state.forbids("KEY-7") and len(keys) > 1:
+    if state.breaks("KEY-7") and len(keys) > 1:
         kinds |= INVALID
-    if not state.forbids("ROUTE-5") and keys != {None} and state.down:
+    if state.breaks("ROUTE-5") and keys != {None} and state.down:
         kinds |= UNAVAILABLE if home_of is None or not is_up(state, home_of) else frozenset()
-    if not up(state) and not state.forbids("ROUTE-8"):
+    if not up(state) and state.breaks("ROUTE-8"):
         kinds |= UNAVAILABLE
-    if keys == {None} and state.down and up(state) and not state.forbids("ROUTE-6"):
+    if keys == {None} and state.down and up(state) and state.breaks("ROUTE-6"):
         kinds |= UNAVAILABLE
     return kinds
 
@@ -109,7 +109,7 @@ def stored_by_refusals(state: State, action: Action, seen: Observed) -> frozense
     any (RCV-1, of which this is no clause, as what it says of contents is not modelled), and of a batch a
     part of it (KEY-7)."""
     torn = len({d.id for d in seen.messages}) < len(action.messages)
-    if not state.forbids("RCV-1") or (torn and not state.forbids("KEY-7")):
+    if state.breaks("RCV-1") or (torn and state.breaks("KEY-7")):
         return frozenset(ERRORS)
     return frozenset()
 
@@ -133,7 +133,7 @@ def keys_of(cfg: Config, message: Message) -> tuple[str | None, ...]:
     """What its key may be: of two key properties that differ no source says which one counts."""
     if ambiguous(message, cfg.profile.key_rule):
         return message.property(SOLACE_KEY), message.property(JMS_KEY)
-    if "KEY-3" in cfg.waived and conflicting(message) and cfg.profile.partitioned:
+    if cfg.profile.partitioned and conflicting(message) and not cfg.forbids("KEY-3"):
         return message.session_id, message.partition_key
     return (key_of(cfg, message),)
 
@@ -199,14 +199,14 @@ def _may_fail(state: State) -> bool:
 @clause("ROUTE-5", "ROUTE-6")
 def _kinds(state: State, key: str | None) -> frozenset[str]:
     """The errors that tell of an outage; where a requirement is waived that names them, also others."""
-    return UNAVAILABLE if state.forbids("ROUTE-6" if key is None else "ROUTE-5") else UNAVAILABLE | FOR_GOOD
+    return UNAVAILABLE | FOR_GOOD if state.breaks("ROUTE-6" if key is None else "ROUTE-5") else UNAVAILABLE
 
 
 @clause("ROUTE-7")
 def isolated(state: State, action: Action) -> bool:
     """Whether an operation may not be refused because of a fault elsewhere. Whether a keyless send may, or
     one to a partition that is down, is not said here (ROUTE-6, ROUTE-5)."""
-    if not state.cfg.waived or not state.down or state.forbids("ROUTE-7"):
+    if not state.down or state.forbids("ROUTE-7"):
         return True
     keys = {key_of(state.cfg, m) for m in action.messages}
     homes = {None if key is None else key_partition(state, key) for key in keys}
@@ -232,7 +232,7 @@ def anew(state: State) -> Iterator[State]:
 
 def accepted(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
     """The states after the messages were stored, where the history shows them, if it does."""
-    hints = hints_of(action, seen)
+    hints = hints_of(state, action, seen)
     keyless = sum(key_of(state.cfg, m) is None for m in action.messages) if state.down else 0
     for placed, places in placements(_tried(state, keyless), action, hints):
         if len(places) == 1:
@@ -244,9 +244,12 @@ def accepted(state: State, action: Action, seen: Observed | None) -> Iterator[St
             yield from _fitted(placed, action, places, hints)
 
 
-def hints_of(action: Action, seen: Observed | None) -> list[Delivery | None]:
-    """For each message of a send, where the history shows it, if anywhere."""
+def hints_of(state: State, action: Action, seen: Observed | None) -> list[Delivery | None]:
+    """For each message of a send, where the history shows it, if anywhere. A number says nothing where the
+    broker owes none (SEQ)."""
     shown = {} if seen is None else {d.id: d for d in seen.messages}
+    if not state.cfg.profile.shows_seq:
+        shown = {id: d._replace(seq=None) for id, d in shown.items()}
     return [shown.get(m.id) for m in action.messages]
 
 
@@ -281,8 +284,6 @@ def _placed(
 @clause("ROUTE-5", "ROUTE-6", "ROUTE-8")
 def serves(state: State, key: str | None) -> bool:
     """Whether a partition may take a message of that key while it is down: never, unless waived."""
-    if not state.cfg.waived:
-        return False
     if not up(state) and not state.forbids("ROUTE-8"):
         return True
     return (
@@ -297,7 +298,7 @@ def unpinned(state: State, action: Action, message: Message) -> bool:
         return False
     key_rule = "KEY-8" if state.cfg.profile.flows else "KEY-1" if message.session_id else "KEY-2"
     binding = ["ROUTE-2", key_rule] if action.txn is None else ["ROUTE-2", key_rule, "TXN-8"]
-    return sum(not state.forbids(requirement) for requirement in binding) > 0  # each one is asked
+    return sum(state.breaks(requirement) for requirement in binding) > 0  # each one is asked
 
 
 @clause("ROUTE-5")
@@ -316,7 +317,7 @@ def _astray(
         after = using(state, p)
         if free and is_up(state, p) and p != home_of:
             yield after, p
-        elif not state.forbids("ROUTE-5"):
+        elif state.breaks("ROUTE-5"):
             for q in down if home_of is None else {home_of}.intersection(down):
                 if p != q:
                     yield (after if home_of is not None else with_key(after, key, q)), p

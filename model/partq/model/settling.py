@@ -43,14 +43,14 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
     yield from refused(state, action, places, seen)
     if may_settle(state, places):
         yield OK, apply(state, action.op, [place for place in places if place is not None])
-    if seen is not None and state.cfg.waived:
+    if seen is not None:
         yield from _settled_anyhow(state, action, places, seen)
 
 
 @clause("RCV-8", "RCV-14")
 def _settled_anyhow(state: State, action: Action, places: list[Place | None], seen: Observed) -> Steps:
-    """With RCV-8 waived a lost lock settles or does not, though it is answered ok, and one that is refused
-    may settle all the same; with RCV-14 waived locks of several partitions, too."""
+    """Without RCV-8 a lost lock settles or does not, though it is answered ok, and where it is broken one
+    that is refused may settle all the same; with RCV-14 waived locks of several partitions, too."""
     known = [place for place in places if place is not None]
     several = len({p for p, _ in known}) > 1 and state.flows is None
     if several and not state.forbids("RCV-14"):
@@ -60,11 +60,13 @@ def _settled_anyhow(state: State, action: Action, places: list[Place | None], se
         yield answer, apply(state, action.op, known)
     if state.forbids("RCV-8") or (several and state.forbids("RCV-14")):
         return
+    if seen.status == Outcome.ERROR and not state.breaks("RCV-8"):
+        return
     meant = [place or whose(state, token) for place, token in zip(places, action.locks, strict=True)]
     every = sorted({place for place in meant if place is not None})
     answer = OK if seen.status == Outcome.OK else failure(LOST | INVALID | UNAVAILABLE)
     if None in places or (seen.status == Outcome.ERROR and _may_be_refused(state, action, known, seen)):
-        for op in dict.fromkeys((action.op, "complete")):
+        for op in dict.fromkeys((action.op, "complete") if state.breaks("RCV-8") else (action.op,)):
             yield answer, apply(state, op, every)
     if seen.status == Outcome.OK and None in places and every:
         yield answer, apply(state, action.op, known)
@@ -168,7 +170,7 @@ def renew(state: State, action: Action, seen: Observed | None) -> Steps:
     """Restart a lock's clock. The answer may show the message with its new end."""
     places = held(state, action)
     yield from refused(state, action, places, seen)
-    if seen is not None and state.cfg.waived:
+    if seen is not None:
         yield from _renewed_anyhow(state, action, places[0], seen)
     if not may_settle(state, places) or places[0] is None:
         return
@@ -183,8 +185,11 @@ def renew(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @clause("RCV-8")
 def _renewed_anyhow(state: State, action: Action, place: Place | None, seen: Observed) -> Steps:
-    """With RCV-8 waived a lost lock may be renewed, or be said to, and a renewal that is refused be made."""
+    """Without RCV-8 a lost lock may be renewed, or be said to, and where it is broken a renewal that is
+    refused be made."""
     if state.forbids("RCV-8") or (place is not None and seen.status == Outcome.OK):
+        return
+    if seen.status == Outcome.ERROR and not state.breaks("RCV-8"):
         return
     answer = failure(LOST) if seen.status == Outcome.ERROR else Answer(Outcome.OK, messages=seen.messages)
     if seen.status == Outcome.OK:

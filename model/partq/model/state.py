@@ -14,13 +14,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
-from .profiles import Entity, Profile, profile
+from .profiles import Entity, Profile, profile, requirements_of
 
 FOREVER: Final = 2**63
 """Later than any time."""
 
 COUNTER_BITS: Final = 48
 """Of a partitioned entity's sequence number these are the counter, those above name the partition (SEQ-2)."""
+
+NARROWLY: Final = "narrowly"
+"""Waived beside a requirement that has two relaxed forms (`WIDE`), it leaves the narrow one: what speaks for
+this requirement rather than for another that explains it, too."""
+
+WIDE: Final = frozenset({"PEEK-6", "PEEK-7", "RCV-9"})
+"""The requirements with a wide and a narrow relaxed form."""
 
 RESERVED: Final = 0
 """Sent in a transaction that is not committed, and numbered already: nobody sees it."""
@@ -136,7 +143,8 @@ class Pending(NamedTuple):
 class Txn(NamedTuple):
     """An open transaction. ``part``, ``key``: pinned by its first send; ``locks_in``: the partition it
     settles in. ``sends``: what waits for the commit. ``settles``: (operation, partition, number, token).
-    ``tainted``: the broker may refuse to commit it; ``doomed``: it has to."""
+    ``tainted``: the broker may refuse to commit it; ``doomed``: it has to. ``used``: the instant of the last
+    operation that was accepted in it (without a clock 0)."""
 
     name: str
     proc: str
@@ -147,6 +155,7 @@ class Txn(NamedTuple):
     settles: tuple[tuple[str, int, int, str], ...] = ()
     tainted: bool = False
     doomed: bool = False
+    used: int = 0
 
 
 class Flows(NamedTuple):
@@ -187,7 +196,8 @@ class Config:
     ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
     history; they tell of a change at most ``telling`` ns after it.
 
-    ``waived``: requirements that are not enforced. A waiver only ever adds behaviours (`State.forbids`).
+    ``waived``: requirements that the broker is taken to break. A waiver only ever adds behaviours
+    (`State.forbids`, `State.breaks`).
     """
 
     profile: Profile
@@ -209,6 +219,8 @@ class Config:
     waived: frozenset[str] = frozenset()
     lock_duration: int = field(init=False)
     """How long a lock lasts, ns."""
+    binding: frozenset[str] = field(init=False)
+    """The requirements that bind the profile."""
     limit: int = field(init=False)
     """The highest delivery count: a message that has it, and that no client holds, may have been
     dead-lettered (RCV-9)."""
@@ -216,6 +228,7 @@ class Config:
     def __post_init__(self) -> None:
         family, entity = self.profile, self.entity
         object.__setattr__(self, "lock_duration", entity.lock_duration if family.locks_expire else FOREVER)
+        object.__setattr__(self, "binding", requirements_of(family.name))
         unlimited = family.flows or "RCV-9" in self.waived
         object.__setattr__(self, "limit", FOREVER if unlimited else entity.max_delivery_count)
 
@@ -223,6 +236,10 @@ class Config:
     def bits(self) -> int:
         """How many bits the counter has (SEQ-5)."""
         return self.profile.counter_bits
+
+    def forbids(self, requirement: str) -> bool:
+        """Whether the requirement is enforced: it binds the profile, and is not waived."""
+        return requirement in self.binding and requirement not in self.waived
 
 
 Burnt = tuple[tuple[int, str, int], ...]
@@ -233,8 +250,8 @@ class State(NamedTuple):
     """One state of one entity. ``down`` and ``used`` are sets of partition positions, as bits. ``burnt``: how
     many numbers failed sends may have used up that no gap has shown yet, as (partition, key, how many),
     sorted: in that partition; with partition -1 in that of the key, as soon as it has one; with partition
-    -1 and the key "" in any. ``former``: every token that was given, with its message (remembered only with
-    RCV-8 waived)."""
+    -1 and the key "" in any. ``former``: every token that was given, with its message (remembered only
+    where RCV-8 is not enforced)."""
 
     cfg: Config
     now: int
@@ -250,8 +267,17 @@ class State(NamedTuple):
     former: tuple[tuple[str, str], ...] = ()
 
     def forbids(self, requirement: str) -> bool:
-        """Whether the requirement is enforced; where it is waived its clause takes its relaxed form."""
-        return requirement not in self.cfg.waived
+        """Whether the requirement is enforced. Where it is waived, or does not bind the profile, its clause
+        takes its relaxed form."""
+        cfg = self.cfg
+        return requirement in cfg.binding and requirement not in cfg.waived
+
+    def breaks(self, requirement: str) -> bool:
+        """Whether the broker is taken to break the requirement, so that also what another requirement
+        forbids may come of it: a refused send is stored (RCV-1), a valid one refused for good (KEY-9). Where
+        a requirement merely does not bind, those hold."""
+        cfg = self.cfg
+        return requirement in cfg.binding and requirement in cfg.waived
 
 
 @cache
@@ -266,6 +292,7 @@ def _config(
     hindsight = family.caching_front_ends and not switches.get("untimed", False)
     switches["hindsight"] = hindsight and bool(switches.get("hindsight", True))
     switches["gaps"] = family.shows_seq and bool(switches.get("gaps", True))
+    switches["timed"] = "SEQ-7" in requirements_of(profile_name) and bool(switches.get("timed", False))
     switches["owing"] = family.peek and bool(switches.get("owing", True))
     return Config(family, entity, names, waived=waived, **switches)  # type: ignore[arg-type]  # 0 and 1 for switches
 

@@ -18,6 +18,7 @@ from .memory import whose
 from .messages import Delivery, conflicting
 from .operations import UNAVAILABLE, Outcome
 from .pending import take
+from .profiles import MAX_IDLE, SECOND
 from .routing import (
     accepted,
     failed,
@@ -39,6 +40,7 @@ Place = tuple[int, int]
 
 def begin(state: State, action: Action, seen: Observed | None) -> Steps:
     """Open a transaction under a new name, or under that of one that the broker may have rolled back."""
+    state = _idled(state, action)
     known = transaction(state, action.txn)
     if seen is not None and known is not None and known.tainted:
         state = rolled_back(state, known)
@@ -47,7 +49,21 @@ def begin(state: State, action: Action, seen: Observed | None) -> Steps:
     elif action.txn is None or transaction(state, action.txn) is not None:
         yield failure(INVALID), state
     else:
-        yield OK, with_txn(state, action.txn, Txn(action.txn, action.proc))
+        yield OK, with_txn(state, action.txn, _used(state, Txn(action.txn, action.proc)))
+
+
+def _idled(state: State, action: Action) -> State:
+    """The state in which every transaction that may have been idle for too long may be rolled back (TXN-9,
+    of which this is no clause, as nothing says that it is not)."""
+    oldest = state.now + action.slack - MAX_IDLE
+    if state.cfg.untimed or all(txn.tainted or txn.used > oldest for txn in state.txns):
+        return state
+    return state._replace(txns=tuple(t._replace(tainted=t.tainted or t.used <= oldest) for t in state.txns))
+
+
+def _used(state: State, txn: Txn) -> Txn:
+    """The transaction after an operation in it. To the second before: what differs by less is one state."""
+    return txn if state.cfg.untimed else txn._replace(used=state.now // SECOND * SECOND)
 
 
 @clause("TXN-10")
@@ -71,6 +87,7 @@ def _ended(state: State, action: Action, seen: Observed | None) -> Steps:
 
 def send(state: State, action: Action, seen: Observed | None) -> Steps:
     """Send in a transaction: refused at once, or enlisted."""
+    state = _idled(state, action)
     txn = transaction(state, action.txn)
     anywhere = action.only in (None, NOWHERE)
     if txn is None:
@@ -112,10 +129,10 @@ def _refused_and_done(state: State, txn: Txn, action: Action, seen: Observed) ->
     keys = {key_of(state.cfg, m) for m in action.messages}
     kinds = stored_by_refusals(state, action, seen)
     if (
-        (None in keys and not state.forbids("TXN-1"))
-        or (_is_second(txn, keys) and not state.forbids("TXN-2"))
-        or (any(map(conflicting, action.messages)) and not state.forbids("KEY-3"))
-        or (len(keys) > 1 and not state.forbids("KEY-7"))
+        (None in keys and state.breaks("TXN-1"))
+        or (_is_second(txn, keys) and state.breaks("TXN-2"))
+        or (any(map(conflicting, action.messages)) and state.breaks("KEY-3"))
+        or (len(keys) > 1 and state.breaks("KEY-7"))
     ):
         kinds |= INVALID
     if kinds:
@@ -179,7 +196,7 @@ def may_refuse_key(state: State, txn: Txn, keys: set[str | None]) -> bool:
 @clause("TXN-2", "TXN-8", "ROUTE-1")
 def _enlisted(state: State, txn: Txn, action: Action, seen: Observed | None) -> Iterator[State]:
     """The states after these sends were enlisted. A second key must live in the partition of the first."""
-    hints = hints_of(action, seen)
+    hints = hints_of(state, action, seen)
     for placed, places in placements(state, action, hints):
         p = txn.part if txn.part is not None else places[0]
         if set(places) != {p} and state.cfg.profile.partitioned and not _may_leave(state, txn, action):
@@ -196,11 +213,11 @@ def _may_leave(state: State, txn: Txn, action: Action) -> bool:
         return False
     keys = {key_of(state.cfg, m) for m in action.messages}
     return (
-        (_is_second(txn, keys) and not state.forbids("TXN-2"))
-        or (len(keys) > 1 and not state.forbids("KEY-7"))
+        (_is_second(txn, keys) and state.breaks("TXN-2"))
+        or (len(keys) > 1 and state.breaks("KEY-7"))
         or (None in keys and may_be_keyless(state))
-        or not state.forbids("ROUTE-5")
-        or not state.forbids("ROUTE-1")
+        or state.breaks("ROUTE-5")
+        or state.breaks("ROUTE-1")
         or any(unpinned(state, action, m) for m in action.messages)
     )
 
@@ -218,11 +235,12 @@ def _pending(
         Pending(action.messages[n].id, places[n], None, since, None if hint is None else hint.seq)
         for n, hint in (*known, *others)
     )
-    return with_txn(state, txn.name, txn._replace(sends=txn.sends + sends))
+    return with_txn(state, txn.name, _used(state, txn)._replace(sends=txn.sends + sends))
 
 
 def settle(state: State, action: Action, seen: Observed | None) -> Steps:
     """Settle in a transaction: refused at once, or enlisted, the locks being held until its end."""
+    state = _idled(state, action)
     txn = transaction(state, action.txn)
     if txn is None:
         yield from _ended(state, action, seen)
@@ -334,12 +352,13 @@ def _enlist_locks(state: State, txn: Txn, action: Action, places: list[Place]) -
             settles.append(settled)
         state = put(state, p, index, entry._replace(lock=lock._replace(txn=txn.name)))
     first = places[0][0] if txn.locks_in is None else txn.locks_in
-    return with_txn(state, txn.name, txn._replace(locks_in=first, settles=tuple(settles)))
+    return with_txn(state, txn.name, _used(state, txn)._replace(locks_in=first, settles=tuple(settles)))
 
 
 @clause("TXN-5", "ROUTE-5")
 def commit(state: State, action: Action, seen: Observed | None) -> Steps:
     """Make all of it happen; or, where something came in between, none of it."""
+    state = _idled(state, action)
     txn = transaction(state, action.txn)
     if txn is None:
         yield from _ended(state, action, seen)
@@ -387,6 +406,7 @@ def _after_lost_lock(state: State, txn: Txn, reach: int) -> Iterator[State]:
 
 def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
     """Make none of it happen."""
+    state = _idled(state, action)
     txn = transaction(state, action.txn)
     if txn is None:
         yield from _ended(state, action, seen)
@@ -405,7 +425,8 @@ def _tainted(state: State, txn: Txn) -> State:
 
 def moves(state: State) -> list[Action]:
     """The broker may number what waits for a commit, and roll back a transaction that a fault or a failed
-    operation hit."""
+    operation hit, or that was idle for too long."""
+    state = _idled(state, Action("forget"))
     found = [Action("forget", txn.proc, txn=txn.name) for txn in state.txns if txn.tainted]
     if state.cfg.early:
         waiting = (txn for txn in state.txns if any(send.number is None for send in txn.sends))
@@ -423,7 +444,9 @@ def number(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def forget(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The broker rolls back a transaction that a fault or a failed operation hit."""
+    """The broker rolls back a transaction that a fault or a failed operation hit, or that was idle for too
+    long."""
+    state = _idled(state, action)
     txn = transaction(state, action.txn)
     if txn is not None and txn.tainted:
         yield OK, rolled_back(state, txn)

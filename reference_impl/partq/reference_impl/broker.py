@@ -78,8 +78,17 @@ class Broker(Core):
     def connect(self, proc: str) -> Connection:
         """A new client's connection, to one of the front ends."""
         connection = self._connection(proc, self.clock, len(self.connections) % len(self.front_ends))
+        connection.fails = self.lose_link
         self.connections.append(connection)
         return connection
+
+    def lose_link(self, connection: Connection) -> bool:
+        """Whether the network fails now; the client is gone then, as after a disconnect."""
+        if not taken(self.free.lose_link, self.clock.random):
+            return False
+        connection.cut(taken(self.free.keep_cursors, self.clock.random))
+        self.end_of(connection).parted(connection)
+        return True
 
     def end_of(self, connection: Connection) -> FrontEnd:
         """The front end that serves the client now; it takes the operations."""

@@ -28,6 +28,9 @@ PASSING: Final = ("unavailable", "timeout", "internal")
 MOST_LAG: Final = 2_000_000_000
 """ns after which what a commit stored is visible at the latest."""
 
+MAX_IDLE: Final = 120_000_000_000
+"""ns for which a transaction may be idle until it is rolled back (TXN-9)."""
+
 
 class Volatile(Protocol):
     """A front end as a fault sees it: messages that it holds locked, by token, and can lose."""
@@ -142,11 +145,20 @@ class Core:
         return stored
 
     def transaction(self, name: str) -> Transaction:
-        """The open transaction of that name. Raises `Refused`."""
+        """The open transaction of that name, which is used now. Raises `Refused`."""
+        self.end_idle()
         txn = self.transactions.get(name)
         if txn is None:
             raise Refused("not_found", "no such transaction")
+        txn.used = self.clock.now
         return txn
+
+    def end_idle(self) -> None:
+        """Roll back the transactions that were idle for too long (TXN-9)."""
+        for name, txn in list(self.transactions.items()):
+            if self.clock.now - txn.used > MAX_IDLE:
+                txn.rollback()
+                del self.transactions[name]
 
     def check_open(self, txn: Transaction) -> None:
         """Raises `Refused` if the transaction was ended meanwhile."""

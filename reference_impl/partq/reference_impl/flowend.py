@@ -73,14 +73,19 @@ class FlowEnd(FrontEnd):
         """Stop being a consumer."""
         yield HOP
         self.broker.check_alive()
-        self.assignments.lose(self.flow(connection, name))
+        gone = self.assignments.find(name, connection.proc) is None
+        if not (gone and taken(self.broker.free.unbind_gone, self.clock.random)):
+            self.assignments.lose(self.flow(connection, name))
         yield HOP
 
     def disconnect(self, connection: Connection) -> Steps[None]:
         """The client's connection ends; to the broker that is as if all its flows had unbound."""
         yield HOP
-        self.assignments.part(connection.proc)
+        self.parted(connection)
         yield HOP
+
+    def parted(self, connection: Connection) -> None:
+        self.assignments.part(connection.proc)
 
     def flow(self, connection: Connection, name: str | None) -> Flow:
         """The client's flow. Raises `Refused`."""

@@ -97,6 +97,9 @@ class Freedoms:
 
     # Faults.
 
+    lose_link: float = 0.0
+    """KEY-9: the network fails by itself: an operation does not arrive, and its client's connection ends."""
+
     break_link: float = 0.0
     """KEY-9: the next operation of a client whose front end was lost fails."""
 
@@ -122,6 +125,9 @@ class Freedoms:
     """TXN-10: a partition that goes down rolls back the transactions that it coordinates."""
 
     # Flows.
+
+    unbind_gone: float = 0.0
+    """KEY-9: an unbind of a flow that is gone is answered ok. (Else: not found.)"""
 
     redeal: float = 0.0
     """REB-12: a rebalance deals all partitions out anew, instead of moving the fewest."""
@@ -192,6 +198,7 @@ CAMPAIGN: Final = Freedoms(
     settle_elsewhere=0.7,
     settle_enlisted=0.5,
     commit_settled=0.5,
+    lose_link=0.02,
     break_link=0.5,
     keep_locks=0.5,
     keep_cursors=0.5,
@@ -200,6 +207,7 @@ CAMPAIGN: Final = Freedoms(
     lose_locks=0.7,
     count_lost_locks=0.5,
     lose_transactions=0.5,
+    unbind_gone=0.5,
     redeal=0.5,
     any_standby=0.7,
     restart_delay=0.5,

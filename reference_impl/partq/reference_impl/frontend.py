@@ -38,6 +38,9 @@ class FrontEnd(Sending):
     def resume(self) -> None:
         """The broker was started again."""
 
+    def parted(self, connection: Connection) -> None:
+        """A client's connection has ended; its locks stay."""
+
     # Receiving.
 
     def receive(
@@ -196,6 +199,7 @@ class FrontEnd(Sending):
     def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
         """Every lock of the request must hold, and be free of transactions. Raises `Refused`."""
         now = self.clock.now
+        self.broker.end_idle()
         for token, stored in zip(tokens, found, strict=True):
             if not stored.partition.holds(stored, token, now):
                 raise Refused("lock_lost", "the lock has ended")
@@ -282,10 +286,11 @@ class FrontEnd(Sending):
         yield HOP
         broker = self.broker
         broker.check_alive()
+        broker.end_idle()
         if name in broker.transactions:
             raise Refused("invalid_operation", "a transaction of that name is open")
         early = taken(broker.free.number_early, self.clock.random)
-        broker.transactions[name] = Transaction(name, early)
+        broker.transactions[name] = Transaction(name, early, self.clock.now)
         yield HOP
 
     def commit(self, name: str) -> Steps[None]:

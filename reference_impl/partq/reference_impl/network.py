@@ -6,7 +6,7 @@ end as unsure wherever it was: what it had done is done, what it had not will no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .clock import HOP, Clock, Steps, Task
@@ -18,9 +18,10 @@ Answer = tuple[str, str | None, Sequence[Any]]
 
 class Connection:
     """One client's way to the broker. ``end``: which front end serves it. ``cursors``: its places in peeking,
-    by partition name. ``broken``: why the next operation fails, if it does."""
+    by partition name. ``broken``: why the next operation fails, if it does. ``fails``: asked at each
+    operation whether the network fails; what that does to the client's flows is its own affair."""
 
-    __slots__ = ("broken", "clock", "cursors", "end", "proc", "task")
+    __slots__ = ("broken", "clock", "cursors", "end", "fails", "proc", "task")
 
     def __init__(self, proc: str, clock: Clock, end: int) -> None:
         self.proc = proc
@@ -29,6 +30,7 @@ class Connection:
         self.cursors: dict[int, int] = {}
         self.task: Task | None = None
         self.broken: str | None = None
+        self.fails: Callable[[Connection], bool] = _never
 
     def call(self, operation: Steps[Sequence[Any] | None]) -> Steps[Answer]:
         """Run an operation of the broker to its end, or until a fault cuts it off."""
@@ -36,6 +38,9 @@ class Connection:
             kind, self.broken = self.broken, None
             yield HOP
             return "error", kind, ()
+        if self.fails(self):
+            yield HOP
+            return "error", "connection_lost", ()
         self.task = self.clock.current
         try:
             return "ok", None, (yield from operation) or ()
@@ -52,3 +57,7 @@ class Connection:
             self.cursors.clear()
         if self.task is not None:
             self.clock.interrupt(self.task, Unsure("connection_lost", "cut off in flight"))
+
+
+def _never(connection: Connection) -> bool:
+    return False

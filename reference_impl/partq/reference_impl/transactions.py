@@ -11,12 +11,23 @@ from .store import Content, Holder, Stored
 class Transaction:
     """One open transaction. ``partition``: where it sends to, from its first send on; ``settles_in``: where
     it settles, mostly the same one. ``sends`` get their numbers at the commit, what is ``hidden`` has them
-    already: what is sent while it ``numbers_early``."""
+    already: what is sent while it ``numbers_early``. ``used``: when it was last used, ns."""
 
-    __slots__ = ("hidden", "key", "name", "numbers_early", "partition", "sends", "settlements", "settles_in")
+    __slots__ = (
+        "hidden",
+        "key",
+        "name",
+        "numbers_early",
+        "partition",
+        "sends",
+        "settlements",
+        "settles_in",
+        "used",
+    )
 
-    def __init__(self, name: str, numbers_early: bool = False) -> None:
+    def __init__(self, name: str, numbers_early: bool = False, now: int = 0) -> None:
         self.name = name
+        self.used = now
         self.numbers_early = numbers_early
         self.key: str | None = None
         self.partition: Holder | None = None

@@ -67,13 +67,13 @@ def kill_sentence(kills: Sequence[Kill]) -> str:
     survivors = [kill.mutant for kill in kills if kill.first is None]
     wrong = [kill.mutant for kill in kills if kill.wrong]
     killed = sum(kill.killed for kill in kills)
-    text = f"{killed} of {plural(len(kills), 'mutant')} killed by the rule that it breaks, and by no other."
+    text = f"{killed} of {plural(len(kills), 'mutant')} killed by the rule that it breaks."
     text += f" Survivors: {', '.join(survivors)}." if survivors else ""
-    return text + (f" Other rules were reported of: {', '.join(wrong)}." if wrong else "")
+    return text + (f" Other rules were reported, too, of: {', '.join(wrong)}." if wrong else "")
 
 
 def kill_shares(kills: Sequence[Kill]) -> tuple[Share, ...]:
-    """How many were killed by their own rule and by no other, and how many not."""
+    """How many were killed by their own rule, and how many not."""
     killed = sum(kill.killed for kill in kills)
     words = ((len(kills) - killed, "not killed", "violated", "✗"), (killed, "killed", "pass", "✓"))
     return tuple(

@@ -78,8 +78,8 @@ class Kill(NamedTuple):
 
     @property
     def killed(self) -> bool:
-        """By its own rule, and for no wrong reason."""
-        return self.first is not None and not self.wrong
+        """Whether its own rule was violated, whatever else was reported."""
+        return self.first is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,14 @@ HANDED = (
     "env assignment 0 g ready @10000000032\nq receive 1 flow=g -> m1 redelivered=yes @10000000040-10000000041"
 )
 
+LINK = (
+    "p send m1 key=a @1-2\np bind f @3-4\nq bind g @5-6\nenv assignment 0 f ready @5000000004\n"
+    "env assignment 1 g ready @5000000005\np receive 1 flow=f -> m1 lock=l @5000000010-5000000011\n"
+    "p receive 1 flow=f -> error {} @5000000018-5000000019\nenv assignment 0 f unbound @5000000022\n"
+    "env assignment 0 f unassigned @10000000024\nenv assignment 0 g ready @10000000024\n"
+    "q receive 1 flow=g -> m1 redelivered=yes @10000000040-10000000041"
+)
+
 ACCEPTED: dict[str, tuple[str, str]] = {
     "nothing at all": ("azure-flat", ""),
     "in order": ("azure-flat", "p send m1\np send m2\np receive 2 delete -> m1#1, m2#2"),
@@ -68,6 +76,45 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "azure-premium",
         "p begin t\np send m1 key=a txn=t\np commit t -> error unavailable\np commit t\n"
         "q receive 1 delete -> m1#1.1",
+    ),
+    "partitions called otherwise than the top bits say": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nenv partition_down 2\np send m3 key=b -> error unavailable\n"
+        "p send m4 key=b -> error unavailable\nenv partition_up 2\nq peek 1 -> m1#2.1\n"
+        "q receive 2 delete -> m1#2.1 partition=1, m2#9.1 partition=2",
+    ),
+    "a transaction that was idle for too long": (
+        "azure-flat",
+        "p begin t\np send m1 txn=t\nenv advance 120s\np commit t -> error not_found\nenv drained",
+    ),
+    "or not too long for the broker": (
+        "azure-flat",
+        "p begin t\np send m1 txn=t\nenv advance 130s\np commit t\nq receive 1 delete -> m1#1",
+    ),
+    "a lock is free again after its transaction idled": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l until=200s count=0\np begin t\np complete l txn=t\n"
+        "env advance 130s\np complete l",
+    ),
+    "the connection ended by itself": ("azure-flat", "p send m1 -> error connection_lost"),
+    "and with it its client's cursor": (
+        "azure-flat",
+        "p send m1\np send m2\nq peek 1 -> m1#1\nq peek 1 -> error connection_lost\nq peek 1 -> m1#1",
+    ),
+    "and its transaction": (
+        "azure-flat",
+        "p begin t\np send m1 txn=t\np send m2 -> error connection_lost\np commit t -> error not_found",
+    ),
+    "and its flow": ("solace", LINK.format("connection_lost")),
+    "in an outage, too": (
+        "azure-premium",
+        "p send m1 key=a\nenv partition_down 2\np send m2 key=a -> error connection_lost\n"
+        "p send m3 key=a -> error connection_lost\nenv partition_up 2\nq receive 1 delete -> m1#1.1",
+    ),
+    "an unbind of a flow that is gone": ("solace", "p bind f\np disconnect\np unbind f"),
+    "or of one that a kill ended": (
+        "solace",
+        "p bind f\nq bind g\nenv broker_kill\nenv broker_start\np unbind f\nq unbind g -> error not_found",
     ),
     "keys learned as they show": (
         "azure-premium",
@@ -170,6 +217,35 @@ REJECTED: dict[str, tuple[str, str, int]] = {
         "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1",
         1,
     ),
+    "a partition with two labels": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#2.1 partition=1, m2#9.2 partition=1",
+        0,
+    ),
+    "refused in the outage of another partition than its own, as its labels tell": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\nenv partition_down 1\np send m3 key=b -> error unavailable\n"
+        "p send m4 key=b -> error unavailable\nenv partition_up 1\n"
+        "q receive 2 delete -> m1#2.1 partition=1, m2#1.1 partition=2",
+        4,
+    ),
+    "a transaction lost too soon": (
+        "azure-flat",
+        "p begin t\np send m1 txn=t\nenv advance 119s\np commit t -> error not_found\nenv drained",
+        3,
+    ),
+    "a cursor set back for nothing": (
+        "azure-flat",
+        "p send m1\np send m2\nq peek 1 -> m1#1\nq peek 1 -> error unavailable\nq peek 1 -> m1#1",
+        4,
+    ),
+    "a transaction lost for nothing": (
+        "azure-flat",
+        "p begin t\np send m1 txn=t\np send m2 -> error unavailable\np commit t -> error not_found",
+        3,
+    ),
+    "a flow lost for nothing": ("solace", LINK.format("unavailable"), 7),
+    "an unbind of a flow that is there": ("solace", "p bind f\np unbind f -> error not_found", 1),
     "refusals while another partition is down": (
         "azure-premium",
         "p send m1 key=a\nenv partition_down 2\np send m2 key=a -> error unavailable\n"

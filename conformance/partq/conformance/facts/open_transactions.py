@@ -6,12 +6,14 @@ Then the broker has no reason to refuse what is valid. Nothing here judges.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
+from partq.model.profiles import MAX_IDLE
 
 
 def begins(facts: Facts) -> Counter[str]:
@@ -27,7 +29,8 @@ def first_begins(facts: Facts) -> dict[str, int]:
 
 def certainly_open(facts: Facts, record: Record, ret: int) -> bool:
     """Whether the operation's transaction was open until ``ret``: begun under a name of its own, no fault
-    near it since, all that was asked for in it before accepted, and no end of it tried."""
+    near it since, never idle for too long (TXN-9), all that was asked for in it before accepted, and no end
+    of it tried."""
     txn = facts.txns[record.args["txn"]]
     begin = txn.begin
     if begin is None or begin.outcome != Outcome.OK or facts.derive(begins)[txn.name] != 1:
@@ -36,10 +39,20 @@ def certainly_open(facts: Facts, record: Record, ret: int) -> bool:
         return False
     if any(fault.call <= ret and returned(fault) >= begin.call for fault in facts.disruptions):
         return False
-    earlier = (one for one in (*txn.sends, *txn.settlements) if one is not record and one.call <= ret)
+    earlier = [one for one in (*txn.sends, *txn.settlements) if one is not record and one.call <= ret]
+    if _may_idle(facts, (begin, *earlier), ret):
+        return False
     return all(one.outcome == Outcome.OK and returned(one) < record.call for one in earlier) and all(
         end is record or end.call > ret for end in txn.ends
     )
+
+
+def _may_idle(facts: Facts, records: Sequence[Record], ret: int) -> bool:
+    """Whether more than the time limit may have passed between two of these operations, or until ``ret``."""
+    calls = sorted(record.call for record in records)
+    returns = [*sorted(map(returned, records))[1:], ret]
+    silences = (end - call for call, end in zip(calls, returns, strict=True))
+    return any(silence >= MAX_IDLE - facts.header.skew_ns for silence in silences)
 
 
 def _call(record: Record) -> int:

@@ -10,6 +10,7 @@ A waived search that gives up makes the candidates a lower bound.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Final
@@ -17,7 +18,8 @@ from typing import Final
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
 from partq.model.profiles import requirements_of
-from partq.model.requirements import special_first
+from partq.model.requirements import requirement, special_first
+from partq.model.state import NARROWLY, WIDE
 
 REJECTING: Final = 4
 """The budget for the rejection itself, in budgets of a waived search: without it nothing is blamed."""
@@ -85,15 +87,22 @@ def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int 
     if judgement.owner is not None:
         return Blame(judgement, (judgement.owner,), visited=judgement.visited)
     waived = _Waived(history, seconds, late, nodes, judgement.visited)
-    asked = special_first(consulted.asked)
-    binding = requirements_of(history.header.profile)  # the model has those of all families: others come last
-    statuses = {id: waived.ask(id) for id in asked if id in binding}
-    if Judged.ACCEPTED not in statuses.values():
-        statuses |= {id: waived.ask(id) for id in asked if id not in binding}
-    candidates = special_first([id for id, status in statuses.items() if status is Judged.ACCEPTED])
+    binding = requirements_of(history.header.profile)
+    asked = special_first([id for id in consulted.asked if id in binding])
+    statuses = {id: waived.ask(id) for id in asked}
+    statuses |= {id: waived.ask(id, patience=REJECTING) for id in _more_special(statuses)}
+    candidates = waived.ordered([id for id, status in statuses.items() if status is Judged.ACCEPTED])
     undecided = tuple(id for id, status in statuses.items() if status is Judged.UNKNOWN)
     pairs = () if candidates or undecided else waived.first_pair(asked)
     return Blame(judgement, candidates, asked, pairs, undecided, waived.visited)
+
+
+def _more_special(statuses: Mapping[str, Judged]) -> list[str]:
+    """The requirements whose search gave up and that come before one that explains the history: without them
+    the general one would be taken for the violated one."""
+    found = {id for id, status in statuses.items() if status is Judged.ACCEPTED}
+    gave_up = (id for id, status in statuses.items() if status is Judged.UNKNOWN)
+    return [id for id in gave_up if not found.isdisjoint(requirement(id).precedes)]
 
 
 @dataclass(slots=True)
@@ -106,11 +115,18 @@ class _Waived:
     nodes: int | None
     visited: int
 
-    def ask(self, *waived: str) -> Judged:
-        """What the judge says with these requirements waived."""
-        judgement = judge(self.history, self.seconds, self.late, frozenset(waived), self.nodes)
+    def ask(self, *waived: str, patience: int = 1) -> Judged:
+        """What the judge says with these requirements waived, in ``patience`` budgets."""
+        nodes = None if self.nodes is None else patience * self.nodes
+        judgement = judge(self.history, patience * self.seconds, self.late, frozenset(waived), nodes)
         self.visited += judgement.visited
         return judgement.status
+
+    def ordered(self, candidates: Sequence[str]) -> tuple[str, ...]:
+        """The candidates, the most special first; last those that take the wide form to explain it."""
+        unsure = WIDE.intersection(candidates) if len(candidates) > 1 else ()
+        wide = [id for id in unsure if self.ask(id, NARROWLY) is not Judged.ACCEPTED]
+        return special_first([id for id in candidates if id not in wide]) + special_first(wide)
 
     def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """The first pair that explains the history together, if one does before a search gives up."""

@@ -18,8 +18,8 @@ from partq.conformance.history import Header, Record
 from partq.model.actions import Action, Observed, action_of
 from partq.model.delivery import DELETE
 from partq.model.messages import Delivery, effective_key
-from partq.model.operations import UNAVAILABLE, Outcome
-from partq.model.profiles import Profile, profile
+from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
+from partq.model.profiles import Profile, profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
 
 MAYBE: Final = 1
@@ -79,11 +79,12 @@ def effects_of(
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
     positions = min(partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
+    timed = "SEQ-7" in requirements_of(header.profile) and "SEQ-7" not in waived
     found: list[Effect] = []
     for record in records:
         if record.op != "advance" and not _never_happened(record):
             effect = _effect(record, header, appearances)
-            if effect.action.messages and "SEQ-7" not in waived:
+            if effect.action.messages and timed:
                 effect = _by_enqueued_time(effect, header.skew_ns)
             if effect.doubt & MAYBE and record.op == "receive":
                 missed = vanished if effect.action.mode == DELETE else returned
@@ -210,6 +211,8 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
         record.outcome == Outcome.ERROR and record.op in _LINKS  # a connection may be gone all the same
     )
     ret = FOREVER if record.ret is None or unknown else record.ret
+    if record.op == "disconnect" and record.error == CONNECTION_LOST and record.ret is not None:
+        ret = record.ret + header.lateness  # its client knew
     refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE | {UNSUPPORTED}
     action = action_of(record.op, record.proc, record.args)
     if header.clock == "wall" and "timeout" not in record.args:
@@ -220,7 +223,8 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
         shown = tuple(hint for hint in hints if hint is not None)
     error = None if unknown or record.error == UNSUPPORTED else record.error
     observed = Observed(Outcome.OK if unknown else str(record.outcome), error, shown)
-    doubt = MAYBE if unknown else BUSY if refused else 0
+    harmless = record.op == "disconnect" and not profile(header.profile).flows  # it only leaves more open
+    doubt = 0 if harmless else MAYBE if unknown else BUSY if refused else 0
     leeway = header.skew_ns if record.op == "assignment" else 0  # an event's times are the broker's
     return Effect(record.i, record.call - leeway, ret + leeway, action, observed, doubt)
 

@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record
 from partq.conformance.history.entities import settings_of
+from partq.conformance.history.lost_connections import with_lost_connections
+from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.model.messages import Delivery, Message
@@ -58,11 +60,12 @@ def question_of(history: History, name: str, late: int, waived: frozenset[str]) 
     Raises `Unanswerable`, `Impossible`.
     """
     header = history.header
-    records = [record for record in history.records if record.entity in (name, "")]
+    records = tuple(record for record in history.records if record.entity in (name, ""))
     why = unmodelled(header, records) or of_unknown_origin(name, records, history.records)
     if why is not None:
         raise Unanswerable(why)
     family = profile(header.profile)
+    records = with_lost_connections(named_by_numbers(records, family))
     _check_messages(records)
     entity = settings_of(header, name) or family.default_entity
     late = max(late, header.lateness, PUNCTUAL if header.clock == "virtual" else 0)

@@ -189,7 +189,7 @@ class Search:
         candidates = self._candidates(node, horizon)
         for n in candidates:
             yield from self._placed(node, n, horizon)
-        optional = [n for n in self.optional if not node.done >> n & 1 and self.effects[n].call <= horizon]
+        optional = [n for n in self.optional if not node.done >> n & 1 and self._may_come(n, node, horizon)]
         for n in optional:
             yield from self._placed(node, n, horizon)
         yield from self._timers(node, horizon)
@@ -201,6 +201,10 @@ class Search:
             effect = self.effects[n]
             if effect.action.messages:  # it failed, and may have used up numbers
                 yield None, self._after(node, n, failed_send(node.state, effect.action))
+
+    def _may_come(self, n: int, node: _Node, horizon: int) -> bool:
+        """Whether the effect, which may not have happened, may come next."""
+        return self.effects[n].call <= horizon and self.effects[n].ret >= node.state.now
 
     def _candidates(self, node: _Node, horizon: int) -> list[int]:
         """The effects that are required, or likely, and may come next, in the order of their estimates."""

@@ -16,6 +16,8 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts, facts_of
 from partq.conformance.history import History
+from partq.conformance.history.lost_connections import with_lost_connections
+from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
 from partq.conformance.screens.unsupported import left_open
@@ -85,6 +87,8 @@ def inspect(history: History, screens: Sequence[Screen] = ALL, limit: float = SC
     inspection = Inspection()
     question = history.header.profile, history.header.lacks, tuple(screens)
     asked = _in_question(*question)
+    records = named_by_numbers(history.records, profile(history.header.profile))
+    history = History(history.header, with_lost_connections(records))
     with _alarm(limit) as alarm, _no_collection():
         for facts in facts_of(history):
             for screen in asked:

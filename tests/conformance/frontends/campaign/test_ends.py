@@ -16,7 +16,7 @@ from partq.conformance.frontends.campaign import jvm, run, store
 from partq.conformance.frontends.campaign.plan import Plan, Task, even
 from partq.conformance.frontends.campaign.run import CampaignState, run_campaign
 from partq.conformance.frontends.campaign.work import ChunkResult, do_task
-from partq.conformance.frontends.cli import campaigns
+from partq.conformance.frontends.cli import campaigns, mutants
 from partq.conformance.frontends.cli.app import INTERRUPTED, main
 from partq.conformance.frontends.cli.campaigns import PERIOD, Display, shrinking
 
@@ -150,9 +150,9 @@ def test_the_mutants_json_begins_with_the_outcome(capsys: pytest.CaptureFixture[
     arguments = ["mutants", "--only", "long-bodies-cut", "--traces", "20", "--out", "out", "--format", "json"]
     assert main(arguments) == 0
     document = json.loads(capsys.readouterr().out)
-    names = ["schema", "broker", "exit", "killed", "survived", "mutants", "profiles", "requirements"]
-    assert list(document) == names
-    assert (document["killed"], document["survived"]) == (1, [])
+    names = ["schema", "broker", "exit", "killed", "survived", "wrongly_reported", "mutants", "profiles"]
+    assert list(document) == [*names, "requirements"]
+    assert (document["killed"], document["survived"], document["wrongly_reported"]) == (1, [], [])
     assert document["mutants"][0]["first"] >= 1
     Draft202012Validator(schemas.load("verdicts")).validate(document)
 
@@ -162,6 +162,18 @@ def test_a_mutant_that_is_killed_is_done_with(capsys: pytest.CaptureFixture[str]
     for more in ([], ["--resume"]):
         assert main([*arguments, *more]) == 0
         assert [part["traces"] for part in store.summaries(Path("out"))] == [250]
+
+
+@pytest.mark.parametrize(("first", "code"), [(3, 0), (None, 1)])
+def test_what_else_is_reported_of_a_mutant_is_counted_and_leaves_the_exit_code(
+    first: int | None, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = mutants.MutantRow("long-bodies-cut", "RCV-1", "azure-premium", first, None, ("KEY-9",))
+    monkeypatch.setattr(mutants, "_rows", lambda *_: [row])
+    assert main(["mutants", "--only", row.mutant, "--traces", "1", "--out", "out"]) == code
+    shown = capsys.readouterr().out
+    assert f"{int(code == 0)} of 1 killed by their own rule; 1 reported under another one, too" in shown
+    assert "KEY-9" in shown
 
 
 def test_where_the_results_are_is_said(capsys: pytest.CaptureFixture[str]) -> None:

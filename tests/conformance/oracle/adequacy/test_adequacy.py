@@ -37,9 +37,9 @@ COUNTS: Final = {
     "answers": Counts(800, 640, 0, 0),
     "times": Counts(120, 92, 0, 0),
     "outage": Counts(648, 52, 0, 0),
-    "assignment": Counts(5616, 5292, 124, 0),
+    "assignment": Counts(5616, 5240, 144, 0),
     "move": Counts(888, 784, 0, 24),
-    "handoff": Counts(1688, 1508, 6, 249),
+    "handoff": Counts(1688, 1295, 6, 36),
     "loss": Counts(1548, 1377, 0, 0),
     "standby": Counts(1539, 1377, 0, 0),
 }

@@ -66,27 +66,28 @@ PAIRS = {
         f"{BOUND}c1 receive 1 flow=f1 {INVALID}",
         f"{BOUND}c1 unbind f1\nc1 receive 1 flow=f1 {INVALID}",
     ),
-    "an unbind of a flow that a kill ended, as that of another shows": (
-        SOLACE,
-        f"{KILLED}c1 unbind f1\nc2 unbind f2 {MISSING}",
-        f"{KILLED}env connection_lost c2\nc1 unbind f1\nc2 unbind f2 {MISSING}",
-    ),
-    "an unbind of a flow after a kill": (
-        SOLACE,
-        f"{KILLED}c2 unbind f2 {MISSING}\nc1 unbind f1",
-        f"{KILLED}c2 unbind f2 {MISSING}\nenv broker_kill\nc1 unbind f1 {MISSING}",
-    ),
     "a send in a transaction that was not begun": (
         FLAT,
         "p begin t -> error unavailable\np send m1 txn=t",
         "p begin t -> unknown timeout\np send m1 txn=t",
     ),
-    "a commit of nothing": (FLAT, "p commit t\np begin t", "p begin t\np commit t"),
-    "an unbind of nothing, which is accepted": (
-        SOLACE,
-        f"{BOUND}c1 unbind f1\nc1 unbind f1",
-        f"{BOUND}c1 unbind f1",
+    "a commit after less than the time limit": (
+        STANDARD,
+        f"{OPEN}env advance 119s\np commit t {MISSING}",
+        f"{OPEN}env advance 120s\np commit t {MISSING}",
     ),
+    "a send in a transaction that was used meanwhile": (
+        STANDARD,
+        f"{OPEN}env advance 90s\np send m2 key=a txn=t\nenv advance 90s\np commit t {MISSING}",
+        f"{OPEN}env advance 90s\np send m2 key=a txn=t -> unknown timeout\nenv advance 90s\n"
+        f"p commit t {MISSING}",
+    ),
+    "a request after the connection was lost": (
+        SOLACE,
+        f"{BOUND}c1 send m1 -> error unavailable\nc1 unbind f1 {MISSING}",
+        f"{BOUND}c1 send m1 -> error connection_lost\nc1 unbind f1 {MISSING}",
+    ),
+    "a commit of nothing": (FLAT, "p commit t\np begin t", "p begin t\np commit t"),
 }
 
 
@@ -102,5 +103,19 @@ def test_refused_though_valid(name: str) -> None:
 def test_refused_and_possibly_not_valid(name: str) -> None:
     profile, _, good = PAIRS[name]
     inspection = inspected(good, profile)
+    assert not inspection.candidates
+    assert not inspection.findings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{BOUND}c1 unbind f1\nc1 unbind f1",
+        f"{BOUND}c1 disconnect\nc1 unbind f1",
+        f"{KILLED}c1 unbind f1\nc2 unbind f2 {MISSING}",
+    ],
+)
+def test_an_unbind_of_a_flow_that_is_gone_is_answered_either_way(text: str) -> None:
+    inspection = inspected(text, SOLACE)
     assert not inspection.candidates
     assert not inspection.findings

@@ -306,11 +306,6 @@ BAD: dict[str, tuple[str, str, dict[str, Any]]] = {
         TWO + "c1 send m1 @12s-12001ms\n c1 receive 1 flow=f1 -> m1 lock=l1 partition=0",
         {},
     ),
-    "a number shown": (
-        "REB-15",
-        TWO + "c1 send m1 @12s-12001ms\n c1 receive 1 flow=f1 -> m1#0.7 lock=l1",
-        {},
-    ),
     "a partition chosen": ("REB-15", "c1 bind f1 partition=1\n env drained @3s", {}),
     "a key in two partitions": (
         "ROUTE-2",
@@ -562,25 +557,6 @@ def test_what_was_delivered_unseen_is_marked_as_redelivered() -> None:
         "c1 receive 1 flow=f1 -> m1 redelivered=yes"
     )
     assert not inspected(text, "solace").candidates
-
-
-KILLED = """
-    c1 bind f1
-    env assignment 1 f1 ready
-    env broker_kill
-    env broker_start
-    c2 bind f2
-    c1 unbind f1 -> {}
-    {}
-    env assignment 1 f2 ready
-"""
-
-
-def test_a_flow_that_outlives_a_kill_keeps_its_partitions() -> None:
-    told, left = "env assignment 1 f1 unassigned", ""
-    assert set(inspected(KILLED.format("ok", left), "solace").candidates) == {"REB-1", "REB-13"}
-    assert not inspected(KILLED.format("ok", told), "solace").candidates
-    assert not inspected(KILLED.format("error not_found", left), "solace").candidates
 
 
 WENT = """

@@ -355,6 +355,15 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         ONE + "c2 bind f2 partition=1 -> error invalid_operation @12s-12001ms\n env drained @40s",
         {},
     ),
+    "a number is shown, which tells of no partition": (
+        "REB-15",
+        """
+        c1 bind f1
+        c1 send m1 key=a
+        c1 receive 1 flow=f1 -> m1#0.7 lock=l1
+        """,
+        {},
+    ),
     "no assignment events: nothing but REB-15 and order": (
         "REB-3 REB-15",
         """

@@ -109,6 +109,11 @@ GOOD: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
         NEAR_TOP,
         {"SEQ-4": 4, "SEQ-5": 0},
     ),
+    "called otherwise than its top bits say, where another is called so": (
+        SENDS + "p1 receive 9 -> m1#3.1 partition=3, m2#4.1 partition=5",
+        {},
+        {"SEQ-2": 2},
+    ),
     "partitions by any name": (
         "p1 send m1\np1 send m2\np1 receive 9 -> m1#700.1 partition=9, m2#65535.1 partition=4",
         {},
@@ -194,11 +199,6 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "one partition, two top bits": (
         SENDS + "p1 receive 9 -> m1#3.1 partition=3, m2#7.2 partition=3",
-        {},
-        "SEQ-2",
-    ),
-    "called otherwise than its top bits say, where another is called so": (
-        SENDS + "p1 receive 9 -> m1#3.1 partition=3, m2#4.1 partition=5",
         {},
         "SEQ-2",
     ),

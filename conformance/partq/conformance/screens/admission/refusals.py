@@ -9,10 +9,9 @@ nothing is said. Settlements and renewals by locks that hold are `delivery.settl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import product
 from typing import Final
 
-from partq.conformance.facts.flow_timeline import FlowSession, FlowTimeline
+from partq.conformance.facts.flow_timeline import FlowTimeline
 from partq.conformance.facts.index import FOREVER, Facts, Txn
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.open_transactions import begins, certainly_open, first_begins
@@ -42,12 +41,7 @@ def check(facts: Facts) -> Report:
                 _refused(facts, report, record)
         elif record.op in SENDS and record.outcome != Outcome.UNKNOWN and record.error != "unsupported":
             plainly_valid += "txn" not in record.args and valid.send(record, record.ret)
-        elif record.op == "unbind" and record.outcome == Outcome.OK and not valid.possibly_bound(record):
-            why = f"unbind of record {record.i} was accepted, though no flow of that name was bound"
-            report.ambiguous(("REB-4", "REB-5", "REB-13"), why)
     report.count("KEY-9", plainly_valid)
-    if facts.profile.flows and facts.dead:
-        _judge_kills(facts, report)
     _judge_never_begun(facts, report)
     return report
 
@@ -89,45 +83,6 @@ def _judge_never_begun(facts: Facts, report: Report) -> None:
                 why = f"{record.op} of record {record.i} was accepted in {txn.name!r}, which was never begun"
                 report.ambiguous(("TXN-10", "TXN-5"), why)
                 return
-
-
-def _judge_kills(facts: Facts, report: Report) -> None:
-    """A kill of the broker ends every flow or none: of the flows that lived through the same kills, not one
-    is gone and another there."""
-    known, ends = facts.derive(FlowTimeline).sessions_of, dict[str, list[Record]]()
-    for record in (record for record in facts.flows if record.op == "unbind"):
-        sessions = known.get(record.args["flow"], ())
-        if len(sessions) == 1 and _ended_by_kill_alone(facts, sessions[0], record):
-            gone = record.outcome == Outcome.ERROR and record.error == "not_found"
-            if gone or record.outcome == Outcome.OK:
-                ends.setdefault("gone" if gone else "there", []).append(record)
-    for one, other in product(ends.get("gone", ()), ends.get("there", ())):
-        first, second = (one, other) if returned(one) < returned(other) else (other, one)
-        binds = [known[record.args["flow"]][0].bind for record in (one, other)]
-        if _same_kills(facts, binds, first, second):
-            why = f"a kill ended the flow of record {one.i} and not that of record {other.i}"
-            report.ambiguous(("REB-4", "REB-5", "REB-13"), why)
-            return
-
-
-def _ended_by_kill_alone(facts: Facts, session: FlowSession, unbind: Record) -> bool:
-    """Whether nothing but a kill can have ended the flow before it was unbound."""
-    bind = session.bind
-    if bind.outcome != Outcome.OK or bind.proc != unbind.proc or returned(bind) >= unbind.call:
-        return False
-    since, until = bind.call, returned(unbind)
-    others = (r for r in facts.disruptions if r.op not in ("broker_kill", "partition_down"))
-    again = (
-        r for r in facts.flows if r.op == "unbind" and r.args["flow"] == session.flow and r is not unbind
-    )
-    return not any(r.call <= until and returned(r) >= since for r in (*others, *again))
-
-
-def _same_kills(facts: Facts, binds: list[Record], first: Record, second: Record) -> bool:
-    """Whether both flows lived through the same kills, one at least, and none came near their ends."""
-    since, bound = min(bind.call for bind in binds), max(map(returned, binds))
-    kills = [kill for kill in facts.dead if kill.end >= since and kill.start <= returned(second)]
-    return bool(kills) and all(bound < kill.start and kill.certain_start < first.call for kill in kills)
 
 
 class _Valid:

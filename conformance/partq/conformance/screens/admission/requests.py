@@ -13,7 +13,7 @@ from partq.conformance.history import Record
 from partq.conformance.screens.attribution import enlisted_only, key_count
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import conflicting
-from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
 
 OWN: Final[Mapping[str, tuple[str, str]]] = {
     "KEY-3": ("Session ID and partition key differ", "rejected as an invalid operation, nothing stored"),
@@ -27,7 +27,7 @@ OWN: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Requirement -> the title of its findings, and what it allows."""
 
-_BY_CHANCE: Final = UNAVAILABLE | {"connection_lost"}
+_BY_CHANCE: Final = UNAVAILABLE | {CONNECTION_LOST}
 """Errors by which any request may end that meets the broker at a bad time."""
 
 

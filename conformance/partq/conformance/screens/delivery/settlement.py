@@ -114,15 +114,14 @@ class Settling:
 
     def _never_given(self, name: str, record: Record) -> None:
         """A settlement or renewal answered ok by a lock that no delivery bears."""
+        if not applies(self.facts, "RCV-8"):
+            return
         if self._shows_locks is None:
             # A lock may also have been given by what an entity beside this one showed.
             self._shows_locks = not self.facts.elsewhere and all(
                 map(_answers_show_locks, self.facts.receives)
             )
-        if self._shows_locks and self.facts.profile.flows:
-            why = f"{record.op} of record {record.i} was accepted by lock {name!r}, which no delivery bears"
-            self.report.ambiguous(("RCV-2", "RCV-6", "RCV-7"), why)
-        elif self._shows_locks:
+        if self._shows_locks:
             self.report.count("RCV-8")
             self.report.find(
                 "RCV-8",

@@ -49,15 +49,13 @@ def _hidden(facts: Facts, report: Report) -> None:
     for record in facts.receives:
         report.count("REB-15", len(record.messages))
         for delivery in record.messages:
-            if delivery.partition is not None or (delivery.seq is not None and not facts.profile.shows_seq):
-                what = "sequence number" if delivery.partition is None else "partition"
+            if delivery.partition is not None:
                 report.find(
                     "REB-15",
-                    f"shows {what}",
-                    f"A delivery shows a {what}",
+                    "shows partition",
+                    "A delivery shows a partition",
                     (record,),
-                    f"{delivery.id!r} was delivered with {what} "
-                    f"{delivery.seq if delivery.partition is None else delivery.partition}",
+                    f"{delivery.id!r} was delivered with partition {delivery.partition}",
                     "deliveries that do not show where the message was",
                 )
     for record in facts.flows:

@@ -37,7 +37,6 @@ def check(facts: Facts) -> Report:
         for assignments in timeline.assignments.values():
             _one_owner(assignments, facts.header.skew_ns, timeline.horizon, report)
         _states(facts, timeline, report)
-        _survivors(facts, timeline, report)
         _Handoffs(facts, timeline, report).check()
     return report
 
@@ -127,24 +126,6 @@ def _untrue(
         f"on, though {why}",
         "`unbound` if its flow is gone, `ready` or `paused` only while it is bound",
     )
-
-
-def _survivors(facts: Facts, timeline: FlowTimeline, report: Report) -> None:
-    """A flow that lived through a kill of the broker, as its unbind shows, kept its partitions: the next
-    event of each is about it."""
-    skew = facts.header.skew_ns
-    for unbind in (r for r in facts.flows if r.op == "unbind" and r.outcome == Outcome.OK):
-        flow = unbind.args["flow"]
-        sessions = timeline.sessions_of.get(flow, ())
-        for assignment in timeline.assignments_of.get(flow, ()) if len(sessions) == 1 else ():
-            kill, end = assignment.cut, assignment.end
-            if kill is None or kill.ret is None or end is None or end.args.get("flow") in (None, flow):
-                continue
-            last = assignment.states[-1][1]
-            if last.call + skew < kill.call and kill.ret < min(unbind.call, end.call - skew):
-                left = f"partition {assignment.partition} left flow {flow} without an event"
-                why = f"{left}, which lived through the kill of record {kill.i}"
-                report.ambiguous(("REB-1", "REB-13"), why)
 
 
 # REB-14: handoffs.
@@ -321,7 +302,7 @@ BLIND_SPOTS: Final = (
     "the flows that they came through, one after the other; not where messages came through wrong flows.",
     "How long a handoff lasts is judged only where no flow comes or goes meanwhile.",
     "After a broker kill, states hold until the partition's next event; that a flow lived through it is "
-    "known from its unbind alone.",
+    "not known.",
 )
 
 SCREEN: Final = Screen(

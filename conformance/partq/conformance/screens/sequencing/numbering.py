@@ -123,11 +123,6 @@ class Sequencing:
                 return
         if len(tops) > self.facts.entity.partitions:
             self._find_too_many(sorted(tops))
-        elif any(top == partition for top, partition in self.shown.names):
-            for (top, partition), seen in self.shown.names.items():
-                if top != partition:
-                    self._find_other_name(top, partition, seen)
-                    return
 
     def _find_two_tops(self, partition: int, first: Observation, other: Observation) -> None:
         say, low, high = self.numbers.say, *sorted((first.delivery.seq or 0, other.delivery.seq or 0))
@@ -146,17 +141,6 @@ class Sequencing:
         self.report.find(
             requirement, "two values of the top bits", title, records, detail, ALLOWED[requirement]
         )
-
-    def _find_other_name(self, top: int, partition: int, seen: Observation) -> None:
-        """Partitions are called what the top bits say, all but this one."""
-        requirement = "SEQ-5" if self._ran_over(seen) else "SEQ-2"
-        title = _CLASH_TITLES["SEQ-5"] if requirement == "SEQ-5" else "A number names another partition"
-        self.wrong.update((top, partition))
-        detail = (
-            f"{seen.delivery.id!r} was shown in partition {partition} with "
-            f"{self.numbers.say(seen.delivery.seq)}, where other partitions are called what the top bits say"
-        )
-        self.report.find(requirement, "another name", title, (seen.record,), detail, ALLOWED[requirement])
 
     def _find_shared_top(self, top: int, first: Observation, other: Observation) -> None:
         partitions = (self.numbers.partition(first), self.numbers.partition(other))

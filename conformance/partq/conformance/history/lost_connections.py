@@ -1,0 +1,50 @@
+"""Connections that ended by themselves: a network may fail though nobody made it.
+
+An operation that answers `connection_lost`, whatever its outcome, says that its client's connection ended
+then, or may have. A history is read with a disconnect of unknown outcome beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Final
+
+from msgspec import structs
+
+from partq.conformance.history.record import Record
+from partq.model.operations import CONNECTION_LOST, Outcome
+
+_LINKS: Final = frozenset({"disconnect", "reconnect"})
+_CUTS: Final = frozenset({"frontend_lost", "connection_lost", "broker_kill"})
+
+
+def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
+    """The records, and after each that tells of a lost connection the disconnect of its client, under its
+    number. Where a fault is recorded at the time, that was it."""
+    told = [record for record in records if _tells(record)]
+    if not told:
+        return tuple(records)
+    faults = [record for record in records if record.op in _CUTS]
+    by_itself = {record.i for record in told if not any(_cut(fault, record) for fault in faults)}
+    return tuple(one for record in records for one in _told(record, record.i in by_itself))
+
+
+def _tells(record: Record) -> bool:
+    return record.error == CONNECTION_LOST and not record.is_env and record.op not in _LINKS
+
+
+def _cut(fault: Record, record: Record) -> bool:
+    """Whether the fault struck the client while it waited for the answer."""
+    meets = fault.op == "broker_kill" or fault.args.get("proc") == record.proc
+    return meets and fault.call <= _end(record) and record.call <= _end(fault)
+
+
+def _end(record: Record) -> float:
+    return inf if record.ret is None else record.ret
+
+
+def _told(record: Record, by_itself: bool) -> Iterator[Record]:
+    yield record
+    if by_itself:
+        yield structs.replace(record, op="disconnect", args={}, outcome=Outcome.UNKNOWN, messages=())
