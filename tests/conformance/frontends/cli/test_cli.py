@@ -224,6 +224,20 @@ def test_a_live_violation_is_told_when_its_case_ends(partq: Partq) -> None:
     assert "not shrunk: the broker is a live one (partq replay kept/counterexamples/" in ran.out
 
 
+def test_a_simulated_run_tells_its_first_violation_and_where_it_is(
+    partq: Partq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("partq.conformance.frontends.cli.run.OFTEN", 0.0)
+    ran = run_canned(partq, "Split", "--programs", "2")
+    lines = ran.err.splitlines()
+    assert lines == [
+        "azure-premium: cases: 1, seeded programs: 2",
+        "azure-premium: first violation: same-key (1 of 3): ROUTE-2 violated",
+        "azure-premium: program 0 (2 of 3)",
+        "azure-premium: program 1 (3 of 3)",
+    ]
+
+
 def test_what_was_stored_is_said(partq: Partq) -> None:
     kept = run_canned(partq, "Split", "--out", "kept")
     file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
@@ -386,7 +400,7 @@ def test_a_defect_of_ours_is_no_verdict(partq: Partq, monkeypatch: pytest.Monkey
     def crash(*arguments: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("partq.conformance.evaluation.suite.decided", crash)
+    monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", crash)
     ran = run_canned(partq, "Canned")
     assert ran.code == BROKEN
     assert "report it" in ran.err
@@ -396,7 +410,7 @@ def test_an_interrupted_run_is_no_verdict(partq: Partq, monkeypatch: pytest.Monk
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partq.conformance.evaluation.suite.decided", interrupt)
+    monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", interrupt)
     ran = run_canned(partq, "Canned")
     assert (ran.code, ran.out, ran.err) == (INTERRUPTED, "", "partq: interrupted\n")
 

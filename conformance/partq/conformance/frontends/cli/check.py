@@ -49,12 +49,12 @@ def check(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
-    from partq.conformance.evaluation.decision import decided
+    from partq.conformance.evaluation.decision import check_history
     from partq.conformance.verdict import merge
 
     wanted = requirements_to_meet(require)
     read = _read(histories, profile)
-    judged = {file: decided(history) for file, history in read.items()}
+    judged = {file: check_history(history) for file, history in read.items()}
     by_profile: dict[str, list[Verdicts]] = {}
     for file, history in read.items():
         by_profile.setdefault(history.header.profile, []).append(judged[file])

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from partq.conformance.verdict import Finding
     from partq.conformance.workload.cases import Case
 
+
+OFTEN: Final = 5.0
+"""Seconds from one line of progress to the next, of a simulated broker."""
 
 _PROGRAMS: Final = "200; of a live broker 3"
 """`suite.default_programs`, for the help: importing it would take its time."""
@@ -217,27 +220,52 @@ class ProblemPrinter:
 
 @contextmanager
 def _progress(profile: str, cases: int, programs: int, live: bool) -> Iterator[Callable[[Run], None]]:
-    """A bar on standard error, gone when all is done; a line for each run where that is no terminal and the
-    broker a live one, which takes its time. A live broker's run that violates something is always told."""
+    """A bar on standard error, gone when all is done; where that is no terminal, a line now and then, of a
+    live broker, which takes its time, a line for each run. The first run that violates something is always
+    told, of a live broker every one."""
     from rich.progress import Progress
 
-    bar, total = Progress(console=console, transient=True, disable=not console.is_terminal), cases + programs
-    lines = live and not console.is_terminal
+    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    lines = _Lines(profile, cases, programs, live)
     with bar:
-        task = bar.add_task(profile, total=total)
-        numbers = count(1)
+        task = bar.add_task(profile, total=lines.total)
 
         def advance(done: Run) -> None:
             bar.update(task, advance=1, description=f"{profile}: {done.name}")
-            place, bad = next(numbers), outcome(done.verdicts, done.verdicts)
-            wrong = f": {bad[1]}" if bad[0] == Exit.VIOLATED else ""
-            if lines and place == 1:
-                console.print(f"{profile}: cases: {cases}, seeded programs: {programs}", markup=False)
-            if lines or (live and wrong):
-                line = f"{profile}: {done.name} ({place} of {total}){wrong}"
-                console.print(line, markup=False, soft_wrap=True)
+            for text in lines.of(done, monotonic()):
+                console.print(text, markup=False, soft_wrap=True)
 
         yield advance
+
+
+class _Lines:
+    """What is said of a suite's runs while they end."""
+
+    def __init__(self, profile: str, cases: int, programs: int, live: bool) -> None:
+        self.profile = profile
+        self.total = cases + programs
+        self.intro = f"{profile}: cases: {cases}, seeded programs: {programs}"
+        self.every = 0.0 if live else OFTEN
+        self.live = live
+        self.last = monotonic()
+        self.ended = 0
+        self.violated = False
+
+    def of(self, done: Run, now: float) -> Iterator[str]:
+        """The lines that are due now that this run has ended."""
+        self.ended += 1
+        code, why = outcome(done.verdicts, done.verdicts)
+        wrong = f": {why}" if code == Exit.VIOLATED else ""
+        tell = bool(wrong) and (self.live or not self.violated)
+        self.violated |= bool(wrong)
+        due = not console.is_terminal and now - self.last >= self.every
+        if due and self.intro:
+            yield self.intro
+            self.intro = ""
+        if due or tell:
+            self.last = now
+            first = "" if self.live or not tell else "first violation: "
+            yield f"{self.profile}: {first}{done.name} ({self.ended} of {self.total}){wrong if tell else ''}"
 
 
 def _saver(folder: Path) -> Callable[[Run], None]:
