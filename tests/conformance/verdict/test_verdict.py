@@ -26,6 +26,7 @@ from partq.conformance.verdict import (
     kept,
     merge,
     plain,
+    unmet,
     verdicts_of,
 )
 
@@ -120,3 +121,21 @@ def test_one_of_several_is_not_said_where_one_is_known_to_be_violated() -> None:
     assert ambiguities(told) == {}
     assert told["RCV-2"].status is Status.UNKNOWN
     assert exit_code(told) == Exit.VIOLATED
+
+
+def test_what_another_violation_contradicts_by_the_letter_does_not_pass() -> None:
+    exercised = history(
+        SPLIT + "\np1 send m8 key=z\np2 send m9 key=z\np3 peek 9 -> m8#3.8 key=z, m9#3.9 key=z",
+        "azure-premium",
+    )
+    found = check_history(exercised, NONE)
+    assert found["ROUTE-1"].exercised and found["ROUTE-2"].status is Status.VIOLATED
+    assert found["ROUTE-1"].status is Status.UNKNOWN
+    assert found["ROUTE-1"].reason == "equal keys were in two partitions: see ROUTE-2"
+    assert exit_code(found, binding_requirements(strict=False)) == Exit.VIOLATED
+    assert not unmet(found, ["ROUTE-1"], binding_requirements(strict=False))
+    (finding,) = found["ROUTE-2"].findings
+    assert finding.heading == (
+        "ROUTE-2 violated: The key alone picks the partition, yet equal keys are in two partitions"
+    )
+    assert "not ROUTE-1, as no kind of fault or restart lies between" in finding.detail

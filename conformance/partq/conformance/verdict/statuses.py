@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Protocol
+from typing import Final, Protocol
 
 from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.merging import resolved
@@ -40,7 +40,12 @@ def verdicts_of(
     )
 
 
-_NOTHING = Doubt()
+SHOWN_AS: Final = {"ROUTE-1": ("ROUTE-2", "equal keys were in two partitions")}
+"""Requirement -> another one, whose violation contradicts it by the letter, and why: then it does not pass.
+The violation is shown as the one that explains it better."""
+
+
+_NOTHING: Final = Doubt()
 
 
 def _verdict(requirement: str, inspection: Inspection, checked: bool) -> Verdict:
@@ -52,6 +57,9 @@ def _verdict(requirement: str, inspection: Inspection, checked: bool) -> Verdict
         return Verdict(Status.UNKNOWN, times, kept(doubt.findings), doubt.why, doubt.found, doubt.candidates)
     if not checked:
         return Verdict(Status.NOT_IMPLEMENTED, reason="no screen yet")
+    other, why = SHOWN_AS.get(requirement, ("", ""))
+    if times and inspection.doubts.get(other, _NOTHING).certain:
+        return Verdict(Status.UNKNOWN, times, reason=f"{why}: see {other}")
     return Verdict(Status.PASS if times else Status.NOT_EXERCISED, times)
 
 

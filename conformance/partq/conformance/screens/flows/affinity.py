@@ -24,6 +24,7 @@ from partq.conformance.screens.flows.misdelivery import excuse
 from partq.conformance.screens.flows.splits import Explanation, Pair, owners, pairs_of
 from partq.conformance.screens.protocol import Report
 from partq.conformance.screens.routing.affinity import ALPHA, divergence
+from partq.conformance.screens.routing.splits import split_title
 from partq.model.operations import Outcome
 
 _REQUIREMENTS = ("KEY-8", "ROUTE-1", "ROUTE-2")
@@ -95,7 +96,7 @@ def _report(owner: Explanation, pair: Pair, paths: Paths, report: Report) -> Non
     report.find(
         owner.requirement,
         "apart",
-        "Equal keys, two partitions",
+        split_title(owner.requirement),
         (a.sent.record, b.sent.record, a.first.record, b.first.record),
         f"key {a.sent.key!r}: {a.sent.message.id!r} came from {_named(paths, a)}, {b.sent.message.id!r} from "
         f"{_named(paths, b)}; all such pairs of this history: {owner.because}",
