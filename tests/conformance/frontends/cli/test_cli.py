@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -370,12 +371,18 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         (("run", "canned_broker:Canned", "--save-histories"), "--out"),
         (("run", "canned_broker:Canned", "--out", "canned_broker.py"), "canned_broker.py"),
         (("check", "absent.ndjson"), "absent.ndjson"),
-        (("check", "."), ".:"),
+        (("check", "."), "is a folder: give its files, such as *.ndjson"),
         (("check", "canned_broker.py"), "canned_broker.py:1: not JSON"),
         (("check", "canned_broker.py", "--profile", "solce"), "Did you mean solace?"),
         (("explain", "ROUT-1"), "did you mean ROUTE-1"),
         (("run", "canned_broker:Canned", "--case", "nosuchcase"), "partq explain RULE names the cases"),
-        (("run", "mutant:"), "partq explain RULE names the mutants"),
+        (("run", "mutant:"), "partq mutants --list names all"),
+        (("run", "mutant:route"), "did you mean mutant:route-by-body or "),
+        (("mutants",), "say --traces, or --list"),
+        (("run", "canned_broker.Canned"), "did you mean canned_broker:Canned?"),
+        (("run", "canned_broker.py:Canned"), "without .py: canned_broker:Canned"),
+        (("run", "canned_broker.py"), "say canned_broker:ItsName"),
+        (("explain", "same-kez"), "did you mean same-key?"),
         (("run", "reference", "--profile", "rabbitmq"), "the reference broker has no profile rabbitmq"),
         (("run", "reference", "--jobs", "0"), "must be at least 1 (see partq run --help)"),
         (("run", "reference", "--format", "yaml"), "'--format': 'yaml' is not one of 'table', 'json' (see"),
@@ -434,6 +441,27 @@ def test_recorded_histories_are_judged(partq: Partq, tmp_path: Path, name: str) 
 
 
 OVERTAKEN = "p1 send m1\np1 send m2\np2 receive 1 delete -> m2#2"
+
+
+def test_what_is_json_but_no_history_is_told(partq: Partq) -> None:
+    run_canned(partq, "Split", "--out", "kept", "--save-histories")
+    found = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
+    assert f"is a counterexample: partq replay {found}" in partq("check", found).err
+    assert "is verdicts: partq report kept" in partq("check", "kept/verdicts.json").err
+    Path("other.json").write_text("{\n}\n", encoding="utf-8")
+    assert "other.json is JSON, but no history" in partq("check", "other.json").err
+    assert "such as kept/histories/azure-premium/*.ndjson" in partq("check", "kept").err
+
+
+def test_lines_that_are_missing_are_told(partq: Partq) -> None:
+    run_canned(partq, "Split", "--out", "kept", "--save-histories")
+    lines = Path("kept/histories/azure-premium/same-key.ndjson").read_text(encoding="utf-8").splitlines(True)
+    Path("whole").write_text("".join(lines), encoding="utf-8")
+    Path("gap").write_text("".join([*lines[:2], *lines[3:]]), encoding="utf-8")
+    Path("headless").write_text("".join(lines[1:]), encoding="utf-8")
+    assert "warning" not in partq("check", "whole").err
+    assert "gap: no record 1: if lines were deleted" in partq("check", "gap").err
+    assert "headless:1: is no header, but an operation" in partq("check", "headless").err
 
 
 def test_the_exact_judge_explains(partq: Partq, tmp_path: Path) -> None:
@@ -503,6 +531,30 @@ def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
     assert "clauses: " in ran.flat
     if requirement == "MGT-1":
         assert "screens: none: not implemented" in ran.flat
+
+
+def test_clauses_and_screens_have_their_place_and_blind_spots_are_the_rule_s(partq: Partq) -> None:
+    ran = partq("explain", "ROUTE-2")
+    assert re.search(r"clauses: model/routing\.py:\d+ placements", ran.out)
+    assert re.search(r"screens: conformance/screens/routing/affinity\.py:\d+ routing", ran.out)
+    assert "is reported under ROUTE-2" in ran.flat and "Messages whose ID" in ran.flat
+    assert "KEY-1 holds trivially" not in ran.flat and "more of the same screens name other rules" in ran.flat
+
+
+def test_mutants_and_cases_are_explained_and_mutants_listed(partq: Partq) -> None:
+    for name in ("route-by-body", "mutant:route-by-body"):
+        assert "breaks: ROUTE-2" in partq("explain", name).flat
+    assert "exercises: ROUTE-1, ROUTE-2, KEY-2" in partq("explain", "same-key").flat
+    ran = partq("mutants", "--list")
+    assert ran.code == 0
+    assert re.search(r"^route-by-body +ROUTE-2 +azure-standard +The body has a say", ran.out, re.MULTILINE)
+    assert len(partq("mutants", "--list", "--only", "route-by-body").out.splitlines()) <= 4
+
+
+def test_that_no_profile_is_claimed_is_told(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partq.conformance.adapters.claimed_profiles", lambda broker: ())
+    ran = partq("run", "canned_broker:Canned", "--case", "peek-oldest-first")
+    assert "canned_broker:Canned claims no profile: running all" in ran.err
 
 
 def test_case_does_not_matter_and_a_group_is_listed(partq: Partq) -> None:

@@ -104,9 +104,14 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     from partq.conformance.adapters import UnknownBroker, claimed_profiles
 
     try:
-        return claimed_profiles(opened(broker)) or tuple(PROFILES)
+        claimed = claimed_profiles(opened(broker))
     except UnknownBroker as error:
         fail(str(error))
+    if claimed:
+        return claimed
+    text = f"{broker} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
+    console.print(printable(text), markup=False, soft_wrap=True)
+    return tuple(PROFILES)
 
 
 def _refuse_unwritten(broker: str, asked: Sequence[str]) -> None:
