@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from partq.conformance import schemas
 from partq.conformance.evaluation import counterexample
+from partq.conformance.evaluation.decision import Decider
 from partq.conformance.evaluation.suite import PROGRAMS_LIVE, PROGRAMS_SIMULATED
 from partq.conformance.frontends.cli.app import BROKEN, INTERRUPTED, UNREAD, main
 from partq.conformance.history.codec import read_history, write_history
@@ -420,6 +422,25 @@ def test_an_interrupted_run_is_no_verdict(partq: Partq, monkeypatch: pytest.Monk
     monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", interrupt)
     ran = run_canned(partq, "Canned")
     assert (ran.code, ran.out, ran.err) == (INTERRUPTED, "", "partq: interrupted\n")
+
+
+def test_an_interrupted_run_keeps_what_is_known(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Decider.check
+
+    def interrupted(decider: Decider, *given: Any) -> Any:
+        if given[1] == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return check(decider, *given)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", interrupted)
+    ran = run_canned(partq, "Split", "--programs", "2", "--out", "kept")
+    assert ran.code == INTERRUPTED
+    assert "the verdicts of the 2 runs so far are in kept/verdicts.json" in ran.err
+    document = json.loads(Path("kept/verdicts.json").read_text(encoding="utf-8"))
+    assert document["exit"] == 1 and "interrupted after 2 runs" in document["conclusion"]
+    assert sorted(file.name for file in Path("kept/programs/azure-premium").iterdir())[0] == "program-0.json"
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 # --- check ------------------------------------------------------------------------------------------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,8 +34,8 @@ from partq.conformance.frontends.cli.common import (
     show_verdicts,
     verdicts_document,
 )
-from partq.conformance.frontends.cli.kept import StoredFile, store, summary_lines
-from partq.conformance.verdict import Exit
+from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, store, summary_lines
+from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.suite import Run, SuiteResult
@@ -93,9 +96,12 @@ def run(
     _prepare(out, save_histories)
     wanted = 0 if case and programs is None else programs
     results: dict[str, SuiteResult] = {}
-    for name in names:
-        keep = _saver(out / "histories" / name) if out is not None and save_histories else None
-        results[name] = _suite(broker, name, cases, wanted, seed, keep, jobs)
+    with _kept_if_interrupted(broker, out, strict) as ended:
+        for name in names:
+            hear = [ended.setdefault(name, []).append]
+            if out is not None and save_histories:
+                hear.append(_saver(out / "histories" / name))
+            results[name] = _suite(broker, name, cases, wanted, seed, partial(_tell, hear), jobs)
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
     besides += required(verdicts, strict, wanted_rules)
@@ -116,6 +122,55 @@ def run(
             print(printable(line))
         conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
+
+
+def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
+    for listener in listeners:
+        listener(done)
+
+
+@contextmanager
+def _kept_if_interrupted(broker: str, out: Path | None, strict: bool) -> Iterator[dict[str, list[Run]]]:
+    """Where the runs that have ended are put, by profile. An interrupt inside, or SIGTERM, stores what is
+    known of them, unshrunk."""
+    ended: dict[str, list[Run]] = {}
+    mine = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if mine else None
+    try:
+        yield ended
+    except KeyboardInterrupt:
+        if out is not None and any(ended.values()):
+            _store_ended(broker, out, strict, ended)
+        raise
+    finally:
+        if mine:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _store_ended(broker: str, out: Path, strict: bool, ended: Mapping[str, Sequence[Run]]) -> None:
+    """The verdicts of the runs that have ended, and the programs of those that violated something."""
+    from partq.conformance.adapters import public_name
+    from partq.conformance.workload.program import dumps
+
+    number = sum(map(len, ended.values()))
+    verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items() if runs}
+    besides = [(Exit.INCONCLUSIVE, f"interrupted after {number} runs")]
+    document = verdicts_document(public_name(broker), verdicts, strict, besides)
+    (out / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    for name, runs in ended.items():
+        folder = out / PROGRAMS / name
+        for run in runs:
+            if run.findings or ambiguities(run.verdicts):
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / f"{_file_name(run.name)}.json").write_text(
+                    dumps(run.program) + "\n", encoding="utf-8"
+                )
+    text = f"the verdicts of the {number} runs so far are in {out / FILE}"
+    console.print(printable(text), markup=False, soft_wrap=True)
+
+
+def _file_name(run: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", run)
 
 
 def _unusable(result: SuiteResult) -> str:
@@ -172,7 +227,7 @@ def _suite(
     cases: tuple[Case, ...],
     programs: int | None,
     seed: int,
-    keep: Callable[[Run], None] | None,
+    on_run: Callable[[Run], None],
     jobs: int | None,
 ) -> SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line."""
@@ -190,9 +245,7 @@ def _suite(
     try:
         directed = len(suite.cases_for(target, profile, cases))
         with _progress(profile, directed, wanted, live) as advance:
-            result = suite.run_suite(
-                target, profile, cases, wanted, seed, keep or (lambda run: None), ways=ways, on_end=advance
-            )
+            result = suite.run_suite(target, profile, cases, wanted, seed, on_run, ways=ways, on_end=advance)
     except (Unreachable, suite.BrokerFailed) as error:
         fail(str(error))
     problems.summarise()
@@ -274,8 +327,7 @@ def _saver(folder: Path) -> Callable[[Run], None]:
     folder.mkdir(parents=True)
 
     def save(done: Run) -> None:
-        name = re.sub(r"[^\w.-]+", "-", done.name)
-        write_history(folder / f"{name}.ndjson", done.history)
+        write_history(folder / f"{_file_name(done.name)}.ndjson", done.history)
 
     return save
 
