@@ -17,6 +17,9 @@ NEAR: Final = 3
 LIKE: Final = 0.5
 """How like they have to be."""
 
+ALIKE: Final = 0.85
+"""How like one has to be, so that it is the only one."""
+
 __all__ = ["MUTANTS", "Mutant", "open_mutant"]
 
 
@@ -24,8 +27,8 @@ def open_mutant(name: str) -> Broker:
     """The reference broker with that defect. Raises `UnknownBroker`."""
     mutant = MUTANTS.get(name)
     if mutant is None:
-        near = get_close_matches(name, MUTANTS, n=NEAR, cutoff=LIKE)
-        hint = f"; did you mean {' or '.join(f'mutant:{one}' for one in near)}?" if near else ""
+        near = get_close_matches(name, MUTANTS, 1, ALIKE) or get_close_matches(name, MUTANTS, NEAR, LIKE)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise UnknownBroker(f"no mutant {name!r}{hint or f'; partq mutants --list names all {len(MUTANTS)}'}")
     broker = Reference(parts=mutant.parts)
     broker.profile = mutant.profile

@@ -379,7 +379,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         (("explain", "ROUT-1"), "did you mean ROUTE-1"),
         (("run", "canned_broker:Canned", "--case", "nosuchcase"), "partq explain RULE names the cases"),
         (("run", "mutant:"), "partq mutants --list names all"),
-        (("run", "mutant:route"), "did you mean mutant:route-by-body or "),
+        (("run", "mutant:route"), "did you mean route-by-body or "),
         (("mutants",), "say --traces, or --list"),
         (("run", "canned_broker.Canned"), "did you mean canned_broker:Canned?"),
         (("run", "canned_broker.py:Canned"), "without .py: canned_broker:Canned"),

@@ -312,7 +312,7 @@ class _Lines:
         tell = bool(wrong) and (self.live or not self.violated)
         self.violated |= bool(wrong)
         due = not console.is_terminal and now - self.last >= self.every
-        if due and self.intro:
+        if (due or (tell and not console.is_terminal)) and self.intro:
             yield self.intro
             self.intro = ""
         if due or tell:
