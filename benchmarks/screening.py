@@ -18,7 +18,8 @@ from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import Judged, judge
-from partq.conformance.screens.assess import Inspection, inspect
+from partq.conformance.screens.assess import inspect
+from partq.conformance.verdict import Inspection
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.model import clauses
 from partq.model.profiles import requirements_of

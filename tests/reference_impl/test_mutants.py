@@ -9,11 +9,11 @@ import pytest
 from partq.conformance.adapters.mutants import MUTANTS, open_mutant
 from partq.conformance.adapters.reference import Reference
 from partq.conformance.evaluation import counterexample
-from partq.conformance.evaluation.decision import Exactness, decide
+from partq.conformance.evaluation.decision import Decider, Exactness
 from partq.conformance.evaluation.shrinking import shown
 from partq.conformance.execution.runner import run
-from partq.conformance.screens.assess import Inspection, inspect, not_applicable
-from partq.conformance.verdict import Finding
+from partq.conformance.screens.assess import inspect
+from partq.conformance.verdict import Finding, Inspection, not_applicable
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program
 from partq.model.profiles import PROFILES
@@ -187,7 +187,7 @@ def test_what_the_screens_do_not_name_the_judge_does(name: str) -> None:
         program = generate(mutant.profile, seed, length=SHORT, lacks=lacks)
         history = run(broker, program)
         if history.records != run(sound, program).records and len(history) < 150:
-            said = decide(history, Exactness(seconds=10.0, nodes=1000))
+            said = Decider(Exactness(seconds=10.0, nodes=1000)).decide(history)
             found |= {finding.requirements for several in said.findings.values() for finding in several}
             if any(mutant.breaks in requirements for requirements in found):
                 return

@@ -21,10 +21,10 @@ from partq.conformance.adapters.rabbitmq import CONTROL, RabbitMQ
 from partq.conformance.adapters.rabbitmq_address import Address, address
 from partq.conformance.adapters.rabbitmq_client import WAYS, RabbitMQClient
 from partq.conformance.adapters.rabbitmq_wire import HASH_HEADER, headers, shown
+from partq.conformance.evaluation.decision import NONE, check_history
 from partq.conformance.evaluation.suite import run_case
 from partq.conformance.execution.runner import Limits, run
 from partq.conformance.history import History
-from partq.conformance.screens.assess import assess
 from partq.conformance.verdict import Status
 from partq.conformance.workload.cases import ALL_CASES
 from partq.conformance.workload.generator import generate
@@ -230,7 +230,7 @@ def lock(delivery: Any) -> str:
 
 def judge(history: History, *exercised: str) -> None:
     """Nothing is violated or left open, the queue was drained, and these rules were put to the test."""
-    verdicts = assess(history)
+    verdicts = check_history(history, NONE)
     assert {id: v.findings for id, v in verdicts.items() if v.status is Status.VIOLATED} == {}
     assert {id: v.reason for id, v in verdicts.items() if v.status is Status.UNKNOWN} == {}
     assert history.records[-1].op == "drained"

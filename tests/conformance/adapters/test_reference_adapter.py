@@ -15,10 +15,10 @@ import pytest
 from partq.conformance.adapters.protocol import Rejected
 from partq.conformance.adapters.reference import CAMPAIGN, LiveReference, Reference, lacks_of
 from partq.conformance.adapters.registry import open_broker
+from partq.conformance.evaluation.decision import NONE, check_history
 from partq.conformance.execution.runner import Limits, run
 from partq.conformance.history import History, Record
 from partq.conformance.history.codec import dumps, loads
-from partq.conformance.screens.assess import assess
 from partq.conformance.verdict import Status
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
@@ -117,7 +117,7 @@ def test_no_screen_finds_anything(name: str) -> None:
         history = _simulate(_program(name, seed))
         wrong = {
             requirement: verdict.findings or verdict.reason
-            for requirement, verdict in assess(history).items()
+            for requirement, verdict in check_history(history, NONE).items()
             if verdict.status in (Status.VIOLATED, Status.UNKNOWN)
         }
         assert not wrong, f"seed {seed}: {wrong}"

@@ -11,7 +11,7 @@ import pytest
 from partq.conformance.adapters.mutants import open_mutant
 from partq.conformance.evaluation import counterexample
 from partq.conformance.evaluation.counterexample import Counterexample, InvalidCounterexample
-from partq.conformance.evaluation.decision import decide
+from partq.conformance.evaluation.decision import Decider
 from partq.conformance.execution.runner import run
 from partq.conformance.verdict import Finding
 from partq.conformance.workload import program as programs
@@ -27,7 +27,7 @@ PROGRAM = Program(
 
 def made(**settings: Any) -> Counterexample:
     broker = open_mutant("long-bodies-cut")
-    (finding,) = decide(run(broker, PROGRAM)).findings["RCV-1"][:1]
+    (finding,) = Decider().decide(run(broker, PROGRAM)).findings["RCV-1"][:1]
     example = counterexample.make("mutant:long-bodies-cut", broker, PROGRAM, finding, **settings)
     assert example is not None
     return example

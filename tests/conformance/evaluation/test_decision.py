@@ -7,10 +7,20 @@ from dataclasses import replace
 import pytest
 
 from partq.conformance.evaluation import decision
-from partq.conformance.evaluation.decision import ALIKE, EVERY, NONE, Decider, Exactness, decide, decided
+from partq.conformance.evaluation.decision import (
+    ALIKE,
+    EVERY,
+    NONE,
+    SUITE,
+    Decider,
+    Decision,
+    Exactness,
+    check_history,
+)
 from partq.conformance.facts.index import Facts
+from partq.conformance.history import History
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.blame import Blame
+from partq.conformance.oracle.blame import Blame, blame
 from partq.conformance.oracle.judge import Judged, Judgement
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
@@ -31,6 +41,12 @@ def crying(facts: Facts) -> Report:
 
 def crash(facts: Facts) -> Report:
     raise RuntimeError("a defect")
+
+
+def decide(
+    history: History, exact: Exactness = EVERY, number: int = 0, screens: tuple[Screen, ...] = ALL
+) -> Decision:
+    return Decider(exact, screens).decide(history, number)
 
 
 WOLF: tuple[Screen, ...] = (replace(ALL[0], check=crying), *ALL[1:])
@@ -55,7 +71,7 @@ def test_a_rejection_is_a_violation_that_no_screen_saw() -> None:
 
 
 def test_several_candidates_are_one_finding_and_all_of_them_unknown() -> None:
-    verdicts = decided(UNCLEAR)
+    verdicts = check_history(UNCLEAR)
     assert {id for id, v in verdicts.items() if v.candidates} == {"RCV-3", "RCV-2"}
     assert verdicts["RCV-3"].status is Status.UNKNOWN
     assert [f.candidates for v in verdicts.values() for f in v.findings] == [("RCV-3", "RCV-2")]
@@ -76,7 +92,7 @@ def test_a_screen_that_crashes_leaves_its_requirements_open() -> None:
     said = decide(LAWFUL, EVERY, screens=broken)
     assert said.judged == {"accepted": 1}
     assert (
-        decided(history("p send m1 key=a", "azure-premium"), EVERY, broken)["ROUTE-1"].status
+        check_history(history("p send m1 key=a", "azure-premium"), EVERY, broken)["ROUTE-1"].status
         is Status.UNKNOWN
     )
 
@@ -125,3 +141,61 @@ def test_a_long_operation_does_not_fill_the_sentence() -> None:
         "KEY-9"
     ]
     assert "send m2 body=xxx" in finding.detail and len(finding.detail) < 500
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[History]:
+    """The histories that blame is asked about from now on."""
+    asked: list[History] = []
+
+    def counting(history: History, *args: object, **more: object) -> Blame:
+        asked.append(history)
+        return blame(history)
+
+    monkeypatch.setattr(decision, "blame", counting)
+    return asked
+
+
+def test_in_a_suite_all_are_judged_and_what_is_alike_is_blamed_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, decider = counted(monkeypatch), Decider(SUITE)
+    said = [decider.decide(OUT_OF_ORDER, number) for number in range(ALIKE + 5)]
+    assert len(asked) == ALIKE
+    assert all(one.judged == {"rejected": 1} and one.violated == ["RCV-3"] for one in said)
+
+
+def test_what_is_said_again_has_its_own_history_as_evidence() -> None:
+    decider = Decider(SUITE)
+    for number in range(ALIKE):
+        decider.decide(OUT_OF_ORDER, number)
+    later = history(
+        "p peek 1\np send m7\np send m8\nq receive 1 delete -> m8#2\nq receive 1 delete -> m7#1", "azure-flat"
+    )
+    (finding,) = decider.decide(later, ALIKE).findings["RCV-3"]
+    assert "m8" in finding.detail and max(finding.witness) == 4
+
+
+def test_beyond_the_allowance_a_rejection_is_one_rule_or_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No screen sees it, and blame is not asked again: which rule is violated is not known."""
+    asked, decider = counted(monkeypatch), Decider(replace(SUITE, allowance=0), screens=())
+    assert decider.decide(LOST_LOCK).violated == ["RCV-8"]
+    decider.left = 0
+    said = decider.decide(LOST_LOCK, 1)
+    assert len(asked) == 1
+    assert not said.findings and said.candidates == {"RCV-8": ("RCV-8",)}
+    assert "too many histories were rejected" in said.open["RCV-8"]
+
+
+def test_once_a_rule_was_blamed_the_judge_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[int | None] = []
+
+    def limited(history: History, seconds: float, nodes: int | None = None) -> Judgement:
+        limits.append(nodes)
+        return Judgement(Judged.ACCEPTED)
+
+    monkeypatch.setattr(decision, "judge", limited)
+    decider = Decider(SUITE)
+    decider.decide(LAWFUL)
+    decider.blamed = "RCV-8"
+    decider.decide(LAWFUL, 1)
+    assert limits == [SUITE.nodes, SUITE.after]

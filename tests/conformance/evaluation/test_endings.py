@@ -8,7 +8,7 @@ import pytest
 
 from partq.conformance.adapters.mutants import open_mutant
 from partq.conformance.adapters.reference import Reference
-from partq.conformance.evaluation.decision import NONE, decide
+from partq.conformance.evaluation.decision import NONE, Decider
 from partq.conformance.evaluation.endings import Ending, ending, unreceivable
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
@@ -26,8 +26,8 @@ def never_drained() -> History:
 
 def test_what_nobody_can_receive_is_a_loss_that_the_drain_shows() -> None:
     given = never_drained()
-    assert decide(given).violated == decide(given, NONE).violated == ["RCV-2"]
-    (finding,) = decide(given).findings["RCV-2"]
+    assert Decider().decide(given).violated == Decider(NONE).decide(given).violated == ["RCV-2"]
+    (finding,) = Decider().decide(given).findings["RCV-2"]
     assert finding.key == "RCV-2/never drained" and finding.witness
 
 

@@ -7,7 +7,7 @@ from canned_broker import Canned, Split
 
 from partq.conformance.adapters.mutants import open_mutant
 from partq.conformance.evaluation import shrinking
-from partq.conformance.evaluation.decision import decide
+from partq.conformance.evaluation.decision import Decider
 from partq.conformance.evaluation.shrinking import shown, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.screens.assess import inspect
@@ -49,7 +49,7 @@ def test_what_no_screen_suspects_is_shrunk_by_the_judge() -> None:
     for seed in range(200):
         program = generate("azure-premium", seed, length=14)
         history = run(broker, program)
-        found = decide(history).findings
+        found = Decider().decide(history).findings
         if found and not inspect(history).findings:
             break
     ((finding, *_), *_) = found.values()
@@ -62,7 +62,7 @@ def test_where_the_cheap_question_leads_astray_every_candidate_is_decided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broker = open_mutant("long-bodies-cut")
-    (finding,) = decide(run(broker, PROGRAM)).findings["RCV-1"][:1]
+    (finding,) = Decider().decide(run(broker, PROGRAM)).findings["RCV-1"][:1]
     monkeypatch.setattr(shrinking, "_suspected", lambda finding, key, history: True)
     small = smallest(broker, PROGRAM, finding)
     assert len(small.steps) == 1 and shown(run(broker, small), finding) is not None

@@ -32,6 +32,7 @@ from partq.conformance.evaluation.suite import (
     runs,
 )
 from partq.conformance.execution.runner import run
+from partq.conformance.execution.thread_pool import completed
 from partq.conformance.history import History
 from partq.conformance.verdict import Status
 from partq.conformance.workload.cases import ALL_CASES, Case, chosen
@@ -300,6 +301,17 @@ def test_runs_are_told_in_order_whichever_ends_first(monkeypatch: pytest.MonkeyP
     assert heard == ["same-key", "numbers", "program 0", "program 1"]
     assert ended == heard[::-1]
     assert result == ordered
+
+
+def test_histories_are_decided_in_order_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    from partq.conformance.evaluation import suite
+
+    def backwards(work: list[Any], jobs: int) -> Any:
+        yield from reversed(list(completed(work, jobs)))
+
+    tasks = [sends(name) for name in "abc"]
+    monkeypatch.setattr(suite, "completed", backwards)
+    assert [number for number, _ in runs(Split(), "azure-premium", tasks)] == [0, 1, 2]
 
 
 def test_a_broker_that_cannot_be_made_again_is_one_line() -> None:

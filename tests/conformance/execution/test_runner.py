@@ -816,7 +816,7 @@ def test_every_record_can_be_stored_and_is_in_order() -> None:
 
 
 def test_the_toy_broker_of_the_documentation_conforms(monkeypatch: pytest.MonkeyPatch) -> None:
-    from partq.conformance.screens.assess import assess
+    from partq.conformance.evaluation.decision import NONE, check_history
     from partq.conformance.workload.generator import generate
 
     monkeypatch.chdir(Path(__file__).parents[3] / "examples")
@@ -828,7 +828,7 @@ def test_the_toy_broker_of_the_documentation_conforms(monkeypatch: pytest.Monkey
         history = run(broker, quick, limits=replace(FAST, advance=0.25, drain=2.0))
         check_shape(history)
         assert history.records[-1].op == "drained"
-        verdicts = assess(history)
+        verdicts = check_history(history, NONE)
         assert {k: v.findings for k, v in verdicts.items() if v.status == "violated"} == {}
 
 

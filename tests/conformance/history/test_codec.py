@@ -179,7 +179,7 @@ MALFORMED: dict[str, tuple[bytes, int | None, str | None, str]] = {
     "float that is whole": (one(call=1.0), 2, None, "whole"),
     "exponent": (ndjson(HEADER) + b'{"i":1e3}\n', 2, None, "1e3"),
     # the header
-    "no header": (ndjson(SEND), 1, "i", "unknown field"),
+    "no header": (ndjson(SEND), 1, None, "is no header, but an operation"),
     "no schema": (ndjson(without(HEADER, "schema")), 1, "schema", "missing"),
     "another schema": (ndjson({**HEADER, "schema": "partq.history/2"}), 1, "schema", SCHEMA),
     "schema of a wrong type": (ndjson({**HEADER, "schema": 1}), 1, "schema", SCHEMA),

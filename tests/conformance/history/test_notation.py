@@ -137,6 +137,7 @@ def test_settings_stand_in_for_the_profiles() -> None:
         ("p1 send m1 -> ok @5-4", "before its call"),
         ("p1 send m1 -> ok @5-", "never returned"),
         ("p1 send m1 @x", "not a time"),
+        ("p1 send m1 @1.5", "not a whole number of ns"),
         ("p1 receive", "needs max"),
         ("p1 receive five", "not a whole number"),
         ("p1 receive 1 1", "no place for '1'"),

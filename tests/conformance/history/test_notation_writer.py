@@ -50,6 +50,9 @@ def test_printed_records_are_read_again_as_they_were(name: str) -> None:
         "env advance 90s -> ok @1-31",
         "c1 receive 3 timeout=1500ms -> nothing @1-2",
         "env frontend_lost c1 -> ok @1-2",
+        "c1 send m1 -> ok @10.015000001s-20s",
+        "c1 send m1 -> ok @999999-0.001s",
+        "c1 send m1 -> unknown @0.25s-",
     ],
 )
 def test_every_form_of_line(text: str) -> None:

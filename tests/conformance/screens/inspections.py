@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from partq.conformance.history.notation import history
-from partq.conformance.screens.assess import Inspection, inspect
+from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.registry import ALL
+from partq.conformance.verdict import Inspection
 
 
 def inspected(text: str, profile: str = "azure-standard", **settings: Any) -> Inspection:

@@ -15,9 +15,10 @@ from partq.conformance.facts.index import facts_of
 from partq.conformance.facts.lifetimes import TWO_KEYS, Lifetimes
 from partq.conformance.history import Header, History
 from partq.conformance.history.notation import history
-from partq.conformance.screens.assess import Inspection, inspect
+from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.registry import ALL
 from partq.conformance.screens.unsupported import TOUCHED
+from partq.conformance.verdict import Inspection
 from partq.model.operations import OPS
 from partq.model.profiles import SECOND, Entity
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 from canned_broker import SPLIT
 
+from partq.conformance.evaluation.decision import NONE, check_history
 from partq.conformance.history import Record
 from partq.conformance.history.notation import history
-from partq.conformance.screens.assess import Inspection, assess, verdicts
+from partq.conformance.screens.assess import take_in
 from partq.conformance.screens.protocol import Report
+from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
     KEPT_FINDINGS,
     Exit,
     Finding,
+    Inspection,
     Status,
     Verdict,
     Verdicts,
@@ -23,6 +26,8 @@ from partq.conformance.verdict import (
     kept,
     merge,
     plain,
+    unmet,
+    verdicts_of,
 )
 
 RECORD = Record(7, "a", "receive", "queue", 1, 2, {"max": 1})
@@ -40,8 +45,8 @@ def report(**causes: int) -> Report:
 def run_of(**causes: int) -> Verdicts:
     """The verdicts of a run in which one screen reported them."""
     inspection = Inspection()
-    inspection.add(report(**causes))
-    return verdicts(inspection, "azure-standard")
+    take_in(inspection, report(**causes))
+    return verdicts_of(inspection, "azure-standard", ALL)
 
 
 def test_a_frequent_cause_does_not_displace_a_rare_one() -> None:
@@ -54,14 +59,14 @@ def test_a_frequent_cause_does_not_displace_a_rare_one() -> None:
 def test_of_one_history_with_several_entities_as_many_are_kept_and_all_counted() -> None:
     inspection = Inspection()
     for _ in range(2):
-        inspection.add(report(often=KEPT_FINDINGS + 1))
-    (found,) = (v for v in verdicts(inspection, "azure-standard").values() if v.findings)
+        take_in(inspection, report(often=KEPT_FINDINGS + 1))
+    (found,) = (v for v in verdicts_of(inspection, "azure-standard", ALL).values() if v.findings)
     assert len(found.findings) == KEPT_FINDINGS
     assert found.times == 2 * (KEPT_FINDINGS + 1)
 
 
 def test_a_history_counts_what_it_shows() -> None:
-    shown = assess(history(SPLIT, "azure-premium"))["ROUTE-2"]
+    shown = check_history(history(SPLIT, "azure-premium"), NONE)["ROUTE-2"]
     assert shown.status is Status.VIOLATED
     assert shown.found == {shown.findings[0].key: 1}
 
@@ -84,8 +89,8 @@ def ambiguous(*rules: str) -> Verdicts:
     """The verdicts of a run of which a screen says that one of these rules is broken."""
     said, inspection = Report(), Inspection({"SEQ-1": 1})
     said.ambiguous(rules, "the one or the other")
-    inspection.add(said)
-    return verdicts(inspection, "azure-standard")
+    take_in(inspection, said)
+    return verdicts_of(inspection, "azure-standard", ALL)
 
 
 def test_one_of_several_rules_is_violated_for_sure() -> None:
@@ -116,3 +121,21 @@ def test_one_of_several_is_not_said_where_one_is_known_to_be_violated() -> None:
     assert ambiguities(told) == {}
     assert told["RCV-2"].status is Status.UNKNOWN
     assert exit_code(told) == Exit.VIOLATED
+
+
+def test_what_another_violation_contradicts_by_the_letter_does_not_pass() -> None:
+    exercised = history(
+        SPLIT + "\np1 send m8 key=z\np2 send m9 key=z\np3 peek 9 -> m8#3.8 key=z, m9#3.9 key=z",
+        "azure-premium",
+    )
+    found = check_history(exercised, NONE)
+    assert found["ROUTE-1"].exercised and found["ROUTE-2"].status is Status.VIOLATED
+    assert found["ROUTE-1"].status is Status.UNKNOWN
+    assert found["ROUTE-1"].reason == "equal keys were in two partitions: see ROUTE-2"
+    assert exit_code(found, binding_requirements(strict=False)) == Exit.VIOLATED
+    assert not unmet(found, ["ROUTE-1"], binding_requirements(strict=False))
+    (finding,) = found["ROUTE-2"].findings
+    assert finding.heading == (
+        "ROUTE-2 violated: The key alone picks the partition, yet equal keys are in two partitions"
+    )
+    assert "not ROUTE-1, as no kind of fault or restart lies between" in finding.detail

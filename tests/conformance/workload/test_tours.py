@@ -16,12 +16,12 @@ import pytest
 from partq.conformance.adapters import Broker, open_broker
 from partq.conformance.adapters.mutants import MUTANTS
 from partq.conformance.adapters.reference import CAMPAIGN, PLAIN, Reference
+from partq.conformance.evaluation.decision import NONE, check_history
 from partq.conformance.execution.runner import run
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.history import History
 from partq.conformance.oracle.graph_coverage import NO_PROGRAM, Tally, follow
 from partq.conformance.oracle.judge import Judged, judge
-from partq.conformance.screens.assess import assess
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.cases.steps import EXPIRY, LOCK
 from partq.conformance.workload.tours import (
@@ -146,7 +146,7 @@ def test_programs_can_be_stored_and_are_the_same_each_time(profile: str, name: s
 def test_the_reference_survives_and_visits_its_share(profile: str, name: str) -> None:
     survey, tally = survey_of(profile, name), Tally(survey_of(profile, name))
     for tour, history in runs_of(Reference(profile), survey).items():
-        found = [finding for verdict in assess(history).values() for finding in verdict.findings]
+        found = [finding for verdict in check_history(history, NONE).values() for finding in verdict.findings]
         assert found == [], tour
         assert judge(history).status is Judged.ACCEPTED, tour
         path = tally.add(history).path
@@ -203,7 +203,7 @@ def test_a_survey_with_a_tour_missing_visits_less() -> None:
 def test_a_mutant_is_killed_by_tours_alone_and_by_its_own_rule(mutant: str, name: str) -> None:
     known = MUTANTS[mutant]
     histories = ran(f"mutant:{mutant}", survey_of(known.profile, name)).values()
-    broken = {rule for h in histories for rule, verdict in assess(h).items() if verdict.findings}
+    broken = {rule for h in histories for rule, verdict in check_history(h, NONE).items() if verdict.findings}
     assert known.breaks in broken
     assert broken <= {known.breaks, *known.also}
 

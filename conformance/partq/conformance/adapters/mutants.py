@@ -3,11 +3,22 @@ that touches `reference_impl`."""
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from typing import Final
+
 from partq.conformance.adapters.names import UnknownBroker
 from partq.conformance.adapters.protocol import Broker
 from partq.conformance.adapters.reference import Reference
-from partq.conformance.history.codec_fields import did_you_mean
 from partq.reference_impl.mutants import MUTANTS, Mutant
+
+NEAR: Final = 3
+"""How many names an unknown mutant's error suggests."""
+
+LIKE: Final = 0.5
+"""How like they have to be."""
+
+ALIKE: Final = 0.85
+"""How like one has to be, so that it is the only one."""
 
 __all__ = ["MUTANTS", "Mutant", "open_mutant"]
 
@@ -16,8 +27,9 @@ def open_mutant(name: str) -> Broker:
     """The reference broker with that defect. Raises `UnknownBroker`."""
     mutant = MUTANTS.get(name)
     if mutant is None:
-        hint = did_you_mean(name, MUTANTS) or "; partq explain RULE names the mutants that break a rule"
-        raise UnknownBroker(f"no mutant {name!r}{hint}")
+        near = get_close_matches(name, MUTANTS, 1, ALIKE) or get_close_matches(name, MUTANTS, NEAR, LIKE)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise UnknownBroker(f"no mutant {name!r}{hint or f'; partq mutants --list names all {len(MUTANTS)}'}")
     broker = Reference(parts=mutant.parts)
     broker.profile = mutant.profile
     return broker

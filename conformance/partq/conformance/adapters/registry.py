@@ -44,8 +44,14 @@ def _hint(name: str) -> str:
     """What may have been meant."""
     if near := get_close_matches(name, ("reference", "reference:live"), n=1):
         return f"; did you mean {near[0]}?"
-    is_module = name and all(part.isidentifier() for part in name.split("."))
-    return f"; for a class in your {name}.py say {name}:ItsName" if is_module else ""
+    module, _, last = name.rpartition(".")
+    if last == "py":
+        return f"; for a class in {name} say {module.replace('/', '.')}:ItsName"
+    if not (name and all(part.isidentifier() for part in name.split("."))):
+        return ""
+    if module and last[0].isupper():
+        return f"; did you mean {module}:{last}?"
+    return f"; for a class in your {name}.py say {name}:ItsName"
 
 
 def claimed_profiles(broker: Broker) -> tuple[str, ...]:
@@ -65,6 +71,8 @@ def claimed_profiles(broker: Broker) -> tuple[str, ...]:
 
 def _third_party(name: str) -> Broker:
     module_name, _, class_name = name.partition(":")
+    if module_name.endswith(".py"):
+        raise UnknownBroker(f"{name}: a module is named without .py: {module_name[:-3]}:{class_name}")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:

@@ -18,10 +18,10 @@ from partq.conformance.history.notation_writer import line
 from partq.conformance.oracle.blame import Blame, blame
 from partq.conformance.oracle.judge import Judged, Judgement, judge
 from partq.conformance.oracle.prefix import shortest_rejected
-from partq.conformance.screens.assess import Inspection, inspect, verdicts
+from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.protocol import Screen
 from partq.conformance.screens.registry import ALL
-from partq.conformance.verdict import Finding, Verdict
+from partq.conformance.verdict import Doubt, Finding, Inspection, Verdict, verdicts_of
 from partq.model import clauses
 from partq.model.profiles import profile
 from partq.model.requirements import requirement
@@ -46,167 +46,188 @@ LINE: Final = 200
 class Exactness:
     """How much the judge is asked. ``share``: of how many histories in 100, by number, besides those that a
     screen suspects. ``seconds``: its budget for each history. ``nodes``: how many nodes it visits at the
-    most; with it the answer does not depend on the machine, as long as the seconds suffice. ``allowance``:
-    how many nodes each history adds to what suspects, and blame, may cost; None: whatever they cost."""
+    most; with it the answer does not depend on the machine, as long as the seconds suffice. ``after``: the
+    same once some requirement was blamed, and for a search with one waived. ``allowance``: how many nodes
+    each history adds to what suspects, and blame, may cost; None: whatever they cost."""
 
     share: int = 100
     seconds: float = 1.0
     nodes: int | None = None
+    after: int | None = None
     allowance: int | None = None
+
+    @property
+    def waived(self) -> int | None:
+        """How many nodes each search with a requirement waived visits at the most."""
+        return self.after if self.nodes is None or self.after else int(WAIVED * self.nodes)
 
 
 EVERY: Final = Exactness()
-"""The judge is asked about every history."""
+"""One history: the judge and blame have all the time they need."""
+
+SUITE: Final = Exactness(seconds=10.0, nodes=10_000, after=1_000, allowance=100)
+"""Many histories of one broker: the judge is asked about every one; blame, which costs some hundred times as
+much, may take about as long as the rest. Nodes count, not seconds, so that equal seeds give equal results."""
 
 NONE: Final = Exactness(share=-1)
 """The screens alone, whatever they suspect."""
 
 
-def decide(
-    history: History, exact: Exactness = EVERY, number: int = 0, screens: Sequence[Screen] = ALL
-) -> Inspection:
-    """Screens, judge and blame on one history. ``number``: decides whether it is in the judge's share."""
-    return Decider(exact, screens).decide(history, number)
+@dataclass(slots=True)
+class Decision(Inspection):
+    """What is said of one history. ``judged``: what the judge said, or why it was not asked. ``undecided``:
+    why it did not decide. ``overruled``: requirement -> how many findings of screens it overruled."""
+
+    judged: Counter[str] = field(default_factory=Counter)
+    undecided: Counter[str] = field(default_factory=Counter)
+    overruled: Counter[str] = field(default_factory=Counter)
+
+    def overrule(self) -> None:
+        """Drop what the screens said of what is modelled: the model explains the history."""
+        for id, doubt in self._modelled():
+            if dropped := doubt.drop_findings():
+                self.overruled[id] += dropped
+            if not doubt.crashed:
+                doubt.close()
+
+    def replace(self, finding: Finding, undecided: tuple[str, ...] = ()) -> Finding:
+        """Put the finding in the place of what the screens said of what is modelled, and answer which finding
+        stands there now. Where a screen found one of its candidates violated, or one of which blame is
+        ``undecided``, and no other, its evidence tells which it is, as it counts the messages that complied
+        (KEY-1, KEY-2, KEY-8, ROUTE-2, TXN-8)."""
+        found = self.findings
+        indicated = [id for id in (*finding.requirements, *undecided) if id in found]
+        certain = indicated[0] if len(indicated) == 1 else None
+        for id, doubt in self._modelled():
+            doubt.close()
+            if id != certain:
+                doubt.drop_findings()
+        if certain is not None:
+            return found[certain][0]
+        self.add(finding)
+        return finding
+
+    def _modelled(self) -> list[tuple[str, Doubt]]:
+        return [(id, self.doubts[id]) for id in clauses.covered() if id in self.doubts]
+
+
+def check_history(
+    history: History, exact: Exactness = EVERY, screens: Sequence[Screen] = ALL
+) -> dict[str, Verdict]:
+    """The verdict of every requirement of the catalogue on this history alone."""
+    return Decider(exact, screens).check(history)
 
 
 @dataclass(slots=True)
 class Decider:
-    """Decides history after history of one broker. With an allowance, a suspect is judged, and a rejection
-    blamed, only as long as something is ``left`` of what was allowed so far; and where screens suspect what
-    they suspected in `ALIKE` histories before, and blame said the same of all, it is not asked again."""
+    """Decides history after history of one broker, in an order of which the results may depend. With an
+    allowance, a suspect outside of the judge's share is judged, and a rejection blamed, only as long as
+    something is ``left`` of what was allowed so far. Where screens suspect what they suspected in `ALIKE`
+    histories before, and blame named the same of all, it is not asked again. ``blamed``: the requirement that
+    was blamed last, alone or before others."""
 
     exact: Exactness = EVERY
     screens: Sequence[Screen] = ALL
     left: int = START
     alike: dict[tuple[object, ...], list[Finding]] = field(default_factory=dict)
+    blamed: str | None = None
 
-    def decide(self, history: History, number: int = 0) -> Inspection:
+    def check(self, history: History, number: int = 0) -> dict[str, Verdict]:
+        """`decide`, as a verdict for every requirement of the catalogue."""
+        decision = self.decide(history, number)
+        return verdicts_of(decision, history.header.profile, tuple(self.screens), history.header.lacks)
+
+    def decide(self, history: History, number: int = 0) -> Decision:
         """What is said of one history. ``number``: decides whether it is in the judge's share."""
-        inspection, exact = inspect(history, self.screens), self.exact
+        seen, exact = inspect(history, self.screens), self.exact
+        decision = Decision(seen.exercised, seen.doubts)
         self.left += exact.allowance or 0
-        suspect = bool(inspection.findings or inspection.open)
-        if exact.share < 0 or not (suspect or number % 100 < exact.share):
-            inspection.judged["not asked"] += 1
-        elif (known := self._known(inspection)) is not None:
-            inspection.judged["as before"] += 1
-            _replace(inspection, known)
-        elif self._spent and not number % 100 < exact.share:
-            inspection.judged["too many suspects"] += 1
+        shared = number % 100 < exact.share
+        if exact.share < 0 or not (shared or decision.suspect):
+            decision.judged["not asked"] += 1
+        elif not shared and (known := self._known(decision)) is not None:
+            decision.judged["as before"] += 1
+            decision.replace(known)
+        elif not shared and self._spent:
+            decision.judged["too many suspects"] += 1
         else:
-            self._judge(inspection, history)
-        if not (inspection.findings or inspection.candidates):
-            _add_unreceivable(inspection, history)
-        return inspection
+            self._follow_judge(decision, history, 0 if shared else 1)
+        if not decision.broken and (finding := unreceivable(history)) is not None:
+            decision.add(finding)
+        return decision
 
     @property
     def _spent(self) -> bool:
         return self.exact.allowance is not None and self.left <= 0
 
-    def _known(self, inspection: Inspection) -> Finding | None:
-        """What blame said of histories alike, if that is known well enough."""
-        before = self.alike.get(_signature(inspection), ())
-        causes = {(finding.key, finding.candidates) for finding in before}
-        return before[0] if self.exact.allowance and len(before) >= ALIKE and len(causes) == 1 else None
+    def _known(self, decision: Decision) -> Finding | None:
+        """What blame said of histories alike, if that is known well enough, with this history's evidence."""
+        before = self.alike.get(_signature(decision), ())
+        named = {finding.requirements for finding in before}
+        return _restated(before[0], decision) if len(before) >= ALIKE and len(named) == 1 else None
 
-    def _judge(self, inspection: Inspection, history: History) -> None:
-        judgement = self._judgement(history)
-        inspection.judged[judgement.status.value] += 1
+    def _follow_judge(self, decision: Decision, history: History, price: int) -> None:
+        """Ask the judge, at ``price`` for a node, and do as it says."""
+        judgement = self._judgement_of(history, price)
+        decision.judged[judgement.status.value] += 1
         if judgement.status is Judged.ACCEPTED:
-            _overrule(inspection)
+            decision.overrule()
         elif judgement.status is Judged.UNKNOWN:
-            inspection.undecided[judgement.kind] += 1
-        elif not self._spent or not inspection.findings:
-            self._blame(inspection, history)
+            decision.undecided[judgement.kind] += 1
+        elif (known := self._known(decision)) is not None:
+            decision.replace(known)
+        elif not self._spent or (self.blamed is None and not decision.findings):
+            self._blame(decision, history)
+        elif self.blamed is not None and not decision.broken:
+            why = f"{judgement.reason}; too many histories were rejected to tell of each what it violates"
+            decision.leave_open(self.blamed, why, (self.blamed,))
 
-    def _blame(self, inspection: Inspection, history: History) -> None:
+    def _blame(self, decision: Decision, history: History) -> None:
         """Put the violation that blame finds in the place of the screens' suspects; these stay where it finds
         none."""
-        signature = _signature(inspection)
-        cut = shortest_rejected(history, self._is_rejected)
-        nodes = None if self.exact.nodes is None else int(WAIVED * self.exact.nodes)
-        blamed = blame(cut, WAIVED * self.exact.seconds, nodes=nodes)
+        signature = _signature(decision)
+        cut = shortest_rejected(history, self._rejects)
+        blamed = blame(cut, WAIVED * self.exact.seconds, nodes=self.exact.waived)
         self.left -= blamed.visited
-        finding = _attributed(inspection, cut, blamed)
-        if finding is not None and signature:
-            self.alike.setdefault(signature, []).append(finding)
+        if (finding := _attribution(cut, blamed)) is not None:
+            standing = decision.replace(finding, blamed.open)
+            self.blamed = standing.requirement
+            if signature:
+                self.alike.setdefault(signature, []).append(standing)
+        elif not decision.broken:
+            why = "violated, by no single requirement: " + _where(cut, blamed)
+            for id in blamed.consulted:
+                decision.leave_open(id, why, blamed.consulted)
 
-    def _is_rejected(self, history: History) -> bool:
-        return self._judgement(history).status is Judged.REJECTED
+    def _rejects(self, history: History) -> bool:
+        return self._judgement_of(history).status is Judged.REJECTED
 
-    def _judgement(self, history: History) -> Judgement:
-        judgement = judge(history, self.exact.seconds, nodes=self.exact.nodes)
-        self.left -= judgement.visited
+    def _judgement_of(self, history: History, price: int = 1) -> Judgement:
+        exact = self.exact
+        nodes = exact.nodes if self.blamed is None or exact.after is None else exact.after
+        judgement = judge(history, exact.seconds, nodes=nodes)
+        self.left -= price * judgement.visited
         return judgement
 
 
-def _signature(inspection: Inspection) -> tuple[object, ...]:
+def _signature(decision: Decision) -> tuple[object, ...]:
     """What the screens suspect, without how often."""
-    causes = (key for found in inspection.found.values() for key in found)
-    return (*sorted(causes), *sorted(set(inspection.candidates.values())))
+    causes = (key for found in decision.found.values() for key in found)
+    return (*sorted(causes), *sorted(set(decision.candidates.values())))
 
 
-def decided(
-    history: History, exact: Exactness = EVERY, screens: Sequence[Screen] = ALL
-) -> dict[str, Verdict]:
-    """The verdict of every requirement of the catalogue on this history."""
-    inspection = decide(history, exact, 0, screens)
-    return verdicts(inspection, history.header.profile, history.header.lacks, tuple(screens))
+def _restated(finding: Finding, decision: Decision) -> Finding:
+    """What was found in a history alike, with what the screens saw in this one as its evidence."""
+    own = next((one for found in decision.findings.values() for one in found), None)
+    if own is None:
+        return finding._replace(witness=(), detail=next(iter(decision.open.values())))
+    return finding._replace(witness=own.witness, detail=own.detail, allowed=own.allowed)
 
 
-def _overrule(inspection: Inspection) -> None:
-    """Drop what the screens said of what is modelled: the model explains the history."""
-    for id in clauses.covered():
-        if id in inspection.findings:
-            inspection.overruled[id] += len(inspection.findings.pop(id))
-            inspection.found.pop(id, None)
-        if id in inspection.open and id not in inspection.crashed:
-            del inspection.open[id]
-            inspection.candidates.pop(id, None)
-
-
-def _attributed(inspection: Inspection, cut: History, blamed: Blame) -> Finding | None:
-    """The finding that blame comes to, put in the place of the screens' suspects, or None."""
+def _attribution(cut: History, blamed: Blame) -> Finding | None:
+    """The finding that blame comes to, if it comes to any."""
     candidates = blamed.candidates or tuple(dict.fromkeys(id for pair in blamed.pairs for id in pair))
-    if candidates:
-        finding = _finding(cut, blamed, candidates)
-        _replace(inspection, finding, blamed.open)
-        return finding
-    if not (inspection.findings or inspection.candidates):
-        why = "violated, by no single requirement: " + _where(cut, blamed)
-        for id in blamed.consulted:
-            inspection.leave_open(id, why, blamed.consulted)
-    return None
-
-
-def _replace(inspection: Inspection, finding: Finding, undecided: tuple[str, ...] = ()) -> None:
-    """The finding in the place of what the screens said. Where a screen found one of its candidates violated,
-    or one of which blame is ``undecided``, and no other, its evidence tells which it is, as it counts the
-    messages that complied (KEY-1, KEY-2, KEY-8, ROUTE-2, TXN-8)."""
-    indicated = [id for id in (*finding.requirements, *undecided) if id in inspection.findings]
-    certain = indicated[0] if len(indicated) == 1 else None
-    for id in clauses.covered():
-        inspection.open.pop(id, None)
-        inspection.candidates.pop(id, None)
-        if id != certain:
-            inspection.findings.pop(id, None)
-            inspection.found.pop(id, None)
-    if certain is not None:
-        return
-    _add(inspection, finding)
-
-
-def _add(inspection: Inspection, finding: Finding) -> None:
-    inspection.findings[finding.requirement] = [finding]
-    inspection.found[finding.requirement] = Counter({finding.key: 1})
-    for id in finding.candidates:
-        inspection.leave_open(id, finding.detail, finding.candidates)
-
-
-def _add_unreceivable(inspection: Inspection, history: History) -> None:
-    """What no order of operations contradicts, for the model owes no message to anybody, and yet is wrong."""
-    finding = unreceivable(history)
-    if finding is not None:
-        _add(inspection, finding)
+    return _finding(cut, blamed, candidates) if candidates else None
 
 
 def _finding(history: History, blamed: Blame, candidates: tuple[str, ...]) -> Finding:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from partq.conformance.history import History, Record
-from partq.conformance.history.notation_writer import line, witness
+from partq.conformance.history.notation_writer import evidence, line
 from partq.conformance.verdict import Finding
 from partq.conformance.workload.program import Program, Step
 from partq.model.operations import OPS
@@ -22,8 +22,7 @@ HIDDEN: Final = ("timeout",)
 
 def finding_text(finding: Finding, history: History) -> str:
     """The finding with the records of the history that it counts in."""
-    shown = (f"    {text}" for text in witness(finding, history))
-    return "\n".join([finding.heading, f"  {finding.detail}", f"  allowed: {finding.allowed}", *shown])
+    return "\n".join([finding.heading, *(text for text, _ in evidence(finding, history))])
 
 
 def steps(program: Program) -> list[str]:

@@ -19,13 +19,21 @@ from typing import Final, NamedTuple
 from partq.conformance.adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
 from partq.conformance.adapters.protocol import FAULTS
 from partq.conformance.adapters.shape import misfit
-from partq.conformance.evaluation.decision import EVERY, Exactness, decided
+from partq.conformance.evaluation.decision import SUITE, Decider, Exactness
 from partq.conformance.execution.cancellation import Stop, Stopped
 from partq.conformance.execution.runner import run
 from partq.conformance.execution.thread_pool import completed
 from partq.conformance.history import History
-from partq.conformance.screens.assess import Inspection, not_applicable, verdicts
-from partq.conformance.verdict import Finding, Verdicts, ambiguities, merge
+from partq.conformance.screens.registry import ALL
+from partq.conformance.verdict import (
+    Finding,
+    Inspection,
+    Verdicts,
+    ambiguities,
+    merge,
+    not_applicable,
+    verdicts_of,
+)
 from partq.conformance.workload.cases import Case
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
@@ -111,7 +119,7 @@ class Ways:
     another: Callable[[], Broker] | None = None
     jobs: int = JOBS
     on_problem: Callable[[str, str], None] = _warn
-    exact: Exactness = EVERY
+    exact: Exactness = SUITE
 
     def at_once(self, broker: Broker) -> int:
         """How many programs of this broker are run at once."""
@@ -136,7 +144,7 @@ def default_programs(broker: Broker) -> int:
 def cases_for(broker: Broker, profile: str, cases: Iterable[Case]) -> tuple[Case, ...]:
     """Those of the cases that the profile has, and of whose requirements one applies to the broker."""
     broker.profile = profile
-    exempt = not_applicable(profile, tuple(sorted(lacks_of(broker))))
+    exempt = not_applicable(profile, ALL, tuple(sorted(lacks_of(broker))))
     return tuple(
         case for case in cases if profile in case.profiles and not exempt.keys() >= set(case.requirements)
     )
@@ -187,7 +195,7 @@ def run_suite(
                 on_run(done[reported])
                 reported += 1
     ordered = [done[number] for number in range(len(tasks))]
-    nothing = verdicts(Inspection(), profile, tuple(sorted(lacks)))
+    nothing = verdicts_of(Inspection(), profile, ALL, tuple(sorted(lacks)))
     unusable = [f"{op} in {run_.name}" for run_ in ordered for op in run_.unusable]
     return SuiteResult(
         profile,
@@ -214,21 +222,34 @@ def seeded(broker: Broker, profile: str, seed: int, numbers: Iterable[int]) -> l
 def runs(
     broker: Broker, profile: str, tasks: Sequence[NamedProgram], ways: Ways = ALONE
 ) -> Generator[tuple[int, Run], None, None]:
-    """Run and judge the tasks. Each one's number and run, as they end.
+    """Run and judge the tasks. Each one's number and run, in the order in which they are begun.
 
-    Those come first that may run at once; then, one by one, those whose faults would strike the others.
-    Raises `Unreachable` and `BrokerFailed`; the runs under way are broken off then, and when it is closed.
+    Those come first that may run at once; then, one by one, those whose faults would strike the others. One
+    decider judges them all in this order, whichever ends first, so that what it learns of one always serves
+    the same others. Raises `Unreachable` and `BrokerFailed`; the runs under way are broken off then, and when
+    it is closed.
     """
     jobs = ways.at_once(broker)
     faulty = [number for number, task in enumerate(tasks) if jobs > 1 and _strikes(broker, task.program)]
     free = [number for number in range(len(tasks)) if number not in set(faulty)]
-    brokers = _Brokers(broker, ways.another, profile)
+    brokers, decider = _Brokers(broker, ways.another, profile), Decider(ways.exact)
     for numbers, at_once in ((free, jobs), (faulty, 1)):
         work = [partial(_history, brokers, tasks[number], ways.on_problem) for number in numbers]
         with closing(completed(work, at_once)) as ending:
-            for place, history in ending:
-                task = tasks[numbers[place]]
-                yield numbers[place], Run(task.name, task.program, history, decided(history, ways.exact))
+            for place, history in _in_order(ending):
+                number, task = numbers[place], tasks[numbers[place]]
+                yield number, Run(task.name, task.program, history, decider.check(history, number))
+
+
+def _in_order(ending: Iterable[tuple[int, History]]) -> Iterator[tuple[int, History]]:
+    """Numbered histories by their numbers, each as soon as those before it have ended."""
+    ended: dict[int, History] = {}
+    following = 0
+    for number, history in ending:
+        ended[number] = history
+        while following in ended:
+            yield following, ended.pop(following)
+            following += 1
 
 
 def _strikes(broker: Broker, program: Program) -> bool:

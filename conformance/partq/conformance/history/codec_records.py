@@ -228,6 +228,8 @@ def read_header(data: Any) -> Header:
     `FieldError`; another schema is reported first."""
     if type(data) is dict and "schema" in data and data["schema"] != SCHEMA:
         raise FieldError("schema", f"expected {SCHEMA!r}, found {shown(data['schema'])}")
+    if type(data) is dict and "schema" not in data and "op" in data:
+        raise FieldError("", "is no header, but an operation: the header must be the first line")
     found = _HEADER.read(data)
     del found["schema"]
     usual = profile(found["profile"]).default_entity

@@ -16,7 +16,7 @@
 Rules: a line is *client* *operation* *arguments* ``->`` *outcome* ``@`` *call* ``-`` *return*; `#` after a
 blank begins a comment. An attribute belongs to the message before it; commas are for the eye. A number is
 ``partition.counter``, on a non-partitioned entity a plain number; ``max`` is the greatest counter, ``max-2``
-near it. Times are ns, or have a unit: ``30s``, ``5ms``, ``2min``. ``@5-`` never returns, as does a call
+near it. Times are ns, or have a unit: ``30s``, ``5ms``, ``1.5min``. ``@5-`` never returns, as does a call
 left open (``...``) to the end: its outcome is `unknown`, `hang`, unless the line says otherwise. Text with
 blanks is quoted as in JSON: ``body="two words"``. Records are numbered from 0 in order of their calls.
 
@@ -82,7 +82,7 @@ def history(
     return History(header, reader.records())
 
 
-_WHEN: Final = re.compile(r"@(\w+)(-(\w*))?")
+_WHEN: Final = re.compile(r"@([\w.]+)(-([\w.]*))?")
 _INSTANT: Final = frozenset({"assignment", "drained"})
 
 _POSITIONAL: Final[Mapping[str, tuple[str, ...]]] = {

@@ -21,7 +21,7 @@ class NotationError(ValueError):
 
 _UNITS: Final = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": SECOND, "min": 60 * SECOND}
 _TOKEN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^\s",])+|[,"]')
-_TIME: Final = re.compile(r"(\d+)([a-z]*)")
+_TIME: Final = re.compile(r"(\d+)(?:\.(\d{1,9}))?([a-z]*)")
 _NUMBER: Final = re.compile(r"(?:(\d+)\.)?(?:(\d+)|max(?:-(\d+))?)")
 _NAME: Final = re.compile(r"[^=#@>\"]+")
 _RESERVED: Final = frozenset({"ok", "error", "unknown", "nothing", "...", "->"})
@@ -125,9 +125,13 @@ def whole_number(word: str) -> int:
 def time(word: str) -> int:
     """A time in ns."""
     match = _TIME.fullmatch(word)
-    if match is None or match[2] not in _UNITS:
+    if match is None or match[3] not in _UNITS:
         raise NotationError(f"not a time: {word!r}; known units: {', '.join(filter(None, _UNITS))}")
-    return int(match[1]) * _UNITS[match[2]]
+    digits, unit = match[2] or "", _UNITS[match[3]]
+    ns, rest = divmod(int(match[1] + digits) * unit, int("1" + "0" * len(digits)))
+    if rest:
+        raise NotationError(f"not a whole number of ns: {word!r}")
+    return ns
 
 
 def _flag(word: str) -> bool:

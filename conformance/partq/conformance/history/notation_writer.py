@@ -30,6 +30,9 @@ _SHOWN: Final = {
 }
 
 
+LONG: Final = SECOND // 1000
+"""From so many ns on an instant is written in seconds."""
+
 SHORT: Final = 1
 """An answer of more messages is cut down to those that matter, if there are any."""
 
@@ -53,10 +56,26 @@ def witness(finding: Finding, history: History) -> Iterator[str]:
         yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
 
 
+def evidence(finding: Finding, history: History | None) -> Iterator[tuple[str, bool]]:
+    """A finding below its heading, in lines, each with whether it shows a record: what is wrong, what would
+    have been allowed, and the finding's records, where its history is known."""
+    yield f"  {finding.detail}", False
+    yield f"  allowed: {finding.allowed}", False
+    for text in witness(finding, history) if history is not None else ():
+        yield f"    {text}", True
+
+
 def line(record: Record, family: Profile) -> str:
     """The record in one line, such as ``p1 send m1 key=a -> ok @1-4``."""
     words = [_text(record.proc), record.op, *_arguments(record, family), "->", *_answer(record, family)]
-    return f"{' '.join(words)} @{record.call}-{'' if record.ret is None else record.ret}"
+    return f"{' '.join(words)} @{_instant(record.call)}-{'' if record.ret is None else _instant(record.ret)}"
+
+
+def _instant(ns: int) -> str:
+    """Seconds, to the ns, for what takes its time; ns where a simulation counts its steps."""
+    if ns < LONG:
+        return str(ns)
+    return f"{ns // SECOND}.{ns % SECOND:09d}".rstrip("0").rstrip(".") + "s"
 
 
 def _arguments(record: Record, family: Profile) -> Iterator[str]:

@@ -1,14 +1,12 @@
-"""From a history to verdicts: every screen on every entity; a crash or a timeout of one is `unknown`."""
+"""Every screen on every entity of a history; a crash or a timeout of one leaves its requirements open."""
 
 from __future__ import annotations
 
 import gc
 import signal
 import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache, partial
 from time import monotonic
 from types import FrameType
@@ -21,9 +19,8 @@ from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
 from partq.conformance.screens.unsupported import left_open
-from partq.conformance.verdict import Finding, Status, Verdict, kept, resolved
-from partq.model.profiles import profile, requirements_of
-from partq.model.requirements import catalogue
+from partq.conformance.verdict import Inspection, not_applicable
+from partq.model.profiles import profile
 
 SCREEN_LIMIT = 60.0
 """Seconds one screen may take on one history before its verdict is `unknown`."""
@@ -37,141 +34,49 @@ class ScreenTimeout(Exception):
     """A screen took longer than its limit."""
 
 
-@dataclass(slots=True)
-class Inspection:
-    """What all screens together say of one history, before it is held against the profile: by requirement.
-    ``found``: how many findings of each cause there were, kept or not. ``crashed``: of which
-    a screen crashed. ``judged``: what the judge said,
-    ``undecided``: why it said nothing, ``overruled``: how many findings of screens it overruled."""
-
-    exercised: dict[str, int] = field(default_factory=dict)
-    findings: dict[str, list[Finding]] = field(default_factory=dict)
-    found: dict[str, Counter[str]] = field(default_factory=dict)
-    open: dict[str, str] = field(default_factory=dict)
-    candidates: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    crashed: set[str] = field(default_factory=set)
-    judged: Counter[str] = field(default_factory=Counter)
-    undecided: Counter[str] = field(default_factory=Counter)
-    overruled: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def violated(self) -> list[str]:
-        """The requirements that are violated for certain, sorted."""
-        return sorted(id for id, found in self.findings.items() if any(not one.candidates for one in found))
-
-    def add(self, report: Report) -> None:
-        """Take in one screen's report."""
-        exercised = self.exercised
-        for requirement, count in report.exercised.items():
-            exercised[requirement] = exercised.get(requirement, 0) + count
-        for finding in report.findings:
-            self.findings.setdefault(finding.requirement, []).append(finding)
-        for requirement, causes in report.found.items():
-            self.found.setdefault(requirement, Counter()).update(causes)
-        if report.crashed:
-            self.crashed.update(report.open)
-        for requirement, why in report.open.items():
-            self.leave_open(requirement, why, report.candidates.get(requirement, ()))
-
-    def leave_open(self, requirement: str, why: str, candidates: tuple[str, ...] = ()) -> None:
-        """Note that the requirement is undecided, or one of several certainly violated ones. What is known
-        first stays, but that something is violated counts for more."""
-        if requirement not in self.open or (candidates and requirement not in self.candidates):
-            self.open[requirement] = why
-            if candidates:
-                self.candidates[requirement] = candidates
-
-
 def inspect(history: History, screens: Sequence[Screen] = ALL, limit: float = SCREEN_LIMIT) -> Inspection:
     """Run every screen on every entity of the history. Rows that do not apply are left out."""
     inspection = Inspection()
-    question = history.header.profile, history.header.lacks, tuple(screens)
+    question = history.header.profile, tuple(screens), history.header.lacks
     asked = _in_question(*question)
     records = named_by_numbers(history.records, profile(history.header.profile))
     history = History(history.header, with_lost_connections(records))
     with _alarm(limit) as alarm, _no_collection():
         for facts in facts_of(history):
             for screen in asked:
-                inspection.add(_guarded(screen, facts, alarm))
+                take_in(inspection, _guarded(screen, facts, alarm))
             facts.forget()
     exempt = not_applicable(*question).keys()
-    for said in (
-        inspection.exercised,
-        inspection.findings,
-        inspection.found,
-        inspection.open,
-        inspection.candidates,
-    ):
-        for requirement in said.keys() & exempt:
-            del said[requirement]
+    for requirement in exempt & (inspection.exercised.keys() | inspection.doubts.keys()):
+        inspection.drop(requirement)
     # Where a candidate does not apply to the profile, what it would explain is allowed: nothing is certain.
-    for requirement in [one for one, several in inspection.candidates.items() if exempt & set(several)]:
-        del inspection.candidates[requirement]
+    for doubt in inspection.doubts.values():
+        if not exempt.isdisjoint(doubt.candidates):
+            doubt.candidates = ()
     return inspection
 
 
-def assess(
-    history: History, screens: Sequence[Screen] = ALL, limit: float = SCREEN_LIMIT
-) -> dict[str, Verdict]:
-    """The verdict of every requirement of the catalogue on this history, in the catalogue's order."""
-    inspection = inspect(history, screens, limit)
-    return verdicts(inspection, history.header.profile, history.header.lacks, tuple(screens))
-
-
-def verdicts(
-    inspection: Inspection,
-    profile_name: str,
-    lacks: tuple[str, ...] = (),
-    screens: tuple[Screen, ...] = ALL,
-) -> dict[str, Verdict]:
-    """An inspection (of one history, or many added up) as a verdict for every row of the catalogue."""
-    checked = {requirement for screen in screens for requirement in screen.requirements}
-    exempt = not_applicable(profile_name, lacks, screens)
-    return resolved(
-        {
-            requirement: _verdict(requirement, inspection, exempt, requirement in checked)
-            for requirement in catalogue()
-        }
-    )
-
-
-def _verdict(requirement: str, inspection: Inspection, exempt: Mapping[str, str], checked: bool) -> Verdict:
-    times = inspection.exercised.get(requirement, 0)
-    if requirement in exempt:
-        return Verdict(Status.NOT_APPLICABLE, reason=exempt[requirement])
-    findings, found = inspection.findings.get(requirement, ()), inspection.found.get(requirement, Counter())
-    if any(not finding.candidates for finding in findings):
-        return Verdict(Status.VIOLATED, times, kept(findings), found=found)
-    if requirement in inspection.open:
-        candidates = inspection.candidates.get(requirement, ())
-        why = inspection.open[requirement]
-        return Verdict(Status.UNKNOWN, times, kept(findings), why, found, candidates)
-    if not checked:
-        return Verdict(Status.NOT_IMPLEMENTED, reason="no screen yet")
-    return Verdict(Status.PASS if times else Status.NOT_EXERCISED, times)
-
-
-@cache
-def not_applicable(
-    profile_name: str, lacks: tuple[str, ...] = (), screens: tuple[Screen, ...] = ALL
-) -> Mapping[str, str]:
-    """The requirements that the profile, or what its broker lacks, puts out of question: ID -> why."""
-    title, own = profile(profile_name).title, requirements_of(profile_name)
-    exempt = {requirement: f"not a rule of {title}" for requirement in catalogue() if requirement not in own}
-    for screen in screens:
-        for requirement, needs in screen.needs.items():
-            missing = [need for need in needs if need in lacks]
-            if missing:
-                exempt.setdefault(requirement, f"the broker lacks {', '.join(missing)}")
-    return exempt
+def take_in(inspection: Inspection, report: Report) -> None:
+    """Add one screen's report."""
+    exercised = inspection.exercised
+    for requirement, count in report.exercised.items():
+        exercised[requirement] = exercised.get(requirement, 0) + count
+    for finding in report.findings:
+        inspection.doubt(finding.requirement).findings.append(finding)
+    for requirement, causes in report.found.items():
+        inspection.doubt(requirement).found.update(causes)
+    for requirement, why in report.open.items():
+        doubt = inspection.doubt(requirement)
+        doubt.crashed |= report.crashed
+        doubt.leave_open(why, report.candidates.get(requirement, ()))
 
 
 @cache
 def _in_question(
-    profile_name: str, lacks: tuple[str, ...], screens: tuple[Screen, ...]
+    profile_name: str, screens: tuple[Screen, ...], lacks: tuple[str, ...]
 ) -> tuple[Screen, ...]:
-    """The screens of which some row applies."""
-    exempt = not_applicable(profile_name, lacks, screens).keys()
+    """The screens of which some requirement applies."""
+    exempt = not_applicable(profile_name, screens, lacks).keys()
     return tuple(screen for screen in screens if not exempt >= set(screen.requirements))
 
 

@@ -17,7 +17,9 @@ from partq.conformance.verdict.document import (
 )
 from partq.conformance.verdict.exercised import BadRequire, Coverage, checked_require, coverage, unmet
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
+from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
+from partq.conformance.verdict.statuses import Check, not_applicable, verdicts_of
 from partq.conformance.verdict.types import (
     KEPT_FINDINGS,
     Finding,
@@ -34,10 +36,13 @@ __all__ = [
     "KEPT_FINDINGS",
     "SCHEMA",
     "BadRequire",
+    "Check",
     "Counts",
     "Coverage",
+    "Doubt",
     "Exit",
     "Finding",
+    "Inspection",
     "Status",
     "Verdict",
     "Verdicts",
@@ -53,10 +58,12 @@ __all__ = [
     "kept",
     "merge",
     "merged",
+    "not_applicable",
     "plain",
     "resolved",
     "text_of",
     "unmet",
+    "verdicts_of",
     "violated_one_of",
     "worst",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from partq.conformance import schemas
 from partq.conformance.evaluation import counterexample
+from partq.conformance.evaluation.decision import Decider
 from partq.conformance.evaluation.suite import PROGRAMS_LIVE, PROGRAMS_SIMULATED
 from partq.conformance.frontends.cli.app import BROKEN, INTERRUPTED, UNREAD, main
 from partq.conformance.history.codec import read_history, write_history
@@ -224,6 +227,20 @@ def test_a_live_violation_is_told_when_its_case_ends(partq: Partq) -> None:
     assert "not shrunk: the broker is a live one (partq replay kept/counterexamples/" in ran.out
 
 
+def test_a_simulated_run_tells_its_first_violation_and_where_it_is(
+    partq: Partq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("partq.conformance.frontends.cli.run.OFTEN", 0.0)
+    ran = run_canned(partq, "Split", "--programs", "2")
+    lines = ran.err.splitlines()
+    assert lines == [
+        "azure-premium: cases: 1, seeded programs: 2",
+        "azure-premium: first violation: same-key (1 of 3): ROUTE-2 violated",
+        "azure-premium: program 0 (2 of 3)",
+        "azure-premium: program 1 (3 of 3)",
+    ]
+
+
 def test_what_was_stored_is_said(partq: Partq) -> None:
     kept = run_canned(partq, "Split", "--out", "kept")
     file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
@@ -356,12 +373,18 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         (("run", "canned_broker:Canned", "--save-histories"), "--out"),
         (("run", "canned_broker:Canned", "--out", "canned_broker.py"), "canned_broker.py"),
         (("check", "absent.ndjson"), "absent.ndjson"),
-        (("check", "."), ".:"),
+        (("check", "."), "is a folder: give its files, such as *.ndjson"),
         (("check", "canned_broker.py"), "canned_broker.py:1: not JSON"),
         (("check", "canned_broker.py", "--profile", "solce"), "Did you mean solace?"),
         (("explain", "ROUT-1"), "did you mean ROUTE-1"),
         (("run", "canned_broker:Canned", "--case", "nosuchcase"), "partq explain RULE names the cases"),
-        (("run", "mutant:"), "partq explain RULE names the mutants"),
+        (("run", "mutant:"), "partq mutants --list names all"),
+        (("run", "mutant:route"), "did you mean route-by-body or "),
+        (("mutants",), "say --traces, or --list"),
+        (("run", "canned_broker.Canned"), "did you mean canned_broker:Canned?"),
+        (("run", "canned_broker.py:Canned"), "without .py: canned_broker:Canned"),
+        (("run", "canned_broker.py"), "say canned_broker:ItsName"),
+        (("explain", "same-kez"), "did you mean same-key?"),
         (("run", "reference", "--profile", "rabbitmq"), "the reference broker has no profile rabbitmq"),
         (("run", "reference", "--jobs", "0"), "must be at least 1 (see partq run --help)"),
         (("run", "reference", "--format", "yaml"), "'--format': 'yaml' is not one of 'table', 'json' (see"),
@@ -386,7 +409,7 @@ def test_a_defect_of_ours_is_no_verdict(partq: Partq, monkeypatch: pytest.Monkey
     def crash(*arguments: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("partq.conformance.evaluation.suite.decided", crash)
+    monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", crash)
     ran = run_canned(partq, "Canned")
     assert ran.code == BROKEN
     assert "report it" in ran.err
@@ -396,9 +419,28 @@ def test_an_interrupted_run_is_no_verdict(partq: Partq, monkeypatch: pytest.Monk
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partq.conformance.evaluation.suite.decided", interrupt)
+    monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", interrupt)
     ran = run_canned(partq, "Canned")
     assert (ran.code, ran.out, ran.err) == (INTERRUPTED, "", "partq: interrupted\n")
+
+
+def test_an_interrupted_run_keeps_what_is_known(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Decider.check
+
+    def interrupted(decider: Decider, *given: Any) -> Any:
+        if given[1] == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return check(decider, *given)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", interrupted)
+    ran = run_canned(partq, "Split", "--programs", "2", "--out", "kept")
+    assert ran.code == INTERRUPTED
+    assert "the verdicts of the 2 runs so far are in kept/verdicts.json" in ran.err
+    document = json.loads(Path("kept/verdicts.json").read_text(encoding="utf-8"))
+    assert document["exit"] == 1 and "interrupted after 2 runs" in document["conclusion"]
+    assert sorted(file.name for file in Path("kept/programs/azure-premium").iterdir())[0] == "program-0.json"
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 # --- check ------------------------------------------------------------------------------------------
@@ -420,6 +462,27 @@ def test_recorded_histories_are_judged(partq: Partq, tmp_path: Path, name: str) 
 
 
 OVERTAKEN = "p1 send m1\np1 send m2\np2 receive 1 delete -> m2#2"
+
+
+def test_what_is_json_but_no_history_is_told(partq: Partq) -> None:
+    run_canned(partq, "Split", "--out", "kept", "--save-histories")
+    found = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
+    assert f"is a counterexample: partq replay {found}" in partq("check", found).err
+    assert "is verdicts: partq report kept" in partq("check", "kept/verdicts.json").err
+    Path("other.json").write_text("{\n}\n", encoding="utf-8")
+    assert "other.json is JSON, but no history" in partq("check", "other.json").err
+    assert "such as kept/histories/azure-premium/*.ndjson" in partq("check", "kept").err
+
+
+def test_lines_that_are_missing_are_told(partq: Partq) -> None:
+    run_canned(partq, "Split", "--out", "kept", "--save-histories")
+    lines = Path("kept/histories/azure-premium/same-key.ndjson").read_text(encoding="utf-8").splitlines(True)
+    Path("whole").write_text("".join(lines), encoding="utf-8")
+    Path("gap").write_text("".join([*lines[:2], *lines[3:]]), encoding="utf-8")
+    Path("headless").write_text("".join(lines[1:]), encoding="utf-8")
+    assert "warning" not in partq("check", "whole").err
+    assert "gap: no record 1: if lines were deleted" in partq("check", "gap").err
+    assert "headless:1: is no header, but an operation" in partq("check", "headless").err
 
 
 def test_the_exact_judge_explains(partq: Partq, tmp_path: Path) -> None:
@@ -489,6 +552,30 @@ def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
     assert "clauses: " in ran.flat
     if requirement == "MGT-1":
         assert "screens: none: not implemented" in ran.flat
+
+
+def test_clauses_and_screens_have_their_place_and_blind_spots_are_the_rule_s(partq: Partq) -> None:
+    ran = partq("explain", "ROUTE-2")
+    assert re.search(r"clauses: model/routing\.py:\d+ placements", ran.out)
+    assert re.search(r"screens: conformance/screens/routing/affinity\.py:\d+ routing", ran.out)
+    assert "is reported under ROUTE-2" in ran.flat and "Messages whose ID" in ran.flat
+    assert "KEY-1 holds trivially" not in ran.flat and "more of the same screens name other rules" in ran.flat
+
+
+def test_mutants_and_cases_are_explained_and_mutants_listed(partq: Partq) -> None:
+    for name in ("route-by-body", "mutant:route-by-body"):
+        assert "breaks: ROUTE-2" in partq("explain", name).flat
+    assert "exercises: ROUTE-1, ROUTE-2, KEY-2" in partq("explain", "same-key").flat
+    ran = partq("mutants", "--list")
+    assert ran.code == 0
+    assert re.search(r"^route-by-body +ROUTE-2 +azure-standard +The body has a say", ran.out, re.MULTILINE)
+    assert len(partq("mutants", "--list", "--only", "route-by-body").out.splitlines()) <= 4
+
+
+def test_that_no_profile_is_claimed_is_told(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partq.conformance.adapters.claimed_profiles", lambda broker: ())
+    ran = partq("run", "canned_broker:Canned", "--case", "peek-oldest-first")
+    assert "canned_broker:Canned claims no profile: running all" in ran.err
 
 
 def test_case_does_not_matter_and_a_group_is_listed(partq: Partq) -> None:

@@ -63,7 +63,9 @@ def test_only_a_rule_that_was_put_to_the_test_is_fixed(
 ) -> None:
     arguments = ["replay", str(stored(tmp_path)), "--broker", f"canned_broker:{broker}"]
     assert main(arguments) == code
-    assert capsys.readouterr().out.startswith(word)
+    said = capsys.readouterr().out
+    assert said.startswith(word)
+    assert ("p1 send m1 key=a -> ok @" in said) is (code == 1), "the records that show it"
     assert main([*arguments, "--tries", "3", "--format", "json"]) == code
     document = json.loads(capsys.readouterr().out)
     assert document["exit"] == code

@@ -182,13 +182,13 @@ def test_the_columns_of_the_summary_stand_under_each_other(tmp_path: Path) -> No
 
 def test_an_unknown_status_is_skipped_told_and_no_success(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
-        "from partq.conformance.evaluation import suite\n"
+        "from partq.conformance.evaluation.decision import Decider\n"
         "from partq.conformance.screens import registry\n"
         "from dataclasses import replace\n"
         "def crash(facts):\n    raise RuntimeError('a defect')\n"
         "broken = tuple(replace(one, check=crash) for one in registry.ALL)\n"
-        "decided = suite.decided\n"
-        "suite.decided = lambda history, exact: decided(history, exact, broken)\n"
+        "check = Decider.check\n"
+        "Decider.check = lambda decider, *rest: check(Decider(decider.exact, broken), *rest)\n"
     )
     ran = suite(tmp_path, "Canned", "conftest.py")
     assert ran.code == Exit.INCONCLUSIVE
@@ -203,12 +203,12 @@ def test_an_unknown_status_is_skipped_told_and_no_success(tmp_path: Path) -> Non
 
 UNSURE = """
 from canned_broker import Canned
-from partq.conformance.evaluation import suite
+from partq.conformance.evaluation.decision import Decider
 from partq.conformance.verdict import Status, Verdict
-decided = suite.decided
-def unsure(history, exact):
-    return {**decided(history, exact), "ROUTE-4": Verdict(Status.UNKNOWN, 1, reason="who knows")}
-suite.decided = unsure
+check = Decider.check
+def unsure(*given):
+    return {**check(*given), "ROUTE-4": Verdict(Status.UNKNOWN, 1, reason="who knows")}
+Decider.check = unsure
 """
 
 
@@ -262,14 +262,14 @@ def test_one_item_fails_where_one_of_several_rules_surely_is_violated(
 
 AMBIGUOUS = """
 from canned_broker import Canned
-from partq.conformance.evaluation import suite
+from partq.conformance.evaluation.decision import Decider
 from partq.conformance.verdict import Status, Verdict
-decided = suite.decided
-def unsure(history, exact):
+check = Decider.check
+def unsure(*given):
     candidates = "ROUTE-2", "ROUTE-4"
     unclear = Verdict(Status.UNKNOWN, 1, reason="who knows", candidates=candidates)
-    return {**decided(history, exact), **dict.fromkeys(candidates, unclear)}
-suite.decided = unsure
+    return {**check(*given), **dict.fromkeys(candidates, unclear)}
+Decider.check = unsure
 """
 
 
@@ -288,8 +288,8 @@ def test_a_rule_known_to_be_violated_fails_alone(tmp_path: Path) -> None:
     (tmp_path / "unsure.py").write_text(
         AMBIGUOUS.replace("ROUTE-4", "SEQ-4")
         .replace("Canned", "Split")
-        .replace("(history, exact):\n", "(history, exact, seen=[]):\n    seen.append(1)\n")
-        .replace("    return", "    if len(seen) == 1:\n        return decided(history, exact)\n    return")
+        .replace("(*given):\n", "(*given, seen=[]):\n    seen.append(1)\n")
+        .replace("    return", "    if len(seen) == 1:\n        return check(*given)\n    return")
     )
     ran = run(tmp_path, *SUITE, "--broker=unsure:Split", "-k", "ROUTE-2", "-rx")
     failed = [name for name, node in ran.items.items() if node.find("failure") is not None]

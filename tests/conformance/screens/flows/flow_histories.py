@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from partq.conformance.history.notation import history
-from partq.conformance.screens.assess import Inspection, inspect
+from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.flows import deliveries as flows
 from partq.conformance.screens.flows import order as flow_order
 from partq.conformance.screens.flows import ownership, rebalancing
+from partq.conformance.verdict import Inspection
 
 SCREENS = (ownership.SCREEN, flows.SCREEN, flow_order.SCREEN, rebalancing.SCREEN)
 

@@ -16,16 +16,18 @@ from partq.conformance.frontends.campaign import jvm, store
 from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Plan, Task
 from partq.conformance.frontends.campaign.spark import execute
 from partq.conformance.frontends.campaign.work import check_broker
-from partq.conformance.screens.assess import Inspection, verdicts
+from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
     COUNTS,
     KEPT_FINDINGS,
     Counts,
+    Inspection,
     Verdict,
     binding_requirements,
     exit_code,
     finding_of,
     plain,
+    verdicts_of,
     worst,
 )
 
@@ -193,15 +195,16 @@ def _lane_verdicts(
         exercised.update(part["exercised"])
         left_open.update(part["unknown"])
         for requirement, causes in part["found"].items():
-            total.found.setdefault(requirement, Counter()).update(causes)
+            total.doubt(requirement).found.update(causes)
         for requirement, why in part["open"].items():
             total.leave_open(requirement, why, tuple(part["candidates"].get(requirement, ())))
     for row in kept:
         if (row["broker"], row["profile"]) == lane:
-            total.findings.setdefault(row["requirement"], []).append(finding_of(row))
+            total.doubt(row["requirement"]).findings.append(finding_of(row))
     for requirement, n in left_open.items():
-        total.open[requirement] = f"in {n} trace{'s'[: n > 1]}, for instance: {total.open[requirement]}"
-    return verdicts(total, lane[1], tuple(mine[0]["lacks"]))
+        doubt = total.doubt(requirement)
+        doubt.why = f"in {n} trace{'s'[: n > 1]}, for instance: {doubt.why}"
+    return verdicts_of(total, lane[1], ALL, tuple(mine[0]["lacks"]))
 
 
 def _to_json(campaign: Campaign, strict: bool) -> dict[str, Any]:

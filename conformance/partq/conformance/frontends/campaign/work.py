@@ -18,15 +18,14 @@ from partq.conformance.adapters import (
     open_broker,
     public_name,
 )
-from partq.conformance.evaluation.decision import Decider, Exactness
+from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, runs
 from partq.conformance.execution.runner import run
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Task
 from partq.conformance.history import History
-from partq.conformance.screens.assess import Inspection
-from partq.conformance.verdict import COUNTS, Status
+from partq.conformance.verdict import COUNTS, Inspection, Status
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
@@ -217,26 +216,27 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Ch
 
 def _run_trace(result: ChunkResult, broker: Broker, trace: int, program: Program, decider: Decider) -> None:
     history = run(broker, program)
-    inspection = decider.decide(history, trace)
+    decision = decider.decide(history, trace)
     result.operations += len(history)
-    result.counts["judged"].update(inspection.judged)
-    result.counts["undecided"].update(inspection.undecided)
-    result.counts["overruled"].update(inspection.overruled)
+    result.counts["judged"].update(decision.judged)
+    result.counts["undecided"].update(decision.undecided)
+    result.counts["overruled"].update(decision.overruled)
     result.counts["endings"][ending(history).value] += 1
-    result.verdicts.append(_verdict_row(result.chunk, trace, program, history, inspection))
-    for requirement, why in inspection.open.items():
-        result.unsettled.leave_open(requirement, why, inspection.candidates.get(requirement, ()))
-    _cover(result.coverage, history, inspection)
+    result.verdicts.append(_verdict_row(result.chunk, trace, program, history, decision))
+    for requirement, doubt in decision.doubts.items():
+        if doubt.why:
+            result.unsettled.leave_open(requirement, doubt.why, doubt.candidates)
+    _cover(result.coverage, history, decision)
     _spread(result.partitions, history)
     _combine(result.combinations, history)
-    if inspection.findings:
-        result.violations.extend(_violation_rows(result.chunk, trace, program, inspection))
-        for requirement, causes in inspection.found.items():
+    if decision.findings:
+        result.violations.extend(_violation_rows(result.chunk, trace, program, decision))
+        for requirement, causes in decision.found.items():
             result.found.setdefault(requirement, Counter()).update(causes)
 
 
 def _verdict_row(
-    chunk: Chunk, trace: int, program: Program, history: History, inspection: Inspection
+    chunk: Chunk, trace: int, program: Program, history: History, decision: Decision
 ) -> dict[str, Any]:
     return {
         "trace": trace,
@@ -244,26 +244,26 @@ def _verdict_row(
         "profile": chunk.profile,
         "seed": program.seed,
         "operations": len(history),
-        "status": _overall(inspection),
-        "exercised": sorted(inspection.exercised.items()),
-        "violated": inspection.violated,
-        "unknown": sorted(inspection.open),
+        "status": _overall(decision),
+        "exercised": sorted(decision.exercised.items()),
+        "violated": decision.violated,
+        "unknown": sorted(decision.open),
     }
 
 
-def _overall(inspection: Inspection) -> str:
-    if inspection.violated or inspection.candidates:
+def _overall(decision: Decision) -> str:
+    if decision.violated or decision.candidates:
         return Status.VIOLATED.value
-    if inspection.open:
+    if decision.open:
         return Status.UNKNOWN.value
-    return Status.PASS.value if inspection.exercised else Status.NOT_EXERCISED.value
+    return Status.PASS.value if decision.exercised else Status.NOT_EXERCISED.value
 
 
 def _violation_rows(
-    chunk: Chunk, trace: int, program: Program, inspection: Inspection
+    chunk: Chunk, trace: int, program: Program, decision: Decision
 ) -> Iterator[dict[str, Any]]:
     text = programs.dumps(program)
-    for findings in inspection.findings.values():
+    for findings in decision.findings.values():
         for finding in findings:
             yield {
                 "trace": trace,
@@ -280,11 +280,11 @@ def _violation_rows(
             }
 
 
-def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, inspection: Inspection) -> None:
+def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, decision: Decision) -> None:
     outcomes = dict.fromkeys(r.outcome for r in history.records if r.proc != ENV)
     faults = dict.fromkeys(r.op for r in history.records if r.proc == ENV and r.op in FAULTS) or (NO_FAULT,)
     for pair in product(outcomes, faults):
-        for requirement, times in inspection.exercised.items():
+        for requirement, times in decision.exercised.items():
             cell = coverage.get((requirement, *pair))
             if cell is None:
                 coverage[requirement, *pair] = [1, times]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -16,6 +18,7 @@ from partq.conformance.frontends.cli.common import (
     Require,
     conclude,
     conclusion,
+    console,
     fail,
     known_profile,
     print_json,
@@ -25,11 +28,16 @@ from partq.conformance.frontends.cli.common import (
     show_verdicts,
     verdicts_document,
 )
+from partq.conformance.history.record import SCHEMA as HISTORY
 from partq.conformance.verdict import Exit, ambiguities
 
 if TYPE_CHECKING:
     from partq.conformance.history import History
     from partq.conformance.verdict import Finding, Verdicts
+
+
+SHOWN: Final = 5
+"""How many missing record numbers are named."""
 
 
 def check(
@@ -49,12 +57,12 @@ def check(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
-    from partq.conformance.evaluation.decision import decided
+    from partq.conformance.evaluation.decision import check_history
     from partq.conformance.verdict import merge
 
     wanted = requirements_to_meet(require)
     read = _read(histories, profile)
-    judged = {file: decided(history) for file, history in read.items()}
+    judged = {file: check_history(history) for file, history in read.items()}
     by_profile: dict[str, list[Verdicts]] = {}
     for file, history in read.items():
         by_profile.setdefault(history.header.profile, []).append(judged[file])
@@ -138,10 +146,55 @@ def _read(files: Sequence[Path], profile: str | None) -> dict[str, History]:
     found = {}
     try:
         for file in files:
+            if file.is_dir():
+                fail(f"{file} is a folder: give its files, such as {_inside(file)}")
             history = read_history(file)
+            _warn_of_gaps(file, history)
             if profile is not None:
                 history = replace(history, header=replace(history.header, profile=profile))
             found[str(file)] = history
     except HistoryError as error:
-        fail(str(error))
+        fail(_no_history(Path(error.file)) or str(error))
     return found
+
+
+def _inside(folder: Path) -> str:
+    """Which files of the folder are histories."""
+    nested = next(iter(sorted(folder.glob("histories/*/*.ndjson"))), None)
+    return str(folder / "*.ndjson" if nested is None else nested.parent / "*.ndjson")
+
+
+def _warn_of_gaps(file: Path, history: History) -> None:
+    """Say which record numbers are missing: what a deleted line did seems to be the broker's doing."""
+    numbers = {record.i for record in history.records}
+    span = range(min(numbers, default=0), max(numbers, default=-1) + 1)
+    if missing := len(span) - len(numbers):
+        first = ", ".join(map(str, islice((i for i in span if i not in numbers), SHOWN)))
+        more = f" and {missing - SHOWN:,} more" if missing > SHOWN else ""
+        text = f"{file}: no record {first}{more}: if lines were deleted, the verdict is not the broker's"
+        console.print(f"partq: warning: {printable(text)}", markup=False, soft_wrap=True)
+
+
+OTHERS: Final = {
+    "partq.counterexample/1": "a counterexample: partq replay {file}",
+    "partq.program/1": "a program: partq replay {file} --broker BROKER",
+    "partq.verdicts/1": "verdicts: partq report {folder}",
+}
+"""What other files hold, and the command that takes them."""
+
+
+def _no_history(file: Path) -> str:
+    """What else the file is, if it is JSON; empty if it is none, or the header of a history is there."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema == HISTORY:
+        return ""
+    if schema not in OTHERS:
+        return f"{file} is JSON{f' of schema {schema!r}' if schema else ''}, but no history: {_FORM}"
+    return f"{file} is {OTHERS[schema].format(file=file, folder=file.parent)}"
+
+
+_FORM: Final = "that has one object a line, the header first (docs/history.md)"

@@ -19,7 +19,7 @@ from rich.text import Text
 from partq.conformance.frontends.cli.table import fits, summary, verdict_table, violations
 from partq.conformance.frontends.cli.table import printable as printable
 from partq.conformance.history import History
-from partq.conformance.history.notation_writer import witness
+from partq.conformance.history.notation_writer import evidence as finding_lines
 from partq.conformance.verdict import (
     SCHEMA,
     BadRequire,
@@ -104,9 +104,14 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     from partq.conformance.adapters import UnknownBroker, claimed_profiles
 
     try:
-        return claimed_profiles(opened(broker)) or tuple(PROFILES)
+        claimed = claimed_profiles(opened(broker))
     except UnknownBroker as error:
         fail(str(error))
+    if claimed:
+        return claimed
+    text = f"{broker} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
+    console.print(printable(text), markup=False, soft_wrap=True)
+    return tuple(PROFILES)
 
 
 def _refuse_unwritten(broker: str, asked: Sequence[str]) -> None:
@@ -137,7 +142,11 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
     code = exit_code(verdicts, failing)
     rows = {name: verdict for name, verdict in verdicts.items() if name in failing}
     if code == Exit.VIOLATED:
-        certain = [name for name, verdict in rows.items() if verdict.status is Status.VIOLATED]
+        certain = [
+            f"{name}{times(verdict.times)}"
+            for name, verdict in rows.items()
+            if verdict.status is Status.VIOLATED
+        ]
         said = [f"{', '.join(certain)} violated"] if certain else []
         said += [violated_one_of(several) for several in ambiguities(rows) if rows.keys() >= {*several}]
         return code, "; ".join(said)
@@ -145,6 +154,11 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
         return code, ""
     unknown = [name for name, verdict in rows.items() if verdict.status is Status.UNKNOWN]
     return code, f"left open: {', '.join(unknown)}" if unknown else "nothing was put to the test"
+
+
+def times(number: int) -> str:
+    """How often, in words; of once there is nothing to say."""
+    return f" ({number:,} times)" if number > 1 else ""
 
 
 REQUIRE_HELP: Final = (
@@ -272,11 +286,22 @@ def show_verdicts(
     for status, rows in hidden.items():
         out.print(f"{len(rows)} rules {status.value}: {' '.join(rows)}", style="dim")
     for name, result in results.items():
-        for verdict in result.values():
-            _show_findings(out, name, verdict, evidence)
-        _show_ambiguities(out, name, result, seen_in)
+        show_found(out, name, result, evidence, seen_in)
     out.print()
     out.print(summary(results))
+
+
+def show_found(
+    out: Console,
+    name: str,
+    result: Verdicts,
+    evidence: Evidence,
+    seen_in: SeenIn = lambda profile, candidates: "",
+) -> None:
+    """Print what was found under that profile, and which rules one of which is violated."""
+    for verdict in result.values():
+        _show_findings(out, name, verdict, evidence)
+    _show_ambiguities(out, name, result, seen_in)
 
 
 class _Output(Console):
@@ -303,9 +328,8 @@ def _show_findings(out: Console, name: str, verdict: Verdict, evidence: Evidence
         found = evidence(name, first)
         where = f", {printable(found[0])}" if found else ""
         out.print(Text(f"  {name}{where}, {violations(verdict.found[first.key])}", style="dim"))
-        out.print(Text(f"  {printable(first.detail)}\n  allowed: {printable(first.allowed)}"))
-        for text in witness(first, found[1]) if found else ():
-            out.print(Text(f"    {text}", style="cyan"), soft_wrap=True)
+        for text, is_record in finding_lines(first, found[1] if found else None):
+            out.print(Text(printable(text), style="cyan" if is_record else ""), soft_wrap=is_record)
 
 
 def _show_ambiguities(out: Console, name: str, result: Verdicts, seen_in: SeenIn) -> None:

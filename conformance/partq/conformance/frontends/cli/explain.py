@@ -1,26 +1,38 @@
-"""``partq explain``: a rule of the catalogue, and everything in the project that belongs to it."""
+"""``partq explain``: a rule of the catalogue, and everything in the project that belongs to it; a case; a
+mutant."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from partq.conformance.frontends.cli.common import fail, output
 
 if TYPE_CHECKING:
+    from partq.conformance.screens.protocol import Screen
     from partq.model.requirements import Requirement
+
+_ID: Final = re.compile(r"\b[A-Z]+-\d+\b")
 
 
 def explain(
     id: Annotated[
-        str | None, typer.Argument(help="A requirement, such as ROUTE-1, or a group of them, such as ROUTE.")
+        str | None,
+        typer.Argument(
+            help="A requirement, such as ROUTE-1, a group of them, such as ROUTE, a case or a mutant."
+        ),
     ] = None,
     whole_catalogue: Annotated[bool, typer.Option("--all", help="The whole catalogue.")] = False,
 ) -> None:
     """Print a requirement: text, sources, profiles, reading, and the code, cases and mutants that belong to
-    it; of a group, its requirements in a line each."""
-    from partq.conformance.history.codec_fields import did_you_mean
+    it; of a group, its requirements in a line each; of a case or a mutant, what it is for."""
     from partq.model.requirements import UnknownRequirement, catalogue, groups, requirement
 
     if whole_catalogue == (id is not None):
@@ -28,14 +40,14 @@ def explain(
     name = (id or "").upper()
     if name in groups():
         return _list(name)
-    if id is not None and "-" not in name:
-        hint = did_you_mean(name, groups()) or f"; known: {', '.join(groups())}"
-        fail(f"no group of requirements {name!r}{hint}")
     if id is not None:
+        known = _named(id.removeprefix("mutant:"))
+        if known:
+            return _print_facts(*known)
         try:
             return _print(requirement(name))
         except UnknownRequirement as error:
-            fail(str(error))
+            fail(_unknown(id, str(error)))
     for number, group in enumerate(groups()):
         output().print(f"{chr(10) if number else ''}{group}: {groups()[group]}\n", style="bold")
         for one in catalogue().values():
@@ -55,16 +67,61 @@ def _list(group: str) -> None:
             out.print(f"  {requirement.id:9} {requirement.level.value:6}  {requirement.title}")
 
 
+def _named(name: str) -> tuple[str, str, str, dict[str, list[str]]] | None:
+    """Of a case or a mutant: its name, kind and summary, and what else there is to say."""
+    from partq.conformance.adapters.mutants import MUTANTS
+    from partq.conformance.workload.cases import ALL_CASES
+
+    if (mutant := MUTANTS.get(name)) is not None:
+        facts = {
+            "breaks": [mutant.breaks],
+            "may break besides": [", ".join(mutant.also)] if mutant.also else [],
+            "profile": [mutant.profile],
+            "run it": [f"partq run mutant:{name} --profile {mutant.profile}"],
+        }
+        return name, "mutant", mutant.summary, facts
+    if (case := ALL_CASES.get(name)) is not None:
+        facts = {
+            "exercises": [", ".join(case.requirements)],
+            "profiles": [", ".join(case.profiles)],
+            "run it": [f"partq run BROKER --case {name}"],
+        }
+        return name, "case", case.summary, facts
+    return None
+
+
+def _unknown(name: str, why: str) -> str:
+    """That there is nothing of that name, with the nearest one."""
+    from partq.conformance.adapters.mutants import MUTANTS
+    from partq.conformance.history.codec_fields import did_you_mean
+    from partq.conformance.workload.cases import ALL_CASES
+    from partq.model.requirements import groups
+
+    if hint := did_you_mean(name, [*MUTANTS, *ALL_CASES]):
+        return f"no requirement, case or mutant {name!r}{hint}"
+    if "-" in name:
+        return why
+    hint = did_you_mean(name.upper(), groups()) or f"; known: {', '.join(groups())}"
+    return f"no group of requirements {name.upper()!r}{hint}"
+
+
 def _print(requirement: Requirement) -> None:
+    _print_facts(
+        requirement.id,
+        f"{requirement.level.value}  {requirement.title}",
+        requirement.text,
+        _facts(requirement),
+    )
+
+
+def _print_facts(name: str, title: str, text: str, facts: Mapping[str, Sequence[str]]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     out = output()
-    out.print(
-        Text.assemble((requirement.id, "bold"), f"  {requirement.level.value}  ", (requirement.title, "bold"))
-    )
-    out.print(Padding(Text(requirement.text), (0, 0, 0, 2)))
-    for name, lines in _facts(requirement).items():
+    out.print(Text.assemble((name, "bold"), "  ", (title, "bold")))
+    out.print(Padding(Text(text), (0, 0, 0, 2)))
+    for name, lines in facts.items():
         if lines:
             out.print(Padding(Text.assemble((f"{name}: ", "cyan"), "\n".join(lines)), (0, 0, 0, 2)))
     out.print()
@@ -90,11 +147,11 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
             for one in contradictions()
             if requirement.id in one.requirements
         ],
-        "clauses": [", ".join(clauses.of(requirement.id)) or "none"],
-        "screens": [", ".join(screen.name for screen in screens) or "none: not implemented"],
+        "clauses": [_clause(name) for name in clauses.of(requirement.id)] or ["none"],
+        "screens": [f"{_place(one.check)} {one.name}" for one in screens] or ["none: not implemented"],
         "cases": [", ".join(case.name for case in cases) or "none"],
         "mutants": [", ".join(mutants) or "none"],
-        "blind spots": [spot for screen in screens for spot in screen.blind_spots],
+        "blind spots": list(_blind_spots(requirement.id, screens)),
     }
 
 
@@ -102,3 +159,28 @@ def _profiles(requirement: Requirement) -> list[str]:
     from partq.model.profiles import PROFILES, requirements_of
 
     return [name for name in PROFILES if requirement.id in requirements_of(name)]
+
+
+def _clause(name: str) -> str:
+    """Such as ``model/routing.py:199 _kinds``, of the clause ``routing._kinds``."""
+    module, _, path = name.partition(".")
+    found: Any = reduce(getattr, path.split("."), importlib.import_module(f"partq.model.{module}"))
+    return f"{_place(found)} {path}"
+
+
+def _place(function: Callable[..., object]) -> str:
+    """The function's file, from below ``partq``, and line."""
+    code = inspect.unwrap(function).__code__
+    parts = Path(code.co_filename).parts
+    below = len(parts) - parts[::-1].index("partq") if "partq" in parts else 0
+    return f"{'/'.join(parts[below:])}:{code.co_firstlineno}"
+
+
+def _blind_spots(requirement: str, screens: Sequence[Screen]) -> Iterator[str]:
+    """What the screens cannot see of the requirement; of what is said of others alone, how much there is."""
+    spots = list(dict.fromkeys(spot for screen in screens for spot in screen.blind_spots))
+    named = [spot for spot in spots if requirement in _ID.findall(spot)]
+    general = [spot for spot in spots if not _ID.search(spot)]
+    yield from (*named, *general)
+    if rest := len(spots) - len(named) - len(general):
+        yield f"({rest} more of the same screens name other rules only)"

@@ -92,7 +92,7 @@ def _example(folder: Path, broker: str, done: Run, finding: Finding) -> StoredFi
 def _program(folder: Path, broker: str, done: Run, candidates: tuple[str, ...]) -> StoredFile:
     """The program alone, for a counterexample has one rule. Shrunk where the broker is simulated."""
     from partq.conformance.adapters import SimulatedBroker, public_name
-    from partq.conformance.evaluation.decision import NONE, decided
+    from partq.conformance.evaluation.decision import NONE, check_history
     from partq.conformance.execution.runner import run
     from partq.conformance.workload.program import dumps
     from partq.conformance.workload.shrinker import shrink
@@ -101,7 +101,7 @@ def _program(folder: Path, broker: str, done: Run, candidates: tuple[str, ...]) 
     target.profile = small.profile
 
     def shows(program: Program) -> bool:
-        return candidates in ambiguities(decided(run(target, program), NONE))
+        return candidates in ambiguities(check_history(run(target, program), NONE))
 
     size = f"{len(small.steps)} steps"
     if not isinstance(target, SimulatedBroker):

@@ -24,7 +24,7 @@ from partq.conformance.frontends.cli.campaigns import (
     shrinking,
     stored_line,
 )
-from partq.conformance.frontends.cli.common import Format, opened, output, print_json
+from partq.conformance.frontends.cli.common import Format, fail, opened, output, print_json
 from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, ambiguities, plain
 from partq.model.requirements import catalogue
 
@@ -58,8 +58,15 @@ class MutantRow:
 
 
 def mutants(
-    traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant, unless it is killed before.")],
-    out: Annotated[Path, typer.Option(help="Output folder; must not exist (--resume continues).")],
+    traces: Annotated[
+        int | None, typer.Option(min=1, help="Traces for each mutant, unless it is killed before.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder; must not exist (--resume continues).")
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Only list the mutants, and what each breaks.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
     only: Annotated[
         list[str] | None,
@@ -72,6 +79,10 @@ def mutants(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
+    if listed:
+        return _list(only)
+    if traces is None or out is None:
+        fail(f"say {'--traces' if traces is None else '--out'}, or --list")
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.frontends.campaign.plan import Lane, Plan
     from partq.conformance.frontends.campaign.store import write_json
@@ -94,6 +105,21 @@ def mutants(
         _show(rows)
         print(stored_line(out))
     raise typer.Exit(code)
+
+
+def _list(only: Sequence[str] | None) -> None:
+    """The mutants, a line each."""
+    from partq.conformance.adapters.mutants import MUTANTS
+
+    for name in only or ():
+        opened(f"mutant:{name}")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("mutant", "breaks", "profile", "what it does"):
+        table.add_column(heading, no_wrap=heading in ("mutant", "breaks"))
+    for name, mutant in MUTANTS.items():
+        if not only or name in only:
+            table.add_row(name, mutant.breaks, mutant.profile, mutant.summary)
+    output().print(table)
 
 
 def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign, out: Path) -> list[MutantRow]:

@@ -7,8 +7,10 @@ mere program asks what a search asks: whether anything is found.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -19,13 +21,17 @@ from partq.conformance.frontends.cli.common import (
     fail,
     opened,
     outcome,
+    output,
     print_json,
     printable,
+    show_found,
     verdicts_document,
 )
 from partq.conformance.verdict import Exit, Finding, Status, Verdicts, ambiguities, exit_code, merge
 
 if TYPE_CHECKING:
+    from partq.conformance.evaluation.suite import Run
+    from partq.conformance.history import History
     from partq.conformance.workload.program import Program
 
 TRIES: Final = 5
@@ -78,7 +84,8 @@ def replay(
     if name is None:
         fail(f"{file} is a program, which names no broker: say which with --broker")
     times = _tries(name, stored.program) if tries is None else tries
-    verdicts = _verdicts(name, stored, times)
+    done = _runs(name, stored, times)
+    verdicts = merge(run.verdicts for run in done)
     code, word, reason = _answer(verdicts, stored.requirement)
     if times > 1 and code == Exit.CONFORMANT:
         reason = f" (not seen in {times} tries)"
@@ -90,7 +97,8 @@ def replay(
         print(
             f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}"
         )
-        _show(_findings(verdicts, stored.requirement))
+        asked = {id: v for id, v in verdicts.items() if stored.requirement in (None, id)}
+        show_found(output(), stored.program.profile, asked, partial(_evidence, done))
     raise typer.Exit(code)
 
 
@@ -139,23 +147,28 @@ def _read(file: Path) -> _Replayable:
     return _Replayable(example.program, example.broker, example.finding.requirement)
 
 
-def _verdicts(name: str, stored: _Replayable, tries: int) -> Verdicts:
-    """The verdicts of the first run that shows it again, or of all of them, merged."""
+def _runs(name: str, stored: _Replayable, tries: int) -> list[Run]:
+    """The first run that shows it again, or all of them."""
     from partq.conformance.adapters import Unreachable, open_broker
     from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, runs
 
     tasks = [NamedProgram(f"try {number}", stored.program) for number in range(1, tries + 1)]
     ways = Ways(lambda: open_broker(name), jobs=1)
-    seen: list[Verdicts] = []
+    seen: list[Run] = []
     try:
         with closing(runs(opened(name), stored.program.profile, tasks, ways)) as ending:
             for _, done in ending:
                 if _findings(done.verdicts, stored.requirement) or ambiguities(done.verdicts):
-                    return done.verdicts
-                seen.append(done.verdicts)
+                    return [done]
+                seen.append(done)
     except (Unreachable, BrokerFailed) as error:
         fail(str(error))
-    return merge(seen)
+    return seen
+
+
+def _evidence(done: Sequence[Run], profile: str, finding: Finding) -> tuple[str, History] | None:
+    """The run that the finding comes from, and its history."""
+    return next(((run.name, run.history) for run in done if finding in run.findings), None)
 
 
 def _findings(verdicts: Verdicts, requirement: str | None) -> list[Finding]:
@@ -172,9 +185,3 @@ def _answer(verdicts: Verdicts, requirement: str | None) -> tuple[int, str, str]
         return code, OF_A_REQUIREMENT[verdict.status], why and f": {why}"
     code, why = outcome(verdicts, verdicts)
     return code, OF_ANY_REQUIREMENT[code], why and f": {why}"
-
-
-def _show(found: list[Finding]) -> None:
-    for finding in found:
-        print(f"  {finding.requirement}: {printable(finding.title)}")
-        print(f"    {printable(finding.detail)}\n    allowed: {printable(finding.allowed)}")

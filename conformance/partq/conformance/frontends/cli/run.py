@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -31,8 +34,8 @@ from partq.conformance.frontends.cli.common import (
     show_verdicts,
     verdicts_document,
 )
-from partq.conformance.frontends.cli.kept import StoredFile, store, summary_lines
-from partq.conformance.verdict import Exit
+from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, store, summary_lines
+from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.suite import Run, SuiteResult
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
     from partq.conformance.verdict import Finding
     from partq.conformance.workload.cases import Case
 
+
+OFTEN: Final = 5.0
+"""Seconds from one line of progress to the next, of a simulated broker."""
 
 _PROGRAMS: Final = "200; of a live broker 3"
 """`suite.default_programs`, for the help: importing it would take its time."""
@@ -90,9 +96,12 @@ def run(
     _prepare(out, save_histories)
     wanted = 0 if case and programs is None else programs
     results: dict[str, SuiteResult] = {}
-    for name in names:
-        keep = _saver(out / "histories" / name) if out is not None and save_histories else None
-        results[name] = _suite(broker, name, cases, wanted, seed, keep, jobs)
+    with _kept_if_interrupted(broker, out, strict) as ended:
+        for name in names:
+            hear = [ended.setdefault(name, []).append]
+            if out is not None and save_histories:
+                hear.append(_saver(out / "histories" / name))
+            results[name] = _suite(broker, name, cases, wanted, seed, partial(_tell, hear), jobs)
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
     besides += required(verdicts, strict, wanted_rules)
@@ -113,6 +122,55 @@ def run(
             print(printable(line))
         conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
+
+
+def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
+    for listener in listeners:
+        listener(done)
+
+
+@contextmanager
+def _kept_if_interrupted(broker: str, out: Path | None, strict: bool) -> Iterator[dict[str, list[Run]]]:
+    """Where the runs that have ended are put, by profile. An interrupt inside, or SIGTERM, stores what is
+    known of them, unshrunk."""
+    ended: dict[str, list[Run]] = {}
+    mine = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if mine else None
+    try:
+        yield ended
+    except KeyboardInterrupt:
+        if out is not None and any(ended.values()):
+            _store_ended(broker, out, strict, ended)
+        raise
+    finally:
+        if mine:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _store_ended(broker: str, out: Path, strict: bool, ended: Mapping[str, Sequence[Run]]) -> None:
+    """The verdicts of the runs that have ended, and the programs of those that violated something."""
+    from partq.conformance.adapters import public_name
+    from partq.conformance.workload.program import dumps
+
+    number = sum(map(len, ended.values()))
+    verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items() if runs}
+    besides = [(Exit.INCONCLUSIVE, f"interrupted after {number} runs")]
+    document = verdicts_document(public_name(broker), verdicts, strict, besides)
+    (out / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    for name, runs in ended.items():
+        folder = out / PROGRAMS / name
+        for run in runs:
+            if run.findings or ambiguities(run.verdicts):
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / f"{_file_name(run.name)}.json").write_text(
+                    dumps(run.program) + "\n", encoding="utf-8"
+                )
+    text = f"the verdicts of the {number} runs so far are in {out / FILE}"
+    console.print(printable(text), markup=False, soft_wrap=True)
+
+
+def _file_name(run: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", run)
 
 
 def _unusable(result: SuiteResult) -> str:
@@ -169,7 +227,7 @@ def _suite(
     cases: tuple[Case, ...],
     programs: int | None,
     seed: int,
-    keep: Callable[[Run], None] | None,
+    on_run: Callable[[Run], None],
     jobs: int | None,
 ) -> SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line."""
@@ -187,9 +245,7 @@ def _suite(
     try:
         directed = len(suite.cases_for(target, profile, cases))
         with _progress(profile, directed, wanted, live) as advance:
-            result = suite.run_suite(
-                target, profile, cases, wanted, seed, keep or (lambda run: None), ways=ways, on_end=advance
-            )
+            result = suite.run_suite(target, profile, cases, wanted, seed, on_run, ways=ways, on_end=advance)
     except (Unreachable, suite.BrokerFailed) as error:
         fail(str(error))
     problems.summarise()
@@ -217,27 +273,52 @@ class ProblemPrinter:
 
 @contextmanager
 def _progress(profile: str, cases: int, programs: int, live: bool) -> Iterator[Callable[[Run], None]]:
-    """A bar on standard error, gone when all is done; a line for each run where that is no terminal and the
-    broker a live one, which takes its time. A live broker's run that violates something is always told."""
+    """A bar on standard error, gone when all is done; where that is no terminal, a line now and then, of a
+    live broker, which takes its time, a line for each run. The first run that violates something is always
+    told, of a live broker every one."""
     from rich.progress import Progress
 
-    bar, total = Progress(console=console, transient=True, disable=not console.is_terminal), cases + programs
-    lines = live and not console.is_terminal
+    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    lines = _Lines(profile, cases, programs, live)
     with bar:
-        task = bar.add_task(profile, total=total)
-        numbers = count(1)
+        task = bar.add_task(profile, total=lines.total)
 
         def advance(done: Run) -> None:
             bar.update(task, advance=1, description=f"{profile}: {done.name}")
-            place, bad = next(numbers), outcome(done.verdicts, done.verdicts)
-            wrong = f": {bad[1]}" if bad[0] == Exit.VIOLATED else ""
-            if lines and place == 1:
-                console.print(f"{profile}: cases: {cases}, seeded programs: {programs}", markup=False)
-            if lines or (live and wrong):
-                line = f"{profile}: {done.name} ({place} of {total}){wrong}"
-                console.print(line, markup=False, soft_wrap=True)
+            for text in lines.of(done, monotonic()):
+                console.print(text, markup=False, soft_wrap=True)
 
         yield advance
+
+
+class _Lines:
+    """What is said of a suite's runs while they end."""
+
+    def __init__(self, profile: str, cases: int, programs: int, live: bool) -> None:
+        self.profile = profile
+        self.total = cases + programs
+        self.intro = f"{profile}: cases: {cases}, seeded programs: {programs}"
+        self.every = 0.0 if live else OFTEN
+        self.live = live
+        self.last = monotonic()
+        self.ended = 0
+        self.violated = False
+
+    def of(self, done: Run, now: float) -> Iterator[str]:
+        """The lines that are due now that this run has ended."""
+        self.ended += 1
+        code, why = outcome(done.verdicts, done.verdicts)
+        wrong = f": {why}" if code == Exit.VIOLATED else ""
+        tell = bool(wrong) and (self.live or not self.violated)
+        self.violated |= bool(wrong)
+        due = not console.is_terminal and now - self.last >= self.every
+        if (due or (tell and not console.is_terminal)) and self.intro:
+            yield self.intro
+            self.intro = ""
+        if due or tell:
+            self.last = now
+            first = "" if self.live or not tell else "first violation: "
+            yield f"{self.profile}: {first}{done.name} ({self.ended} of {self.total}){wrong if tell else ''}"
 
 
 def _saver(folder: Path) -> Callable[[Run], None]:
@@ -246,8 +327,7 @@ def _saver(folder: Path) -> Callable[[Run], None]:
     folder.mkdir(parents=True)
 
     def save(done: Run) -> None:
-        name = re.sub(r"[^\w.-]+", "-", done.name)
-        write_history(folder / f"{name}.ndjson", done.history)
+        write_history(folder / f"{_file_name(done.name)}.ndjson", done.history)
 
     return save
 

@@ -24,6 +24,7 @@ from partq.conformance.screens.flows.misdelivery import excuse
 from partq.conformance.screens.flows.splits import Explanation, Pair, owners, pairs_of
 from partq.conformance.screens.protocol import Report
 from partq.conformance.screens.routing.affinity import ALPHA, divergence
+from partq.conformance.screens.routing.splits import split_title
 from partq.model.operations import Outcome
 
 _REQUIREMENTS = ("KEY-8", "ROUTE-1", "ROUTE-2")
@@ -95,7 +96,7 @@ def _report(owner: Explanation, pair: Pair, paths: Paths, report: Report) -> Non
     report.find(
         owner.requirement,
         "apart",
-        "Equal keys, two partitions",
+        split_title(owner.requirement),
         (a.life.record, b.life.record, a.life.deliveries[0].record, b.life.deliveries[0].record),
         f"key {a.life.sent.key!r}: {a.life.id!r} came from {_named(paths, a)}, {b.life.id!r} from "
         f"{_named(paths, b)}; all such pairs of this history: {owner.because}",

@@ -39,6 +39,7 @@ from partq.conformance.facts.records import returned, span
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import SOLACE_KEY, KeyRule
+from partq.model.requirements import requirement
 from partq.model.state import COUNTER_BITS
 
 ENOUGH: Final = 10.0
@@ -90,8 +91,9 @@ def judge_splits(
     fitting = [(score, one) for score, one in scored if score is not None]
     misrouted = sum(_misrouted(_sends(groups[key])) for key in apart)
     owner = _owner(fitting, misrouted, min(log2(facts.entity.partitions), BITS))
+    why = f"{_guess(owner, fitting)}{_not_route_1(owner, fitting)}"
     for key in apart:
-        _report_split(report, owner, _guess(owner, fitting), key, groups[key])
+        _report_split(report, owner, why, key, groups[key])
     for _, one in fitting:
         if one.requirement not in (owner.requirement, "ROUTE-2"):
             why = (
@@ -112,6 +114,13 @@ def _guess(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> 
         )
     listed = " or ".join(filter(None, (", ".join(fits[:-1]), fits[-1])))
     return f"this history is consistent with a partition that depends on the key and {listed}"
+
+
+def _not_route_1(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> str:
+    """Why it is shown as ROUTE-2 and not as ROUTE-1, where that is known."""
+    known = all(one.requirement != "ROUTE-1" for _, one in fitting)
+    why = "; not ROUTE-1, as no kind of fault or restart lies between the partitions"
+    return why if owner.requirement == "ROUTE-2" and known else ""
 
 
 def _sends(group: Sequence[Lifetime]) -> list[Lifetime]:
@@ -287,17 +296,23 @@ def _spilled(group: Sequence[Lifetime]) -> bool:
     )
 
 
+def split_title(owner: str) -> str:
+    """What is wrong where equal keys are in two partitions, and that requirement is violated by it."""
+    if owner == "ROUTE-1":
+        return "Equal keys, two partitions, by what happened in between"
+    return f"{requirement(owner).title}, yet equal keys are in two partitions"
+
+
 def _report_split(
-    report: Report, owner: _Explanation, guess: str, key: Group, group: Sequence[Lifetime]
+    report: Report, owner: _Explanation, why: str, key: Group, group: Sequence[Lifetime]
 ) -> None:
     a = group[0]
     b = next(life for life in group if life.partition != a.partition)
     report.find(
         owner.requirement,
         "apart",
-        "Equal keys, two partitions",
+        split_title(owner.requirement),
         (a.record, b.record, a.first.record, b.first.record),
-        f"key {key[0]!r}: {a.id!r} is in partition {a.partition}, {b.id!r} in "
-        f"partition {b.partition}; {guess}",
+        f"key {key[0]!r}: {a.id!r} is in partition {a.partition}, {b.id!r} in partition {b.partition}; {why}",
         f"every message with key {key[0]!r} in partition {a.partition}, or every one in {b.partition}",
     )

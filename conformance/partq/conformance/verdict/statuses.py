@@ -1,0 +1,78 @@
+"""From what was seen of each requirement to its status: the one place where a verdict's status is set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final, Protocol
+
+from partq.conformance.verdict.inspection import Doubt, Inspection
+from partq.conformance.verdict.merging import resolved
+from partq.conformance.verdict.types import Status, Verdict, kept
+from partq.model.profiles import profile, requirements_of
+from partq.model.requirements import catalogue
+
+
+class Check(Protocol):
+    """What a screen is to a verdict. ``requirements``: those that it puts to the test. ``needs``: requirement
+    -> the operations and faults without which it does not apply to a broker."""
+
+    @property
+    def requirements(self) -> tuple[str, ...]: ...
+    @property
+    def needs(self) -> Mapping[str, tuple[str, ...]]: ...
+
+
+def verdicts_of(
+    inspection: Inspection, profile_name: str, checks: Sequence[Check], lacks: tuple[str, ...] = ()
+) -> dict[str, Verdict]:
+    """An inspection (of one history, or many added up) as a verdict for every requirement of the catalogue.
+    ``checks``: what the histories were inspected by. ``lacks``: the operations that the broker lacks."""
+    checked = {requirement for check in checks for requirement in check.requirements}
+    exempt = not_applicable(profile_name, tuple(checks), lacks)
+    return resolved(
+        {
+            requirement: Verdict(Status.NOT_APPLICABLE, reason=exempt[requirement])
+            if requirement in exempt
+            else _verdict(requirement, inspection, requirement in checked)
+            for requirement in catalogue()
+        }
+    )
+
+
+SHOWN_AS: Final = {"ROUTE-1": ("ROUTE-2", "equal keys were in two partitions")}
+"""Requirement -> another one, whose violation contradicts it by the letter, and why: then it does not pass.
+The violation is shown as the one that explains it better."""
+
+
+_NOTHING: Final = Doubt()
+
+
+def _verdict(requirement: str, inspection: Inspection, checked: bool) -> Verdict:
+    times = inspection.exercised.get(requirement, 0)
+    doubt = inspection.doubts.get(requirement, _NOTHING)
+    if doubt.certain:
+        return Verdict(Status.VIOLATED, times, kept(doubt.findings), found=doubt.found)
+    if doubt.why:
+        return Verdict(Status.UNKNOWN, times, kept(doubt.findings), doubt.why, doubt.found, doubt.candidates)
+    if not checked:
+        return Verdict(Status.NOT_IMPLEMENTED, reason="no screen yet")
+    other, why = SHOWN_AS.get(requirement, ("", ""))
+    if times and inspection.doubts.get(other, _NOTHING).certain:
+        return Verdict(Status.UNKNOWN, times, reason=f"{why}: see {other}")
+    return Verdict(Status.PASS if times else Status.NOT_EXERCISED, times)
+
+
+@cache
+def not_applicable(
+    profile_name: str, checks: tuple[Check, ...] = (), lacks: tuple[str, ...] = ()
+) -> Mapping[str, str]:
+    """The requirements that the profile, or what its broker lacks, puts out of question: ID -> why."""
+    title, own = profile(profile_name).title, requirements_of(profile_name)
+    exempt = {requirement: f"not a rule of {title}" for requirement in catalogue() if requirement not in own}
+    for check in checks:
+        for requirement, needs in check.needs.items():
+            missing = [need for need in needs if need in lacks]
+            if missing:
+                exempt.setdefault(requirement, f"the broker lacks {', '.join(missing)}")
+    return exempt
