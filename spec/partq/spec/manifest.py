@@ -1,0 +1,77 @@
+"""The manifest: which questions are put to the specification, and what the answers have to be.
+
+One table in `tla/manifest.toml`, an entry a configuration. Putting the questions is `checks`' business.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from .tlc import MODULES
+
+MANIFEST: Final = MODULES / "manifest.toml"
+
+
+class InvalidManifest(ValueError):
+    """The file is no manifest; the message names the line or the entry."""
+
+
+class Expected(StrEnum):
+    """How the search has to end."""
+
+    HOLDS = "holds"
+    VIOLATES = "violates"
+    REACHES = "reaches"
+
+
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One configuration.
+
+    ``name``: of the ``.cfg`` file; ``module``: of the ``.tla`` file. ``question``: what it asks, in a
+    sentence. ``expected``: `Expected`; ``breaks``: the property that has to be violated (of ``reaches`` the
+    invariant that says that the state is not reachable). ``distinct``, ``generated``: states; ``depth``: of
+    the search, each as TLC prints it, 0 where it is not compared (a counterexample's length is; how many
+    states were searched before it was found is not).
+    """
+
+    name: str
+    module: str
+    question: str
+    expected: Expected
+    breaks: str = ""
+    distinct: int = 0
+    generated: int = 0
+    depth: int = 0
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """The module and the configuration."""
+        return MODULES / f"{self.module}.tla", MODULES / f"{self.name}.cfg"
+
+
+class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
+    check: list[Check]
+
+
+def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
+    """Every check, in order. Raises `InvalidManifest`."""
+    try:
+        found = msgspec.toml.decode(file.read_bytes(), type=_Manifest).check
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InvalidManifest(f"{file}: {error}") from error
+    names = [check.name for check in found]
+    for check in found:
+        if names.count(check.name) > 1:
+            raise InvalidManifest(f"{file}: {check.name} is there twice")
+        if (check.expected is Expected.HOLDS) == bool(check.breaks):
+            raise InvalidManifest(
+                f"{file}: {check.name}: a property is named for all that violates or reaches"
+            )
+        missing = [part for part in check.files if not part.is_file()]
+        if missing:
+            raise InvalidManifest(f"{file}: {check.name}: {missing[0].name} is missing")
+    return tuple(found)
