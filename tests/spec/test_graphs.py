@@ -2,7 +2,7 @@
 
 import pytest
 
-from partq.spec.graphs import Graph, InvalidDump, explored, path_to, paths, read_dump
+from partq.spec.graphs import Graph, InvalidDump, explored, path_to, paths, read_dump, relabelled
 
 DUMP = r"""
 strict digraph DiskGraph {
@@ -18,24 +18,24 @@ strict digraph DiskGraph {
 }
 """.splitlines()
 
-LABELS = {"inc_1": "inc 1", "inc_2": "inc 2", "stay": "stay"}
+OPERATORS = {"inc_1", "inc_2", "stay"}
 
 
 def test_a_dump_is_a_graph_that_begins_with_the_initial_state() -> None:
-    graph = read_dump(DUMP, LABELS)
+    graph = read_dump(DUMP, OPERATORS)
 
     assert graph.states == [{"x": 0, "f": "a"}, {"x": 1, "f": "a"}, {"x": 2, "f": "a"}]
     assert graph.edges == [
-        frozenset({("inc 1", 1), ("inc 2", 2)}),
-        frozenset({("inc 1", 2)}),
+        frozenset({("inc_1", 1), ("inc_2", 2)}),
+        frozenset({("inc_1", 2)}),
         frozenset({("stay", 2)}),
     ]
     assert graph.size == (3, 4)
 
 
 def test_a_label_that_tlc_lost_is_refused() -> None:
-    with pytest.raises(InvalidDump, match="'stay', which has no label"):
-        read_dump(DUMP, {"inc_1": "inc 1", "inc_2": "inc 2"})
+    with pytest.raises(InvalidDump, match="'stay', which is no instance"):
+        read_dump(DUMP, {"inc_1", "inc_2"})
 
 
 def test_a_dump_without_an_initial_state_is_refused() -> None:
@@ -54,6 +54,19 @@ def test_a_graph_is_explored_up_to_a_limit() -> None:
 
 
 def test_the_way_to_a_state_is_a_shortest_one() -> None:
-    graph = read_dump(DUMP, LABELS)
+    graph = read_dump(DUMP, OPERATORS)
 
-    assert [path_to(paths(graph), n) for n in range(3)] == [[], ["inc 1"], ["inc 2"]]
+    assert [path_to(paths(graph), n) for n in range(3)] == [[], ["inc_1"], ["inc_2"]]
+
+
+def test_edges_are_called_as_the_state_before_them_says_and_may_be_left_out() -> None:
+    def label(operator: str, state: object) -> str | None:
+        return None if operator == "inc_2" else f"{operator} from {state['x']}"  # type: ignore[index]
+
+    graph = relabelled(read_dump(DUMP, OPERATORS), label)
+
+    assert graph.edges == [
+        frozenset({("inc_1 from 0", 1)}),
+        frozenset({("inc_1 from 1", 2)}),
+        frozenset({("stay from 2", 2)}),
+    ]

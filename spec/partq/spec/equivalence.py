@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from .graphs import Edge, Graph, Key, path_to, paths
+from .graphs import SILENT, Edge, Graph, Key, path_to, paths
 
 
 class Grade(StrEnum):
@@ -119,8 +119,8 @@ def _branching(one: Graph, other: Graph, blocks: list[int]) -> Difference:
 
 
 def same_traces(one: Graph, other: Graph, sides: Sides) -> Difference | None:
-    """Whether two graphs have the same traces: both made deterministic, in step."""
-    start = (frozenset({0}), frozenset({0}))
+    """Whether two graphs have the same traces, silent moves left out: both made deterministic, in step."""
+    start = (_settled(one, {0}), _settled(other, {0}))
     before: dict[Any, tuple[Any, str] | None] = {start: None}
     waiting = [start]
     for pair in waiting:  # grows while it is walked
@@ -128,7 +128,7 @@ def same_traces(one: Graph, other: Graph, sides: Sides) -> Difference | None:
         if unequal := sorted(left.keys() ^ right.keys()):
             return Difference(_way(before, pair), unequal[0], sides[unequal[0] not in left])
         for label in sorted(left):
-            after = (frozenset(left[label]), frozenset(right[label]))
+            after = (_settled(one, left[label]), _settled(other, right[label]))
             if after not in before:
                 before[after] = (pair, label)
                 waiting.append(after)
@@ -139,8 +139,20 @@ def _after(graph: Graph, states: frozenset[int]) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
     for state in states:
         for label, target in graph.edges[state]:
-            found.setdefault(label, set()).add(target)
+            if label != SILENT:
+                found.setdefault(label, set()).add(target)
     return found
+
+
+def _settled(graph: Graph, states: set[int]) -> frozenset[int]:
+    """These states, and all that silent moves lead to."""
+    found, waiting = set(states), [*states]
+    for state in waiting:  # grows while it is walked
+        for label, target in graph.edges[state]:
+            if label == SILENT and target not in found:
+                found.add(target)
+                waiting.append(target)
+    return frozenset(found)
 
 
 def _way(before: dict[Any, tuple[Any, str] | None], state: Any) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """Labelled state graphs: what a graph is here, and TLC's dumps read as one.
 
-Labels are words of the notation of histories (`receive c1 -> m1`); which operator of a generated module
-stands for which label is the caller's table. How graphs are compared is `equivalence`'s business.
+Labels are words of the notation of histories (`receive c1 -> m1`); `SILENT` is that of a move which nobody
+sees. How graphs are compared is `equivalence`'s business.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from .values import Function, read_state
@@ -17,6 +17,10 @@ Key = Any
 
 Edge = tuple[str, int]
 """A label and the number of the target."""
+
+
+SILENT: Final = ""
+"""The label of what is not compared but by its consequences."""
 
 
 class Graph(NamedTuple):
@@ -50,11 +54,11 @@ _NODE: Final = re.compile(
 _EDGE: Final = re.compile(r'(-?\d+) -> (-?\d+) \[label="(\w+)')
 
 
-def read_dump(lines: Iterable[str], labels: Mapping[str, str]) -> Graph:
-    """The graph that TLC dumped. ``labels``: of each operator what its edges are called.
+def read_dump(lines: Iterable[str], operators: Container[str]) -> Graph:
+    """The graph that TLC dumped, its labels the operators' names.
 
-    Raises `InvalidDump` where it is no such dump, has not just one initial state, or an operator without a
-    label.
+    Raises `InvalidDump` where it is no such dump, has not just one initial state, or an operator that is none
+    of these: TLC has lost its label.
     """
     states: dict[str, Function] = {}
     edges: dict[str, set[tuple[str, str]]] = {}
@@ -62,9 +66,9 @@ def read_dump(lines: Iterable[str], labels: Mapping[str, str]) -> Graph:
     for line in lines:
         if found := _EDGE.match(line):
             source, target, operator = found.groups()
-            if operator not in labels:
-                raise InvalidDump(f"an edge {operator!r}, which has no label")
-            edges.setdefault(source, set()).add((labels[operator], target))
+            if operator not in operators:
+                raise InvalidDump(f"an edge {operator!r}, which is no instance of an action")
+            edges.setdefault(source, set()).add((operator, target))
         elif found := _NODE.match(line):
             name, text, filled = found.groups()
             if name not in states:
@@ -90,6 +94,16 @@ def _numbered(
         [states[name] for name in order],
         [frozenset((label, order[target]) for label, target in edges.get(name, ())) for name in order],
     )
+
+
+def relabelled(graph: Graph, label: Callable[[str, Any], str | None]) -> Graph:
+    """What is reached by the edges that have a label: ``label(operator, state before it)``; None drops it."""
+    out = [
+        [(new, target) for operator, target in edges if (new := label(operator, state)) is not None]
+        for state, edges in zip(graph.states, graph.edges, strict=True)
+    ]
+    reached = explored(0, out.__getitem__, len(out))
+    return Graph([graph.states[number] for number in reached.states], reached.edges)
 
 
 def explored(
