@@ -11,6 +11,7 @@ Reconnecting with a former mapping, and changing the partition count, are not mo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from . import delivery
 from .actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
@@ -19,6 +20,10 @@ from .distributions import even, uneven
 from .edits import with_part
 from .operations import Outcome
 from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, up
+
+NOBODY: Final = ""
+"""Whom a partition is handed to if the flow that it was for has gone, and none stands by. No source says whether
+such a handoff ends before the next rebalance."""
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -53,12 +58,27 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
         return
     any_time = surplus or not state.forbids("REB-4") or _may_wait(state, flows, flow[1])
     for timer in [] if surplus else _timers(state, flows, slack):
-        yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
+        bound = flows._replace(active=(*flows.active, flow), timer=timer)
+        yield state._replace(flows=bound)
+        if flows.timer is not None and any(flows.handoff):
+            yield from _resumed(state, flows, bound, slack)
     if any_time:
         timer = Deadline(state.now, FOREVER)
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
     if any_time and not surplus:  # it is left out of rebalances
         yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
+
+
+@clause("REB-9")
+def _resumed(state: State, flows: Flows, bound: Flows, slack: int) -> Iterator[State]:
+    """As many flows as before, perhaps: the handoffs of those that are still there may be cancelled."""
+    kept: dict[int, Owner] = {}
+    for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
+        if waiting and pair is not None and _is_bound(flows, pair[0]):
+            kept[p] = (pair[0], "ready")
+    if kept:
+        handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
+        yield _changed(state, bound._replace(handoff=handoff), kept, slack)
 
 
 @clause("REB-9", "REB-10")
@@ -152,19 +172,20 @@ def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[Stat
         timers = list(dict.fromkeys([flows.timer, *timers]))
     if not state.forbids("REB-7"):
         timers.append(Deadline(state.now, FOREVER))
+    handoff = tuple(h and (NOBODY if h[0] == name else h[0], *h[1:]) for h in flows.handoff)
     for timer in timers:
-        yield _changed(state, flows._replace(timer=timer), changes, slack)
-    if any(waiting and waiting[0] == name for waiting in flows.handoff):
+        yield _changed(state, flows._replace(timer=timer, handoff=handoff), changes, slack)
+    if handoff != flows.handoff:
         for timer in timers:
-            yield _cancelled(state, flows._replace(timer=timer), changes, name, slack)
+            yield _cancelled(state, flows._replace(timer=timer, handoff=handoff), changes, slack)
 
 
 @clause("REB-9")
-def _cancelled(state: State, flows: Flows, changes: Mapping[int, Owner], name: str, slack: int) -> State:
-    """As many flows as before: the handoffs to the one that is gone may be cancelled."""
+def _cancelled(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int) -> State:
+    """As many flows as before: the handoffs to one that is gone may be cancelled."""
     kept: dict[int, Owner] = {}
     for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
-        if waiting and waiting[0] == name and pair is not None and _is_bound(flows, pair[0]):
+        if waiting and waiting[0] == NOBODY and pair is not None and _is_bound(flows, pair[0]):
             kept[p] = (pair[0], "ready")
     handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
     return _changed(state, flows._replace(handoff=handoff), {**changes, **kept}, slack)
@@ -231,7 +252,7 @@ def overdue(state: State, then: int) -> bool:
     flows, late = state.flows, state.cfg.late
     if flows is None or state.dead:
         return False
-    ends = [waiting[2] for waiting in flows.handoff if waiting is not None]
+    ends = [waiting[2] for waiting in flows.handoff if waiting is not None and waiting[0] != NOBODY]
     if flows.timer is not None:
         ends.append(flows.timer.hi)
     if any(end + late < then for end in ends):

@@ -91,6 +91,13 @@ def bisimulation(edges: list[frozenset[Edge]]) -> list[int]:
         count = len(numbers)
 
 
+def minimal(graph: Graph) -> Graph:
+    """The graph with bisimilar states merged."""
+    blocks = bisimulation(graph.edges)
+    merged = Graph([*range(len(graph.states))], graph.edges).quotient(blocks.__getitem__)
+    return merged[1]
+
+
 def bisimilar(one: Graph, other: Graph, sides: Sides) -> Difference | None:
     """Whether the initial states of two graphs are bisimilar."""
     shift = len(one.states)
@@ -120,6 +127,7 @@ def _branching(one: Graph, other: Graph, blocks: list[int]) -> Difference:
 
 def same_traces(one: Graph, other: Graph, sides: Sides) -> Difference | None:
     """Whether two graphs have the same traces, silent moves left out: both made deterministic, in step."""
+    one, other = minimal(one), minimal(other)
     start = (_settled(one, {0}), _settled(other, {0}))
     before: dict[Any, tuple[Any, str] | None] = {start: None}
     waiting = [start]

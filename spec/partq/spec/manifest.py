@@ -31,26 +31,31 @@ class Expected(StrEnum):
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One configuration.
 
-    ``name``: of the ``.cfg`` file; ``module``: of the ``.tla`` file. ``question``: what it asks, in a
-    sentence. ``expected``: `Expected`; ``breaks``: the property that has to be violated (of ``reaches`` the
-    invariant that says that the state is not reachable). ``distinct``, ``generated``: states; ``depth``: of
-    the search, each as TLC prints it, 0 where it is not compared (a counterexample's length is; how many
-    states were searched before it was found is not).
+    ``module``, ``cfg``: the files, without and with their ending. ``question``: what it asks, in a sentence.
+    ``tools``: what can run it. ``expected``: `Expected`; ``breaks`` (in the file: ``property``): what has to
+    be violated (of ``reaches`` the invariant that says that the state is not reachable). ``distinct``,
+    ``generated``: states; ``depth``: of the search, each as TLC prints it; of a counterexample only its
+    length is compared, for how many states were searched before it was found is chance. ``seconds``: what
+    it took; ``last_run``: when that was, or ``never``.
     """
 
     name: str
     module: str
+    cfg: str
     question: str
+    tools: list[str]
     expected: Expected
-    breaks: str = ""
+    breaks: str = msgspec.field(default="", name="property")
     distinct: int = 0
     generated: int = 0
     depth: int = 0
+    seconds: float = 0
+    last_run: str = "never"
 
     @property
     def files(self) -> tuple[Path, Path]:
         """The module and the configuration."""
-        return MODULES / f"{self.module}.tla", MODULES / f"{self.name}.cfg"
+        return MODULES / f"{self.module}.tla", MODULES / self.cfg
 
 
 class _Manifest(msgspec.Struct, forbid_unknown_fields=True):

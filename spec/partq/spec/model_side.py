@@ -15,7 +15,7 @@ from partq.model.actions import INTERNAL, NOWHERE, Action, Answer
 from partq.model.machine import steps
 from partq.model.operations import Outcome
 from partq.model.scope import PRODUCER, TXN, Node, Scope
-from partq.model.state import CACHED, LOCKED, Entry, State, entries
+from partq.model.state import CACHED, LOCKED, State, entries
 
 from .graphs import SILENT, Graph, explored
 
@@ -35,12 +35,14 @@ def graph_of(
     Raises `OverflowError` for more than ``limit`` states.
     """
 
+    turns = "stale" in scope.operations
+
     def successors(place: Place) -> Iterator[tuple[str, Place]]:
         state = place.state
         for action in _asked(scope, place):
             for answer, after in steps(state, action):
                 if _is_within(action, answer, after, max_tries):
-                    label = SILENT if action.op in silent else label_of(action, answer, state)
+                    label = SILENT if action.op in silent else label_of(action, answer, state, turns)
                     ended = place.ended or (bool(state.txns) and not after.txns)
                     yield label, Place(after, place.sent + (action.op == "send"), ended)
 
@@ -80,9 +82,11 @@ def _settled_late(scope: Scope, state: State) -> Iterator[Action]:
 
 
 def _never_given(scope: Scope, state: State) -> Iterator[Action]:
-    """Settlements with locks of messages that no client ever had one of, or has the first one of."""
+    """Settlements with locks that nobody was given, and that the scope leaves out: of a message that no
+    client ever had a lock of, and of one that is free the other than the last."""
     for p, entry in entries(state):
-        for turn in () if entry.turn else (1, 2):
+        never = (3 - entry.turn,) if entry.turn and entry.status != LOCKED else ()
+        for turn in never if entry.turn else (1, 2):
             for client, op in product(scope.consumers, ("complete", "abandon")):
                 if op in scope.operations:
                     yield Action(op, client, locks=(f"{p}.{entry.number}.{turn}",), only=p)
@@ -95,11 +99,11 @@ def _is_within(action: Action, answer: Answer, after: State, max_tries: int) -> 
     return all(entry.tries < max_tries for _, entry in entries(after) if entry.status in (CACHED, LOCKED))
 
 
-def label_of(action: Action, answer: Answer, state: State) -> str:
-    """What a transition is called."""
+def label_of(action: Action, answer: Answer, state: State, turns: bool = True) -> str:
+    """What a transition is called. ``turns``: locks of one message are told apart."""
     if action.op in INTERNAL:
         return " ".join([action.op, *_about(action, state)])
-    words = [action.op, *_who(action), *_what(action, state)]
+    words = [action.op, *_who(action), *_what(action, state, turns)]
     if action.mode == "receive_and_delete" and answer.messages:
         words.append("and delete")
     if action.txn is not None and action.op not in ("begin", "commit", "rollback"):
@@ -114,12 +118,12 @@ def _who(action: Action) -> list[str]:
     return [action.victim] if action.victim is not None else [action.proc] * (action.proc != "env")
 
 
-def _what(action: Action, state: State) -> list[str]:
+def _what(action: Action, state: State, turns: bool) -> list[str]:
     words = [message.id for message in action.messages]
     for token in action.locks:
-        entry = _locked_by(state, token)
-        held = entry.lock is not None and entry.lock.token == token
-        words += [entry.id] if held else [entry.id, "by a former lock"]
+        p, number, turn = map(int, token.split("."))
+        message = next(entry.id for entry in state.parts[p].log if entry.number == number)
+        words.append(f"{message}/{turn if turns else 1}")
     if action.partition is not None:
         words.append(f"partition {action.partition + 1}")
     return words
@@ -139,9 +143,3 @@ def _about(action: Action, state: State) -> list[str]:
         log = state.parts[action.partition].log
         return [next(entry.id for entry in log if entry.number == action.number)]
     return [] if action.partition is None else [f"partition {action.partition + 1}"]
-
-
-def _locked_by(state: State, token: str) -> Entry:
-    """The message that a token of the scope's is a lock on."""
-    p, number, _ = map(int, token.split("."))
-    return next(entry for entry in state.parts[p].log if entry.number == number)

@@ -125,11 +125,8 @@ def _message(number: int) -> str:
 
 
 def _lock(arguments: tuple[Any, ...], state: Function) -> str:
-    """The message of a settlement, and whether the lock is the one that holds."""
-    _, message, turn = arguments
-    known = state["msg"][message] if isinstance(state["msg"], Function) else state["msg"][message - 1]
-    held = known["at"] == "locked" and known["turn"] == turn
-    return _message(message) if held else f"{_message(message)} by a former lock"
+    """A lock: its message and its turn. Where no former lock is ever named, all have the first turn."""
+    return f"{_message(arguments[-2])}/{arguments[-1]}"
 
 
 _PLACES: Final[Mapping[str, Callable[[tuple[Any, ...], Function], str]]] = {
@@ -183,7 +180,9 @@ LABELS: Final[Mapping[str, str]] = {
     "FrontendLost": "frontend_lost {c}",
     "Drained": "drained",
     "Bind": "bind {c} -> ok",
+    "BindRejected": "bind {c} -> error",
     "Unbind": "unbind {c} -> ok",
+    "UnbindRejected": "unbind {c} -> error",
     "Takeover": "unbind {c} -> ok",
     "Rebalance": "rebalance",
     "Handoff": "handoff {p}",

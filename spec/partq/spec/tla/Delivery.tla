@@ -70,7 +70,10 @@ AfterLock(m, n, placed) ==
 HeldBy(c, m, t) == /\ msg[m].at = "locked"
                    /\ msg[m].turn = t
                    /\ msg[m].by = c \/ Offers("shared locks")
-                   /\ ~msg[m].settling
+
+\* The open transaction settles m by that lock.  Whether it settles once more
+\* before the end, outside or in it, no source says: either verdict.
+Enlists(m) == msg[m].settling
 
 \* RCV-7: a completed message is gone for good.
 Settled == Empty("done")

@@ -128,9 +128,11 @@ ReceiveNothing(c) ==
     /\ running
     /\ Nothing("receive", c, 0, "nothing")
 
-\* The broker, or all of it, is down, or busy.
+\* The broker is down, or busy, or a partition is down: a receive asks them all
+\* (of ROUTE-7 the readings speak for sends by key and for settlements alone).
+\* Or the client has no flow to receive by.
 ReceiveFails(c) ==
-    /\ ~running \/ Down = Partitions \/ MayBeBusy
+    /\ ~running \/ Down # {} \/ MayBeBusy \/ (HasFlows /\ flow[c] = "off")
     /\ Nothing("receive", c, 0, "refused")
 
 (***************************************************************************)
@@ -172,6 +174,9 @@ RejectedByLock(op, c, m, t) ==
             /\ Record(Buried(LockOver(history, m, t), m, r.at = "dead"),
                       [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
        /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+    \/ /\ HeldBy(c, m, t)
+       /\ Enlists(m)
+       /\ Nothing(op, c, m, "lost")
 
 CompleteRejected(c, m, t) ==
     /\ running
@@ -261,7 +266,7 @@ PeekNothing(c) ==
 
 PeekFails(c) ==
     /\ Offers("peek")
-    /\ ~running \/ Down = Partitions \/ MayBeBusy
+    /\ ~running \/ Down # {} \/ MayBeBusy
     /\ Nothing("peek", c, 0, "refused")
 
 (***************************************************************************)
@@ -356,7 +361,7 @@ TxnCompleteFails(c, m, t) ==
     /\ Offers("transaction")
     /\ HeldBy(c, m, t)
     /\ \/ /\ Open
-          /\ txn.doubt \/ txn.doomed \/ ~Serves(msg[m].part) \/ MayBeBusy
+          /\ txn.doubt \/ txn.doomed \/ ~Serves(msg[m].part) \/ MayBeBusy \/ Enlists(m)
           /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
        \/ /\ Ended
           /\ UNCHANGED txn
@@ -557,8 +562,8 @@ Bind(c) ==
     /\ \/ /\ UNCHANGED duty
           /\ Record(BindSeen(history, c), Said("bind", c, 0, "ok"))
        \/ /\ May("cancel") /\ delay /\ BindsActive
-          /\ \E p \in Partitions : InHandoff(p)
-          /\ duty' = [ p \in Partitions |-> IF InHandoff(p) THEN Resumed(p) ELSE duty[p] ]
+          /\ \E p \in Partitions : MayResume(p)
+          /\ duty' = [ p \in Partitions |-> IF MayResume(p) THEN Resumed(p) ELSE duty[p] ]
           /\ Record([ FlowsSeen(BindSeen(history, c)) EXCEPT !.cancelled = TRUE ],
                     Said("bind", c, 0, "ok"))
     /\ UNCHANGED << faultVars, logVars, home, txn, peekVars >>
@@ -574,6 +579,17 @@ Unbind(c) ==
     /\ duty' \in DutiesWithout(c, NoClient)
     /\ Record(FlowsSeen(UnbindSeen(history, c)), Said("unbind", c, 0, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars >>
+
+\* A flow that is there is bound, or one that is not there goes: refused.
+BindRejected(c) ==
+    /\ HasFlows /\ running
+    /\ flow[c] # "off"
+    /\ Nothing("bind", c, 0, "invalid")
+
+UnbindRejected(c) ==
+    /\ HasFlows /\ running
+    /\ flow[c] = "off"
+    /\ Nothing("unbind", c, 0, "invalid")
 
 \* Client c's flow goes, and the standby s takes its place at once (REB-6), also
 \* where it had no partition yet (reading "Flows").
@@ -661,7 +677,9 @@ Next ==
     \/ \E c \in Clients : FrontendLost(c)
     \/ Drained
     \/ \E c \in Clients : Bind(c)
+    \/ \E c \in Clients : BindRejected(c)
     \/ \E c \in Clients : Unbind(c)
+    \/ \E c \in Clients : UnbindRejected(c)
     \/ \E c \in Clients, s \in Clients : Takeover(c, s)
     \/ Rebalance
     \/ \E p \in Partitions : Handoff(p)

@@ -64,12 +64,12 @@ BindsActive == Cardinality(Bound) < PartitionCount
 DutyWithout(p, c, s) ==
     LET mine == duty[p][c]
         gone == [ duty[p] EXCEPT ![c] = "none" ]
-    IN IF mine \in { "none", "unbound" } THEN { duty[p] }
+    IN IF mine \in { "none", "unbound", "paused" } THEN { duty[p] }
        ELSE IF s # NoClient
             THEN { [ gone EXCEPT ![s] = mine ] }
        ELSE IF mine = "waiting"
             THEN { gone } \cup
-                 { [ gone EXCEPT ![o] = "ready" ] : o \in Having(p, {"paused"}) }
+                 { [ gone EXCEPT ![o] = "ready" ] : o \in Having(p, {"paused"}) \cap Bound }
        ELSE { [ duty[p] EXCEPT ![c] = "unbound" ] }
 
 DutiesWithout(c, s) ==
@@ -90,7 +90,8 @@ Even(f) == \A c, d \in Active : Share(f, c) - Share(f, d) \in { -1, 0, 1 }
 Distributions == { f \in [ Partitions -> Active ] : Even(f) }
 
 \* Partition p, that flow n is to have after the rebalance.  REB-14: a flow that
-\* is delivered its messages is paused first, and n waits.
+\* is delivered its messages is paused first, and n waits.  A handoff that is
+\* under way goes on, also if the old flow has gone meanwhile.
 DutyFor(p, n) ==
     LET olds == Having(p, {"ready", "paused"})
     IN IF olds = {} \/ n \in olds
@@ -105,8 +106,10 @@ DutiesAfterRebalance ==
     ELSE { [ p \in Partitions |-> DutyFor(p, f[p]) ] : f \in Distributions }
 
 \* Handoff (REB-14): "the new one starts when the old one's unacknowledged
-\* messages are settled or the handoff time ends, whichever is first".
-InHandoff(p) == Having(p, {"waiting"}) # {}
+\* messages are settled or the handoff time ends, whichever is first".  If the
+\* new one has gone meanwhile nobody has the partition then, until the delay
+\* ends (REB-13: unassigned); no source says whether the handoff ends at all.
+InHandoff(p) == Having(p, {"waiting", "paused"}) # {}
 Leaving(p) == Having(p, {"paused", "unbound"})
 AllSettled(p) == \A c \in Leaving(p) : Unacknowledged(p, c) = {}
 HandedOff(p) ==
@@ -120,6 +123,8 @@ MessagesAfterHandoff(p) ==
         THEN GivenBack(m, msg[m].count, TRUE) ELSE msg[m] ]
 
 \* REB-9 ?: "whether a count back at its old value cancels the handoffs".
+\* A flow that was handing p off goes on with it, if it is still there.
+MayResume(p) == InHandoff(p) /\ Having(p, {"paused"}) \cap Bound # {}
 Resumed(p) ==
     [ c \in Clients |-> IF duty[p][c] = "paused" THEN "ready"
                         ELSE IF duty[p][c] = "waiting" THEN "none"
