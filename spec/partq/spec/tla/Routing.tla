@@ -16,6 +16,9 @@ VARIABLES
 
 RoutingInit == home = [k \in Keys |-> NoPartition]
 
+\* KEY-3: session ID and partition key must not differ.
+Valid(m) == m \notin TwoKeys
+
 \* ROUTE-1: a key stays where it is.  ROUTE-3 MAY: a keyless message goes to
 \* any partition.
 Choices(m) == IF Keyed(m) /\ home[KeyOf[m]] # NoPartition
