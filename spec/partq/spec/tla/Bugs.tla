@@ -18,11 +18,10 @@ BugChoicesEvasive(m) == IF Keyed(m) /\ home[KeyOf[m]] # NoPartition
                         THEN { home[KeyOf[m]] } ELSE Partitions
 
 \* Does not try another partition for a keyless message (ROUTE-6).
-BugBlockedKeyless(m) == \/ ~running
-                        \/ \E p \in Choices(m) : ~up[p]
+BugBlockedKeyless(m) == \E p \in Partitions : BlockedAt(m, p)
 
 \* One partition that is down stops all that is sent (ROUTE-7).
-BugBlockedByAny(m) == ~running \/ Down # {}
+BugBlockedAtByAny(m, p) == Down # {}
 
 \* Accepts without storing safely: while partitions are down, too (ROUTE-8).
 BugMayStoreAnywhere(m, p) == running /\ p \in Choices(m)

@@ -58,9 +58,9 @@ SendFails(m) ==
     /\ Valid(m)
     /\ Blocked(m) \/ MayBeBusy
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
-    /\ \/ /\ running /\ Blocked(m) /\ Keyed(m)
+    /\ \/ /\ running /\ Keyed(m)
           /\ \E p \in Choices(m) : \E used \in WastedNumbers({p}) :
-                /\ ~up[p]
+                /\ BlockedAt(m, p)
                 /\ home' = HomeAfter(m, p)
                 /\ counter' = CountersAfter(used)
        \/ /\ ~running \/ ~Keyed(m) \/ MayBeBusy

@@ -368,7 +368,7 @@ ActiveFlows == history.bound \ history.standby
 \* Reading "Flows": delay and handoff time have passed, and nothing is paused.
 AtRest == /\ ~history.delay
           /\ \A p \in Partitions, c \in Clients :
-                history.duty[p][c] \in { "none", "ready" }
+                history.duty[p][c] \notin { "paused", "waiting" }
 
 \* REB-1 (S): "at any time a partition is assigned to at most one flow".
 REB_1 == [](\A p \in Partitions : Cardinality(AssignedTo(p)) <= 1)
