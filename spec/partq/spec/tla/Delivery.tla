@@ -76,7 +76,7 @@ HeldBy(c, m, t) == /\ msg[m].at = "locked"
 Enlists(m) == msg[m].settling
 
 \* RCV-7: a completed message is gone for good.
-Settled == Empty("done")
+Settled(m) == Empty("done")
 
 \* RCV-8: a settlement by a lock that ended, or was never given, is rejected.
 NotHeld(m, t) == ~(msg[m].at = "locked" /\ msg[m].turn = t)

@@ -47,6 +47,9 @@ LogInit == /\ msg = [m \in Messages |-> Empty("unsent")]
 MaySend(m) == /\ msg[m].at = "unsent"
               /\ \A n \in Messages : n < m => msg[n].at # "unsent"
 
+\* A refused send stores nothing (KEY-3, KEY-7, ROUTE-5, ROUTE-8).
+NotStored(m) == Empty("refused")
+
 Stored(m) == msg[m].at \in { "pending", "lagging", "ready", "cached", "locked" }
 Visible(m) == msg[m].at \in { "ready", "cached", "locked" }
 

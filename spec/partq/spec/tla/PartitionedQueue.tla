@@ -38,7 +38,7 @@ Nothing(op, by, m, out) == /\ UNCHANGED mechanism
 \* The producer sends m; it is accepted, and stored in a partition that is up.
 Send(m) ==
     /\ MaySend(m)
-    /\ m \notin TwoKeys
+    /\ Valid(m)
     /\ \E p \in Partitions : \E tried \in WastedNumbers(TriedBefore(m)) :
         /\ MayStore(m, p)
         /\ msg' = [ msg EXCEPT ![m] = [ Empty("ready") EXCEPT
@@ -55,12 +55,12 @@ Send(m) ==
 \* (SEQ-4 ?).  That the partition of a key is down is a first use of that key.
 SendFails(m) ==
     /\ MaySend(m)
-    /\ m \notin TwoKeys
+    /\ Valid(m)
     /\ Blocked(m) \/ MayBeBusy
-    /\ msg' = [ msg EXCEPT ![m] = Empty("refused") ]
-    /\ \/ /\ running /\ Blocked(m) /\ Keyed(m)
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
+    /\ \/ /\ running /\ Keyed(m)
           /\ \E p \in Choices(m) : \E used \in WastedNumbers({p}) :
-                /\ ~up[p]
+                /\ BlockedAt(m, p)
                 /\ home' = HomeAfter(m, p)
                 /\ counter' = CountersAfter(used)
        \/ /\ ~running \/ ~Keyed(m) \/ MayBeBusy
@@ -76,10 +76,73 @@ SendFails(m) ==
 \* invalid, nothing stored.
 SendInvalid(m) ==
     /\ MaySend(m)
-    /\ m \in TwoKeys
-    /\ msg' = [ msg EXCEPT ![m] = Empty("refused") ]
+    /\ ~Valid(m)
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ Record(SendSeen(history, m, "refused", {}), Said("send", NoClient, m, "invalid"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
+(***************************************************************************)
+(* A batch: messages m and m+1 in one request.                              *)
+(***************************************************************************)
+OfBatch(m) == { m, m + 1 }
+BatchKeys(m) == { KeyOf[n] : n \in OfBatch(m) }
+MaySendBatch(m) == /\ Offers("batches")
+                   /\ m + 1 \in Messages
+                   /\ MaySend(m)
+
+\* KEY-7: "a batch whose messages carry different keys is rejected whole".  Whether
+\* a keyless one may go with a keyed one no source says: either verdict.
+OneKey(m) == Partitioned => Cardinality(BatchKeys(m) \ {NoKey}) <= 1
+MayRefuseKeys(m) == Partitioned /\ Cardinality(BatchKeys(m)) > 1
+
+BatchSaid(m, out) == [ Said("batch", NoClient, m, out) EXCEPT !.ms = OfBatch(m) ]
+
+\* The batch is accepted.  ROUTE-9 MAY: a keyless one lands in one partition, or
+\* not.  Its messages are numbered in any order (reading "Sequence numbers").
+SendBatch(m) ==
+    /\ MaySendBatch(m)
+    /\ \A n \in OfBatch(m) : Valid(n)
+    /\ OneKey(m)
+    /\ \E p, q \in Partitions : \E order \in BOOLEAN :
+        LET n == m + 1
+            first == IF order THEN m ELSE n
+            rank(x) == IF p = q /\ x # first THEN 1 ELSE 0
+            number(x, where) == AdvanceBy(NumberNow(where, m), rank(x))
+        IN
+        /\ MayStore(m, p) /\ MayStore(n, q)
+        /\ Keyed(m) /\ KeyOf[m] = KeyOf[n] => p = q
+        /\ p # q => order
+        /\ msg' = [ msg EXCEPT
+              ![m] = [ Empty("ready") EXCEPT !.part = p, !.num = number(m, p) ],
+              ![n] = [ Empty("ready") EXCEPT !.part = q, !.num = number(n, q) ] ]
+        /\ counter' = IF ~ShowsNumbers THEN counter
+                      ELSE [ x \in Partitions |-> AdvanceBy(counter[x],
+                                (IF x = p THEN 1 ELSE 0) + (IF x = q THEN 1 ELSE 0)) ]
+        /\ home' = [ k \in Keys |-> IF k = KeyOf[m] THEN p
+                                    ELSE IF k = KeyOf[n] THEN q ELSE home[k] ]
+        /\ Record(StoredAt(StoredAt([ SendSeen(SendSeen(history, m, "accepted", TriedBefore(m)),
+                                        n, "accepted", TriedBefore(n))
+                                        EXCEPT !.before[n] = AcceptedIn(history) ],
+                              m, p, number(m, p)), n, q, number(n, q)),
+                  BatchSaid(m, "ok"))
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+
+\* All or nothing: both are refused.
+BatchRefused(m, out) ==
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m), ![m + 1] = NotStored(m + 1) ]
+    /\ Record(SendSeen(SendSeen(history, m, "refused", {}), m + 1, "refused", {}),
+              BatchSaid(m, out))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
+SendBatchFails(m) ==
+    /\ MaySendBatch(m)
+    /\ (\E n \in OfBatch(m) : Blocked(n)) \/ MayBeBusy
+    /\ BatchRefused(m, "refused")
+
+SendBatchInvalid(m) ==
+    /\ MaySendBatch(m)
+    /\ MayRefuseKeys(m) \/ (\E n \in OfBatch(m) : ~Valid(n))
+    /\ BatchRefused(m, "invalid")
 
 (***************************************************************************)
 (* Receiving                                                                *)
@@ -119,7 +182,7 @@ ReceiveAndDelete(c, m) ==
            \/ InCache(m)
            \/ MayTurnOutLost(m) /\ n < MaxTries /\ n <= MaxDeliveryCount
         /\ Record(Consumed(DeliverySeen(history, m), m), Delivered("delete", c, m, n))
-    /\ msg' = [ msg EXCEPT ![m] = Settled ]
+    /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
     /\ txn' = DoomedBy(m)
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
@@ -143,7 +206,7 @@ ReceiveFails(c) ==
 Complete(c, m, t) ==
     /\ HeldBy(c, m, t)
     /\ Serves(msg[m].part)
-    /\ msg' = [ msg EXCEPT ![m] = Settled ]
+    /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
     /\ Record(Consumed(history, m), [ Said("complete", c, m, "ok") EXCEPT !.turn = t ])
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 
@@ -198,6 +261,29 @@ AbandonFails(c, m, t) ==
     /\ HeldBy(c, m, t)
     /\ ~Serves(msg[m].part) \/ MayBeBusy
     /\ Nothing("abandon", c, m, "refused")
+
+\* One request that settles two locks: RCV-14 rejects it if they are of different
+\* partitions.
+MaySettleBoth(m, n) == Partitioned => msg[m].part = msg[n].part
+Both(c, m, n) == /\ Offers("pairs")
+                 /\ m < n
+                 /\ HeldBy(c, m, msg[m].turn) /\ HeldBy(c, n, msg[n].turn)
+                 /\ ~InDoubt(m) /\ ~InDoubt(n)
+                 /\ Serves(msg[m].part) /\ Serves(msg[n].part)
+BothSaid(c, m, n, out) == [ Said("complete both", c, m, out) EXCEPT !.ms = {m, n} ]
+
+CompleteBoth(c, m, n) ==
+    /\ Both(c, m, n)
+    /\ MaySettleBoth(m, n)
+    /\ msg' = [ msg EXCEPT ![m] = Settled(m), ![n] = Settled(n) ]
+    /\ Record(Consumed(Consumed(history, m), n), BothSaid(c, m, n, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
+CompleteBothInvalid(c, m, n) ==
+    /\ Both(c, m, n)
+    /\ ~MaySettleBoth(m, n)
+    /\ UNCHANGED mechanism
+    /\ Record(history, BothSaid(c, m, n, "invalid"))
 
 (***************************************************************************)
 (* The broker's own moves: locks                                            *)
@@ -302,7 +388,7 @@ TxnSend(m) ==
 TxnSendLetPass(m) ==
     /\ Open /\ MaySend(m)
     /\ running
-    /\ m \in TwoKeys \/ (Partitioned /\ ~HasKey(m))
+    /\ ~Valid(m) \/ (Partitioned /\ ~HasKey(m))
     /\ msg' = [ msg EXCEPT ![m] = Empty("pending") ]
     /\ txn' = [ txn EXCEPT !.doomed = TRUE ]
     /\ Record(SendSeen(history, m, "enlisted", {}), Said("txn send", NoClient, m, "ok"))
@@ -314,7 +400,7 @@ TxnSendInvalid(m) ==
     /\ Open /\ MaySend(m)
     /\ running
     /\ ~MayJoin(m)
-    /\ msg' = [ msg EXCEPT ![m] = Empty("refused") ]
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
     /\ Record(SendSeen(history, m, "refused", {}), Said("txn send", NoClient, m, "invalid"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
@@ -329,7 +415,7 @@ TxnSendFails(m) ==
           /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
        \/ /\ Ended
           /\ UNCHANGED txn
-    /\ msg' = [ msg EXCEPT ![m] = Empty("refused") ]
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ Record(SendSeen(history, m, "refused", Partitions),
               Said("txn send", NoClient, m, "refused"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
@@ -559,8 +645,8 @@ Bind(c) ==
     /\ flow[c] = "off"
     /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
     /\ delay' = (delay \/ BindsActive)
-    /\ \/ /\ UNCHANGED duty
-          /\ Record(BindSeen(history, c), Said("bind", c, 0, "ok"))
+    /\ \/ /\ duty' = DutyAtBind(c)
+          /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
        \/ /\ May("cancel") /\ delay /\ BindsActive
           /\ \E p \in Partitions : MayResume(p)
           /\ duty' = [ p \in Partitions |-> IF MayResume(p) THEN Resumed(p) ELSE duty[p] ]
@@ -639,6 +725,9 @@ Next ==
     \/ \E m \in Messages : Send(m)
     \/ \E m \in Messages : SendFails(m)
     \/ \E m \in Messages : SendInvalid(m)
+    \/ \E m \in Messages : SendBatch(m)
+    \/ \E m \in Messages : SendBatchFails(m)
+    \/ \E m \in Messages : SendBatchInvalid(m)
     \/ \E c \in Clients, m \in Messages : Receive(c, m)
     \/ \E c \in Clients, m \in Messages : ReceiveAndDelete(c, m)
     \/ \E c \in Clients : ReceiveNothing(c)
@@ -649,6 +738,8 @@ Next ==
     \/ \E c \in Clients, m \in Messages, t \in Turns : Abandon(c, m, t)
     \/ \E c \in Clients, m \in Messages, t \in Turns : AbandonRejected(c, m, t)
     \/ \E c \in Clients, m \in Messages, t \in Turns : AbandonFails(c, m, t)
+    \/ \E c \in Clients, m \in Messages, n \in Messages : CompleteBoth(c, m, n)
+    \/ \E c \in Clients, m \in Messages, n \in Messages : CompleteBothInvalid(c, m, n)
     \/ \E m \in Messages : Expire(m)
     \/ \E m \in Messages : Prefetch(m)
     \/ \E c \in Clients, ms \in PeekAnswers : Peek(c, ms)

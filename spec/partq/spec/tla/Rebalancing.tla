@@ -51,6 +51,10 @@ Unacknowledged(p, c) ==
 \* none, and the flow is a standby.
 BindsActive == Cardinality(Bound) < PartitionCount
 
+\* REB-9: a flow that binds has to wait for the rebalance, also if it was lost just
+\* before and its partitions are unbound still.
+DutyAtBind(c) == duty
+
 (***************************************************************************)
 (* Partition p when flow c goes and s, unless it is NoClient, takes its     *)
 (* place (REB-6); without one its partitions stay unbound until the delay   *)

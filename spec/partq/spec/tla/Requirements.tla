@@ -4,7 +4,8 @@
 (* ID.  They speak of what clients saw (ClientHistory) and of nothing else. *)
 (*                                                                          *)
 (* [](P) holds in every state.  [][A]_ghostVars holds of every step: then   *)
-(* answer' is what was seen in that step, history what was known before.    *)
+(* answer' is what was seen in that step, history what was known before,    *)
+(* history' what is known now.  Each is one formula, so that TLC names it.  *)
 (***************************************************************************)
 EXTENDS ClientHistory
 
@@ -64,7 +65,8 @@ KEY_3 == [](\A m \in TwoKeys :
 \* KEY-7 (D, I): "a batch whose messages carry different keys is rejected whole,
 \* nothing stored; a batch is all or nothing".
 KEY_7 == [][ answer'.op = "batch" =>
-    /\ answer'.out = "ok" => \A m, n \in answer'.ms : KeyOf[m] = KeyOf[n]
+    /\ answer'.out = "ok" /\ Partitioned => \A m, n \in answer'.ms :
+            Keyed(m) /\ Keyed(n) => KeyOf[m] = KeyOf[n]
     /\ answer'.out = "ok" => \A m \in answer'.ms : history'.sent[m] = "accepted"
     /\ answer'.out # "ok" => \A m \in answer'.ms : history'.sent[m] = "refused" ]_ghostVars
 
@@ -109,12 +111,12 @@ ROUTE_2 == [](\E f \in [ Keys -> Partitions ] :
 
 \* ROUTE-5 (A): keyed send while its partition is down: "an error to the sender,
 \* nothing stored, no other partition used".
-ROUTE_5 ==
-    /\ [][ answer'.op \in { "send", "batch", "txn send" } /\ answer'.out = "ok" =>
+ROUTE_5 == [][
+    /\ answer'.op \in { "send", "batch", "txn send" } /\ answer'.out = "ok" =>
             \A m \in answer'.ms, n \in Messages :
                 Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
-                    ShownPartitions(n) \cap history.outage = {} ]_ghostVars
-    /\ [](\A m \in Refused : Keyed(m) => history.shown[m] = {})
+                    ShownPartitions(n) \cap history.outage = {}
+    /\ Shows => \A m \in answer'.ms : Keyed(m) => m \notin Refused ]_ghostVars
 
 \* ROUTE-6 (A): keyless send while the chosen partition is down: "stored in
 \* another; the send succeeds" (judged where no operation is refused in passing).
@@ -215,9 +217,9 @@ RCV_3 == [][ Takes /\ ~HasFlows /\ answer'.m \notin history.free =>
 
 \* RCV-6 (A): "between lock and its end nobody else receives the message"; and a
 \* lock that holds settles (reading "Locks").
-RCV_6 ==
-    /\ [][ Delivers => ~HeldLock(answer'.m) ]_ghostVars
-    /\ [][ Settles /\ answer'.out = "lost" =>
+RCV_6 == [][
+    /\ Delivers => ~HeldLock(answer'.m)
+    /\ Settles /\ answer'.out = "lost" =>
             history.lock[answer'.m][answer'.turn] # "held" ]_ghostVars
 
 \* RCV-7 (A): "a completed, or received-and-deleted, message is never delivered
@@ -231,13 +233,13 @@ RCV_8 == [][ Settles /\ answer'.out = "ok" =>
 
 \* RCV-9 (D): "abandon and lock expiry raise the delivery count by one; beyond the
 \* maximum the message moves to the dead-letter queue".
-RCV_9 ==
-    /\ [][ Delivers /\ CountsDeliveries =>
+RCV_9 == [][
+    /\ Delivers /\ CountsDeliveries =>
             LET n == answer'.counts[answer'.m] IN
             /\ history.least[answer'.m] <= n /\ n <= history.most[answer'.m]
             /\ n <= MaxDeliveryCount
-            /\ answer'.m \notin history.buried ]_ghostVars
-    /\ [](\A m \in history.buried : history.most[m] >= MaxDeliveryCount)
+            /\ answer'.m \notin history.buried
+    /\ \A m \in history'.buried : history'.most[m] >= MaxDeliveryCount ]_ghostVars
 
 \* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
 \* identity aside, is one that a non-partitioned entity (with free order across
@@ -277,16 +279,16 @@ TXN_2 == [](Partitioned => \A m, n \in history.deal.sends :
 \* TXN-5 (D, K): "no send of it is visible before commit, all are after, none after
 \* rollback; settlements likewise, and after rollback the same lock still
 \* settles".  Reading: it becomes visible all at once.
-TXN_5 ==
-    /\ [][ Shows => \A m \in answer'.ms \cap history.deal.sends :
-            history.deal.state = "committed" ]_ghostVars
-    /\ [][ Peeks => \A x \in history.deal.sends \cap CertainlyVisible :
+TXN_5 == [][
+    /\ Shows => \A m \in answer'.ms \cap history.deal.sends :
+            history.deal.state = "committed"
+    /\ Peeks => \A x \in history.deal.sends \cap CertainlyVisible :
             \A y \in answer'.ms : OlderPlace(x, y) =>
                 x \in answer'.ms \/ \E w \in history.walks[answer'.by] :
-                    \E z \in w : x = z \/ OlderPlace(x, z) ]_ghostVars
-    /\ [][ Delivers /\ answer'.m \in history.deal.settles =>
-            history.deal.state # "committed" ]_ghostVars
-    /\ [][ Settles /\ answer'.out = "lost" /\ answer'.m \in history.deal.settles
+                    \E z \in w : x = z \/ OlderPlace(x, z)
+    /\ Delivers /\ answer'.m \in history.deal.settles =>
+            history.deal.state # "committed"
+    /\ Settles /\ answer'.out = "lost" /\ answer'.m \in history.deal.settles
               /\ history.deal.state = "rolled back" =>
             history.lock[answer'.m][answer'.turn] # "held" ]_ghostVars
 
@@ -359,13 +361,14 @@ PEEK_7 == [][ Peeks => \E w \in history.walks[answer'.by] :
 (***************************************************************************)
 
 AssignedTo(p) == { c \in Clients : history.duty[p][c] \in { "ready", "paused", "unbound" } }
-Load(c) == Cardinality({ p \in Partitions : c \in AssignedTo(p) })
+Carries(h, p, c) == h.duty[p][c] \in { "ready", "paused" }
+Load(c) == Cardinality({ p \in Partitions : Carries(history, p, c) })
 ActiveFlows == history.bound \ history.standby
 
 \* Reading "Flows": delay and handoff time have passed, and nothing is paused.
 AtRest == /\ ~history.delay
           /\ \A p \in Partitions, c \in Clients :
-                history.duty[p][c] \in { "none", "ready" }
+                history.duty[p][c] \notin { "paused", "waiting" }
 
 \* REB-1 (S): "at any time a partition is assigned to at most one flow".
 REB_1 == [](\A p \in Partitions : Cardinality(AssignedTo(p)) <= 1)
@@ -388,9 +391,9 @@ REB_4 == [](AtRest => \A c \in ActiveFlows : Load(c) >= 1)
 
 \* REB-5 (S): "a bind while C >= P starts none: the flow is a standby and carries
 \* no load".
-REB_5 ==
-    /\ [](\A c \in history.standby : Load(c) = 0)
-    /\ [][ answer'.op = "rebalance" => history.delay ]_ghostVars
+REB_5 == [][
+    /\ \A c \in history'.standby, p \in Partitions : ~Carries(history', p, c)
+    /\ answer'.op = "rebalance" => history.delay ]_ghostVars
 
 \* REB-6 (S, D): "when an active flow goes and a standby exists, the standby takes
 \* over its partitions at once".
@@ -403,12 +406,12 @@ REB_6 == [][ answer'.op = "unbind" /\ answer'.by \in ActiveFlows
 \* REB-7 (S, D): "when an active flow goes and no standby exists, its partitions
 \* stay unbound until the rebalance delay ends".  (Not one that was being handed
 \* off: its successor waits already.)
-REB_7 ==
-    /\ [][ answer'.op = "unbind" /\ answer'.by \in ActiveFlows
+REB_7 == [][
+    /\ answer'.op = "unbind" /\ answer'.by \in ActiveFlows
            /\ history.standby = {} =>
             \A p \in Partitions : history.duty[p][answer'.by] = "ready" =>
-                history'.duty[p][answer'.by] = "unbound" ]_ghostVars
-    /\ [][ \A p \in Partitions, c \in Clients :
+                history'.duty[p][answer'.by] = "unbound"
+    /\ \A p \in Partitions, c \in Clients :
             /\ history.duty[p][c] = "unbound"
             /\ history'.duty[p][c] # "unbound"
             /\ \A d \in Clients : history.duty[p][d] # "waiting"
@@ -436,12 +439,12 @@ REB_12 == [](AtRest => \A c, d \in ActiveFlows : Load(c) - Load(d) \in { -1, 0, 
 
 \* REB-13 (S, D): "paused (assigned, being handed off: nothing new delivered)",
 \* "unbound (assigned, flow gone)": deliveries through ready pairs only.
-REB_13 ==
-    /\ [][ Delivers /\ HasFlows =>
+REB_13 == [][
+    /\ Delivers /\ HasFlows =>
             LET p == PlaceOf(answer'.m).part IN
-            answer'.by \in AssignedTo(p) => history.duty[p][answer'.by] = "ready" ]_ghostVars
-    /\ [](\A p \in Partitions, c \in Clients :
-            history.duty[p][c] = "ready" => c \in history.bound)
+            answer'.by \in AssignedTo(p) => history.duty[p][answer'.by] = "ready"
+    /\ \A p \in Partitions, c \in Clients :
+            history'.duty[p][c] = "ready" => c \in history'.bound ]_ghostVars
 
 \* REB-14 (D): "the new one starts when the old one's unacknowledged messages are
 \* settled or the handoff time ends; only then may they be redelivered".

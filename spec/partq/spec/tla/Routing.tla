@@ -16,6 +16,9 @@ VARIABLES
 
 RoutingInit == home = [k \in Keys |-> NoPartition]
 
+\* KEY-3: session ID and partition key must not differ.
+Valid(m) == m \notin TwoKeys
+
 \* ROUTE-1: a key stays where it is.  ROUTE-3 MAY: a keyless message goes to
 \* any partition.
 Choices(m) == IF Keyed(m) /\ home[KeyOf[m]] # NoPartition
@@ -36,7 +39,6 @@ TriedBefore(m) == IF Keyed(m) THEN {} ELSE Down
 \* ROUTE-5, ROUTE-7, ROUTE-8: a send fails for a fault only if that fault is in
 \* its way: the partition of its key is down; without a key, all are.
 BlockedAt(m, p) == p \in Choices(m) /\ ~Serves(p)
-Blocked(m) == \/ ~running
-              \/ IF Keyed(m) THEN \E p \in Choices(m) : ~up[p]
-                             ELSE \A p \in Partitions : ~up[p]
+Blocked(m) == IF Keyed(m) THEN \E p \in Partitions : BlockedAt(m, p)
+                          ELSE \A p \in Partitions : BlockedAt(m, p)
 ================================================================================

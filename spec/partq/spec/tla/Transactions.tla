@@ -41,10 +41,10 @@ HasKey(m) == Keyed(m)
 SameKey(m) == txn.key \in { NoKey, KeyOf[m] }
 
 \* Without partitions neither is a rule (profiles of TXN-1 and TXN-2).
-MayJoin(m) == m \notin TwoKeys /\ (Partitioned => HasKey(m) /\ SameKey(m))
+MayJoin(m) == Valid(m) /\ (Partitioned => HasKey(m) /\ SameKey(m))
 
 \* TXN-2: "two keys that share a partition: accept either verdict".
-MayShare(m, p) == /\ Partitioned /\ HasKey(m) /\ m \notin TwoKeys
+MayShare(m, p) == /\ Partitioned /\ HasKey(m) /\ Valid(m)
                   /\ txn.key # NoKey /\ p = home[txn.key]
 
 \* TXN-7: settling messages of two partitions is rejected at the second.
@@ -81,7 +81,7 @@ Committed(at) ==
     [ m \in Messages |->
         IF msg[m].at = "pending"
         THEN [ msg[m] EXCEPT !.at = at, !.num = NumberAtCommit(m) ]
-        ELSE IF msg[m].settling THEN Settled ELSE msg[m] ]
+        ELSE IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
 
 \* TXN-5: "none after rollback; settlements likewise, and after rollback the
 \* same lock still settles".  A lock whose time ended meanwhile gives its
