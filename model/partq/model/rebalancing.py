@@ -49,7 +49,7 @@ def _refuse_choice(state: State) -> Steps:
     yield failure(REFUSED), state
 
 
-@clause("REB-4", "REB-5")
+@clause("REB-4", "REB-5", "REB-9")
 def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
     surplus = len(flows.active) + len(flows.standby) >= len(state.parts)
     if surplus:
@@ -58,27 +58,16 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
         return
     any_time = surplus or not state.forbids("REB-4") or _may_wait(state, flows, flow[1])
     for timer in [] if surplus else _timers(state, flows, slack):
-        bound = flows._replace(active=(*flows.active, flow), timer=timer)
-        yield state._replace(flows=bound)
+        yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
         if flows.timer is not None and any(flows.handoff):
-            yield from _resumed(state, flows, bound, slack)
+            resumed, back = _cancelled(flows, every=True)
+            active = (*flows.active, flow)
+            yield _changed(state, resumed._replace(active=active, timer=timer), back, slack)
     if any_time:
         timer = Deadline(state.now, FOREVER)
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
     if any_time and not surplus:  # it is left out of rebalances
         yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
-
-
-@clause("REB-9")
-def _resumed(state: State, flows: Flows, bound: Flows, slack: int) -> Iterator[State]:
-    """As many flows as before, perhaps: the handoffs of those that are still there may be cancelled."""
-    kept: dict[int, Owner] = {}
-    for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
-        if waiting and pair is not None and _is_bound(flows, pair[0]):
-            kept[p] = (pair[0], "ready")
-    if kept:
-        handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
-        yield _changed(state, bound._replace(handoff=handoff), kept, slack)
 
 
 @clause("REB-9", "REB-10")
@@ -167,28 +156,27 @@ def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[Stat
     changes: dict[int, Owner] = {
         p: (name, "unbound") for p, pair in enumerate(flows.owner) if pair == (name, "ready")
     }
-    timers: list[Deadline | None] = [*_timers(state, flows, slack)]
-    if not changes:
-        timers = list(dict.fromkeys([flows.timer, *timers]))
+    started = _timers(state, flows, slack)
     if not state.forbids("REB-7"):
-        timers.append(Deadline(state.now, FOREVER))
+        started.append(Deadline(state.now, FOREVER))
     handoff = tuple(h and (NOBODY if h[0] == name else h[0], *h[1:]) for h in flows.handoff)
-    for timer in timers:
-        yield _changed(state, flows._replace(timer=timer, handoff=handoff), changes, slack)
-    if handoff != flows.handoff:
-        for timer in timers:
-            yield _cancelled(state, flows._replace(timer=timer, handoff=handoff), changes, slack)
+    orphaned = flows._replace(handoff=handoff)
+    for after, back in [(orphaned, {})] if handoff == flows.handoff else [(orphaned, {}), _cancelled(orphaned)]:
+        idle = not changes and not any(h and h[0] == NOBODY for h in after.handoff)
+        for timer in dict.fromkeys([flows.timer, *started]) if idle else started:
+            yield _changed(state, after._replace(timer=timer), {**changes, **back}, slack)
 
 
 @clause("REB-9")
-def _cancelled(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int) -> State:
-    """As many flows as before: the handoffs to one that is gone may be cancelled."""
+def _cancelled(flows: Flows, every: bool = False) -> tuple[Flows, dict[int, Owner]]:
+    """As many flows as before: handoffs by flows that are still there may be cancelled, those to nobody, or
+    ``every`` one. What is left of the handoffs, and which partitions are with their flows again."""
     kept: dict[int, Owner] = {}
     for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
-        if waiting and waiting[0] == NOBODY and pair is not None and _is_bound(flows, pair[0]):
+        if waiting and (every or waiting[0] == NOBODY) and pair is not None and _is_bound(flows, pair[0]):
             kept[p] = (pair[0], "ready")
     handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
-    return _changed(state, flows._replace(handoff=handoff), {**changes, **kept}, slack)
+    return flows._replace(handoff=handoff), kept
 
 
 @clause("REB-3", "REB-14")

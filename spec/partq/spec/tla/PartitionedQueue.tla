@@ -61,7 +61,7 @@ SendFails(m) ==
     /\ \/ /\ running /\ Keyed(m)
           /\ \E p \in Choices(m) : \E used \in WastedNumbers({p}) :
                 /\ BlockedAt(m, p)
-                /\ home' = HomeAfter(m, p)
+                /\ home' = IF Down = Partitions THEN home ELSE HomeAfter(m, p)
                 /\ counter' = CountersAfter(used)
        \/ /\ ~running \/ ~Keyed(m) \/ MayBeBusy
           /\ \E p \in Choices(m) :
@@ -660,9 +660,9 @@ Unbind(c) ==
     /\ flow[c] # "off"
     /\ flow[c] = "standby" \/ Standbys = {}
     /\ flow' = [ flow EXCEPT ![c] = "off" ]
-    /\ delay' = (delay \/ flow[c] = "active")
     /\ msg' = MessagesWithout(c)
     /\ duty' \in DutiesWithout(c, NoClient)
+    /\ delay' \in DelayWithout(c, duty')
     /\ Record(FlowsSeen(UnbindSeen(history, c)), Said("unbind", c, 0, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars >>
 

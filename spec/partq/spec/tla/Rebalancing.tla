@@ -72,9 +72,21 @@ DutyWithout(p, c, s) ==
        ELSE IF s # NoClient
             THEN { [ gone EXCEPT ![s] = mine ] }
        ELSE IF mine = "waiting"
-            THEN { gone } \cup
+            THEN { IF Having(p, {"paused"}) = {} THEN [ gone EXCEPT ![c] = "paused" ] ELSE gone } \cup
                  { [ gone EXCEPT ![o] = "ready" ] : o \in Having(p, {"paused"}) \cap Bound }
        ELSE { [ duty[p] EXCEPT ![c] = "unbound" ] }
+
+\* REB-7: the delay starts when an active flow goes.  If it had no partition, nor
+\* leaves one in a handoff to nobody, there is nothing to wait for, and no source
+\* says.
+\* @type: (Str, Int -> (Str -> Str)) => Set(Bool);
+DelayWithout(c, after) ==
+    IF flow[c] # "active" THEN { delay }
+    ELSE IF \E p \in Partitions :
+                \/ duty[p][c] = "ready"
+                \/ duty[p][c] = "waiting" /\ \A o \in Clients : after[p][o] # "ready"
+         THEN { TRUE }
+    ELSE { delay, TRUE }
 
 DutiesWithout(c, s) ==
     { d \in [ Partitions -> UNION { DutyWithout(p, c, s) : p \in Partitions } ] :
