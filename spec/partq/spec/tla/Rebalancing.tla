@@ -112,7 +112,8 @@ DutiesAfterRebalance ==
 \* messages are settled or the handoff time ends, whichever is first".
 InHandoff(p) == Having(p, {"waiting"}) # {}
 Leaving(p) == Having(p, {"paused", "unbound"})
-AllSettled(p) == \A c \in Leaving(p) : Unacknowledged(p, c) = {}
+\* A lock that a kill put in doubt is not waited for (reading "Flows").
+AllSettled(p) == \A c \in Leaving(p) : \A m \in Unacknowledged(p, c) : InDoubt(m)
 HandedOff(p) ==
     [ c \in Clients |-> IF duty[p][c] = "waiting" THEN "ready" ELSE "none" ]
 
