@@ -45,20 +45,30 @@ class Message:
     def __post_init__(self) -> None:
         if type(self.id) is not str or type(self.body) is not str:
             raise InvalidMessage(f"id and body must be text: {self.id!r}, {type(self.body).__name__}")
-        for name in ("session_id", "partition_key"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not str or not value):
-                raise InvalidMessage(f"{name} must be non-empty text or absent: {value!r}")
-        if not all(type(k) is str and type(v) is str for k, v in self.properties):
+        if self.session_id is not None:
+            _check_key("session_id", self.session_id)
+        if self.partition_key is not None:
+            _check_key("partition_key", self.partition_key)
+        if self.properties != () and not all(type(k) is str and type(v) is str for k, v in self.properties):
             raise InvalidMessage(f"properties must be pairs of text: {self.properties!r}")
-        for name in ("scheduled_at", "ttl"):
-            value = getattr(self, name)
-            if value is not None and not (type(value) is int and 0 <= value <= MAX_INT):
-                raise InvalidMessage(f"{name} must be nanoseconds from 0 to 2^63-1: {value!r}")
+        if self.scheduled_at is not None:
+            _check_time("scheduled_at", self.scheduled_at)
+        if self.ttl is not None:
+            _check_time("ttl", self.ttl)
 
     def property(self, name: str) -> str | None:
         """The user property of that name, or None."""
         return next((value for key, value in self.properties if key == name), None)
+
+
+def _check_key(name: str, value: object) -> None:
+    if type(value) is not str or not value:
+        raise InvalidMessage(f"{name} must be non-empty text or absent: {value!r}")
+
+
+def _check_time(name: str, value: object) -> None:
+    if type(value) is not int or not 0 <= value <= MAX_INT:
+        raise InvalidMessage(f"{name} must be nanoseconds from 0 to 2^63-1: {value!r}")
 
 
 class Delivery(NamedTuple):

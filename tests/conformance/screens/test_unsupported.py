@@ -12,6 +12,7 @@ from inspections import inspected, violated
 from msgspec import structs
 
 from partq.conformance.facts.index import facts_of
+from partq.conformance.facts.lifetimes import TWO_KEYS, Lifetimes
 from partq.conformance.history import Header, History
 from partq.conformance.history.notation import history
 from partq.conformance.screens.assess import Inspection, inspect
@@ -333,4 +334,5 @@ def test_of_two_keys_that_differ_either_may_count() -> None:
     """KEY-8 names two properties and not which one wins: such a message proves nothing of either key."""
     both = "p send m{0} key=a prop.JMSXGroupID=b"
     facts = facts_of(history(both.format(1) + "\np send m2 key=a prop.JMSXGroupID=a", "solace"))[0]
-    assert len(facts.by_id["m1"]) == 2 and len(facts.by_id["m2"]) == 1
+    lives = facts.derive(Lifetimes)
+    assert lives.left_out == {"m1": TWO_KEYS} and set(lives.by_id) == {"m2"}

@@ -4,8 +4,7 @@ With flows a client never sees a partition. But a delivery comes from a partitio
 receiving flow at some instant of the receive; a message that was delivered again was in one partition all
 the time. So every message has a set of partitions that it can have been in, as bits.
 
-Shared by the screens; reached by ``facts.derive(Paths)``. Only messages whose ID was sent once are
-followed. Nothing here judges.
+Shared by the screens; reached by ``facts.derive(Paths)``. Nothing here judges.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from typing import Final
 
 from partq.conformance.facts.bitsets import Bitsets
 from partq.conformance.facts.flow_timeline import FlowTimeline
-from partq.conformance.facts.index import Facts, Observation, Sent
+from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
@@ -28,20 +28,14 @@ ANYWHERE: Final = -1
 
 
 class Path:
-    """One message and its deliveries, in order of their receives' calls. ``ready``: the partitions that were
-    ready for the receiving flow at every delivery; empty: no partition explains them all."""
+    """One message that was delivered. ``ready``: the partitions that were ready for the receiving flow at
+    every delivery; empty: no partition explains them all."""
 
-    __slots__ = ("ready", "seen", "sent")
+    __slots__ = ("life", "ready")
 
-    def __init__(self, sent: Sent) -> None:
-        self.sent = sent
-        self.seen: list[Observation] = []
+    def __init__(self, life: Lifetime) -> None:
+        self.life = life
         self.ready = ANYWHERE
-
-    @property
-    def first(self) -> Observation:
-        """Its first delivery."""
-        return self.seen[0]
 
 
 class Paths:
@@ -49,11 +43,12 @@ class Paths:
     many deliveries came when their flow had not every partition · ``pauses``: the receives through a flow
     of which a partition was paused."""
 
-    __slots__ = ("_exclusive", "by_id", "by_key", "conclusive", "facts", "pauses", "timeline")
+    __slots__ = ("_exclusive", "_lives", "by_id", "by_key", "conclusive", "facts", "pauses", "timeline")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self._exclusive: bool | None = None
+        self._lives = facts.derive(Lifetimes)
         self.timeline = facts.derive(FlowTimeline)
         self.by_id: dict[str, Path] = {}
         self.by_key: dict[str, list[Path]] = {}
@@ -68,7 +63,7 @@ class Paths:
             if record.args.get("flow") in paused and self.held(record) != self.ready(record):
                 self.pauses += 1
             if record.messages:
-                self._follow(facts, record)
+                self._follow(record)
 
     def held(self, record: Record) -> int:
         """The partitions that the receiving flow may have had during the receive, ready or paused."""
@@ -93,7 +88,7 @@ class Paths:
     def _over(self, masks: Bitsets, record: Record) -> int:
         return masks.over(*span(record))
 
-    def _follow(self, facts: Facts, record: Record) -> None:
+    def _follow(self, record: Record) -> None:
         mask = self.ready(record)
         if mask != self.timeline.everything:
             self.conclusive += len(record.messages)
@@ -101,20 +96,22 @@ class Paths:
         for delivery in record.messages:
             path = by_id.get(delivery.id)
             if path is None:
-                sends = facts.by_id.get(delivery.id, ())
-                if len(sends) != 1:
+                life = self._lives.get(delivery.id)
+                if life is None:
                     continue
-                path = by_id[delivery.id] = Path(sends[0])
-                if path.sent.key is not None:
-                    self.by_key.setdefault(path.sent.key, []).append(path)
+                path = by_id[delivery.id] = Path(life)
+                if life.sent.key is not None:
+                    self.by_key.setdefault(life.sent.key, []).append(path)
             path.ready &= mask
-            path.seen.append(Observation(delivery, record))
 
     @property
     def sound(self) -> bool:
         """Whether every message, and every key, can have been in one partition. If not, then no message is
         certainly where it seems to have been."""
-        groups = [*self.by_key.values(), *([path] for path in self.by_id.values() if path.sent.key is None)]
+        groups = [
+            *self.by_key.values(),
+            *([path] for path in self.by_id.values() if path.life.sent.key is None),
+        ]
         return all(reduce(and_, (path.ready for path in group)) for group in groups)
 
     def located(self) -> Iterator[tuple[int, Observation]]:
@@ -122,7 +119,7 @@ class Paths:
         if self.sound:
             for path in self.by_id.values():
                 if path.ready.bit_count() == 1:
-                    yield from ((path.ready.bit_length() - 1, seen) for seen in path.seen)
+                    yield from ((path.ready.bit_length() - 1, seen) for seen in path.life.deliveries)
 
     @property
     def exclusive(self) -> bool:
@@ -147,12 +144,11 @@ class Paths:
     def _free_spells(self, path: Path) -> Iterator[tuple[int, Record]]:
         """Since when the message was there for anybody, and which receive took it: after its send, and when
         its partition came to another flow."""
-        sent, before = path.sent.record, path.first
+        sent, before = path.life.record, path.life.deliveries[0]
         if sent.ret is not None and sent.outcome == Outcome.OK:
             yield max(sent.ret, self._last_move(before.record)), before.record
-        for seen in path.seen[1:]:
-            settled = self.facts.settled.get(before.delivery.lock or "")
-            if not settled and seen.record.args.get("flow") != before.record.args.get("flow"):
+        for seen in path.life.deliveries[1:]:
+            if not before.settlements and seen.record.args.get("flow") != before.record.args.get("flow"):
                 yield self._last_move(seen.record), seen.record
             before = seen
 

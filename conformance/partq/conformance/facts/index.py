@@ -6,7 +6,7 @@ message's partition is known where the broker showed it, and not otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import is_topic, settings_of, whole_of
-from partq.model.messages import Delivery, Message, ambiguous, effective_key
+from partq.model.messages import Delivery, Message, effective_key
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
 
@@ -33,12 +33,42 @@ class Sent(Struct, frozen=True, eq=False, gc=False):
     record: Record
 
 
-class Observation(Struct, frozen=True, eq=False, gc=False):
+class Observation(Struct, eq=False, gc=False):
     """One appearance of a message in the answer to a receive or peek. It equals itself alone, so that what
-    is derived of it can be kept under it."""
+    is derived of it can be kept under it. ``call`` and ``ret`` are those of its record: what was answered,
+    did return. ``partition``: the one that the broker showed, or None.
+    ``settlements``: those that name the lock it gave, in order of calls.
+
+    The rest are the times of that lock, which `facts.locks` fills in; until then nothing is known of it.
+    ``began``: the earliest instant at which it can have begun, with caching front ends before the receive
+    that shows it (RCV-13) · ``held_until``: it certainly holds from the return of its receive until just
+    before this instant, if that is later at all · ``held_unsettled``: the same if no settlement had been
+    tried, which is what a rolled-back one leaves (TXN-5) · ``struck``: the call of the first fault of its
+    partition that may have hit it · ``expired``: its time was certainly over after
+    this instant, whatever else ended it · ``ended``: it has certainly ended after this instant."""
 
     delivery: Delivery
     record: Record
+    call: int
+    ret: int
+    partition: int | None = None
+    settlements: Sequence[Record] = ()
+    began: int = 0
+    held_until: int = -1
+    held_unsettled: int = -1
+    expired: int = FOREVER
+    ended: int = FOREVER
+    struck: int = FOREVER
+
+    @property
+    def possibly_settled_by(self) -> Sequence[Record]:
+        """The settlements of its lock that were not refused, in order of calls."""
+        return [one for one in self.settlements if one.outcome != Outcome.ERROR] if self.settlements else ()
+
+
+CALL: Final = attrgetter("call")
+RET: Final = attrgetter("ret")
+"""Keys to sort and search observations by."""
 
 
 class Interval(NamedTuple):
@@ -118,8 +148,7 @@ class Facts:
     """The facts of one entity in one history. Every list is in order of calls.
 
     ``sends``: every message sent · ``requests``: the sends and batches that bore them · ``by_id``: message ID
-    -> its sends, listed twice where what becomes of the message is not followed (it is scheduled, its time to
-    live may end, it has two keys), so that it is left out wherever IDs sent twice are ·
+    -> its sends, scheduled ones included (what became of each message: `facts.lifetimes`) ·
     ``received``/``peeked``: message ID -> its appearances · ``receives``/``peeks``: the answers · ``locks``:
     lock -> its delivery · ``settled``: lock -> the settlements naming it · ``renewals``: lock -> its renewals
     · ``txns`` by name · ``down``: partition -> when · ``dead``: when the broker was killed · ``disruptions``:
@@ -202,18 +231,13 @@ class Facts:
         """Drop what was derived. It refers back to these facts; only a collection would free either."""
         self._derived.clear()
 
+    def saw(self, id: str) -> bool:
+        """Whether any client received or peeked a message of that ID."""
+        return id in self.received or id in self.peeked
+
     def partition_of(self, delivery: Delivery) -> int | None:
         """The partition that the broker showed, or None."""
         return self.profile.partition_of(delivery)
-
-    def twice_in(self, answer: Record) -> Delivery | None:
-        """The first message that is in the answer for the second time, its ID having been sent once."""
-        once = set()
-        for delivery in answer.messages:
-            if delivery.id in once and len(self.by_id.get(delivery.id, ())) == 1:
-                return delivery
-            once.add(delivery.id)
-        return None
 
     def _index(self) -> None:
         handlers = _HANDLERS
@@ -221,6 +245,11 @@ class Facts:
             handler = handlers.get(record.op)
             if handler is not None:
                 handler(self, record)
+        settled = self.settled
+        for seen in chain.from_iterable(self.received.values()) if settled else ():
+            lock = seen.delivery.lock
+            if lock in settled:
+                seen.settlements = settled[lock]
 
     def _on_send(self, record: Record) -> None:
         self.requests.append(record)
@@ -228,31 +257,15 @@ class Facts:
         for message in record.args["messages"]:
             sent = Sent(message, effective_key(message, rule), record)
             self.sends.append(sent)
-            known = self.by_id.setdefault(message.id, [])
-            known.append(sent)
-            if message.properties or message.ttl is not None or message.scheduled_at is not None:
-                if self._lost_sight_of(sent):
-                    known.append(sent)
+            self.by_id.setdefault(message.id, []).append(sent)
         if "txn" in record.args:
             self._txn(record).sends.append(record)
-
-    def _lost_sight_of(self, sent: Sent) -> bool:
-        """Whether the message is one that no screen follows: it gets another number when its time comes
-        (SCH-4), may be gone by itself, or has two keys (KEY-8)."""
-        message = sent.message
-        if message.scheduled_at is not None:
-            return True
-        if message.ttl is not None:
-            last = max(record.call if record.ret is None else record.ret for record in self.records)
-            if sent.record.call + message.ttl <= last + self.header.skew_ns:
-                return True
-        return ambiguous(message, self.profile.key_rule)
 
     def _on_schedule(self, record: Record) -> None:
         rule = self.profile.key_rule
         for message in record.args["messages"]:
             sent = Sent(message, effective_key(message, rule), record)
-            self.by_id.setdefault(message.id, []).extend((sent, sent))
+            self.by_id.setdefault(message.id, []).append(sent)
         if "txn" in record.args:
             self.unfollowed.append(record)
 
@@ -267,19 +280,24 @@ class Facts:
 
     def _on_receive(self, record: Record) -> None:
         self.receives.append(record)
+        if not record.messages:
+            return
         deletes = record.args.get("mode") == "receive_and_delete"
+        call, ret, partition_of = record.call, _answered(record), self.profile.partition_of
         for delivery in record.messages:
             if deletes and delivery.lock is not None:
                 delivery = delivery._replace(lock=None, locked_until=None)  # it has nothing to hold
-            seen = Observation(delivery, record)
+            seen = Observation(delivery, record, call, ret, partition_of(delivery))
             self.received.setdefault(delivery.id, []).append(seen)
             if delivery.lock is not None:
                 self.locks[delivery.lock] = seen
 
     def _on_peek(self, record: Record) -> None:
         self.peeks.append(record)
+        call, ret, partition_of = record.call, _answered(record), self.profile.partition_of
         for delivery in record.messages:
-            self.peeked.setdefault(delivery.id, []).append(Observation(delivery, record))
+            seen = Observation(delivery, record, call, ret, partition_of(delivery))
+            self.peeked.setdefault(delivery.id, []).append(seen)
 
     def _on_settle(self, record: Record) -> None:
         self.settlements.append(record)
@@ -365,6 +383,11 @@ def _relate(found: Mapping[str, Facts]) -> None:
 
 
 _entity: Final = attrgetter("entity")
+
+
+def _answered(record: Record) -> int:
+    """When what has an answer returned."""
+    return FOREVER if record.ret is None else record.ret
 
 
 def _open(intervals: list[Interval], fault: Record) -> None:

@@ -18,9 +18,6 @@ from partq.model.operations import Outcome
 
 T = TypeVar("T")
 
-REMOVALS: Final = frozenset({"complete", "dead_letter"})
-"""The settlements after which a message is gone from its queue."""
-
 _DEPARTURES: Final = frozenset({"frontend_lost", "connection_lost", "disconnect"})
 
 
@@ -62,15 +59,19 @@ class Intervals:
 
     def touching(self, start: int, end: int) -> int:
         """How many overlap ``start`` to ``end``, both included."""
-        return max(0, self.begun(end) - self.over(start)) if self._starts else 0
+        if not self._starts:
+            return 0
+        count = bisect_right(self._starts, end) - bisect_left(self._ends, start)
+        return count if count > 0 else 0
 
 
 _NEVER: Final = Intervals(())
 
 
 class Locks:
-    """The locks of one entity's facts. ``began`` and ``held_until`` are the earliest, ``ended`` the latest
-    instants at which a lock may have begun or ended. ``faulty``: whether anything ever was down."""
+    """The locks of one entity's facts: fills their times into the deliveries (`Observation`), and answers
+    what depends on more than one of them. ``given``: lock -> the delivery that gave it, its times filled in ·
+    ``faulty``: whether anything ever was down."""
 
     __slots__ = (
         "_caching",
@@ -79,15 +80,14 @@ class Locks:
         "_expire",
         "_faults",
         "_handoffs",
-        "_held",
         "_renewals",
         "_settled",
         "_skew",
         "_stray",
-        "_unsettled",
         "_upsets",
         "facts",
         "faulty",
+        "given",
     )
 
     def __init__(self, facts: Facts) -> None:
@@ -100,13 +100,16 @@ class Locks:
         self._settled = facts.settled
         self._renewals = facts.renewals
         self._stray: list[int] | None = None
-        self._held: dict[Observation, int] = {}
-        self._unsettled: dict[Observation, int] = {}
         self.faulty = bool(facts.down or facts.dead)
         self._faults: dict[int | None, Intervals] = {}
         self._upsets: dict[int | None, Intervals] = {}
         self._clients: dict[str, Intervals] | None = None
         self._handoffs: dict[str | None, Intervals] | None = None
+        self.given = facts.locks
+        for id, seens in facts.received.items():
+            sends = facts.by_id.get(id)
+            for seen in seens:
+                self._fold(seen, sends[0].record.call if sends else 0)
 
     def faults(self, partition: int | None) -> Intervals:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
@@ -129,41 +132,66 @@ class Locks:
             known = self._upsets[partition] = Intervals([*faults.intervals(), *lost]) if lost else faults
         return known
 
-    def began(self, seen: Observation) -> int:
-        """The earliest instant at which the delivery's lock can have begun: with caching front ends before
-        the receive that shows it (RCV-13)."""
-        if not self._caching:
-            return seen.record.call
-        until = self._until(seen)
-        start = seen.record.call if until is None else until
-        return max(start - self._duration, self._sent(seen)) - self._skew
+    def _fold(self, seen: Observation, sent: int) -> None:
+        """Fill in the times of the delivery's lock. ``sent``: when the message was sent at the earliest; no
+        lock on it can be older."""
+        delivery, record = seen.delivery, seen.record
+        called, until, duration = record.call, delivery.locked_until, self._duration
+        last = self._last(seen)
+        if until is not None and (record.ret is None or until > record.ret + duration + self._skew):
+            until = None  # later than can be (RCV-13)
+        if self._caching:
+            seen.began = max((called if until is None else until) - duration, sent) - self._skew
+            end = max(called, sent + duration) if until is None else until
+        else:
+            seen.began = called
+            end = called + duration if until is None else until
+        if not self._expire:
+            end = min(self._left(record), self._moved(record))
+        else:
+            if delivery.lock in self._renewals:
+                end, last = self._renewed(delivery.lock, end, last)
+            end -= self._skew
+            seen.expired = min(last + self._skew, FOREVER)
+        if self.faulty:
+            seen.struck = self.faults(seen.partition).first(seen.began)
+            end = min(end, seen.struck)
+        seen.held_unsettled = seen.held_until = end
+        seen.ended = seen.expired
+        if delivery.lock is None:
+            seen.held_until = min(end, self._settled_unseen(called))
+        elif seen.settlements:
+            self._settle(seen)
 
-    def _sent(self, seen: Observation) -> int:
-        """When the message was sent at the earliest; no lock on it can be older."""
-        sends = self.facts.by_id.get(seen.delivery.id)
-        return 0 if sends is None else sends[0].record.call
+    def _settle(self, seen: Observation) -> None:
+        """Take in the settlements of its lock."""
+        for settlement in seen.settlements:
+            if settlement.outcome != Outcome.ERROR:
+                seen.held_until = min(seen.held_until, settlement.call)
+                if settlement.outcome == Outcome.OK:
+                    seen.ended = min(seen.ended, self._effective(settlement))
 
-    def _until(self, seen: Observation) -> int | None:
-        """The end that the delivery shows; None also where it is later than can be (RCV-13)."""
-        until = seen.delivery.locked_until
-        if until is None or seen.record.ret is None:
-            return None
-        return until if until <= seen.record.ret + self._duration + self._skew else None
+    def _last(self, seen: Observation) -> int:
+        """The latest instant of its lock's expiry, without renewals and skew."""
+        until, record = seen.delivery.locked_until, seen.record
+        return (
+            (record.call if record.ret is None else record.ret) + self._duration if until is None else until
+        )
 
-    def held_until(self, seen: Observation) -> int:
-        """The lock certainly holds from the return of its receive until just before this instant, if that is
-        later at all."""
-        known = self._held.get(seen)
-        if known is None:
-            known = self.held_unsettled(seen)
-            if seen.delivery.lock is None:
-                known = min(known, self._settled_unseen(seen.record.call))
-            for settlement in self._settled.get(seen.delivery.lock or "", ()):
-                if settlement.outcome != Outcome.ERROR:
-                    known = min(known, settlement.call)
-                    break
-            self._held[seen] = known
-        return known
+    def _renewed(self, lock: str, end: int, last: int, but: Record | None = None) -> tuple[int, int]:
+        """The earliest and the latest instant of expiry, after its renewals. ``but``: one that does not
+        count."""
+        for renewal in self._renewals[lock]:
+            if renewal.outcome == Outcome.ERROR or renewal is but:
+                continue
+            shown = renewal.messages[0].locked_until if renewal.messages else None
+            if renewal.outcome == Outcome.OK:
+                end = max(end, renewal.call + self._duration if shown is None else shown)
+            if renewal.ret is None:
+                last = FOREVER
+            else:
+                last = max(last, renewal.ret + self._duration if shown is None else shown)
+        return end, last
 
     def _settled_unseen(self, since: int) -> int:
         """The first call of a settlement from then on by a lock that no delivery shows: any may be the one
@@ -175,44 +203,18 @@ class Locks:
         at = bisect_left(self._stray, since)
         return self._stray[at] if at < len(self._stray) else FOREVER
 
-    def held_unsettled(self, seen: Observation) -> int:
-        """`held_until` as if no settlement had been tried: what a rolled-back one leaves (TXN-5)."""
-        known = self._unsettled.get(seen)
-        if known is None:
-            known = self._unsettled[seen] = self._held_unsettled(seen)
-        return known
-
-    def _held_unsettled(self, seen: Observation) -> int:
-        delivery, record = seen.delivery, seen.record
-        end = self._expires(seen) if self._expire else min(self._left(record), self._moved(record))
-        if self.faulty:
-            faults = self.faults(self.facts.partition_of(delivery))
-            if faults:
-                return min(end, faults.first(self.began(seen)))
-        return end
-
-    def struck(self, seen: Observation, until: int) -> bool:
-        """Whether a fault of its partition may have hit the lock by then."""
-        if not self.faulty:
-            return False
-        faults = self.faults(self.facts.partition_of(seen.delivery))
-        return bool(faults) and faults.touching(self.began(seen), until) > 0
-
-    def ended(self, seen: Observation, but: Record | None = None, in_transactions: bool = True) -> int:
-        """The lock has certainly ended after this instant (`FOREVER`: never certainly). ``but``: a settlement
-        or renewal that is not counted."""
-        lock = seen.delivery.lock or ""
-        end = self._expired(seen, but)
-        for settlement in self._settled.get(lock, ()):
+    def ended_but(self, seen: Observation, but: Record, in_transactions: bool = True) -> int:
+        """When the lock has certainly ended if one settlement or renewal is not counted, and those in
+        transactions only if that is asked for."""
+        end = seen.expired
+        if but.op == "renew_lock" and seen.delivery.lock is not None and self._expire:
+            end = self._renewed(seen.delivery.lock, 0, self._last(seen), but)[1] + self._skew
+        for settlement in seen.settlements:
             if settlement is but or settlement.outcome != Outcome.OK:
                 continue
             if in_transactions or "txn" not in settlement.args:
                 end = min(end, self._effective(settlement))
         return end
-
-    def expired(self, seen: Observation) -> int:
-        """The lock's time was certainly over after this instant, whatever else ended it."""
-        return self._expired(seen, None)
 
     def _effective(self, settlement: Record) -> int:
         name = settlement.args.get("txn")
@@ -222,39 +224,6 @@ class Locks:
                 return FOREVER
             settlement = end
         return returned(settlement)
-
-    def _expires(self, seen: Observation) -> int:
-        """The earliest instant of expiry, where locks expire."""
-        delivery, record = seen.delivery, seen.record
-        until = self._until(seen)
-        if until is not None:
-            end = until
-        elif self._caching:
-            end = max(record.call, self._sent(seen) + self._duration)
-        else:
-            end = record.call + self._duration
-        for renewal in self._renewals.get(delivery.lock or "", ()):
-            if renewal.outcome == Outcome.OK:
-                shown = renewal.messages[0].locked_until if renewal.messages else None
-                end = max(end, renewal.call + self._duration if shown is None else shown)
-        return end - self._skew
-
-    def _expired(self, seen: Observation, but: Record | None) -> int:
-        """The latest instant of expiry."""
-        if not self._expire:
-            return FOREVER
-        delivery, record = seen.delivery, seen.record
-        end = delivery.locked_until
-        if end is None:
-            end = (record.call if record.ret is None else record.ret) + self._duration
-        for renewal in self._renewals.get(delivery.lock or "", ()):
-            if renewal.outcome == Outcome.ERROR or renewal is but:
-                continue
-            if renewal.ret is None:
-                return FOREVER
-            shown = renewal.messages[0].locked_until if renewal.messages else None
-            end = max(end, renewal.ret + self._duration if shown is None else shown)
-        return end + self._skew
 
     def _left(self, record: Record) -> int:
         """When the client that got the lock may first have left, or lost its connection."""
@@ -289,7 +258,7 @@ class UnseenLocks:
         """How many may have ended by ``end`` on a message that was free from ``start`` and known from
         ``since`` on."""
         # An unknown receive may come to pass at any later time: all of them count, in every gap.
-        hidden = bisect_right(self.uncertain, end)
+        hidden = bisect_right(self.uncertain, end) if self.uncertain else 0
         if self._caching:
             hidden += max(0, end - start + self._skew) // self._duration  # each held for its full time
         if self._upset and (self._caching or hidden):

@@ -72,7 +72,7 @@ class Numbers:
 
     def partition(self, seen: Observation) -> int:
         """The partition of what was seen, 0 where there is only one."""
-        partition = None if self._flat else self.facts.partition_of(seen.delivery)
+        partition = None if self._flat else seen.partition
         return 0 if partition is None else partition
 
     def say(self, number: int | None) -> str:

@@ -20,10 +20,10 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
-from partq.conformance.facts.locks import REMOVALS
+from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.placements import Placements
-from partq.conformance.facts.records import deletes, out_of_order, returned
+from partq.conformance.facts.records import deletes, out_of_order
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
@@ -31,13 +31,13 @@ _SCAN: Final = 8
 """So many messages are looked at one by one; more are asked of the tree."""
 
 
-class Lifetime(Struct, frozen=True, eq=False, gc=False):
-    """One message: its ``number`` (counter alone), the time it certainly was there, and what shows it."""
+class Spell(Struct, frozen=True, eq=False, gc=False):
+    """The time that a message certainly was there; ``number``: its counter alone."""
 
     number: int
     start: int
     end: int
-    sent: Sent
+    life: Lifetime
 
 
 class Omission(NamedTuple):
@@ -52,13 +52,13 @@ class PartitionLog:
     """One partition's messages by number. ``places``: the numbers, turned so that they compare; ``high``:
     what stands above the counter in all of them."""
 
-    def __init__(self, lifetimes: list[Lifetime], high: int, bits: int) -> None:
+    def __init__(self, spells: list[Spell], high: int, bits: int) -> None:
         self.half, self.mask = 1 << (bits - 1), (1 << bits) - 1
         self.high = high
-        self.origin = lifetimes[0].number - self.half
-        turned = sorted(((self.place(lifetime.number), n) for n, lifetime in enumerate(lifetimes)))
+        self.origin = spells[0].number - self.half
+        turned = sorted(((self.place(spell.number), n) for n, spell in enumerate(spells)))
         self.places = [place for place, _ in turned]
-        self.lifetimes = [lifetimes[n] for _, n in turned]
+        self.spells = [spells[n] for _, n in turned]
         self._tree: list[int] | None = None
         self._size = 0
         self._order: list[tuple[int, int]] = []
@@ -104,26 +104,26 @@ class PartitionLog:
 
     def contradicted(self) -> bool:
         """Whether a lower number belongs to a message that certainly was sent later (SEQ-3)."""
-        return out_of_order(lifetime.sent.record for lifetime in self.lifetimes)
+        return out_of_order(spell.life.record for spell in self.spells)
 
     def any_there(self, low: int, high: int, call: int, ret: int) -> bool:
         """Whether one of the messages at these indexes certainly was there from before ``call`` until after
         ``ret``. Calls must not go back in time."""
         if high - low <= _SCAN:
-            lifetimes = self.lifetimes
+            spells = self.spells
             for at in range(low, high):
-                lifetime = lifetimes[at]
-                if lifetime.start < call and lifetime.end > ret:
+                spell = spells[at]
+                if spell.start < call and spell.end > ret:
                     return True
             return False
         return self._ask(low, high, call, ret)
 
-    def there(self, low: int, high: int, call: int, ret: int) -> Iterator[Lifetime]:
+    def there(self, low: int, high: int, call: int, ret: int) -> Iterator[Spell]:
         """Those messages, oldest first."""
         for at in range(low, high):
-            lifetime = self.lifetimes[at]
-            if lifetime.start < call and lifetime.end > ret:
-                yield lifetime
+            spell = self.spells[at]
+            if spell.start < call and spell.end > ret:
+                yield spell
 
     def _ask(self, low: int, high: int, call: int, ret: int) -> bool:
         tree = self._grown(call)
@@ -148,13 +148,13 @@ class PartitionLog:
         """The tree of latest ends, holding the messages that were there before ``call``."""
         tree, order, size = self._tree, self._order, self._size
         if tree is None:
-            size = self._size = 1 << (len(self.lifetimes) - 1).bit_length()
+            size = self._size = 1 << (len(self.spells) - 1).bit_length()
             tree = self._tree = [-1] * (2 * size)
-            order = self._order = sorted((lifetime.start, at) for at, lifetime in enumerate(self.lifetimes))
+            order = self._order = sorted((spell.start, at) for at, spell in enumerate(self.spells))
         at = self._next
         while at < len(order) and order[at][0] < call:
             node = order[at][1]
-            end = self.lifetimes[node].end
+            end = self.spells[node].end
             node += size
             while node and tree[node] < end:
                 tree[node] = end
@@ -179,78 +179,62 @@ class PartitionLogs:
             (r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN and deletes(r)),
             FOREVER,
         )
-        shown = facts.derive(Placements)
+        shown, lives = facts.derive(Placements), facts.derive(Lifetimes)
         strange = {seen.delivery.id for pair in (*shown.clashes, *shown.renumbered) for seen in pair}
         bits, flat = facts.profile.counter_bits, not facts.profile.partitioned
         mask = (1 << bits) - 1
-        lifetimes: dict[int, list[Lifetime]] = {}
+        spells: dict[int, list[Spell]] = {}
         highs: dict[int, int] = {}
-        for placement in shown.all:
-            seq, partition, sent = placement.seq, placement.partition, placement.sent
+        for life in lives.stored:
+            seq, partition = life.seq, life.partition
             if seq is None or partition is None:
                 continue
-            if sent.message.id in strange:
+            if life.id in strange:
                 self.broken.add(partition)
                 continue
             high = 0 if flat else seq >> bits
             if highs.setdefault(partition, high) != high:
                 self.broken.add(partition)
                 continue
-            end = self._end(sent)
             # What was committed may become visible later.
-            start = placement.latest if "txn" not in sent.record.args else returned(placement.seen.record)
-            lifetimes.setdefault(partition, []).append(Lifetime(seq & mask, start, end, sent))
-        self.by_partition = {p: PartitionLog(found, highs[p], bits) for p, found in lifetimes.items()}
+            start = life.first.ret if "txn" in life.record.args else life.certainly_from
+            spells.setdefault(partition, []).append(Spell(seq & mask, start, self._end(life), life))
+        self.by_partition = {p: PartitionLog(found, highs[p], bits) for p, found in spells.items()}
         intervals = sorted(
-            ((b.start, b.end) for log in self.by_partition.values() for b in log.lifetimes), key=itemgetter(0)
+            ((b.start, b.end) for log in self.by_partition.values() for b in log.spells), key=itemgetter(0)
         )
         self._starts = [start for start, _ in intervals]
         self._ends = list(accumulate((end for _, end in intervals), max))
-        self.unseen = self._unseen()
+        self.unseen = self._unseen(lives)
 
     def any_there(self, call: int, ret: int) -> bool:
         """Whether some message, of whatever partition, certainly was there all the time."""
         at = bisect_left(self._starts, call)
         return at > 0 and self._ends[at - 1] > ret
 
-    def _unseen(self) -> Lifetime | None:
-        facts = self.facts
-        if facts.drained is not None:
+    def _unseen(self, lives: Lifetimes) -> Spell | None:
+        if self.facts.drained is not None:
             return None
-        seen, by_id = facts.received.keys() | facts.peeked.keys(), facts.by_id
         accepted = (
-            Lifetime(0, sent.record.ret, min(self.doubtful, self._spent(sent.record)), sent)
-            for sent in facts.sends
-            if sent.record.outcome == Outcome.OK and sent.record.ret is not None
-            if "txn" not in sent.record.args
-            and sent.message.id not in seen
-            and len(by_id[sent.message.id]) == 1
+            Spell(0, life.accepted, min(self.doubtful, self._spent(life.record)), life)
+            for life in lives.by_id.values()
+            if not life.seen and life.accepted < FOREVER and "txn" not in life.record.args
         )
         return min(accepted, key=_start, default=None)
 
-    def _end(self, sent: Sent) -> int:
+    def _end(self, life: Lifetime) -> int:
         """Until when it certainly was there."""
-        facts, id = self.facts, sent.message.id
-        record = sent.record
+        facts, record = self.facts, life.record
         if "txn" in record.args and facts.txns[record.args["txn"]].committed_by is None:
             return -1
-        hard, soft, last = self._spent(record), self.doubtful, -1
-        seens, limit = facts.received.get(id, ()), facts.entity.max_delivery_count
-        if len(seens) >= limit:  # possibly dead-lettered
-            hard = min(hard, seens[limit - 1].record.call)
-        for seen in seens:
-            called = seen.record.call
-            last = max(last, called)
-            if seen.delivery.lock is None:
-                hard = min(hard, called)
-                if deletes(seen.record):
-                    self.gone.setdefault(id, returned(seen.record))
-            elif seen.delivery.lock in facts.settled:
-                hard, soft, last = self._settled(id, seen, hard, soft, last)
-        peeks = facts.peeked.get(id)
-        if peeks is not None:
-            last = max(last, peeks[-1].record.call)
-        return min(hard, last if facts.drained is not None else max(soft, last))
+        removal, limit = life.removal, facts.entity.max_delivery_count
+        if removal.certain < FOREVER:
+            self.gone[life.id] = removal.certain
+        end = min(removal.answered, self._spent(record))
+        if len(life.deliveries) >= limit:  # possibly dead-lettered
+            end = min(end, life.deliveries[limit - 1].record.call)
+        last = removal.last_there
+        return min(end, last if facts.drained is not None else max(min(removal.tried, self.doubtful), last))
 
     def _spent(self, sent: Record) -> int:
         """When locks of caches that nobody saw may first have run out too often, or fallen to faults, so that
@@ -260,19 +244,6 @@ class PartitionLogs:
         entity, faults = self.facts.entity, len(self.facts.disruptions)
         return sent.call + max(0, entity.max_delivery_count - faults) * entity.lock_duration
 
-    def _settled(self, id: str, seen: Observation, hard: int, soft: int, last: int) -> tuple[int, int, int]:
-        for settlement in self.facts.settled[seen.delivery.lock or ""]:
-            called = settlement.call
-            if settlement.outcome == Outcome.OK:
-                last = max(last, called)
-                if settlement.op in REMOVALS:
-                    hard = min(hard, called)
-                    if "txn" not in settlement.args and settlement.ret is not None:
-                        self.gone.setdefault(id, settlement.ret)
-            elif settlement.op in REMOVALS:
-                soft = min(soft, called)
-        return hard, soft, last
 
-
-def _start(lifetime: Lifetime) -> int:
-    return lifetime.start
+def _start(spell: Spell) -> int:
+    return spell.start

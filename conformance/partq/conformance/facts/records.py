@@ -6,9 +6,13 @@ Shared by facts and screens. Nothing here judges.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.history import Record
+
+REMOVALS: Final = frozenset({"complete", "dead_letter"})
+"""The settlements after which a message is gone from its queue."""
 
 
 def returned(record: Record) -> int:

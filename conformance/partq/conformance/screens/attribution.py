@@ -14,10 +14,11 @@ Nothing here makes a finding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import Facts, Observation, Sent, Txn
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import may_be_given_up_on
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import deletes, returned
@@ -52,15 +53,12 @@ def resurrected(facts: Facts) -> list[tuple[Sent, Observation, str | None]]:
     """Every message that was seen although its only send was rejected, or of unknown outcome and one that
     must be rejected; with the rule that owns it (None: RCV-1). Use it by ``facts.derive(resurrected)``."""
     found = []
-    for sent in facts.sends:
-        outcome = sent.record.outcome
-        if outcome != Outcome.OK:
-            id = sent.message.id
-            seen = facts.received.get(id) or facts.peeked.get(id)
-            if seen and len(facts.by_id[id]) == 1:
-                requirement = rejected_by(facts, sent)
-                if outcome == Outcome.ERROR or requirement in _NEVER_STORED:
-                    found.append((sent, seen[0], requirement))
+    for life in facts.derive(Lifetimes).by_id.values():
+        outcome = life.record.outcome
+        if outcome != Outcome.OK and life.seen:
+            requirement = rejected_by(facts, life.sent)
+            if outcome == Outcome.ERROR or requirement in _NEVER_STORED:
+                found.append((life.sent, (life.deliveries or life.peeks)[0], requirement))
     return found
 
 
@@ -77,7 +75,7 @@ def enlisted_only(facts: Facts, record: Record) -> bool:
     That it had to be refused may still come to light at the commit."""
     if "txn" not in record.args or facts.txns[record.args["txn"]].committed_by is not None:
         return False
-    return not any(m.id in facts.received or m.id in facts.peeked for m in record.args["messages"])
+    return not any(facts.saw(message.id) for message in record.args["messages"])
 
 
 def _shape_requirement(facts: Facts, sent: Sent) -> str | None:
@@ -100,7 +98,7 @@ def _batch_requirement(facts: Facts, sent: Sent) -> str | None:
     if facts.drained is None or record.outcome != Outcome.ERROR:
         return None
     messages = record.args["messages"]
-    whole = all(message.id in facts.received or message.id in facts.peeked for message in messages)
+    whole = all(facts.saw(message.id) for message in messages)
     return None if whole else "KEY-7"
 
 
@@ -151,11 +149,11 @@ def missing(facts: Facts) -> list[Missing]:
     """
     if facts.drained is None:
         return []
-    unseen = [sent for sent in facts.sends if _unseen(facts, sent)]
-    if not unseen or any(_plain(sent) for sent in unseen):
+    unseen = [life.record for life in facts.derive(Lifetimes).by_id.values() if _unseen(life, facts.drained)]
+    if not unseen or any(map(_plain, unseen)):
         return []
     found = []
-    records = {sent.record.i: sent.record for sent in unseen}.values()
+    records = {record.i: record for record in unseen}.values()
     for record in records:
         if record.op == "send_batch" and "txn" not in record.args:
             found += _partly(facts, "KEY-7", (record,), record.call, record.outcome == Outcome.OK)
@@ -169,16 +167,12 @@ def missing_ids(facts: Facts) -> Mapping[str, str]:
     return {id: loss.requirement for loss in facts.derive(missing) for id in loss.ids}
 
 
-def _unseen(facts: Facts, sent: Sent) -> bool:
-    id, record = sent.message.id, sent.record
-    if id in facts.received or id in facts.peeked or record.outcome == Outcome.ERROR:
-        return False
-    return len(facts.by_id[id]) == 1 and facts.drained is not None and record.call < facts.drained
+def _unseen(life: Lifetime, drained: int) -> bool:
+    return not life.seen and life.record.outcome != Outcome.ERROR and life.record.call < drained
 
 
-def _plain(sent: Sent) -> bool:
+def _plain(record: Record) -> bool:
     """Accepted alone: its loss is nothing but a loss."""
-    record = sent.record
     return record.outcome == Outcome.OK and "txn" not in record.args and len(record.args["messages"]) == 1
 
 
@@ -200,12 +194,9 @@ def _partly(
 ) -> list[Missing]:
     """What is missing of these sends. ``certain``: they were accepted, so that a fault may have lost it
     (RCV-2). ``alone``: also if nothing of them was seen."""
-    gone: list[str] = []
-    siblings: list[str] = []
-    for message in (message for record in sends for message in record.args["messages"]):
-        if len(facts.by_id[message.id]) == 1:
-            seen = message.id in facts.received or message.id in facts.peeked
-            (siblings if seen else gone).append(message.id)
+    ids = (message.id for record in sends for message in record.args["messages"])
+    lives = [life for life in map(facts.derive(Lifetimes).get, ids) if life is not None]
+    gone, siblings = [life for life in lives if not life.seen], [life for life in lives if life.seen]
     if not applies(facts, requirement) or not (siblings or alone) or len(gone) <= possibly_taken(facts):
         return []
     if may_be_given_up_on(facts, (), since):
@@ -213,14 +204,17 @@ def _partly(
     wiped = _may_be_wiped(facts, since, siblings)
     if certain and wiped:
         return []
-    return [Missing(requirement, sends, tuple(gone), tuple(siblings), wiped)]
+    return [Missing(requirement, sends, _ids(gone), _ids(siblings), wiped)]
 
 
-def _may_be_wiped(facts: Facts, since: int, siblings: list[str]) -> bool:
+def _ids(lives: Sequence[Lifetime]) -> tuple[str, ...]:
+    return tuple(life.id for life in lives)
+
+
+def _may_be_wiped(facts: Facts, since: int, siblings: Sequence[Lifetime]) -> bool:
     """Whether a fault may have lost what was accepted from that instant on: of the broker, of a front end, or
     of a partition, if that may have been theirs."""
-    seen = [one for id in siblings for one in (*facts.received.get(id, ()), *facts.peeked.get(id, ()))]
-    places = {facts.partition_of(one.delivery) for one in seen}
+    places = {one.partition for life in siblings for one in (*life.deliveries, *life.peeks)}
     return any(
         returned(fault) > since
         and not (fault.op == "partition_down" and places and fault.args["partition"] not in places)

@@ -2,7 +2,7 @@
 
 A history may hold every documented operation. Where the effects of one are not followed, a finding may only
 be what that operation explains: so it is none, and the row is left open with the reason. Scheduled messages,
-and those whose time to live may end, are left out one by one (`Facts.by_id`); nothing here sees them.
+and those whose time to live may end, are left out one by one (`facts.lifetimes`); nothing here sees them.
 """
 
 from __future__ import annotations

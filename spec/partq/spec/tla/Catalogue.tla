@@ -115,6 +115,8 @@ FreedomWords ==
 
 ASSUME /\ MessageCount >= 1 /\ PartitionCount >= 1
        /\ ~Partitioned => PartitionCount = 1
+       /\ CachingFrontends => LocksExpire
+       /\ HasFlows => Alphabet \cap { "peek", "delete", "transaction" } = {}
        /\ Profile \subseteq ProfileWords
        /\ Alphabet \subseteq AlphabetWords
        /\ Freedoms \subseteq FreedomWords

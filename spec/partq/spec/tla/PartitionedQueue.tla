@@ -35,6 +35,13 @@ Nothing(op, by, m, out) == /\ UNCHANGED mechanism
 (* Sending                                                                  *)
 (***************************************************************************)
 
+\* SEQ-4 ?: a request of m, or of `count` messages that begin with m, that comes to
+\* nothing may use up a number for each.
+Wastes(m, count) ==
+    \E p \in Choices(m) :
+        \E used \in IF May("gaps") /\ ShowsNumbers THEN 0 .. count ELSE {0} :
+            counter' = [ counter EXCEPT ![p] = AdvanceBy(@, used) ]
+
 \* The producer sends m; it is accepted, and stored in a partition that is up.
 Send(m) ==
     /\ MaySend(m)
@@ -55,7 +62,6 @@ Send(m) ==
 \* (SEQ-4 ?).  That the partition of a key is down is a first use of that key.
 SendFails(m) ==
     /\ MaySend(m)
-    /\ Valid(m)
     /\ Blocked(m) \/ MayBeBusy
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ \/ /\ running /\ Keyed(m)
@@ -78,8 +84,9 @@ SendInvalid(m) ==
     /\ MaySend(m)
     /\ ~Valid(m)
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
-    /\ Record(SendSeen(history, m, "refused", {}), Said("send", NoClient, m, "invalid"))
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+    /\ Wastes(m, 1)
+    /\ Record(SendSeen(history, m, "refused", Partitions), Said("send", NoClient, m, "invalid"))
+    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
 
 (***************************************************************************)
 (* A batch: messages m and m+1 in one request.                              *)
@@ -130,9 +137,10 @@ SendBatch(m) ==
 \* All or nothing: both are refused.
 BatchRefused(m, out) ==
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m), ![m + 1] = NotStored(m + 1) ]
-    /\ Record(SendSeen(SendSeen(history, m, "refused", {}), m + 1, "refused", {}),
+    /\ Wastes(m, 2)
+    /\ Record(SendSeen(SendSeen(history, m, "refused", Partitions), m + 1, "refused", Partitions),
               BatchSaid(m, out))
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
 
 SendBatchFails(m) ==
     /\ MaySendBatch(m)
@@ -387,7 +395,7 @@ TxnSend(m) ==
 \* commit; of TXN-2 alone it is said "at that operation".
 TxnSendLetPass(m) ==
     /\ Open /\ MaySend(m)
-    /\ running
+    /\ running /\ Down # Partitions
     /\ ~Valid(m) \/ (Partitioned /\ ~HasKey(m))
     /\ msg' = [ msg EXCEPT ![m] = Empty("pending") ]
     /\ txn' = [ txn EXCEPT !.doomed = TRUE ]
@@ -402,8 +410,10 @@ TxnSendInvalid(m) ==
     /\ ~MayJoin(m)
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
-    /\ Record(SendSeen(history, m, "refused", {}), Said("txn send", NoClient, m, "invalid"))
-    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+    /\ Wastes(m, 1)
+    /\ Record(SendSeen(history, m, "refused", Partitions),
+              Said("txn send", NoClient, m, "invalid"))
+    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
 
 \* A fault is in the way, or the transaction was rolled back by the broker, or
 \* (TXN-10) it has ended.
@@ -418,7 +428,8 @@ TxnSendFails(m) ==
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ Record(SendSeen(history, m, "refused", Partitions),
               Said("txn send", NoClient, m, "refused"))
-    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+    /\ Wastes(m, 1)
+    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
 
 \* Client c completes m in the transaction: m stays locked until the end.
 TxnComplete(c, m, t) ==
@@ -458,6 +469,7 @@ TxnCompleteFails(c, m, t) ==
 NumberEarly(m) ==
     /\ Open
     /\ MayNumberEarly(m)
+    /\ Serves(msg[m].part)
     /\ LET p == msg[m].part IN
         /\ msg' = [ msg EXCEPT ![m].num = counter[p] ]
         /\ counter' = CountersAfter({p})
@@ -537,6 +549,7 @@ RollbackRejected == Ended /\ Nothing("rollback", NoClient, 0, "refused")
 
 \* TXN-5: "visibility after the commit's return may lag"; all at once.
 Appear ==
+    /\ running
     /\ \E m \in Messages : msg[m].at = "lagging"
     /\ msg' = [ m \in Messages |-> IF msg[m].at = "lagging"
                                    THEN [ msg[m] EXCEPT !.at = "ready" ] ELSE msg[m] ]
@@ -564,6 +577,8 @@ GivenTo(c) == { m \in Messages : msg[m].at = "locked" /\ msg[m].by = c }
 AllLocksOver(h) == LocksOfFlowOver(h, Messages)
 HandoffOver(h, p) ==
     LocksOfFlowOver(h, UNION { Unacknowledged(p, c) : c \in Leaving(p) })
+DoubtsOver(h, p) ==
+    LocksOfFlowOver(h, UNION { { m \in Unacknowledged(p, c) : InDoubt(m) } : c \in Leaving(p) })
 UnbindSeen(h, c) ==
     LET left == LocksOfFlowOver(h, GivenTo(c)) IN
     [ left EXCEPT !.bound = @ \ {c}, !.standby = @ \ {c}, !.was = @ \cup {c},
@@ -704,9 +719,10 @@ Handoff(p) ==
     /\ HasFlows /\ running
     /\ InHandoff(p)
     /\ AllSettled(p)
+    /\ msg' = MessagesAfterHandoff(p)
     /\ duty' = [ duty EXCEPT ![p] = HandedOff(p) ]
-    /\ Record(FlowsSeen(history), Said("handoff", NoClient, 0, "settled"))
-    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, flow, delay >>
+    /\ Record(FlowsSeen(DoubtsOver(history, p)), Said("handoff", NoClient, 0, "settled"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flow, delay >>
 
 \* The handoff time of partition p ends with messages unsettled.
 HandoffTimeout(p) ==

@@ -127,7 +127,8 @@ DutiesAfterRebalance ==
 \* ends (REB-13: unassigned); no source says whether the handoff ends at all.
 InHandoff(p) == Having(p, {"waiting", "paused"}) # {}
 Leaving(p) == Having(p, {"paused", "unbound"})
-AllSettled(p) == \A c \in Leaving(p) : Unacknowledged(p, c) = {}
+\* A lock that a kill put in doubt is not waited for (reading "Flows").
+AllSettled(p) == \A c \in Leaving(p) : \A m \in Unacknowledged(p, c) : InDoubt(m)
 HandedOff(p) ==
     [ c \in Clients |-> IF duty[p][c] = "waiting" THEN "ready" ELSE "none" ]
 

@@ -162,10 +162,11 @@ SEQ_3 == [](ShowsNumbers =>
             o.part = q.part => Before(NumberIn(o.seq), NumberIn(q.seq)))
 
 \* The numbers strictly between those of a and b that no message was seen with.
+Between(a, b) == IF Before(a, b) THEN { (a + i) % Modulus : i \in 1 .. (Distance(a, b) - 1) }
+                                ELSE {}
 Missing(a, b, p) ==
-    { k \in Numbers :
-        /\ Before(a, b) /\ Before(a, k) /\ Before(k, b)
-        /\ \A m \in Messages : SequenceNumber(p, k) \notin ShownNumbers(m) }
+    { k \in Between(a, b) :
+        \A m \in Messages : SequenceNumber(p, k) \notin ShownNumbers(m) }
 
 \* Sends that may each have used up one of them: accepted there and not shown
 \* yet; come to nothing; tried there in vain (SEQ-4 ?).
@@ -176,7 +177,8 @@ MayHaveUsed(p) ==
         \/ m \in history.deal.sends /\ history.shown[m] = {} }
 
 Explained(o, q) ==
-    Cardinality(Missing(NumberIn(o.seq), NumberIn(q.seq), o.part))
+    \/ Distance(NumberIn(o.seq), NumberIn(q.seq)) <= 1
+    \/ Cardinality(Missing(NumberIn(o.seq), NumberIn(q.seq), o.part))
         <= Cardinality(MayHaveUsed(o.part))
 
 \* SEQ-4 (M, I): gap-free within a partition, but for what may have used a number.

@@ -11,8 +11,8 @@ from math import log2
 from typing import Final
 
 from partq.conformance.facts.index import Facts
+from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.placements import Placement, Placements
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.requests import (
@@ -71,8 +71,8 @@ def homes(facts: Facts) -> dict[str, int]:
     known: dict[str, int] = {}
     if facts.profile.kill_remaps_keys and facts.dead:
         return {}
-    for placement in facts.derive(Placements).all:
-        key, partition = placement.sent.key, placement.partition
+    for life in facts.derive(Lifetimes).stored:
+        key, partition = life.sent.key, life.partition
         if key is not None and partition is not None and known.setdefault(key, partition) != partition:
             return {}
     return known
@@ -82,7 +82,7 @@ def _known_well(facts: Facts) -> dict[tuple[str | None, str], list[int]]:
     """The keys, each with a sender, whose homes are known well, and when that sender sent messages of the key
     that were seen, in order. None if equal keys were not together too often for chance (ROUTE-2). Use it by
     ``facts.derive(_known_well)``."""
-    keyed = [placement.sent for placement in facts.derive(Placements).all if placement.sent.key is not None]
+    keyed = [life.sent for life in facts.derive(Lifetimes).stored if life.sent.key is not None]
     sends = {(sent.key, sent.record.args.get("txn", sent.record.i)) for sent in keyed}
     together = len(sends) - len({key for key, _ in sends})
     times: dict[tuple[str | None, str], list[int]] = {}
@@ -102,7 +102,6 @@ class _Faults:
         self.report = report
         self.outages = facts.derive(Outages)
         self.homes = facts.derive(homes)
-        self.all: dict[str, Placement] = {p.sent.message.id: p for p in facts.derive(Placements).all}
         self.good: dict[str, list[int]] | None = None
         self.live = facts.header.clock == "wall"
         self.refused: list[tuple[str, Record, str]] = []
@@ -198,11 +197,11 @@ class _Faults:
             self.report.count("ROUTE-5")
 
     def _keyless(self, record: Record, ret: int) -> None:
-        outages = self.outages
+        outages, lives = self.outages, self.facts.derive(Lifetimes)
         if record.outcome == Outcome.OK:
             for message in record.args["messages"]:
-                placement = self.all.get(message.id)
-                where = None if placement is None else placement.partition
+                life = lives.get(message.id)
+                where = None if life is None else life.partition
                 if where is not None and outages.certainly_down(where, record.call, ret):
                     if outages.some_certainly_up(record.call, ret):
                         self._stored_down(record, where, message.id)
@@ -222,7 +221,7 @@ class _Faults:
     def _settlement(self, record: Record, ret: int) -> None:
         facts = self.facts
         seen = [facts.locks.get(lock) for lock in record.args["locks"]]
-        found = {None if one is None else facts.partition_of(one.delivery) for one in seen}
+        found = {None if one is None else one.partition for one in seen}
         if len(found) != 1 or (home := found.pop()) is None:
             return
         if self.outages.certainly_up(home, record.call, ret):

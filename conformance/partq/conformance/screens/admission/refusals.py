@@ -33,7 +33,7 @@ def check(facts: Facts) -> Report:
     report = Report()
     if facts.unfollowed:
         return report
-    valid = _Valid(facts)
+    valid, plainly_valid = _Valid(facts), 0
     for record in facts.records:
         if record.op not in _VALID or record.ret is None:
             continue
@@ -41,10 +41,11 @@ def check(facts: Facts) -> Report:
             if _VALID[record.op](valid, record, record.ret):
                 _refused(facts, report, record)
         elif record.op in SENDS and record.outcome != Outcome.UNKNOWN and record.error != "unsupported":
-            report.count("KEY-9", "txn" not in record.args and valid.send(record, record.ret))
+            plainly_valid += "txn" not in record.args and valid.send(record, record.ret)
         elif record.op == "unbind" and record.outcome == Outcome.OK and not valid.possibly_bound(record):
             why = f"unbind of record {record.i} was accepted, though no flow of that name was bound"
             report.ambiguous(("REB-4", "REB-5", "REB-13"), why)
+    report.count("KEY-9", plainly_valid)
     if facts.profile.flows and facts.dead:
         _judge_kills(facts, report)
     _judge_never_begun(facts, report)
@@ -140,6 +141,8 @@ class _Valid:
     def send(self, record: Record, ret: int) -> bool:
         """It bears one key or none, that of its transaction if it has one."""
         messages = record.args["messages"]
+        if len(messages) == 1 and "txn" not in record.args:
+            return not conflicting(messages[0])
         keys = {effective_key(message, self.rule) for message in messages}
         if any(map(conflicting, messages)) or (len(messages) > 1 and self.facts.entity.duplicate_detection):
             return False
@@ -185,10 +188,10 @@ class _Valid:
 
     def _held(self, lock: str, ret: int) -> bool:
         """Whether a lock that is settled once certainly has not ended by itself by then."""
-        seen = self.facts.locks.get(lock)
+        seen = self.facts.derive(Locks).given.get(lock)
         if seen is None or len(self.facts.settled[lock]) > 1:
             return False
-        return self.facts.derive(Locks).held_unsettled(seen) > ret
+        return seen.held_unsettled > ret
 
     def bind(self, record: Record, ret: int) -> bool:
         """No flow of its name is bound, and it asks for no partition."""

@@ -78,9 +78,7 @@ class _Batches:
                     self.keyless.get(record.outcome, []).append(record)
             elif record.outcome == Outcome.OK:
                 self.keyed += 1
-            if facts.drained is not None and all(
-                message.id in facts.received or message.id in facts.peeked for message in messages
-            ):
+            if facts.drained is not None and all(facts.saw(message.id) for message in messages):
                 self.report.count("KEY-7")
 
     def judge_refusals(self) -> None:

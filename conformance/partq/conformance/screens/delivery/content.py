@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.locks import Locks
 from partq.conformance.screens.attribution import rejected_by
 from partq.conformance.screens.protocol import Report
@@ -24,19 +25,19 @@ _UNCHANGED: Final = "the message with the body and properties that it was sent w
 
 def check_content(facts: Facts, report: Report) -> None:
     """RCV-1 on every message received or peeked."""
-    shown = 0
+    shown, lives = 0, facts.derive(Lifetimes)
     for appearances in (facts.received, facts.peeked):
         unshown = _Unshown()
         for id, seens in appearances.items():
-            sends = facts.by_id.get(id)
-            if sends is None:
-                shown += _from_elsewhere(facts, report, id, seens)
-                continue
-            shown += len(seens)
-            if len(sends) > 1:
-                _check_any(facts, report, sends, seens)
+            life = lives.get(id)
+            if life is not None:
+                shown += len(seens)
+                _check_one(facts, report, life.sent, seens, unshown)
+            elif id in facts.by_id:
+                shown += len(seens)
+                _check_any(facts, report, facts.by_id[id], seens)
             else:
-                _check_one(facts, report, sends[0], seens, unshown)
+                shown += _from_elsewhere(facts, report, id, seens)
         unshown.report(report)
     report.count(_REQUIREMENT, shown)
 
@@ -68,22 +69,20 @@ def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Observation
     fields = _fields(message)
     if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
         _rejected(facts, report, sent, seens[0])
-    known = fields in unshown.whole
     for seen in seens:
-        delivery, shown = seen.delivery, seen.record
-        if shown.ret is not None and shown.ret < called:
+        delivery = seen.delivery
+        if seen.ret < called:
             _phantom(report, seen, "was shown before its send was called", sent)
-        unchanged = delivery.body == body and _fields(delivery) == fields
-        if unchanged and known:
+        unchanged = delivery.body == body
+        if unchanged and (fields, _fields(delivery)) in unshown.whole:
             continue
-        changed = None if unchanged else _difference(message, delivery)
+        changed = _difference(message, delivery)
         if changed is not None:
             _altered(report, changed, seen, sent)
-        unshown.note(message, seen, sent)
+        unshown.note(seen, sent, unchanged and changed is None)
 
 
 _fields: Final = attrgetter("session_id", "partition_key", "properties")
-_NAMES: Final = ("session ID", "partition key", "properties")
 
 
 def _rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> None:
@@ -101,7 +100,7 @@ def _rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> No
 
 
 def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Observation]) -> None:
-    """An ID that was sent more than once: it has to be one of those messages."""
+    """An ID whose message is not followed: it has to be one of those sent under it."""
     possible = [sent for sent in sends if sent.record.outcome != Outcome.ERROR]
     if not possible and not any(rejected_by(facts, sent) for sent in sends):
         _phantom(report, seens[0], "was only in sends that answered error", sends[0])
@@ -130,7 +129,7 @@ class _Unshown:
     """Fields that were sent and not shown by one kind of operation: dropped, if it shows that field of other
     messages.
 
-    ``whole``: what was shown as it was sent, and needs no second look.
+    ``whole``: fields as sent and as shown, with nothing changed or missing: they need no second look.
     """
 
     def __init__(self) -> None:
@@ -138,16 +137,10 @@ class _Unshown:
         self.whole: set[object] = set()
         self.missing: list[tuple[str, Observation, Sent]] = []
 
-    def note(self, message: Message, seen: Observation, sent: Sent) -> None:
-        """Take in which fields of a message were shown."""
-        delivery, fields = seen.delivery, _fields(message)
-        if delivery.body is not None and _fields(delivery) == fields:
-            self.whole.add(fields)
-            self.shown.add("body")
-            for name, field in zip(_NAMES, fields, strict=True):
-                if field:
-                    self.shown.add(name)
-            return
+    def note(self, seen: Observation, sent: Sent, unchanged: bool) -> None:
+        """Take in which fields of a message were shown. ``unchanged``: those that were are as they were sent,
+        the body among them."""
+        delivery, message = seen.delivery, sent.message
         for field, given, got in (
             ("body", message.body, delivery.body is not None),
             ("session ID", message.session_id, delivery.session_id),
@@ -156,8 +149,12 @@ class _Unshown:
         ):
             if got:
                 self.shown.add(field)
-            elif given and seen.record.op != "receive_deferred":
-                self.missing.append((field, seen, sent))
+            elif given:
+                unchanged = False
+                if seen.record.op != "receive_deferred":
+                    self.missing.append((field, seen, sent))
+        if unchanged:
+            self.whole.add((_fields(message), _fields(delivery)))
 
     def report(self, report: Report) -> None:
         """Now that all messages are known."""

@@ -10,7 +10,8 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import Final
 
-from partq.conformance.facts.index import Facts
+from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.records import deletes, returned
 from partq.conformance.facts.times import exact
@@ -89,12 +90,9 @@ def _shows_too_long(facts: Facts) -> bool:
 def _fell_short(facts: Facts, short: list[Record]) -> int:
     """How many of these came back short although some message was there and not yet delivered."""
     waiting = []
-    for id, seens in facts.received.items():
-        sends = facts.by_id.get(id)
-        if sends and len(sends) == 1 and "txn" not in sends[0].record.args:
-            sent = sends[0].record
-            if sent.outcome == Outcome.OK and sent.ret is not None:
-                waiting.append((sent.ret, seens[0].record.call))
+    for life in facts.derive(Lifetimes).delivered:
+        if life.accepted < FOREVER and "txn" not in life.record.args:
+            waiting.append((life.accepted, life.deliveries[0].call))
     waiting.sort()
     accepted = [at for at, _ in waiting]
     latest = list(accumulate((first for _, first in waiting), max))
@@ -117,7 +115,7 @@ def _too_many(report: Report, record: Record) -> None:
 
 
 def _check_twice(facts: Facts, report: Report, record: Record) -> None:
-    delivery = facts.twice_in(record)
+    delivery = facts.derive(Lifetimes).twice_in(record)
     if delivery is not None:
         report.find(
             _owner_of_twice(facts, record),

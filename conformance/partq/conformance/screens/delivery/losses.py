@@ -8,10 +8,12 @@ what a rolled-back transaction had settled (TXN-5), what a refused settlement by
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes
@@ -26,8 +28,7 @@ class Loss(NamedTuple):
     """An accepted message that nobody got in the end. ``last``: when it was certainly still there."""
 
     last: int
-    sent: Sent
-    seens: list[Observation]
+    life: Lifetime
 
 
 class Losses:
@@ -43,38 +44,27 @@ class Losses:
         """RCV-2 on every message accepted before the drain."""
         if self.facts.drained is None:
             return
-        received, settled = self.facts.received, self.facts.settled
         judged, lost = 0, []
-        for id, sends in self.facts.by_id.items():
-            sent = sends[0]
-            seens = received.get(id)
-            if seens and len(sends) == 1:
-                lock = seens[-1].delivery.lock
-                if lock is None or (lock in settled and self._plainly_taken(settled[lock])):
-                    judged += 1
-                    continue
-            if len(sends) == 1 and self._accepted(sent, seens) and not self._taken(seens or []):
+        for life in self.facts.derive(Lifetimes).by_id.values():
+            if life.deliveries and _plainly_taken(life.deliveries[-1]):
                 judged += 1
-                lost.append(Loss(self._last_seen(sent, seens), sent, seens or []))
+            elif self._accepted(life) and not self._taken(life.deliveries):
+                judged += 1
+                lost.append(Loss(_last_seen(life), life))
         self.report.count("RCV-2", judged)
         if lost:
             self._judge(lost)
 
-    def _plainly_taken(self, settlements: list[Record]) -> bool:
-        return any(s.op in _TAKING and s.outcome == Outcome.OK and "txn" not in s.args for s in settlements)
-
-    def _accepted(self, sent: Sent, seens: list[Observation] | None) -> bool:
+    def _accepted(self, life: Lifetime) -> bool:
         """Whether it certainly was stored before the drain, in a partition that the drain could reach."""
-        record = sent.record
+        record = life.record
         if record.call >= self.drained or (record.ret or FOREVER) >= self.drained:
             return False
-        shown = seens or self.facts.peeked.get(sent.message.id)
-        if not shown:
-            if record.outcome != Outcome.OK or self._of_open_txn(record):
-                return False
-        elif record.outcome == Outcome.ERROR or self._of_open_txn(record):
+        if record.outcome == Outcome.ERROR or self._of_open_txn(record):
             return False
-        partition = self.facts.partition_of(shown[0].delivery) if shown else self._home(sent)
+        if record.outcome != Outcome.OK and not life.seen:
+            return False
+        partition = (life.deliveries or life.peeks)[0].partition if life.seen else self._home(life.sent)
         return self.locks.faults(partition).first(self.drained) >= self.drained
 
     def _home(self, sent: Sent) -> int | None:
@@ -86,47 +76,38 @@ class Losses:
         TXN-5."""
         return "txn" in record.args and self.facts.txns[record.args["txn"]].committed_by is None
 
-    def _taken(self, seens: list[Observation]) -> bool:
+    def _taken(self, seens: Sequence[Observation]) -> bool:
         """Whether something may have removed it, or still holds it. A later delivery shows that a settlement
         of unknown outcome had not."""
-        last_call = max((seen.record.call for seen in seens), default=0)
+        last_call = max((seen.call for seen in seens), default=0)
         for seen in seens:
             lock = seen.delivery.lock
-            settlements = [
-                s
-                for s in self.facts.settled.get(lock or "", ())
-                if s.op in _TAKING and self._in_time(seen, s)
-            ]
+            settlements = [s for s in seen.settlements if s.op in _TAKING and self._in_time(seen, s)]
             if any(settlement.outcome == Outcome.OK for settlement in settlements):
                 return True
-            if seen.record.ret is not None and seen.record.ret < last_call:
+            if seen.ret < last_call:
                 continue
             if lock is None or any(settlement.outcome != Outcome.ERROR for settlement in settlements):
                 return True
-            if self.facts.profile.locks_expire and self.locks.ended(seen) >= self.drained:
+            if self.facts.profile.locks_expire and seen.ended >= self.drained:
                 return True
         return False
 
     def _in_time(self, seen: Observation, settlement: Record) -> bool:
         """Whether it may have taken effect: one of unknown outcome by a lock that was certainly lost did
         not."""
-        return settlement.outcome == Outcome.OK or settlement.call <= self.locks.expired(seen)
-
-    def _last_seen(self, sent: Sent, seens: list[Observation] | None) -> int:
-        """The latest instant at which the message certainly was there."""
-        shown = (*(seens or ()), *self.facts.peeked.get(sent.message.id, ()))
-        return max((seen.record.call for seen in shown), default=sent.record.call)
+        return settlement.outcome == Outcome.OK or settlement.call <= seen.expired
 
     def _judge(self, lost: list[Loss]) -> None:
         explained = missing_ids(self.facts)
-        unexplained = (loss for loss in self._unexplained(lost) if loss.sent.message.id not in explained)
+        unexplained = (loss for loss in self._unexplained(lost) if loss.life.id not in explained)
         left = [loss for loss in unexplained if not self._given_up_on(loss)]
-        refused = {loss.sent.message.id: self._refusals(loss) for loss in left}
-        plain = [loss for loss in left if not refused[loss.sent.message.id] and not self._part(loss)]
+        refused = {loss.life.id: self._refusals(loss) for loss in left}
+        plain = [loss for loss in left if not refused[loss.life.id] and not self._part(loss)]
         for loss in plain:
             self._report(loss)
         for loss in () if plain else left:
-            refusals = refused[loss.sent.message.id]
+            refusals = refused[loss.life.id]
             certain = [one for one in refusals if one[1].outcome == Outcome.ERROR]
             if certain and len(certain) == len(refusals) and self._outlived(loss):
                 self._report_refused(loss, certain[0])
@@ -140,12 +121,12 @@ class Losses:
 
     def _given_up_on(self, loss: Loss) -> bool:
         """Whether so many locks may have ended in vain that the broker dead-lettered it (RCV-9)."""
-        if not may_be_given_up_on(self.facts, loss.seens, loss.last):
+        if not may_be_given_up_on(self.facts, loss.life.deliveries, loss.last):
             return False
         limit = self.facts.entity.max_delivery_count
         self.report.open.setdefault(
             "RCV-2",
-            f"message {loss.sent.message.id!r} is missing: it was lost, or dead-lettered after {limit} "
+            f"message {loss.life.id!r} is missing: it was lost, or dead-lettered after {limit} "
             "deliveries (max_delivery_count)",
         )
         return True
@@ -153,18 +134,17 @@ class Losses:
     def _part(self, loss: Loss) -> bool:
         """Whether it is part of a batch or transaction, and was never seen: then KEY-7 or TXN-5 may be the
         broken rule."""
-        record = loss.sent.record
-        unseen = not loss.seens and loss.sent.message.id not in self.facts.peeked
+        record = loss.life.record
         part = "txn" in record.args or len(record.args["messages"]) > 1
-        return unseen and part and applies(self.facts, _whole(record))
+        return not loss.life.seen and part and applies(self.facts, _whole(record))
 
     def _refusals(self, loss: Loss) -> list[tuple[Observation, Record]]:
         """The settlements of the message that were refused as by a lost lock, or of unknown outcome by one,
         and may have removed it all the same."""
         return [
             (seen, settlement)
-            for seen in loss.seens
-            for settlement in self.facts.settled.get(seen.delivery.lock or "", ())
+            for seen in loss.life.deliveries
+            for settlement in seen.settlements
             if (settlement.outcome == Outcome.UNKNOWN and settlement.op in _TAKING)
             or (settlement.outcome == Outcome.ERROR and settlement.error == "lock_lost")
             if (settlement.ret or FOREVER) > loss.last
@@ -175,30 +155,22 @@ class Losses:
         locks that ended by abandon, as many that ran out, no fault."""
         if not self.facts.profile.locks_expire or self.locks.upsets(None).touching(loss.last, self.drained):
             return False
-        abandoned, expired = self._fate(loss.seens)
-        for id, seens in self.facts.received.items():
-            if id == loss.sent.message.id or len(self.facts.by_id.get(id, ())) != 1:
-                continue
-            if len(seens) > 1 and _in_turn(seens):
+        abandoned, expired = self._fate(loss.life.deliveries)
+        for life in self.facts.derive(Lifetimes).delivered:
+            seens = life.deliveries
+            if life is not loss.life and len(seens) > 1 and _in_turn(seens):
                 survived = self._fate(seens[:-1])
                 if survived[0] >= abandoned and survived[1] >= expired and not self._refused(seens):
                     return True
         return False
 
-    def _fate(self, seens: list[Observation]) -> tuple[int, int]:
+    def _fate(self, seens: Sequence[Observation]) -> tuple[int, int]:
         """How many of these locks were given up, and how many were left to run out."""
-        settled = [
-            any(s.outcome != Outcome.ERROR for s in self.facts.settled.get(seen.delivery.lock or "", ()))
-            for seen in seens
-        ]
+        settled = [bool(seen.possibly_settled_by) for seen in seens]
         return sum(settled), len(settled) - sum(settled)
 
-    def _refused(self, seens: list[Observation]) -> bool:
-        return any(
-            settlement.outcome == Outcome.ERROR
-            for seen in seens
-            for settlement in self.facts.settled.get(seen.delivery.lock or "", ())
-        )
+    def _refused(self, seens: Sequence[Observation]) -> bool:
+        return any(settlement.outcome == Outcome.ERROR for seen in seens for settlement in seen.settlements)
 
     def _report_refused(self, loss: Loss, refusal: tuple[Observation, Record]) -> None:
         seen, settlement = refusal
@@ -206,38 +178,49 @@ class Losses:
             "RCV-8",
             "effect of a refusal",
             "A settlement by a lost lock was refused and removed the message",
-            (loss.sent.record, seen.record, settlement),
-            f"The {settlement.op} of message {loss.sent.message.id!r} by {settlement.proc} was refused, and "
+            (loss.life.record, seen.record, settlement),
+            f"The {settlement.op} of message {loss.life.id!r} by {settlement.proc} was refused, and "
             f"the message was never seen again; others whose locks ended so were.",
             "the message, still there at the end",
         )
 
     def _leave_open(self, loss: Loss, refusals: list[tuple[Observation, Record]]) -> None:
-        missing = f"message {loss.sent.message.id!r} is missing: it was lost (RCV-2), or"
+        missing = f"message {loss.life.id!r} is missing: it was lost (RCV-2), or"
         if refusals:
             why = f"{missing} the settlement of record {refusals[0][1].i}, by a lost lock, removed it (RCV-8)"
             self.report.ambiguous(("RCV-2", "RCV-8"), why)
         else:
-            requirement = _whole(loss.sent.record)
+            requirement = _whole(loss.life.record)
             self.report.ambiguous(
                 ("RCV-2", requirement), f"{missing} its batch or transaction was done in part ({requirement})"
             )
 
     def _report(self, loss: Loss) -> None:
-        sent, seens = loss.sent, loss.seens
-        how = "after its delivery" if seens else "unseen"
-        if not seens and sent.message.id in self.facts.peeked:
-            how = "after a peek"
-        peeks = self.facts.peeked.get(sent.message.id, ())
+        life, seens, peeks = loss.life, loss.life.deliveries, loss.life.peeks
+        how = "after its delivery" if seens else "after a peek" if peeks else "unseen"
         self.report.find(
             "RCV-2",
             f"lost {how}",
             "An accepted message was lost",
-            (sent.record, *(seen.record for seen in seens[-1:]), *(peek.record for peek in peeks[-1:])),
-            f"Message {sent.message.id!r} of {sent.record.proc} was accepted, nothing can have removed it, "
+            (life.record, *(seen.record for seen in seens[-1:]), *(peek.record for peek in peeks[-1:])),
+            f"Message {life.id!r} of {life.record.proc} was accepted, nothing can have removed it, "
             f"and the drain did not find it.",
             "the message in an answer, before or in the drain",
         )
+
+
+def _plainly_taken(seen: Observation) -> bool:
+    """Whether the delivery removed the message, or a settlement of its lock outside transactions did."""
+    return seen.delivery.lock is None or any(
+        settlement.op in _TAKING and settlement.outcome == Outcome.OK and "txn" not in settlement.args
+        for settlement in seen.settlements
+    )
+
+
+def _last_seen(life: Lifetime) -> int:
+    """The latest instant at which the message certainly was there."""
+    shown = (seen.call for seen in (*life.deliveries, *life.peeks))
+    return max(shown, default=life.record.call)
 
 
 def _whole(record: Record) -> str:
@@ -245,12 +228,9 @@ def _whole(record: Record) -> str:
     return "TXN-5" if "txn" in record.args else "KEY-7"
 
 
-def _in_turn(seens: list[Observation]) -> bool:
+def _in_turn(seens: Sequence[Observation]) -> bool:
     """Whether each delivery certainly was over before the next began, all but the last with a lock."""
-    return all(
-        one.delivery.lock is not None and one.record.ret is not None and one.record.ret < two.record.call
-        for one, two in pairwise(seens)
-    )
+    return all(one.delivery.lock is not None and one.ret < two.call for one, two in pairwise(seens))
 
 
 def _last(loss: Loss) -> int:

@@ -9,27 +9,24 @@ held it, and a fault ended that lock without a trace. Numbers that contradict th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
-from msgspec import Struct
-
-from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Intervals, Locks, UnseenLocks
 from partq.conformance.facts.records import out_of_order, returned
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
 
-class FirstDelivery(Struct, frozen=True, eq=False, gc=False):
-    """A message's first delivery. ``began``: its lock can't have begun before. ``place``: its number; the
-    call of its send where there are no numbers."""
+class FirstDelivery(NamedTuple):
+    """A message's first delivery. ``place``: its number; the call of its send where there are no numbers."""
 
     place: int
-    returned: int
-    began: int
-    sent: Sent
+    life: Lifetime
     seen: Observation
 
 
@@ -51,35 +48,27 @@ class Order:
         numbered: dict[int | None, list[FirstDelivery]] = {}
         keyed: dict[str, list[FirstDelivery]] = {}
         flat = not self.facts.profile.partitioned
-        by_id = self.facts.by_id
         across, previous_called, previous_partition = 0, -1, None
-        for id, seens in self.facts.received.items():
-            sends = by_id.get(id)
-            if sends is None or len(sends) > 1:
-                continue
-            sent = sends[0]
-            seen = seens[0]
+        for life in self.facts.derive(Lifetimes).delivered:
+            seens, sent = life.deliveries, life.record
+            seen, key = seens[0], life.sent.key
             if len(seens) > 1 and not _certainly_first(seens):
                 continue
-            delivery, record = seen.delivery, seen.record
-            if delivery.delivery_count or delivery.redelivered or record.ret is None:
+            delivery = seen.delivery
+            if delivery.delivery_count or delivery.redelivered:
                 continue
-            partition = None if flat else self.facts.partition_of(delivery)
+            partition = None if flat else seen.partition
             if delivery.seq is not None and (flat or partition is not None):
                 group = numbered.get(partition)
                 if group is None:
                     group = numbered[partition] = []
-                first = FirstDelivery(
-                    delivery.seq & self.mask, record.ret, self.locks.began(seen), sent, seen
-                )
-                group.append(first)
-            elif sent.key is not None:
-                first = FirstDelivery(sent.record.call, record.ret, self.locks.began(seen), sent, seen)
-                keyed.setdefault(sent.key, []).append(first)
+                group.append(FirstDelivery(delivery.seq & self.mask, life, seen))
+            elif key is not None:
+                keyed.setdefault(key, []).append(FirstDelivery(sent.call, life, seen))
             if partition != previous_partition:
-                across += sent.record.ret is not None and sent.record.ret < previous_called
+                across += sent.ret is not None and sent.ret < previous_called
                 previous_partition = partition
-            previous_called = sent.record.call
+            previous_called = sent.call
         if not flat:
             self.report.count("RCV-4", across)
         for partition, group in numbered.items():
@@ -95,20 +84,19 @@ class Order:
         """Whether one was delivered though an older one was there, and is never delivered at all."""
         if self.shadows or any(record.outcome == Outcome.UNKNOWN for record in self.facts.receives):
             return
-        received, by_id = self.facts.received, self.facts.by_id
         waiting = (
-            sent
-            for sent in self.facts.sends
-            if sent.message.id not in received and len(by_id[sent.message.id]) == 1 and _plainly_sent(sent)
+            life
+            for life in self.facts.derive(Lifetimes).by_id.values()
+            if not life.deliveries and life.accepted < FOREVER and "txn" not in life.record.args
         )
-        older = min(waiting, key=_returned, default=None)
+        older = min(waiting, key=_accepted_at, default=None)
         newer = (
-            None if older is None else next((f for f in group if f.sent.record.call > _returned(older)), None)
+            None if older is None else next((f for f in group if f.life.record.call > older.accepted), None)
         )
         if older is not None and newer is not None:
             self.report.ambiguous(
                 ("RCV-3", "RCV-2"),
-                f"message {newer.sent.message.id!r} was delivered, {older.message.id!r}, sent before, never: "
+                f"message {newer.life.id!r} was delivered, {older.id!r}, sent before, never: "
                 "out of order (RCV-3), or lost (RCV-2)",
             )
 
@@ -116,8 +104,8 @@ class Order:
         """RCV-3 in one partition: a sweep from the lowest number up."""
         in_order = self._sorted(group)
         self.report.count("RCV-3", self._distinct(pairwise(in_order)))
-        pairs = list(self._overtaken(in_order, self._upsets(partition)))
-        if not pairs or out_of_order(first.sent.record for first in in_order):  # SEQ-3
+        pairs = list(self._overtaken(in_order, self._upsets(partition))) if _suspicious(in_order) else []
+        if not pairs or out_of_order(first.life.record for first in in_order):  # SEQ-3
             return
         for older, newer in pairs:
             if not self._possibly_uncounted(older):
@@ -126,7 +114,7 @@ class Order:
             else:
                 self.report.ambiguous(
                     ("RCV-3", "RCV-9"),
-                    f"message {newer.sent.message.id!r} overtook message {older.sent.message.id!r}: out "
+                    f"message {newer.life.id!r} overtook message {older.life.id!r}: out "
                     f"of order (RCV-3), or the older one was locked unseen, and that was not counted (RCV-9)",
                 )
 
@@ -135,14 +123,14 @@ class Order:
         certainly came later: the other way round it would have been found. With too much skew, none."""
         count = 0
         for older, newer in neighbours:
-            if older.returned < newer.began and _accepted(newer) < older.seen.record.call:
+            if older.seen.ret < newer.seen.began and _accepted(newer) < older.seen.call:
                 count += not (self._free(older) or self._free(newer))
         return count
 
     def _possibly_uncounted(self, older: FirstDelivery) -> bool:
         """Whether a lock that nobody saw had the time to run out before the one that the delivery shows."""
         shown = older.seen.delivery.locked_until is not None
-        waited = (older.began if shown else older.returned) - older.sent.record.call
+        waited = (older.seen.began if shown else older.seen.ret) - older.life.possibly_from
         return self.shadows and waited >= self.facts.entity.lock_duration
 
     def _sorted(self, group: list[FirstDelivery]) -> list[FirstDelivery]:
@@ -164,27 +152,27 @@ class Order:
         """Pairs (older, newer) of which the newer one certainly went first, with no upset in between."""
         latest: dict[int, FirstDelivery] = {}
         for first in in_order:
-            called = first.seen.record.call
+            called = first.seen.call
             older = latest.get(upsets.over(called) if upsets else 0)
-            if older is not None and first.returned < older.began:
+            if older is not None and first.seen.ret < older.seen.began:
                 yield older, first
             if not self._free(first):
-                epoch = upsets.begun(first.returned) if upsets else 0
+                epoch = upsets.begun(first.seen.ret) if upsets else 0
                 known = latest.get(epoch)
-                if known is None or first.began > known.began:
+                if known is None or first.seen.began > known.seen.began:
                     latest[epoch] = first
 
     def _free(self, first: FirstDelivery) -> bool:
         """Whether others may always go before it: it was possibly not visible, or locked unseen. The lock of
         a receive of unknown outcome may end, uncounted, at any time after a fault."""
-        if "txn" in first.sent.record.args:
+        if "txn" in first.life.record.args:
             return True
         if self.shadows and first.seen.delivery.delivery_count is None:
             return True
-        if self.unknown > first.returned:
+        if self.unknown > first.seen.ret:
             return False
-        upsets = self.locks.upsets(self.facts.partition_of(first.seen.delivery))
-        return upsets.touching(first.sent.record.call, first.returned) > 0
+        upsets = self.locks.upsets(first.seen.partition)
+        return upsets.touching(first.life.record.call, first.seen.ret) > 0
 
     def _by_send(self, key: str, group: list[FirstDelivery]) -> None:
         """RCV-12: a flat entity keeps the order of a key, whatever is known of partitions and numbers."""
@@ -197,49 +185,55 @@ class Order:
         for newer in in_order:
             while at < len(waiting) and waiting[at][0] < newer.place:
                 candidate = group[waiting[at][1]]
-                if not self._free(candidate) and (older is None or candidate.began > older.began):
+                if not self._free(candidate) and (older is None or candidate.seen.began > older.seen.began):
                     older = candidate
                 at += 1
-            if older is not None and newer.returned < older.began and not self._upset(older, newer):
+            if older is not None and newer.seen.ret < older.seen.began and not self._upset(older, newer):
                 self._report(
                     "RCV-12", "order of a key", older, newer, f"was sent before, with the same key {key!r}"
                 )
 
     def _upset(self, older: FirstDelivery, newer: FirstDelivery) -> bool:
         upsets = self._upsets(None)
-        return bool(upsets and upsets.touching(newer.seen.record.call, older.returned))
+        return bool(upsets and upsets.touching(newer.seen.call, older.seen.ret))
 
     def _report(
         self, requirement: str, cause: str, older: FirstDelivery, newer: FirstDelivery, why: str
     ) -> None:
-        before, after = older.sent.message.id, newer.sent.message.id
+        before, after = older.life.id, newer.life.id
         self.report.find(
             requirement,
             cause,
             "A newer message was delivered before an older one",
-            (older.sent.record, newer.sent.record, newer.seen.record, older.seen.record),
+            (older.life.record, newer.life.record, newer.seen.record, older.seen.record),
             f"Message {after!r} was first delivered to {newer.seen.record.proc} before anybody can have "
             f"locked message {before!r}, which {why}.",
             f"message {before!r} first, or none",
         )
 
 
-def _certainly_first(seens: list[Observation]) -> bool:
+def _certainly_first(seens: Sequence[Observation]) -> bool:
     """Whether the first delivery was over before any other began."""
-    ret = seens[0].record.ret
-    return ret is not None and ret < seens[1].record.call
+    return seens[0].ret < seens[1].call
 
 
-def _plainly_sent(sent: Sent) -> bool:
-    return sent.record.outcome == Outcome.OK and "txn" not in sent.record.args
+def _suspicious(in_order: Iterable[FirstDelivery]) -> bool:
+    """Whether one may have overtaken another; nothing needs a closer look otherwise."""
+    latest = -1
+    for _, _, seen in in_order:
+        if seen.ret < latest:
+            return True
+        if seen.began > latest:
+            latest = seen.began
+    return False
 
 
-def _returned(sent: Sent) -> int:
-    return returned(sent.record)
+def _accepted_at(life: Lifetime) -> int:
+    return life.accepted
 
 
 def _accepted(first: FirstDelivery) -> int:
-    return returned(first.sent.record)
+    return returned(first.life.record)
 
 
 def _name(partition: int | None) -> str:

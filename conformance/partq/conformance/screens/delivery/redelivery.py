@@ -8,11 +8,13 @@ history shows that RCV-7 or one of its neighbours is violated, but not which, th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation
-from partq.conformance.facts.locks import REMOVALS, Locks, UnseenLocks
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.index import FOREVER, RET, Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
+from partq.conformance.facts.locks import Locks, UnseenLocks
+from partq.conformance.facts.records import REMOVALS, deletes, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report
@@ -30,27 +32,26 @@ class Redelivery:
         self.caching = profile.caching_front_ends
         self.kills = facts.dead if profile.kill_undoes_settlements else []
         self.unseen = facts.derive(UnseenLocks)
+        self.counted = 0
         self.calls = [record.call for record in facts.receives]
 
     def check(self) -> None:
         """RCV-6, RCV-7 and RCV-9 on every message that was received and whose ID was sent once."""
-        by_id = self.facts.by_id
-        for id, seens in self.facts.received.items():
-            sends = by_id.get(id, ())
-            if len(sends) != 1 or (len(seens) == 1 and not seens[0].delivery.delivery_count):
+        for life in self.facts.derive(Lifetimes).delivered:
+            seens = life.deliveries
+            if len(seens) == 1 and not seens[0].delivery.delivery_count:
                 continue
             if len(seens) > 1:  # twice in one answer is `delivery.py`'s
                 seens = list({seen.record.i: seen for seen in seens}.values())
             if len(seens) == 1 or not self._came_again(seens):
-                self._count(seens, sends[0].record.call)
+                self._count(life, seens)
+        self.report.count("RCV-9", self.counted)
         self._exercised()
 
-    def _came_again(self, seens: list[Observation]) -> bool:
+    def _came_again(self, seens: Sequence[Observation]) -> bool:
         """Whether one of several deliveries broke RCV-6 or RCV-7, or possibly so."""
-        by_return = sorted((seen for seen in seens if seen.record.ret is not None), key=_returned)
-        if not by_return:
-            return False
-        if self._finished(seens, _returned(by_return[-1])):
+        by_return = sorted(seens, key=RET)
+        if self._finished(seens, by_return[-1].ret):
             return True
         return self._contested(by_return) and (
             self._overlap(seens, by_return) or self._gone_or_held(by_return)
@@ -61,16 +62,16 @@ class Redelivery:
         there is nothing for RCV-6 or RCV-7 to look at."""
         latest = -1
         for seen in by_return:
-            if _returned(seen) < latest:
+            if seen.ret < latest:
                 return True
-            end = FOREVER if seen.delivery.lock is None else self.locks.held_unsettled(seen)
+            end = FOREVER if seen.delivery.lock is None else seen.held_unsettled
             if end > latest:
                 latest = end
         return False
 
     # RCV-7
 
-    def _finished(self, seens: list[Observation], last_return: int) -> bool:
+    def _finished(self, seens: Sequence[Observation], last_return: int) -> bool:
         """Whether the message was finished and came back (RCV-7), or possibly so."""
         for first in seens:
             end = self._finish(first)
@@ -85,7 +86,7 @@ class Redelivery:
         """What finished the message for good, by way of this delivery."""
         if seen.delivery.lock is None:
             return seen.record if deletes(seen.record) else None
-        for settlement in self.facts.settled.get(seen.delivery.lock, ()):
+        for settlement in seen.settlements:
             if settlement.op in REMOVALS and settlement.outcome == Outcome.OK:
                 return None if "txn" in settlement.args else settlement
         return None
@@ -101,17 +102,15 @@ class Redelivery:
     def _judge_return(self, first: Observation, end: Record, later: list[Observation]) -> bool:
         """True where the return is, or may be, a matter of RCV-7."""
         if end is first.record:
-            certain = [s for s in later if s.record.call > (end.ret or 0) or deletes(s.record)]
-            possible = [s for s in later if self.locks.held_until(s) > (end.ret or 0)]
+            certain = [s for s in later if s.call > (end.ret or 0) or deletes(s.record)]
+            possible = [s for s in later if s.held_until > (end.ret or 0)]
         else:
             named = [seen for name in end.args["locks"] if (seen := self.facts.locks.get(name)) is not None]
-            if any(self.locks.ended(seen, but=end) < end.call for seen in named):
+            if any(self.locks.ended_but(seen, end) < end.call for seen in named):
                 return False  # a lost lock that settled: RCV-8
             ret = returned(end)
-            held = self.locks.held_until(first) == end.call and all(
-                self.locks.held_unsettled(seen) > ret for seen in named
-            )
-            certain = [s for s in later if held and s.record.call > ret]
+            held = first.held_until == end.call and all(seen.held_unsettled > ret for seen in named)
+            certain = [s for s in later if held and s.call > ret]
             possible = later
         if certain:
             self._report_return(first, end, certain[0].record)
@@ -137,27 +136,27 @@ class Redelivery:
 
     # RCV-6
 
-    def _overlap(self, seens: list[Observation], by_return: list[Observation]) -> bool:
+    def _overlap(self, seens: Sequence[Observation], by_return: list[Observation]) -> bool:
         """Whether two certainly held the message at a time, or one got it while another certainly held it."""
-        ends = [-1 if _gives_no_lock(s) else self.locks.held_until(s) for s in by_return]
+        ends = [-1 if _gives_no_lock(s) else s.held_until for s in by_return]
         held, holder = -1, by_return[0]
         for seen, end in zip(by_return, ends, strict=True):
-            at = _returned(seen)
+            at = seen.ret
             if at < held and at < end:
                 return self._report_overlap(holder, seen)
             if end > held:
                 held, holder = end, seen
         return self._within(seens, by_return, ends)
 
-    def _within(self, seens: list[Observation], by_return: list[Observation], ends: list[int]) -> bool:
+    def _within(self, seens: Sequence[Observation], by_return: list[Observation], ends: list[int]) -> bool:
         """Whether a receive that began and ended while a lock certainly held returned its message."""
         held, holder, taken = -1, seens[0], 0
         for seen in seens:
-            while taken < len(by_return) and _returned(by_return[taken]) < seen.record.call:
+            while taken < len(by_return) and by_return[taken].ret < seen.call:
                 if ends[taken] > held:
                     held, holder = ends[taken], by_return[taken]
                 taken += 1
-            if seen.record.ret is not None and seen.record.ret < held:
+            if seen.ret < held:
                 return self._report_overlap(holder, seen)
         return False
 
@@ -201,7 +200,7 @@ class Redelivery:
 
     def _in_turn(self, one: Observation, two: Observation) -> bool:
         """Whether the first of two deliveries certainly came first, or the other bars it as well."""
-        return _returned(one) < two.record.call or self._bars(two, one)
+        return one.ret < two.call or self._bars(two, one)
 
     def _bars(self, one: Observation, two: Observation) -> bool:
         """Whether the second cannot have been delivered after the first: no lock of the first can have ended
@@ -210,24 +209,22 @@ class Redelivery:
             return False
         if one.delivery.lock is None:
             return deletes(one.record)
-        return self.locks.held_unsettled(one) > _returned(two) and all(
-            settlement.op in REMOVALS
-            for settlement in self.facts.settled.get(one.delivery.lock, ())
-            if settlement.outcome != Outcome.ERROR and settlement.call <= _returned(two)
+        return one.held_unsettled > two.ret and all(
+            settlement.op in REMOVALS for settlement in one.possibly_settled_by if settlement.call <= two.ret
         )
 
     # RCV-9
 
-    def _count(self, seens: list[Observation], sent_at: int) -> None:
+    def _count(self, life: Lifetime, seens: Sequence[Observation]) -> None:
         """Hold the counts shown against the locks that ended between one delivery and the next."""
         if all(seen.delivery.delivery_count is None for seen in seens):
             return
         low = high = 0
-        free_from, since, before = sent_at, sent_at, None
-        for seen in sorted(seens, key=_returned):
+        free_from, since, before = life.possibly_from, life.possibly_from, None
+        for seen in sorted(seens, key=RET):
             record, count = seen.record, seen.delivery.delivery_count
             hidden = self._hidden(seen, free_from, since)
-            if before is not None and _returned(before) >= record.call:
+            if before is not None and before.ret >= record.call:
                 # Two at a time: which was first is not known.
                 if count is not None and count == before.delivery.delivery_count:
                     if self._must_raise(before, record) and self._must_raise(seen, before.record):
@@ -237,21 +234,21 @@ class Redelivery:
                 low = low if count is None else min(low, count)
                 high = high + 1 if count is None else max(high, count)
                 high += hidden
-                free_from, since = min(free_from, self.locks.held_until(seen)), min(since, record.call)
+                free_from, since = min(free_from, seen.held_until), min(since, record.call)
                 before = seen
                 continue
             certain = before is not None and self._certainly_raised(before, record)
             low, high = low + certain, high + hidden + (before is not None)
             if count is not None:
-                self.report.count("RCV-9", int(certain))
+                self.counted += certain
                 if not low <= count <= high:
-                    self._judge_count(seen, before, low, high)
+                    self._judge_count(life, seen, before, low, high)
                     return
                 if count == low and not certain and before is not None and self._must_raise(before, record):
                     self._leave_low_open(seen)
                     return
                 low = high = count
-            free_from, since, before = self.locks.held_until(seen), record.call, seen
+            free_from, since, before = seen.held_until, record.call, seen
 
     def _certainly_raised(self, seen: Observation, again: Record) -> bool:
         """Whether the delivery's lock certainly ended, before that receive, in a way that raises the
@@ -261,9 +258,9 @@ class Redelivery:
             return False
         if self._struck(seen, again):
             return False
-        settlements = [s for s in self.facts.settled.get(delivery.lock, ()) if s.outcome != Outcome.ERROR]
+        settlements = seen.possibly_settled_by
         if not settlements or all(s.op == "abandon" and "txn" not in s.args for s in settlements):
-            if self.locks.expired(seen) < called:
+            if seen.expired < called:
                 return True
         if not settlements:
             return False
@@ -275,14 +272,12 @@ class Redelivery:
             or len(settlements) > 1
         ):
             return False
-        return first.ret is not None and first.ret < called and self.locks.held_until(seen) == first.call
+        return first.ret is not None and first.ret < called and seen.held_until == first.call
 
     def _struck(self, seen: Observation, again: Record) -> bool:
         """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
-        if not self.locks.faulty:
-            return False
-        until = again.ret or FOREVER
-        return self.locks.struck(seen, until if self.kills else min(self.locks.ended(seen), until))
+        until = returned(again)
+        return seen.struck <= (until if self.kills else min(seen.ended, until))
 
     def _must_raise(self, seen: Observation, again: Record) -> bool:
         """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
@@ -290,9 +285,7 @@ class Redelivery:
         if lock is None or not self.facts.profile.locks_expire:
             return False
         return not self._struck(seen, again) and all(
-            (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args
-            for s in self.facts.settled.get(lock, ())
-            if s.outcome != Outcome.ERROR
+            (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args for s in seen.possibly_settled_by
         )
 
     def _leave_low_open(self, seen: Observation) -> None:
@@ -305,27 +298,29 @@ class Redelivery:
     def _hidden(self, seen: Observation, start: int, since: int) -> int:
         """How many locks that no client saw may have ended before that delivery, the message being free from
         ``start`` and known from ``since`` on."""
-        return self.unseen.ended(self.facts.partition_of(seen.delivery), start, since, _returned(seen))
+        return self.unseen.ended(seen.partition, start, since, seen.ret)
 
-    def _judge_count(self, seen: Observation, before: Observation | None, low: int, high: int) -> None:
+    def _judge_count(
+        self, life: Lifetime, seen: Observation, before: Observation | None, low: int, high: int
+    ) -> None:
         """A count out of bounds: left open where a neighbour of RCV-9 explains as well why it is too high."""
-        id, count = seen.delivery.id, seen.delivery.delivery_count or 0
+        count = seen.delivery.delivery_count or 0
         if count < low:
             self._report_count(seen, before, low, high)
             return
-        end = _returned(seen)
-        since = self.facts.by_id[id][0].record.call if before is None else before.record.call
+        end = seen.ret
+        since = life.possibly_from if before is None else before.call
         others = bisect_right(self.calls, end) - bisect_right(self.calls, since) - 1
         neighbours = {}
         if self.caching and count <= high + others:
             neighbours["RCV-6"] = "locks ended early, also such as nobody saw (RCV-6)"
-        if any(peek.record.call < end for peek in self.facts.peeked.get(id, ())):
+        if any(peek.call < end for peek in life.peeks):
             neighbours["PEEK-6"] = "a peek raised it (PEEK-6)"
         if neighbours:
             self.report.ambiguous(
                 ("RCV-9", *neighbours),
-                f"the delivery count of message {id!r} rose more than its locks explain: each raised it too "
-                f"far (RCV-9), or {', or '.join(neighbours.values())}",
+                f"the delivery count of message {life.id!r} rose more than its locks explain: each raised it "
+                f"too far (RCV-9), or {', or '.join(neighbours.values())}",
             )
         else:
             self._report_count(seen, before, low, high)
@@ -368,7 +363,7 @@ class Redelivery:
 
     def _exercised_exclusion(self, receives: list[Record]) -> None:
         """A lock was tested where some receive began and ended while it held."""
-        settled, by_lock = self.facts.settled, self.facts.locks
+        by_lock = self.facts.locks
         tested = 0
         for record in receives:
             if not record.messages or record.ret is None or deletes(record):
@@ -381,16 +376,11 @@ class Redelivery:
                 continue
             for delivery in record.messages:
                 lock = delivery.lock
-                if lock is None or (lock in settled and settled[lock][0].call <= ret):
-                    continue
-                if self.locks.held_until(by_lock[lock]) > ret:
-                    tested += 1
+                if lock is not None and by_lock[lock].held_until > ret:
+                    settlements = by_lock[lock].settlements
+                    tested += not settlements or settlements[0].call > ret
         self.report.count("RCV-6", tested)
 
 
 def _gives_no_lock(seen: Observation) -> bool:
     return seen.delivery.lock is None and (deletes(seen.record) or seen.record.op != "receive")
-
-
-def _returned(seen: Observation) -> int:
-    return seen.record.ret or 0

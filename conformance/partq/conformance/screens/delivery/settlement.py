@@ -10,10 +10,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation
-from partq.conformance.facts.locks import REMOVALS, Locks
+from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
+from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.open_transactions import certainly_open
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.records import REMOVALS, deletes
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY, applies
 from partq.conformance.screens.protocol import Report
@@ -73,18 +73,18 @@ class Settling:
             return True
         until = seen.delivery.locked_until
         if until is None:
-            return self.expire and record.call > (seen.record.ret or 0) + self.slack
+            return self.expire and record.call > seen.ret + self.slack
         return self.expire and record.call > until
 
     def _accepted(self, seen: Observation, record: Record) -> None:
         """A settlement or renewal that answered ok: was the lock certainly lost?"""
-        lost = self.locks.ended(seen, but=record, in_transactions=False)
+        lost = self.locks.ended_but(seen, record, in_transactions=False)
         if lost >= record.call:
             if self._took_effect(record):
                 self._delivered_since(seen, record)
             return
         self.report.count("RCV-8")
-        others = [s for s in self.facts.settled.get(seen.delivery.lock or "", ()) if s.call < record.call]
+        others = [s for s in seen.settlements if s.call < record.call]
         self.report.find(
             "RCV-8",
             f"{record.op} accepted",
@@ -97,13 +97,13 @@ class Settling:
 
     def _delivered_since(self, seen: Observation, record: Record) -> None:
         """Somebody else got the message since: its lock had ended, or did not exclude others."""
-        taken = returned(seen.record)
+        taken = seen.ret
         received = self.facts.received[seen.delivery.id]
-        for at in range(bisect_right(received, taken, key=_called), len(received)):
+        for at in range(bisect_right(received, taken, key=CALL), len(received)):
             again = received[at]
-            if again.record.call > (record.ret or FOREVER):
+            if again.call > (record.ret or FOREVER):
                 return
-            if record.op in REMOVALS or (again.record.ret or FOREVER) < record.call:
+            if record.op in REMOVALS or again.ret < record.call:
                 why = (
                     f"message {seen.delivery.id!r} went to {again.record.proc}, then {record.op} by the old "
                     f"lock answered ok: that held still (RCV-6), was lost (RCV-8), or the message came "
@@ -148,7 +148,7 @@ class Settling:
 
     def _refused(self, found: Sequence[Observation | None], names: Sequence[str], record: Record) -> None:
         seens = [seen for seen in found if seen is not None]
-        if any(self.locks.ended(seen) < record.call for seen in seens):
+        if any(seen.ended < record.call for seen in seens):
             self.report.count("RCV-8", record.error == LOST)
             return
         if record.ret is None or not names or len(set(names)) < len(names) or len(seens) < len(names):
@@ -163,8 +163,7 @@ class Settling:
             self._refused_as_invalid(seens, record)
 
     def _certainly_held(self, seen: Observation, record: Record, ret: int) -> bool:
-        taken = seen.record.ret
-        if taken is None or taken >= record.call or self.locks.held_until(seen) <= ret:
+        if seen.ret >= record.call or seen.held_until <= ret:
             return False
         return self.expire or seen.record.proc == record.proc
 
@@ -181,7 +180,7 @@ class Settling:
                 lock for one in txn.settlements if one.call < record.call for lock in one.args["locks"]
             )
             concerned += (seen for seen in map(self.facts.locks.get, earlier) if seen is not None)
-        partitions = {self.facts.partition_of(seen.delivery) for seen in concerned}
+        partitions = {seen.partition for seen in concerned}
         return len(concerned) == 1 or (len(partitions) == 1 and None not in partitions)
 
     def _refused_as_lost(self, seens: Sequence[Observation], record: Record) -> None:
@@ -212,8 +211,8 @@ class Settling:
         """A settlement of the same message by another of its locks, which may be what ended this one."""
         for other in self.facts.received[seen.delivery.id]:
             if other is not seen and other.delivery.lock is not None:
-                for settlement in self.facts.settled.get(other.delivery.lock, ()):
-                    if seen.record.call < (settlement.ret or 0) and settlement.call < (record.ret or 0):
+                for settlement in other.settlements:
+                    if seen.call < (settlement.ret or 0) and settlement.call < (record.ret or 0):
                         return settlement
         return None
 
@@ -238,7 +237,7 @@ class Settling:
         """One request, outside a transaction (there it is TXN-7), naming locks of several partitions."""
         if "txn" in record.args:
             return
-        partitions = {self.facts.partition_of(seen.delivery) for seen in seens} - {None}
+        partitions = {seen.partition for seen in seens} - {None}
         if len(partitions) < 2:
             return
         if record.outcome == Outcome.ERROR:
@@ -265,8 +264,8 @@ class Settling:
         """Whether nothing but a settlement can have ended the lock by then. An end that the broker does not
         show is taken to be later."""
         if record.ret is None or seen.delivery.locked_until is not None:
-            return record.ret is not None and self.locks.held_unsettled(seen) > record.ret
-        return not self.locks.struck(seen, record.ret)
+            return record.ret is not None and seen.held_unsettled > record.ret
+        return seen.struck > record.ret
 
     # RCV-11
 
@@ -278,17 +277,13 @@ class Settling:
             if record.op == "complete" and record.outcome == Outcome.OK:
                 for name in record.args["locks"]:
                     seen = known.get(name)
-                    if seen is None or seen.record.ret is None:
+                    if seen is None:
                         continue
-                    if seen.record.ret < latest:
+                    if seen.ret < latest:
                         free += 1
-                    elif seen.record.call > latest:
-                        latest = seen.record.call
+                    elif seen.call > latest:
+                        latest = seen.call
         self.report.count("RCV-11", free)
-
-
-def _called(seen: Observation) -> int:
-    return seen.record.call
 
 
 def _answers_show_locks(receive: Record) -> bool:

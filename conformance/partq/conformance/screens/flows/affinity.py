@@ -68,7 +68,7 @@ def _count(group: Sequence[Path], everything: int, report: Report) -> None:
     pairs = max(0, len(conclusive) - 1)
     report.count("ROUTE-1", pairs)
     report.count("KEY-8", pairs)
-    if len({path.sent.record.proc for path in conclusive}) > 1:
+    if len({path.life.record.proc for path in conclusive}) > 1:
         report.count("ROUTE-2", pairs)
 
 
@@ -96,10 +96,10 @@ def _report(owner: Explanation, pair: Pair, paths: Paths, report: Report) -> Non
         owner.requirement,
         "apart",
         "Equal keys, two partitions",
-        (a.sent.record, b.sent.record, a.first.record, b.first.record),
-        f"key {a.sent.key!r}: {a.sent.message.id!r} came from {_named(paths, a)}, {b.sent.message.id!r} from "
+        (a.life.record, b.life.record, a.life.deliveries[0].record, b.life.deliveries[0].record),
+        f"key {a.life.sent.key!r}: {a.life.id!r} came from {_named(paths, a)}, {b.life.id!r} from "
         f"{_named(paths, b)}; all such pairs of this history: {owner.because}",
-        f"all messages with key {a.sent.key!r} from one partition",
+        f"all messages with key {a.life.sent.key!r} from one partition",
     )
 
 
@@ -117,7 +117,7 @@ def judge_spread(facts: Facts, paths: Paths, report: Report) -> None:
     if len(paths.timeline.bits) != facts.entity.partitions:
         return
     keyless = [
-        path for path in paths.by_id.values() if path.ready and _chosen(path.sent.record, path.sent.key)
+        path for path in paths.by_id.values() if path.ready and _chosen(path.life.record, path.life.sent.key)
     ]
     accepted = sum(_chosen(sent.record, sent.key) for sent in facts.sends)
     shares = _shares(paths)
@@ -135,7 +135,7 @@ def judge_spread(facts: Facts, paths: Paths, report: Report) -> None:
             "ROUTE-4",
             "unbalanced",
             "Keyless messages are not spread evenly",
-            tuple(path.sent.record for path in keyless[:3]),
+            tuple(path.life.record for path in keyless[:3]),
             f"{counts[worst]} of {accepted} keyless messages came from partitions {', '.join(names)} of "
             f"{facts.entity.partitions}; fair choices do so with a probability below {ALPHA:g}",
             f"about {accepted * fair[worst]:.3g} of them",
@@ -162,7 +162,7 @@ def _chosen(record: Record, key: str | None) -> bool:
 def _shares(paths: Paths) -> list[int]:
     """The partitions, in sets that no keyless message's set straddles."""
     shares: list[int] = [1 << bit for bit in paths.timeline.bits.values()]
-    for mask in {path.ready for path in paths.by_id.values() if path.ready and path.sent.key is None}:
+    for mask in {path.ready for path in paths.by_id.values() if path.ready and path.life.sent.key is None}:
         touched = [share for share in shares if share & mask]
         shares = [share for share in shares if not share & mask]
         shares.append(reduce(or_, touched))

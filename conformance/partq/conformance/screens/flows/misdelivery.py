@@ -31,7 +31,7 @@ class Excuse(NamedTuple):
 
 def excuse(paths: Paths, group: Sequence[Path]) -> Excuse | None:
     """The least assumption that explains all deliveries of these messages by one partition; None: none."""
-    records = [seen.record for path in group for seen in path.seen]
+    records = [seen.record for path in group for seen in path.life.deliveries]
     held = [paths.held(record) for record in records]
     if everywhere := reduce(and_, held):
         return Excuse("REB-13", everywhere, _certainly_in(held, held, paths.timeline.everything))
@@ -85,11 +85,11 @@ def _leave_open(report: Report) -> None:
 def _wrong(paths: Paths, path: Path) -> Observation:
     """The delivery that no partition of those before explains."""
     mask = -1
-    for seen in path.seen:
+    for seen in path.life.deliveries:
         mask &= paths.ready(seen.record)
         if not mask:
             return seen
-    return path.seen[-1]
+    return path.life.deliveries[-1]
 
 
 def _to_standby(paths: Paths, path: Path) -> bool | None:
@@ -110,7 +110,7 @@ def _to_a_standby(paths: Paths, path: Path, report: Report) -> None:
         "standby gets load",
         "A standby got a message",
         (*(session.bind for session in paths.timeline.sessions_of[flow][-1:]), record),
-        f"{path.sent.message.id!r} came through flow {flow}, which bound when there were as many flows as "
+        f"{path.life.id!r} came through flow {flow}, which bound when there were as many flows as "
         "partitions; none was lost since",
         "nothing for a standby, until an active flow goes",
     )
@@ -118,8 +118,8 @@ def _to_a_standby(paths: Paths, path: Path, report: Report) -> None:
 
 def _excused(paths: Paths, path: Path, found: Excuse, report: Report) -> None:
     name, bit = next((name, bit) for name, bit in paths.timeline.bits.items() if found.partitions >> bit & 1)
-    seen = next(seen for seen in path.seen if not paths.ready(seen.record) >> bit & 1)
-    others = [other.record for other in path.seen if paths.ready(other.record) >> bit & 1]
+    seen = next(seen for seen in path.life.deliveries if not paths.ready(seen.record) >> bit & 1)
+    others = [other.record for other in path.life.deliveries if paths.ready(other.record) >> bit & 1]
     flow = seen.record.args.get("flow")
     wanted, title, cause, state = _WORDS[found.requirement]
     event = _event(paths.timeline, name, flow if found.requirement == "REB-13" else None, state, seen.record)
@@ -166,7 +166,7 @@ def _event(
 def _misdelivered(paths: Paths, path: Path, report: Report) -> None:
     seen = _wrong(paths, path)
     flow = seen.record.args.get("flow")
-    before = [other.record for other in path.seen if other.record.call < seen.record.call]
+    before = [other.record for other in path.life.deliveries if other.call < seen.call]
     if paths.ready(seen.record):
         flows = ", ".join(dict.fromkeys(str(record.args.get("flow")) for record in before))
         why = f"which shared no partition with {flows}, that it came through before"
@@ -175,13 +175,13 @@ def _misdelivered(paths: Paths, path: Path, report: Report) -> None:
     events = [
         assignment.states[-1][1]
         for assignment in paths.timeline.assignments_of.get(flow or "", ())
-        if assignment.begin.call <= seen.record.call
+        if assignment.begin.call <= seen.call
     ]
     report.find(
         "REB-2",
         "wrong flow",
         "A message came through a flow that its partition is not assigned to",
         (*before[:1], *events[-1:], seen.record),
-        f"{path.sent.message.id!r} came through flow {flow}, {why}",
+        f"{path.life.id!r} came through flow {flow}, {why}",
         "only the flow that has the message's partition gets it",
     )

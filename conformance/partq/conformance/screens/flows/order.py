@@ -14,14 +14,15 @@ it). What numbers say of order is `delivery.order`'s.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import reduce
 from itertools import accumulate, groupby
 from operator import and_
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.candidate_partitions import Paths
-from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.records import out_of_order, returned
 from partq.conformance.screens.flows.returned import judge_returned
 from partq.conformance.screens.protocol import Report, Screen
@@ -31,7 +32,7 @@ from partq.model.operations import Outcome
 class _FirstOfFlow(NamedTuple):
     """A message and its first delivery."""
 
-    sent: Sent
+    life: Lifetime
     seen: Observation
 
     @property
@@ -42,9 +43,7 @@ class _FirstOfFlow(NamedTuple):
     @property
     def accepted(self) -> int:
         """When it certainly was accepted; `FOREVER`: never certainly, or only with a transaction."""
-        record = self.sent.record
-        certain = record.outcome == Outcome.OK and record.ret is not None and "txn" not in record.args
-        return record.ret if certain and record.ret is not None else FOREVER
+        return FOREVER if "txn" in self.life.record.args else self.life.accepted
 
     @property
     def again(self) -> bool:
@@ -86,25 +85,25 @@ def check(facts: Facts) -> Report:
 def _judge_marks(facts: Facts, report: Report, unseen: int) -> None:
     """A message is marked as redelivered when it comes again, and only then. A wrong mark means that its
     delivery is none of those that the history shows, or that it was given out of turn."""
-    for id, seens in facts.received.items():
-        wrong = _mismarked(seens, unseen) if len(facts.by_id.get(id, ())) == 1 else None
+    for life in facts.derive(Lifetimes).delivered:
+        wrong = _mismarked(life.deliveries, unseen)
         if wrong is not None:
             said = "again" if wrong.delivery.redelivered else "for the first time"
-            why = f"record {wrong.record.i} shows {id!r} as delivered {said}, which it was not"
+            why = f"record {wrong.record.i} shows {life.id!r} as delivered {said}, which it was not"
             report.ambiguous(("REB-3", "RCV-1", "RCV-7"), why)
 
 
-def _mismarked(seens: list[Observation], unseen: int) -> Observation | None:
+def _mismarked(seens: Sequence[Observation], unseen: int) -> Observation | None:
     """The first delivery whose mark is wrong for certain. They are in order of calls."""
     earliest = FOREVER
     for n, seen in enumerate(seens):
-        marked, ret = seen.delivery.redelivered, seen.record.ret
-        alone = n == 0 and (len(seens) == 1 or (ret is not None and seens[1].record.call > ret))
-        if marked and alone and ret is not None and unseen > ret:
+        marked = seen.delivery.redelivered
+        alone = n == 0 and (len(seens) == 1 or seens[1].call > seen.ret)
+        if marked and alone and unseen > seen.ret:
             return seen
-        if marked is False and earliest < seen.record.call:
+        if marked is False and earliest < seen.call:
             return seen
-        earliest = min(earliest, returned(seen.record))
+        earliest = min(earliest, seen.ret)
     return None
 
 
@@ -112,12 +111,11 @@ def _groups(facts: Facts, by_key: bool) -> Iterator[list[_FirstOfFlow]]:
     """Messages that should be in one partition, in order of their first deliveries."""
     groups: dict[Hashable, list[_FirstOfFlow]] = {}
     alone = facts.entity.partitions == 1
-    for id, seens in facts.received.items():
-        sends = facts.by_id.get(id, ())
-        if len(sends) == 1:
-            place = 0 if alone else sends[0].key if by_key else seens[0].delivery.partition
-            if place is not None:
-                groups.setdefault(place, []).append(_FirstOfFlow(sends[0], seens[0]))
+    for life in facts.derive(Lifetimes).delivered:
+        seen = life.deliveries[0]
+        place = 0 if alone else life.sent.key if by_key else seen.delivery.partition
+        if place is not None:
+            groups.setdefault(place, []).append(_FirstOfFlow(life, seen))
     return (group for group in groups.values() if len(group) > 1)
 
 
@@ -125,15 +123,15 @@ def _comparable(group: list[_FirstOfFlow]) -> int:
     """How many messages another of the group was certainly sent before."""
     earliest = FOREVER
     for first in group:
-        ret = first.sent.record.ret
+        ret = first.life.record.ret
         if ret is not None and ret < earliest:
             earliest = ret
-    return sum(first.sent.record.call > earliest for first in group)
+    return sum(first.life.record.call > earliest for first in group)
 
 
 def _suspicious(group: list[_FirstOfFlow]) -> bool:
     """Whether there may be an inversion; nothing needs a closer look otherwise."""
-    return out_of_order(first.sent.record for first in group)
+    return out_of_order(first.life.record for first in group)
 
 
 def _of_one_partition(facts: Facts, group: list[_FirstOfFlow]) -> list[list[_FirstOfFlow]]:
@@ -141,7 +139,7 @@ def _of_one_partition(facts: Facts, group: list[_FirstOfFlow]) -> list[list[_Fir
     parts: dict[int, list[_FirstOfFlow]] = {}
     paths = facts.derive(Paths).by_id if facts.assignment_events else {}
     for first in group:
-        path = paths.get(first.sent.message.id)
+        path = paths.get(first.life.id)
         if path is not None and path.ready.bit_count() == 1:
             parts.setdefault(path.ready, []).append(first)
     return list(parts.values())
@@ -178,11 +176,11 @@ def _within_answers(group: list[_FirstOfFlow]) -> list[Inversion]:
 
 
 def _sent_later(a: _FirstOfFlow, b: _FirstOfFlow) -> _FirstOfFlow:
-    return b if b.sent.record.call > a.sent.record.call else a
+    return b if b.life.record.call > a.life.record.call else a
 
 
 def _overtook(before: _FirstOfFlow, late: _FirstOfFlow) -> bool:
-    return late.accepted < before.sent.record.call and not late.again
+    return late.accepted < before.life.record.call and not late.again
 
 
 def _report(inversion: Inversion, report: Report) -> None:
@@ -193,10 +191,10 @@ def _report(inversion: Inversion, report: Report) -> None:
         "REB-3",
         "across flows" if len(flows) > 1 else "one consumer",
         "Messages of one partition out of order",
-        (late.sent.record, before.sent.record, before.seen.record, late.seen.record),
-        f"{late.sent.message.id!r} was accepted before {before.sent.message.id!r} was sent, into one "
+        (late.life.record, before.life.record, before.seen.record, late.seen.record),
+        f"{late.life.id!r} was accepted before {before.life.id!r} was sent, into one "
         f"partition, and first delivered after it{through}",
-        f"{late.sent.message.id!r} is first delivered before {before.sent.message.id!r}",
+        f"{late.life.id!r} is first delivered before {before.life.id!r}",
     )
 
 

@@ -213,15 +213,16 @@ class _Handoffs:
         held: dict[tuple[str, int], list[tuple[int, int, Observation]]] = {}
         locked: dict[str, list[tuple[int, int, Observation]]] = {}
         for bit, seen in self.facts.derive(Paths).located():
-            if seen.delivery.lock is not None and seen.record.ret is not None:
+            if seen.delivery.lock is not None:
                 place = (seen.record.args.get("flow", ""), bit)
-                held.setdefault(place, []).append((seen.record.ret, self._settled(seen)[0], seen))
+                held.setdefault(place, []).append((seen.ret, self._settled(seen)[0], seen))
         for seen in self.facts.locks.values():
             flow = seen.record.args.get("flow", "")
-            locked.setdefault(flow, []).append((seen.record.call, self._settled(seen)[1], seen))
+            locked.setdefault(flow, []).append((seen.call, self._settled(seen)[1], seen))
         for record in self.facts.receives:
             if record.outcome == Outcome.UNKNOWN:
-                entry = (record.call, FOREVER, Observation(_UNSEEN, record))
+                unseen = Observation(_UNSEEN, record, record.call, FOREVER)
+                entry = (record.call, FOREVER, unseen)
                 locked.setdefault(record.args.get("flow", ""), []).append(entry)
         self.held = {place: _Unsettled(entries) for place, entries in held.items()}
         self.locked = {flow: _Unsettled(entries) for flow, entries in locked.items()}
@@ -229,7 +230,7 @@ class _Handoffs:
     def _settled(self, seen: Observation) -> tuple[int, int]:
         """When the delivery was settled at the earliest, and at the latest."""
         earliest = latest = FOREVER
-        for settlement in self.facts.settled.get(seen.delivery.lock or "", ()):
+        for settlement in seen.settlements:
             if settlement.outcome != Outcome.ERROR:
                 earliest = min(earliest, settlement.call)
             if settlement.outcome == Outcome.OK and settlement.ret is not None:

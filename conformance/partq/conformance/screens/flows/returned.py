@@ -9,11 +9,12 @@ lost (RCV-2), or the key is apart (KEY-8, ROUTE-1, ROUTE-2).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report
@@ -21,13 +22,6 @@ from partq.model.operations import Outcome
 
 _SCAN: Final = 64
 """So many deliveries of the key after a flow went are looked at, and so many of one message."""
-
-
-class _Given(NamedTuple):
-    """A message whose ID was sent once, and its deliveries."""
-
-    sent: Sent
-    seens: list[Observation]
 
 
 def judge_returned(facts: Facts, report: Report, unseen: int) -> None:
@@ -42,68 +36,59 @@ def judge_returned(facts: Facts, report: Report, unseen: int) -> None:
         return
     until = min(unseen, facts.dead[0].start if facts.dead else FOREVER)
     for group in _groups(facts):
-        late = _overtaken(facts, group, unbound, until)
+        late = _overtaken(group, unbound, until)
         if late is not None:
             older, younger = late
             why = (
-                f"{older.sent.message.id!r} was left unsettled by a flow that went, yet record "
+                f"{older.id!r} was left unsettled by a flow that went, yet record "
                 f"{younger.record.i} shows {younger.delivery.id!r}, sent later with the same key, before it: "
                 f"it did not go back to its place (REB-3), was lost (RCV-2), or the key is apart"
             )
             report.ambiguous(("REB-3", "RCV-2", "KEY-8", "ROUTE-1", "ROUTE-2"), why)
 
 
-def _groups(facts: Facts) -> Iterator[list[_Given]]:
+def _groups(facts: Facts) -> Iterator[list[Lifetime]]:
     """Messages that should be in one partition, and stand in the order of their sends wherever they are."""
-    groups: dict[Hashable, list[_Given]] = {}
+    groups: dict[Hashable, list[Lifetime]] = {}
     alone = facts.entity.partitions == 1
-    for id, seens in facts.received.items():
-        sends = facts.by_id.get(id, ())
-        if len(sends) == 1 and (alone or sends[0].key is not None) and not _moved(facts, seens):
-            groups.setdefault(None if alone else sends[0].key, []).append(_Given(sends[0], seens))
+    for life in facts.derive(Lifetimes).delivered:
+        if (alone or life.sent.key is not None) and not _moved(life.deliveries):
+            groups.setdefault(None if alone else life.sent.key, []).append(life)
     return (group for group in groups.values() if len(group) > 1)
 
 
-def _moved(facts: Facts, seens: list[Observation]) -> bool:
+def _moved(seens: Sequence[Observation]) -> bool:
     """Whether one of its locks may have been settled, but for completing the last: where an abandoned message
     stands is free."""
     return any(
         settlement.op != "complete" or seen is not seens[-1]
         for seen in seens
-        for settlement in _settlements(facts, seen)
+        for settlement in seen.possibly_settled_by
     )
 
 
-def _settlements(facts: Facts, seen: Observation) -> list[Record]:
-    """What may have settled the lock of that delivery."""
-    tried = facts.settled.get(seen.delivery.lock or "", ())
-    return [settlement for settlement in tried if settlement.outcome != Outcome.ERROR]
-
-
 def _overtaken(
-    facts: Facts, group: list[_Given], unbound: dict[str, int], until: int
-) -> tuple[_Given, Observation] | None:
+    group: list[Lifetime], unbound: dict[str, int], until: int
+) -> tuple[Lifetime, Observation] | None:
     """A message, and the delivery of a younger one after it had gone back and before it came again."""
-    deliveries = sorted(((seen, given.sent) for given in group for seen in given.seens), key=_called)
+    deliveries = sorted(((seen, life.record) for life in group for seen in life.deliveries), key=_called)
     for older in group:
-        sent = older.sent.record
-        if sent.outcome != Outcome.OK or "txn" in sent.args or len(older.seens) > _SCAN:
+        sent = older.record
+        if sent.outcome != Outcome.OK or "txn" in sent.args or len(older.deliveries) > _SCAN:
             continue
-        for seen in older.seens:
+        for seen in older.deliveries:
             gone = unbound.get(seen.record.args.get("flow", ""), FOREVER)
-            if seen.delivery.lock is None or gone <= returned(seen.record) or _settlements(facts, seen):
+            if seen.delivery.lock is None or gone <= seen.ret or seen.possibly_settled_by:
                 continue
-            others = (
-                o.record for o in older.seens if o is not seen and returned(o.record) >= seen.record.call
-            )
+            others = (o.record for o in older.deliveries if o is not seen and o.ret >= seen.call)
             again = min((other.call for other in others), default=until)
             after = bisect_right(deliveries, gone, key=_called)
             for later, younger in islice(deliveries, after, after + _SCAN):
-                came_before = returned(later.record) < min(until, again)
-                if came_before and returned(sent) < younger.record.call:
+                came_before = later.ret < min(until, again)
+                if came_before and returned(sent) < younger.call:
                     return older, later
     return None
 
 
-def _called(entry: tuple[Observation, Sent]) -> int:
+def _called(entry: tuple[Observation, Record]) -> int:
     return entry[0].record.call

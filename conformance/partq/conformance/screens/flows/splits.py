@@ -135,22 +135,22 @@ def _explanations(facts: Facts) -> Iterator[Explanation]:
 
 
 def _two_bodies(pair: Pair) -> bool:
-    return pair.a.sent.message.body != pair.b.sent.message.body
+    return pair.a.life.sent.message.body != pair.b.life.sent.message.body
 
 
 def _deleted(pair: Pair) -> bool:
     """Whether one of them came only once, and for good, so that its flow may have been a wrong one."""
-    return any(deletes(path.first.record) for path in pair)
+    return any(deletes(path.life.deliveries[0].record) for path in pair)
 
 
 def _jms_alone(pair: Pair) -> bool:
     """Whether one of them would be without a key if the JMS property were none."""
-    return any(path.sent.message.property(SOLACE_KEY) is None for path in pair)
+    return any(path.life.sent.message.property(SOLACE_KEY) is None for path in pair)
 
 
 def _beside(pair: Pair) -> bool:
     """Whether they would differ if another key went before QUEUE_PARTITION_KEY."""
-    return _other_keys(pair.a.sent.message) != _other_keys(pair.b.sent.message)
+    return _other_keys(pair.a.life.sent.message) != _other_keys(pair.b.life.sent.message)
 
 
 def _other_keys(message: Message) -> tuple[str | None, ...]:
@@ -170,13 +170,13 @@ def _disturbances(facts: Facts) -> dict[str, Intervals]:
 
 
 def _between(intervals: Intervals, pair: Pair) -> bool:
-    a, b = pair.a.sent.record, pair.b.sent.record
-    return intervals.touching(a.call, min(returned(b), returned(pair.b.first.record))) > 0
+    a, b = pair.a.life.record, pair.b.life.record
+    return intervals.touching(a.call, min(returned(b), returned(pair.b.life.deliveries[0].record))) > 0
 
 
 def _differ(trait: Callable[[Record], str], pair: Pair) -> bool:
-    return trait(pair.a.sent.record) != trait(pair.b.sent.record)
+    return trait(pair.a.life.record) != trait(pair.b.life.record)
 
 
 def _sent_at(path: Path) -> int:
-    return path.sent.record.call
+    return path.life.record.call

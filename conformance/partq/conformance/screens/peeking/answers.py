@@ -10,10 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts
-from partq.conformance.facts.locks import REMOVALS
+from partq.conformance.facts.index import Facts
+from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.partition_log import Omission, PartitionLog, PartitionLogs
 from partq.conformance.facts.peek_cursors import Resets, Walk
+from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record
 from partq.conformance.screens.peeking.side_effects import check_touching
 from partq.conformance.screens.peeking.skipping import Skipping
@@ -234,7 +235,7 @@ class Peeking:
     def _check_removed(self, record: Record, id: str) -> None:
         """A message that had been removed is still shown. If it is delivered again, that is RCV-7."""
         requirement, facts = self.skipping.requirement, self.facts
-        if any((seen.record.ret or FOREVER) > self.logs.gone[id] for seen in facts.received[id]):
+        if any(seen.ret > self.logs.gone[id] for seen in facts.received[id]):
             return
         if facts.drained is None or not self._certainly_gone(id, record.call):
             self.report.ambiguous(
@@ -254,16 +255,14 @@ class Peeking:
 
     def _certainly_gone(self, id: str, before: int) -> bool:
         """Whether a receive, or a settlement by a lock that certainly held, had removed it before then."""
-        locks = self.skipping.locks
         for seen in self.facts.received[id]:
             if seen.delivery.lock is None:
-                if (seen.record.ret or before) < before:
+                if seen.ret < before:
                     return True
                 continue
-            held = locks.held_unsettled(seen)
-            for end in self.facts.settled.get(seen.delivery.lock, ()):
+            for end in seen.settlements:
                 removed = end.op in REMOVALS and end.outcome == Outcome.OK and "txn" not in end.args
-                if removed and end.ret is not None and end.ret < min(before, held):
+                if removed and end.ret is not None and end.ret < min(before, seen.held_unsettled):
                     return True
         return False
 
@@ -309,7 +308,7 @@ class Peeking:
         return tuple(peek for peek in shown if peek.call < record.call)[-1:]
 
     def _check_twice(self, record: Record) -> None:
-        delivery = self.facts.twice_in(record)
+        delivery = self.facts.derive(Lifetimes).twice_in(record)
         if delivery is not None:
             self.report.find(
                 "PEEK-5",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation
-from partq.conformance.facts.locks import Locks, UnseenLocks
-from partq.conformance.facts.records import returned
+from partq.conformance.facts.index import CALL, FOREVER, RET, Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
+from partq.conformance.facts.locks import UnseenLocks
 from partq.conformance.facts.visibility import Visibility
 from partq.conformance.screens.protocol import Report
 
@@ -23,24 +23,27 @@ _SCAN: Final = 64
 
 def check_touching(facts: Facts, visibility: Visibility, report: Report) -> None:
     """PEEK-6 on every message that was peeked."""
+    lives = facts.derive(Lifetimes)
+    report.count(_REQUIREMENT, sum(map(len, facts.peeked.values())))
     for id, peeks in facts.peeked.items():
-        report.count(_REQUIREMENT, len(peeks))
         for seen in peeks:
             if seen.delivery.lock is not None:
                 _locked(report, seen)
                 break
-        if len(facts.by_id.get(id, ())) == 1:
-            if not _check_count(facts, visibility, report, id, peeks):
-                _check_bounds(facts, report, id, peeks)
+        life = lives.get(id)
+        if life is None:
+            continue
+        appearances = life.appearances
+        if any(seen.delivery.delivery_count for seen in appearances):
+            if not _check_count(facts, visibility, report, life, appearances):
+                _check_bounds(facts, report, life, appearances)
 
 
 def _check_count(
-    facts: Facts, visibility: Visibility, report: Report, id: str, peeks: list[Observation]
+    facts: Facts, visibility: Visibility, report: Report, life: Lifetime, appearances: list[Observation]
 ) -> bool:
     """From a peek to the next appearance the count stays, if no lock can have ended in between. Whether it
     was found not to."""
-    received = facts.received.get(id)
-    appearances = peeks if received is None else sorted(peeks + received, key=_by_call)
     before: Observation | None = None
     for seen in appearances:
         count = seen.delivery.delivery_count
@@ -48,11 +51,10 @@ def _check_count(
             continue
         if before is not None and count != before.delivery.delivery_count:
             own = seen.record if _is_later_receive(seen, before) else None
-            ends = (before.record.ret, seen.record.ret)  # overlapping peeks may take effect in either order
-            until = None if None in ends else max(end for end in ends if end is not None)
-            if until is not None and visibility.count_rests(id, before.record.call, until, own):
-                if not _counted_unseen(facts, before, seen, until) and (
-                    own is None or not _counted_late(facts, before, seen)
+            until = max(before.ret, seen.ret)  # overlapping peeks may take effect in either order
+            if visibility.count_rests(life, before.call, until, own):
+                if not _counted_unseen(facts, life, before, seen, until) and (
+                    own is None or not _counted_late(life, before, seen)
                 ):
                     _raised(report, before, seen)
                     return True
@@ -60,36 +62,33 @@ def _check_count(
     return False
 
 
-def _counted_unseen(facts: Facts, before: Observation, seen: Observation, until: int) -> bool:
+def _counted_unseen(facts: Facts, life: Lifetime, before: Observation, seen: Observation, until: int) -> bool:
     """Whether locks of front ends that nobody saw, and no receive asked for, may have raised the count."""
-    partition, sent = facts.partition_of(seen.delivery), facts.by_id[seen.delivery.id][0].record.call
-    ends = facts.derive(UnseenLocks).ended(partition, sent, before.record.call, until)
-    return 0 < (seen.delivery.delivery_count or 0) - (before.delivery.delivery_count or 0) <= ends
+    ends = facts.derive(UnseenLocks).ended(seen.partition, life.possibly_from, before.call, until)
+    return 0 < _count(seen) - _count(before) <= ends
 
 
-def _counted_late(facts: Facts, before: Observation, seen: Observation) -> bool:
+def _counted_late(life: Lifetime, before: Observation, seen: Observation) -> bool:
     """Whether a lock that had ended before the peek may have been counted when the message was delivered."""
-    once = (before.delivery.delivery_count or 0) + 1
-    earlier = facts.received[seen.delivery.id][0]
-    return seen.delivery.delivery_count == once and earlier.record.call < before.record.call
+    once = _count(before) + 1
+    earlier = life.deliveries[0].call
+    return seen.delivery.delivery_count == once and earlier < before.call
 
 
 def _is_later_receive(seen: Observation, before: Observation) -> bool:
     """Whether it is a receive that the peek before it certainly preceded. If the two overlap, the lock that
     the receive gave may have ended before the peek took effect."""
-    ret = before.record.ret
-    return seen.record.op != "peek" and ret is not None and ret < seen.record.call
+    return seen.record.op != "peek" and before.ret < seen.call
 
 
-def _check_bounds(facts: Facts, report: Report, id: str, peeks: list[Observation]) -> None:
+def _check_bounds(facts: Facts, report: Report, life: Lifetime, appearances: list[Observation]) -> None:
     """No count is less than one that was shown before, and no peek shows more than the locks that may have
     ended by then explain."""
     if facts.profile.kill_undoes_settlements:
         return
-    appearances = [*peeks, *facts.received.get(id, ())]
-    wrong = _sunk(appearances) or _Ends(facts, id).too_many(peeks)
+    wrong = _sunk(appearances) or _too_high(facts, life)
     if wrong is not None:
-        seen = f"{wrong.record.op} of record {wrong.record.i} shows {id!r}"
+        seen = f"{wrong.record.op} of record {wrong.record.i} shows {life.id!r}"
         why = (
             f"{seen} with delivery count {wrong.delivery.delivery_count}, which the ends of its locks exclude"
         )
@@ -97,12 +96,15 @@ def _check_bounds(facts: Facts, report: Report, id: str, peeks: list[Observation
 
 
 def _sunk(appearances: list[Observation]) -> Observation | None:
-    """The first that shows a lower count than one that was over before it."""
-    over = sorted((seen for seen in appearances if seen.record.ret is not None), key=_returned)
+    """The first that shows a lower count than one that was over before it. They are in order of calls."""
+    counts = [count for seen in appearances if (count := seen.delivery.delivery_count) is not None]
+    if counts == sorted(counts):
+        return None
+    over = sorted(appearances, key=RET)
     at, most = 0, 0
-    for seen in sorted(appearances, key=_by_call):
-        while at < len(over) and _returned(over[at]) < seen.record.call:
-            most = max(most, over[at].delivery.delivery_count or 0)
+    for seen in appearances:
+        while at < len(over) and over[at].ret < seen.call:
+            most = max(most, _count(over[at]))
             at += 1
         count = seen.delivery.delivery_count
         if count is not None and count < most:
@@ -110,50 +112,31 @@ def _sunk(appearances: list[Observation]) -> Observation | None:
     return None
 
 
-class _Ends:
-    """The deliveries of one message, asked which of their locks may have ended when a peek looked."""
-
-    def __init__(self, facts: Facts, id: str) -> None:
-        self.facts = facts
-        self.locks = facts.derive(Locks)
-        self.received = facts.received.get(id, [])
-        self.sent = facts.by_id[id][0].record.call
-        counted = (
-            s for s in self.received if s.record.ret is not None and s.delivery.delivery_count is not None
-        )
-        self.over = sorted(counted, key=_returned)
-
-    def too_many(self, peeks: list[Observation]) -> Observation | None:
-        """The first peek that shows a count too high."""
-        for peek in peeks:
-            count, ret = peek.delivery.delivery_count, peek.record.ret
-            if count and ret is not None and count > self._most(peek, ret):
-                return peek
-        return None
-
-    def _most(self, peek: Observation, ret: int) -> int:
-        """The highest count that it may show: that of the last delivery before it, and one for each lock
-        since that may have ended."""
-        at = bisect_left(self.over, peek.record.call, key=_returned)
-        last = self.over[at - 1] if at else None
-        since = self.sent if last is None else last.record.call
-        begun = bisect_right(self.received, ret, key=_by_call)
-        recent = [seen for seen in self.received[max(0, begun - _SCAN) : begun] if _returned(seen) >= since]
-        if len(recent) == _SCAN:
-            return FOREVER  # too many at a time to tell
-        ends = sum(self.locks.held_until(seen) <= ret for seen in recent)
-        start = self.sent if last is None else self.locks.held_until(last)
-        partition = self.facts.partition_of(peek.delivery)
-        known = 0 if last is None else last.delivery.delivery_count or 0
-        return known + ends + self.facts.derive(UnseenLocks).ended(partition, start, since, ret)
+def _too_high(facts: Facts, life: Lifetime) -> Observation | None:
+    """The first peek that shows a count higher than the locks that may have ended explain."""
+    peeks = [peek for peek in life.peeks if peek.delivery.delivery_count]
+    over = sorted((s for s in life.deliveries if s.delivery.delivery_count is not None), key=RET)
+    return next((peek for peek in peeks if _count(peek) > _highest(facts, life, over, peek)), None)
 
 
-def _returned(seen: Observation) -> int:
-    return returned(seen.record)
+def _highest(facts: Facts, life: Lifetime, over: list[Observation], peek: Observation) -> int:
+    """The highest count that a peek may show: that of the last delivery before it, and one for each lock
+    since that may have ended. ``over``: the deliveries that show a count, in order of returns."""
+    at = bisect_left(over, peek.call, key=RET)
+    last = over[at - 1] if at else None
+    since = life.possibly_from if last is None else last.call
+    begun = bisect_right(life.deliveries, peek.ret, key=CALL)
+    recent = [seen for seen in life.deliveries[max(0, begun - _SCAN) : begun] if seen.ret >= since]
+    if len(recent) == _SCAN:
+        return FOREVER  # too many at a time to tell
+    ends = sum(seen.held_until <= peek.ret for seen in recent)
+    start = since if last is None else last.held_until
+    known = 0 if last is None else _count(last)
+    return known + ends + facts.derive(UnseenLocks).ended(peek.partition, start, since, peek.ret)
 
 
-def _by_call(seen: Observation) -> int:
-    return seen.record.call
+def _count(seen: Observation) -> int:
+    return seen.delivery.delivery_count or 0
 
 
 def _locked(report: Report, seen: Observation) -> None:

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.locks import Locks
-from partq.conformance.facts.partition_log import Lifetime, Omission, PartitionLog, PartitionLogs
+from partq.conformance.facts.partition_log import Omission, PartitionLog, PartitionLogs, Spell
 from partq.conformance.facts.peek_cursors import Walk
 from partq.conformance.facts.records import returned
 from partq.conformance.facts.visibility import Visibility
@@ -38,7 +38,7 @@ class Passed(NamedTuple):
     """An answer that passed over a certainly locked message. ``total``: what it should have shown at least.
     ``middle``: it shows older messages than that one too."""
 
-    lifetime: Lifetime
+    spell: Spell
     record: Record
     total: int
     middle: bool
@@ -55,7 +55,7 @@ class Skipping:
         self.visibility = Visibility(facts)
         self.requirement = "PEEK-2" if facts.profile.partitioned else "PEEK-1"
         self._locked: list[Passed] = []
-        self._unclear: dict[str, tuple[Lifetime, Record]] = {}
+        self._unclear: dict[str, tuple[Spell, Record]] = {}
         self._whole = {True: 0, False: 0}
         self._trusted: dict[int, bool] = {}
 
@@ -94,27 +94,26 @@ class Skipping:
             return
         locked, middle, missing = None, False, 0
         for omission in omissions:
-            for lifetime in islice(log.there(omission.low, omission.high, call, ret), _LOOKED_AT):
-                id = lifetime.sent.message.id
+            for spell in islice(log.there(omission.low, omission.high, call, ret), _LOOKED_AT):
                 missing += 1
-                if self._free(lifetime, record, walk):
-                    self.report_free(requirement, record, lifetime)
+                if self._free(spell, record, walk):
+                    self.report_free(requirement, record, spell)
                     return
-                if not middle and self.visibility.certainly_locked(id, call, ret):
-                    locked, middle = lifetime, omission.middle
-                self._unclear.setdefault(requirement, (lifetime, record))
+                if not middle and self.visibility.certainly_locked(spell.life, call, ret):
+                    locked, middle = spell, omission.middle
+                self._unclear.setdefault(requirement, (spell, record))
         if locked is not None:
             self._locked.append(Passed(locked, record, shown + missing, middle))
 
-    def _free(self, lifetime: Lifetime, record: Record, walk: Walk | None) -> bool:
+    def _free(self, spell: Spell, record: Record, walk: Walk | None) -> bool:
         """Whether it certainly was not locked, neither now nor at an earlier peek of the walk: a broker that
         hides what is locked may have moved the cursor past it."""
-        id, called = lifetime.sent.message.id, lifetime.sent.record.call
+        called = spell.life.possibly_from
         for peek in (record,) if walk is None else reversed(walk.peeks):
             ret = returned(peek)
             if ret < called:
                 break
-            if not self.visibility.certainly_free(id, peek.call, ret):
+            if not self.visibility.certainly_free(spell.life, peek.call, ret):
                 return False
         return True
 
@@ -128,12 +127,12 @@ class Skipping:
         first = next(log.there(omission.low, omission.high, call, ret))
         at = bisect_left(log.places, log.place(first.number))
         self._unclear.setdefault(requirement, (first, record))
-        for lifetime in log.lifetimes[max(omission.low, at - _LOOKED_AT) : at + _LOOKED_AT]:
-            id = lifetime.sent.message.id
-            if lifetime.sent.record.call > ret or self.logs.gone.get(id, ret) < call:
+        for spell in log.spells[max(omission.low, at - _LOOKED_AT) : at + _LOOKED_AT]:
+            id = spell.life.id
+            if spell.life.record.call > ret or self.logs.gone.get(id, ret) < call:
                 continue
-            if lifetime.start < call and lifetime.end > ret and self._free(lifetime, record, walk):
-                self.report_free(requirement, record, lifetime)
+            if spell.start < call and spell.end > ret and self._free(spell, record, walk):
+                self.report_free(requirement, record, spell)
                 return
             room -= 1
             if not room:
@@ -150,24 +149,24 @@ class Skipping:
                 if shown or better:
                     self._report_locked(self.requirement if shown else "PEEK-7", passed)
         found = {finding.requirement for finding in self.report.findings}
-        for requirement, (lifetime, record) in self._unclear.items():
+        for requirement, (spell, record) in self._unclear.items():
             if requirement not in found and "PEEK-7" not in found:
                 self.report.ambiguous(
                     (requirement, "PEEK-7"),
-                    f"the peek of record {record.i} passed over message {lifetime.sent.message.id!r}, which "
+                    f"the peek of record {record.i} passed over message {spell.life.id!r}, which "
                     f"was there but may have been locked: it skipped the message ({requirement}), or does "
                     f"not show locked ones (PEEK-7)",
                 )
 
-    def report_free(self, requirement: str, record: Record, lifetime: Lifetime) -> None:
+    def report_free(self, requirement: str, record: Record, spell: Spell) -> None:
         """A message that certainly was there, and not locked, was not shown."""
-        id, sent = lifetime.sent.message.id, lifetime.sent.record
+        id, sent = spell.life.id, spell.life.record
         if requirement == self.requirement:
             self.report.find(
                 requirement,
                 "skipped",
                 "A peek skipped an older message",
-                (sent, record, *self._proof(lifetime, record)),
+                (sent, record, *self._proof(spell, record)),
                 f"The answer to {record.proc} shows newer messages of one partition, but not message {id!r}, "
                 f"which certainly was there and not locked.",
                 f"message {id!r} before any newer one, or an answer that ends before it",
@@ -178,46 +177,45 @@ class Skipping:
             requirement,
             "nothing",
             "A walk ended before it had shown everything" if ended else "A peek returned nothing",
-            (sent, record, *self._proof(lifetime, record)),
+            (sent, record, *self._proof(spell, record)),
             f"{record.proc} was shown nothing, although message {id!r} certainly was there and not locked.",
             "at least one message",
         )
 
     def _report_locked(self, requirement: str, passed: Passed) -> None:
-        lifetime, record, id = passed.lifetime, passed.record, passed.lifetime.sent.message.id
-        holders = [s.record for s in self.facts.received[id] if (s.record.ret or record.call) < record.call]
+        spell, record, id = passed.spell, passed.record, passed.spell.life.id
+        holders = [s.record for s in spell.life.deliveries if s.ret < record.call]
         self.report.find(
             requirement,
             "skipped a locked one",
             "A peek skipped a locked message",
-            (lifetime.sent.record, *holders[-1:], record),
+            (spell.life.record, *holders[-1:], record),
             f"The answer to {record.proc} shows {'older and ' * passed.middle}newer messages of one "
             f"partition, but not message {id!r}, which certainly was there and locked.",
             f"message {id!r} in its place: a lock does not hide it",
         )
 
-    def _proof(self, lifetime: Lifetime, peek: Record) -> tuple[Record, ...]:
+    def _proof(self, spell: Spell, peek: Record) -> tuple[Record, ...]:
         """What shows that the message was still there after that peek."""
-        id = lifetime.sent.message.id
-        for seen in (*self.facts.received.get(id, ()), *self.facts.peeked.get(id, ())):
-            if seen.record.call > (peek.ret or 0):
+        for seen in (*spell.life.deliveries, *spell.life.peeks):
+            if seen.call > (peek.ret or 0):
                 return (seen.record,)
         return ()
 
     def _count_locked(self) -> int:
         """How often a peek showed a message that certainly was locked."""
         count = 0
-        received, held_until = self.facts.received, self.locks.held_until
+        received = self.facts.received
         for id, peeks in self.facts.peeked.items():
             seens = received.get(id)
-            if seens is None or seens[0].record.ret is None or seens[0].record.ret >= peeks[-1].record.call:
+            if seens is None or seens[0].ret >= peeks[-1].call:
                 continue
-            locked = [(s.record.ret or 0, held_until(s)) for s in seens if s.delivery.lock is not None]
+            locked = [(s.ret, s.held_until) for s in seens if s.delivery.lock is not None]
             locked.sort()
             at, until = 0, -1
             for seen in peeks:
-                while at < len(locked) and locked[at][0] < seen.record.call:
+                while at < len(locked) and locked[at][0] < seen.call:
                     until = max(until, locked[at][1])
                     at += 1
-                count += (seen.record.ret or 0) < until
+                count += seen.ret < until
         return count

@@ -12,8 +12,8 @@ from math import log
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Interval
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.placements import Placement, Placements
 from partq.conformance.facts.records import returned
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import Group, judge_splits
@@ -27,26 +27,26 @@ ALPHA: Final = 1e-9
 def check(facts: Facts) -> Report:
     """Judge where keyed and keyless messages are."""
     report = Report()
-    groups: dict[Group, list[Placement]] = {}
-    keyless: list[Placement] = []
+    groups: dict[Group, list[Lifetime]] = {}
+    keyless: list[Lifetime] = []
     remaps = facts.profile.kill_remaps_keys and facts.dead
     epoch = 0
-    for placement in facts.derive(Placements).all:
-        if placement.partition is None:
+    for life in facts.derive(Lifetimes).stored:
+        if life.partition is None:
             continue
-        key = placement.sent.key
+        key = life.sent.key
         if key is not None:
-            if conflicting(placement.sent.message):
+            if conflicting(life.sent.message):
                 continue  # KEY-3
-            if remaps and (epoch := _epoch(facts.dead, placement)) < 0:
+            if remaps and (epoch := _epoch(facts.dead, life)) < 0:
                 continue
             group = groups.get((key, epoch))
             if group is None:
-                groups[key, epoch] = [placement]
+                groups[key, epoch] = [life]
             else:
-                group.append(placement)
+                group.append(life)
         elif not facts.entity.duplicate_detection:
-            keyless.append(placement)
+            keyless.append(life)
     split = _count_keys(facts, report, groups)
     if split:
         judge_splits(facts, report, split, groups)
@@ -56,9 +56,9 @@ def check(facts: Facts) -> Report:
     return report
 
 
-def _epoch(kills: list[Interval], placement: Placement) -> int:
+def _epoch(kills: list[Interval], life: Lifetime) -> int:
     """After how many restarts the message was sent; -1 where one was under way."""
-    start, end = placement.sent.record.call, returned(placement.sent.record)
+    start, end = life.record.call, returned(life.record)
     before = bisect_right(kills, end, key=_start)
     return -1 if before and kills[before - 1].end >= start else before
 
@@ -67,7 +67,7 @@ def _start(interval: Interval) -> int:
     return interval.start
 
 
-def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Placement]]) -> list[Group]:
+def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Lifetime]]) -> list[Group]:
     """Count what was exercised; gives the groups that are in several partitions."""
     service_bus = facts.profile.key_rule is KeyRule.SERVICE_BUS
     pairs = sessions = plain = enlisted = varied = 0
@@ -76,15 +76,15 @@ def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Placement
         if len(group) < 2:
             continue
         first = group[0]
-        partition, proc = first.partition, first.sent.record.proc
+        partition, proc = first.partition, first.record.proc
         with_session = in_txn = 0
         same_proc = together = True
-        for placement in group:
-            sent, record = placement.sent, placement.sent.record
+        for life in group:
+            sent, record = life.sent, life.record
             with_session += sent.message.session_id is not None
             in_txn += "txn" in record.args
             same_proc &= record.proc == proc
-            together &= placement.partition == partition
+            together &= life.partition == partition
         if not together:
             split.append(key)
             continue
@@ -105,18 +105,18 @@ def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Placement
     return split
 
 
-def _count_keyless(report: Report, keyless: list[Placement]) -> None:
+def _count_keyless(report: Report, keyless: list[Lifetime]) -> None:
     """The freedoms: where keyless messages are, and batches that lie in one partition."""
     report.count("ROUTE-3", len(keyless))
     batches: dict[int, list[int | None]] = {}
-    for placement in keyless:
-        record = placement.sent.record
+    for life in keyless:
+        record = life.record
         if record.op == "send_batch":
-            batches.setdefault(record.i, []).append(placement.partition)
+            batches.setdefault(record.i, []).append(life.partition)
     report.count("ROUTE-9", sum(len(m) > 1 and len(set(m)) == 1 for m in batches.values()))
 
 
-def _judge_balance(facts: Facts, report: Report, keyless: list[Placement]) -> None:
+def _judge_balance(facts: Facts, report: Report, keyless: list[Lifetime]) -> None:
     """ROUTE-4. Each keyless send is one choice among k partitions. If choices are fair and independent, or
     more even than that, a partition's share x of n obeys the Chernoff bound P ≤ exp(-n KL(x/n || 1/k)) to
     either side; with k partitions and two sides, `ALPHA` is kept. Sends that were accepted but not seen may
@@ -141,21 +141,21 @@ def _judge_balance(facts: Facts, report: Report, keyless: list[Placement]) -> No
         _report_balance(facts, report, name, fewest, n)
 
 
-def _choices(facts: Facts, keyless: list[Placement]) -> tuple[dict[int, int], int]:
+def _choices(facts: Facts, keyless: list[Lifetime]) -> tuple[dict[int, int], int]:
     """Partition -> keyless sends accepted into it while all was up; and how many such sends were not seen."""
     outages = facts.derive(Outages)
     choices: dict[int, int] = {}
     seen: set[int] = set()
-    for placement in keyless:
-        record = placement.sent.record
+    for life in keyless:
+        record = life.record
         if (
             record.i not in seen
             and record.outcome == Outcome.OK
             and outages.quiet(record.call, returned(record))
         ):
             seen.add(record.i)
-            if placement.partition is not None:
-                choices[placement.partition] = choices.get(placement.partition, 0) + 1
+            if life.partition is not None:
+                choices[life.partition] = choices.get(life.partition, 0) + 1
     accepted = {
         sent.record.i
         for sent in facts.sends

@@ -33,8 +33,8 @@ from math import log2
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import Facts
+from partq.conformance.facts.lifetimes import Lifetime
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.placements import Placement
 from partq.conformance.facts.records import returned, span
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
@@ -61,7 +61,7 @@ SAMPLE: Final = 200
 Group = tuple[str, int]
 """A key, and after how many restarts of the broker: always 0 where a restart changes nothing."""
 
-Class = Callable[[Placement], Hashable]
+Class = Callable[[Lifetime], Hashable]
 
 
 class _Explanation(NamedTuple):
@@ -71,12 +71,12 @@ class _Explanation(NamedTuple):
 
     requirement: str
     because: str
-    classes: Callable[[Sequence[Placement]], Class]
+    classes: Callable[[Sequence[Lifetime]], Class]
     enough: float = ENOUGH
 
 
 def judge_splits(
-    facts: Facts, report: Report, split: Sequence[Group], groups: Mapping[Group, Sequence[Placement]]
+    facts: Facts, report: Report, split: Sequence[Group], groups: Mapping[Group, Sequence[Lifetime]]
 ) -> None:
     """Report each of these keys, which are in several partitions, all under the one owner."""
     apart = [key for key in split if not _spilled(groups[key])]
@@ -114,35 +114,35 @@ def _guess(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> 
     return f"this history is consistent with a partition that depends on the key and {listed}"
 
 
-def _sends(group: Sequence[Placement]) -> list[Placement]:
+def _sends(group: Sequence[Lifetime]) -> list[Lifetime]:
     """One message of each send, batch or transaction and partition it is in."""
     seen = set()
     sends = []
-    for placement in group:
-        record = placement.sent.record
-        unit = (record.args.get("txn", record.i), placement.partition)
+    for life in group:
+        record = life.record
+        unit = (record.args.get("txn", record.i), life.partition)
         if unit not in seen:
             seen.add(unit)
-            sends.append(placement)
+            sends.append(life)
     return sends[:SAMPLE]
 
 
-def _coincidences(one: _Explanation, keys: Sequence[Sequence[Placement]]) -> int | None:
+def _coincidences(one: _Explanation, keys: Sequence[Sequence[Lifetime]]) -> int | None:
     """How many sends are where the explanation needs them to be; None where one is not."""
     together = 0
     for sends in keys:
         classify = one.classes(sends)
         places: dict[Hashable, int | None] = {}
-        for placement in sends:
-            if places.setdefault(classify(placement), placement.partition) != placement.partition:
+        for life in sends:
+            if places.setdefault(classify(life), life.partition) != life.partition:
                 return None
         together += len(sends) - len(places)
     return together
 
 
-def _misrouted(sends: Sequence[Placement]) -> int:
+def _misrouted(sends: Sequence[Lifetime]) -> int:
     """How many sends are not in the partition where most of their key are."""
-    return len(sends) - Counter(placement.partition for placement in sends).most_common(1)[0][1]
+    return len(sends) - Counter(life.partition for life in sends).most_common(1)[0][1]
 
 
 def _owner(fitting: Sequence[tuple[int, _Explanation]], misrouted: int, bits: float) -> _Explanation:
@@ -188,62 +188,62 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
     yield _Explanation("ROUTE-2", "", lambda _: id)
 
 
-def _in_txn(placement: Placement) -> bool:
-    return "txn" in placement.sent.record.args
+def _in_txn(life: Lifetime) -> bool:
+    return "txn" in life.record.args
 
 
-def _has_session(placement: Placement) -> bool:
-    return placement.sent.message.session_id is not None
+def _has_session(life: Lifetime) -> bool:
+    return life.sent.message.session_id is not None
 
 
-def _no_session(placement: Placement) -> bool:
-    return placement.sent.message.session_id is None
+def _no_session(life: Lifetime) -> bool:
+    return life.sent.message.session_id is None
 
 
-def _jms_only(placement: Placement) -> bool:
-    return placement.sent.message.property(SOLACE_KEY) is None
+def _jms_only(life: Lifetime) -> bool:
+    return life.sent.message.property(SOLACE_KEY) is None
 
 
-def _sender(placement: Placement) -> str:
-    return placement.sent.record.proc
+def _sender(life: Lifetime) -> str:
+    return life.record.proc
 
 
-def _operation(placement: Placement) -> str:
-    return placement.sent.record.op
+def _operation(life: Lifetime) -> str:
+    return life.record.op
 
 
-def _length(placement: Placement) -> int:
-    return len(placement.sent.message.body)
+def _length(life: Lifetime) -> int:
+    return len(life.sent.message.body)
 
 
-def _connection(facts: Facts) -> Callable[[Sequence[Placement]], Class]:
+def _connection(facts: Facts) -> Callable[[Sequence[Lifetime]], Class]:
     """The sender, and how many connections and front ends had been lost; itself where that is not sure."""
     lost = [record for record in facts.disruptions if record.op not in ("partition_down", "broker_kill")]
     since = _since([span(record) for record in lost])
 
-    def classes(sends: Sequence[Placement]) -> Class:
+    def classes(sends: Sequence[Lifetime]) -> Class:
         epoch = since(sends)
-        return lambda placement: (_sender(placement), epoch(placement))
+        return lambda life: (_sender(life), epoch(life))
 
     return classes
 
 
-def _alone_if(trait: Callable[[Placement], bool]) -> Class:
+def _alone_if(trait: Callable[[Lifetime], bool]) -> Class:
     """Sends with the trait depend on nothing but themselves, the others on nothing but the key."""
-    return lambda placement: id(placement) if trait(placement) else None
+    return lambda life: id(life) if trait(life) else None
 
 
-def _diverted(outages: Outages, sends: Sequence[Placement]) -> Class:
+def _diverted(outages: Outages, sends: Sequence[Lifetime]) -> Class:
     """All sends belong where most are; but one while that was certainly down, and before another one got
     there, belongs nowhere."""
-    home = Counter(placement.partition for placement in sends).most_common(1)[0][0]
-    last = max(placement.earliest for placement in sends if placement.partition == home)
+    home = Counter(life.partition for life in sends).most_common(1)[0][0]
+    last = max(life.possibly_from for life in sends if life.partition == home)
 
-    def classify(placement: Placement) -> Hashable:
-        start, end = placement.sent.record.call, returned(placement.sent.record)
-        if home is None or placement.partition == home or end > last:
+    def classify(life: Lifetime) -> Hashable:
+        start, end = life.record.call, returned(life.record)
+        if home is None or life.partition == home or end > last:
             return None
-        return id(placement) if outages.certainly_down(home, start, end) else None
+        return id(life) if outages.certainly_down(home, start, end) else None
 
     return classify
 
@@ -262,42 +262,42 @@ def _changes(facts: Facts) -> dict[str, list[tuple[int, int]]]:
     return changes
 
 
-def _since(times: Sequence[tuple[int, int]]) -> Callable[[Sequence[Placement]], Class]:
+def _since(times: Sequence[tuple[int, int]]) -> Callable[[Sequence[Lifetime]], Class]:
     """The number of changes before the send; itself where one may overlap it."""
     starts, ends = [start for start, _ in times], sorted(end for _, end in times)
 
-    def classify(placement: Placement) -> Hashable:
-        before = bisect_left(ends, placement.earliest)
-        return before if before == bisect_right(starts, placement.latest) else id(placement)
+    def classify(life: Lifetime) -> Hashable:
+        before = bisect_left(ends, life.possibly_from)
+        return before if before == bisect_right(starts, life.certainly_from) else id(life)
 
     return lambda _: classify
 
 
-def _spilled(group: Sequence[Placement]) -> bool:
+def _spilled(group: Sequence[Lifetime]) -> bool:
     """Whether the key only seems to have moved: its numbers ran over into the next partition's bits."""
     top, half = COUNTER_BITS, 1 << (COUNTER_BITS - 1)
-    names = sorted({placement.partition for placement in group if placement.partition is not None})
-    if len(names) != 2 or names[1] != names[0] + 1 or any(placement.seq is None for placement in group):
+    names = sorted({life.partition for life in group if life.partition is not None})
+    if len(names) != 2 or names[1] != names[0] + 1 or any(life.seq is None for life in group):
         return False
     return all(
-        placement.seq is not None
-        and placement.seq >> top == placement.partition
-        and (placement.seq & (half * 2 - 1) >= half) == (placement.partition == names[0])
-        for placement in group
+        life.seq is not None
+        and life.seq >> top == life.partition
+        and (life.seq & (half * 2 - 1) >= half) == (life.partition == names[0])
+        for life in group
     )
 
 
 def _report_split(
-    report: Report, owner: _Explanation, guess: str, key: Group, group: Sequence[Placement]
+    report: Report, owner: _Explanation, guess: str, key: Group, group: Sequence[Lifetime]
 ) -> None:
     a = group[0]
-    b = next(placement for placement in group if placement.partition != a.partition)
+    b = next(life for life in group if life.partition != a.partition)
     report.find(
         owner.requirement,
         "apart",
         "Equal keys, two partitions",
-        (a.sent.record, b.sent.record, a.seen.record, b.seen.record),
-        f"key {key[0]!r}: {a.sent.message.id!r} is in partition {a.partition}, {b.sent.message.id!r} in "
+        (a.record, b.record, a.first.record, b.first.record),
+        f"key {key[0]!r}: {a.id!r} is in partition {a.partition}, {b.id!r} in "
         f"partition {b.partition}; {guess}",
         f"every message with key {key[0]!r} in partition {a.partition}, or every one in {b.partition}",
     )

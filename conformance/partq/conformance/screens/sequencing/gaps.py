@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes, scheduled
 from partq.conformance.facts.numbers import ALLOWED, Numbers
-from partq.conformance.facts.placements import Placement, Placements
+from partq.conformance.facts.placements import Placements
 from partq.conformance.facts.records import returned
 from partq.conformance.screens.admission.faults import homes
 from partq.conformance.screens.protocol import Report
@@ -82,40 +83,38 @@ def _adjacent(places: list[int]) -> int:
 
 def _explanations(facts: Facts) -> tuple[Counter[int], int]:
     """How many numbers may have been used up unseen: by partition where that is known, and anywhere."""
-    known = facts.derive(homes)
+    known, lives = facts.derive(homes), facts.derive(Lifetimes)
     own: Counter[int] = Counter()
     anywhere = 0
     for id, sends in facts.by_id.items():
         seen = {one.delivery.seq for one in (*facts.received.get(id, ()), *facts.peeked.get(id, ()))}
-        unseen = max(len(sends) - len(seen), 0)
-        unseen += sum(sent.message.scheduled_at is not None for sent in sends)
+        unseen = max(len(sends) - len(seen), 0) + sum(map(scheduled, sends))
         # Which partition a message with two keys was tried in, is not known.
-        home = (
-            known.get(sends[0].key or "") if len(sends) == 1 and not conflicting(sends[0].message) else None
-        )
+        life = lives.get(id)
+        home = None if life is None or conflicting(life.sent.message) else known.get(life.sent.key or "")
         if home is None:
             anywhere += unseen
         elif unseen:
             own[home] += unseen
-    for placement in facts.derive(Placements).all if facts.down else ():
-        own.update(_tried(facts, placement))
+    for life in facts.derive(Lifetimes).stored if facts.down else ():
+        own.update(_tried(facts, life))
     return own, anywhere
 
 
 def _renumbered(facts: Facts) -> Counter[int]:
     """By partition: how many numbers its messages may have had before they were seen, against SEQ-6."""
     changed: Counter[int] = Counter()
-    for placement in facts.derive(Placements).all:
-        if placement.redelivered and placement.partition is not None:
-            changed[placement.partition] += placement.seen.delivery.delivery_count or 1
+    for life in facts.derive(Lifetimes).stored:
+        if life.redelivered and life.partition is not None:
+            changed[life.partition] += life.first.delivery.delivery_count or 1
     return changed
 
 
-def _tried(facts: Facts, placement: Placement) -> Iterator[int]:
+def _tried(facts: Facts, life: Lifetime) -> Iterator[int]:
     """The partitions in which a keyless send may have been aborted before it was stored: elsewhere, or there
     at last."""
-    record = placement.sent.record
-    if placement.sent.key is None:
+    record = life.record
+    if life.sent.key is None:
         for partition, intervals in facts.down.items():
             if any(
                 interval.start <= returned(record) and record.call <= interval.end for interval in intervals

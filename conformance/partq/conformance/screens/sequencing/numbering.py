@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation
-from partq.conformance.facts.locks import REMOVALS, Locks
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.numbers import ALLOWED, Numbers
-from partq.conformance.facts.placements import Placement, Placements
-from partq.conformance.facts.records import returned
+from partq.conformance.facts.placements import Placements
+from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report, Screen
@@ -25,7 +25,7 @@ from partq.conformance.screens.sequencing.gaps import judge_gaps
 from partq.model.operations import Outcome
 from partq.model.state import COUNTER_BITS
 
-Line = list[tuple[int, Placement]]
+Line = list[tuple[int, Lifetime]]
 """The messages of one partition by their places: counters made serial, lowest first."""
 
 
@@ -217,7 +217,7 @@ class Sequencing:
                 why = f"message {seen[0].delivery.id!r} bore two numbers, or there were two of it"
                 self.report.ambiguous(("SEQ-6", "RCV-6", "RCV-7"), why)
 
-    def _renumbered(self, seen: list[Observation]) -> tuple[Observation, Observation] | None:
+    def _renumbered(self, seen: Sequence[Observation]) -> tuple[Observation, Observation] | None:
         """The last appearance of the old number and the first of a new one; None where these are two copies,
         delivered twice (RCV-6, RCV-7) or peeked side by side."""
         old = seen[0].delivery.seq
@@ -225,8 +225,8 @@ class Sequencing:
         other = next((one for one in seen if one.delivery.seq not in (old, None)), None)
         if old is None or other is None:
             return None
-        shown_by = returned(other.record)
-        if any(one.record.i == other.record.i or one.record.call > shown_by for one in before):
+        shown_by = other.ret
+        if any(one.record.i == other.record.i or one.call > shown_by for one in before):
             return None
         return None if any(self._owned(one, other.record) for one in before) else (before[-1], other)
 
@@ -236,13 +236,13 @@ class Sequencing:
             return False
         if seen.delivery.lock is None:
             return True
-        for settlement in self.facts.settled.get(seen.delivery.lock, ()):
+        for settlement in seen.settlements:
             txn = self.facts.txns.get(settlement.args.get("txn", ""))
             may_count = settlement.outcome == Outcome.OK and (txn is None or txn.committed_from is not None)
             if settlement.op in REMOVALS and may_count:
                 return settlement.call < returned(by)
-        held = self.facts.derive(Locks).held_until(seen)
-        return by.op == "receive" and returned(seen.record) < by.call and returned(by) < held
+        held = seen.held_until
+        return by.op == "receive" and seen.ret < by.call and returned(by) < held
 
     # SEQ-3 and SEQ-7.
 
@@ -250,16 +250,11 @@ class Sequencing:
         within = 0
         in_order: list[Line] = []
         for partition, line in self._lines().items():
-            for _, placement in line:
-                if placement.times:
+            for _, life in line:
+                if life.times:
                     within += 1
-                    if (
-                        not placement.earliest
-                        <= placement.times[0]
-                        <= placement.times[-1]
-                        <= placement.latest
-                    ):
-                        self._outside(placement)
+                    if not life.record.call <= life.times[0] <= life.times[-1] <= life.certainly_from:
+                        self._outside(life)
             if partition in self.wrong:
                 continue
             line.sort(key=_place)
@@ -279,42 +274,44 @@ class Sequencing:
     def _lines(self) -> dict[int, Line]:
         lines: dict[int, tuple[int, Line]] = {}
         mask, origin = self.numbers.mask, self.numbers.origin
-        for placement in self.shown.all:
-            seq, partition = placement.seq, placement.partition
-            if seq is None or partition is None or placement.sent.message.scheduled_at is not None:
+        for life in self.facts.derive(Lifetimes).stored:
+            seq, partition = life.seq, life.partition
+            if seq is None or partition is None:
                 continue
             known = lines.get(partition)
             if known is None:
                 known = lines[partition] = origin(partition), []
-            known[1].append(((seq - known[0]) & mask, placement))
+            known[1].append(((seq - known[0]) & mask, life))
         return {partition: line for partition, (_, line) in lines.items()}
 
-    def _outside(self, placement: Placement) -> None:
+    def _outside(self, life: Lifetime) -> None:
         skew = self.facts.header.skew_ns
-        times = (placement.times[0], placement.times[-1])
-        at = next((t for t in times if not placement.earliest - skew <= t <= placement.latest + skew), None)
+        times = (life.times[0], life.times[-1])
+        at = next(
+            (t for t in times if not life.possibly_from - skew <= t <= life.certainly_from + skew), None
+        )
         if at is None:
             return
-        sent = placement.sent.record
+        sent = life.record
         detail = (
-            f"{placement.sent.message.id!r}, sent from {exact(sent.call)} to {exact(returned(sent))} and "
-            f"first seen by {exact(returned(placement.seen.record))}, bears the enqueued time {exact(at)}"
+            f"{life.id!r}, sent from {exact(sent.call)} to {exact(returned(sent))} and "
+            f"first seen by {exact(life.first.ret)}, bears the enqueued time {exact(at)}"
         )
-        since, until = exact(placement.earliest - skew), exact(placement.latest + skew)
+        since, until = exact(life.possibly_from - skew), exact(life.certainly_from + skew)
         allowed = f"a time from {since} to {until} (skew {exact(skew)})"
-        records, title = (sent, placement.seen.record), "Enqueued outside of its send"
+        records, title = (sent, life.first.record), "Enqueued outside of its send"
         self.report.find("SEQ-7", "outside of the send", title, records, detail, allowed)
 
     def _in_order(self, partition: int, line: Line) -> bool:
         """SEQ-3: of two messages, the one certainly accepted earlier has the lower number."""
-        inverted = self._inversion([placement for _, placement in line if not placement.redelivered])
+        inverted = self._inversion([life for _, life in line if not life.redelivered])
         if inverted is not None:
             self._inverted(partition, *inverted)
             return False
-        if any(placement.redelivered for _, placement in line):
-            inverted = self._inversion([placement for _, placement in line])
+        if any(life.redelivered for _, life in line):
+            inverted = self._inversion([life for _, life in line])
             if inverted is not None:
-                first, second = (one.sent.message.id for one in inverted)
+                first, second = (one.id for one in inverted)
                 why = (
                     f"{first!r} was accepted before {second!r} was sent, and bears a higher number: out of "
                     f"order (SEQ-3), or changed by an unseen lock (SEQ-6)"
@@ -325,24 +322,24 @@ class Sequencing:
         return True
 
     @staticmethod
-    def _inversion(line: Sequence[Placement]) -> tuple[Placement, Placement] | None:
+    def _inversion(line: Sequence[Lifetime]) -> tuple[Lifetime, Lifetime] | None:
         """Of messages by number, one that certainly was accepted before one with a lower number was sent, and
         that one."""
-        soonest: Placement | None = None
-        for placement in reversed(line):
-            if soonest is not None and soonest.latest < placement.earliest:
-                return soonest, placement
-            if soonest is None or placement.latest < soonest.latest:
-                soonest = placement
+        soonest: Lifetime | None = None
+        for life in reversed(line):
+            if soonest is not None and soonest.certainly_from < life.record.call:
+                return soonest, life
+            if soonest is None or life.certainly_from < soonest.certainly_from:
+                soonest = life
         return None
 
     @staticmethod
     def _following(line: Line) -> int:
         """How many messages, not redelivered, certainly were accepted before the next one was sent."""
-        fresh = [placement for _, placement in line if not placement.redelivered]
-        return sum(one.latest < two.earliest for one, two in pairwise(fresh))
+        fresh = [life for _, life in line if not life.redelivered]
+        return sum(one.certainly_from < two.record.call for one, two in pairwise(fresh))
 
-    def _inverted(self, partition: int, first: Placement, second: Placement) -> None:
+    def _inverted(self, partition: int, first: Lifetime, second: Lifetime) -> None:
         numbers = self.numbers
         requirement = "SEQ-5" if self._fails_to_roll(partition, first.seq or 0, second.seq or 0) else "SEQ-3"
         title = (
@@ -350,11 +347,11 @@ class Sequencing:
         )
         self.wrong.add(partition)
         detail = (
-            f"{first.sent.message.id!r}{numbers.of(partition)} was accepted by {exact(first.latest)} and "
-            f"bears {numbers.say(first.seq)}; {second.sent.message.id!r}, sent from "
-            f"{exact(second.earliest)} on, bears {numbers.say(second.seq)}"
+            f"{first.id!r}{numbers.of(partition)} was accepted by {exact(first.certainly_from)} and "
+            f"bears {numbers.say(first.seq)}; {second.id!r}, sent from "
+            f"{exact(second.possibly_from)} on, bears {numbers.say(second.seq)}"
         )
-        records = (first.sent.record, second.sent.record, first.seen.record, second.seen.record)
+        records = (first.record, second.record, first.first.record, second.first.record)
         self.report.find(requirement, "order", title, records, detail, ALLOWED[requirement])
 
     def _fails_to_roll(self, partition: int, first: int, second: int) -> bool:
@@ -371,27 +368,29 @@ class Sequencing:
         lower number shows, nor its own send, and not after any that a higher one shows, nor its acceptance.
         Either may be wrong by the skew."""
         skew = 2 * self.facts.header.skew_ns
-        after: Placement | None = None
-        follows: list[Placement | None] = []
-        for _, placement in reversed(line):
+        after: Lifetime | None = None
+        follows: list[Lifetime | None] = []
+        for _, life in reversed(line):
             follows.append(after)
-            if placement.times and (after is None or placement.times[0] < after.times[0]):
-                after = placement
-        before: Placement | None = None
-        for (_, placement), after in zip(line, reversed(follows), strict=True):
-            low = placement.times[-1] if placement.times else placement.earliest
-            high = placement.times[0] if placement.times else placement.latest
-            if after is not None and max(low, placement.earliest) > after.times[0] + skew:
-                self._back_in_time(placement, after, skew)
+            times = life.times
+            if times and (after is None or times[0] < after.times[0]):
+                after = life
+        before: Lifetime | None = None
+        for (_, life), after in zip(line, reversed(follows), strict=True):
+            times, sent = life.times, life.record.call
+            low = times[-1] if times else sent
+            high = times[0] if times else life.certainly_from
+            if after is not None and max(low, sent) > after.times[0] + skew:
+                self._back_in_time(life, after, skew)
                 return
-            if before is not None and min(high, placement.latest) + skew < before.times[-1]:
-                self._back_in_time(before, placement, skew)
+            if before is not None and min(high, life.certainly_from) + skew < before.times[-1]:
+                self._back_in_time(before, life, skew)
                 return
-            if placement.times and (before is None or placement.times[-1] > before.times[-1]):
-                before = placement
+            if times and (before is None or times[-1] > before.times[-1]):
+                before = life
 
-    def _back_in_time(self, before: Placement, after: Placement, skew: int) -> None:
-        say, id, later = self.numbers.say, before.sent.message.id, after.sent.message.id
+    def _back_in_time(self, before: Lifetime, after: Lifetime, skew: int) -> None:
+        say, id, later = self.numbers.say, before.id, after.id
         detail = (
             f"{id!r} bears {say(before.seq)} and {_when(before)}, {later!r} {say(after.seq)}, which is "
             f"later, and {_when(after)}"
@@ -400,19 +399,22 @@ class Sequencing:
             why = f"{detail}: the times are wrong (SEQ-7), or an unseen lock changed a number (SEQ-6)"
             self.report.ambiguous(("SEQ-6", "SEQ-7"), why)
             return
-        since = before.times[-1] if before.times else before.earliest
+        since = before.times[-1] if before.times else before.possibly_from
         allowed = f"{exact(since - skew)} or later on {later!r}"
-        records, title = (before.seen.record, after.seen.record), "Enqueued times decrease along the numbers"
+        records, title = (
+            (before.first.record, after.first.record),
+            "Enqueued times decrease along the numbers",
+        )
         self.report.find("SEQ-7", "decreasing", title, records, detail, allowed)
 
 
-def _when(placement: Placement) -> str:
+def _when(life: Lifetime) -> str:
     """When it was enqueued, in words, as far as the history shows."""
-    sent = f"was sent from {exact(placement.earliest)} to {exact(placement.latest)}"
-    return f"{sent}, at {' or '.join(map(exact, placement.times))}" if placement.times else sent
+    sent = f"was sent from {exact(life.possibly_from)} to {exact(life.certainly_from)}"
+    return f"{sent}, at {' or '.join(map(exact, life.times))}" if life.times else sent
 
 
-def _place(entry: tuple[int, Placement]) -> int:
+def _place(entry: tuple[int, Lifetime]) -> int:
     return entry[0]
 
 

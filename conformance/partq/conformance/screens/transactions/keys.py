@@ -119,7 +119,7 @@ def _partitions(facts: Facts, report: Report, txn: Txn) -> None:
     first: tuple[int, Record] | None = None
     for record in (one for one in txn.settlements if not txn.is_late(one)):
         seen = [facts.locks.get(lock) for lock in record.args["locks"]]
-        found = {facts.partition_of(one.delivery) for one in seen if one is not None} - {None}
+        found = {one.partition for one in seen if one is not None} - {None}
         others = sorted(p for p in found if p is not None and (first is None or p != first[0]))
         if first is None and len(others) == 1:
             if record.outcome == Outcome.OK and len(found) == 1:

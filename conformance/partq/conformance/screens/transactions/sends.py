@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.facts.index import Facts, Observation, Txn
-from partq.conformance.facts.records import returned
+from partq.conformance.facts.index import RET, Facts, Observation, Txn
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.faults import homes
@@ -26,18 +26,19 @@ SECOND_KEY: Final = (
 
 def judge_visibility(facts: Facts, report: Report, txn: Txn) -> None:
     """Nothing of it is seen before a commit, and nothing ever without one."""
-    since = txn.committed_from
+    since, lives = txn.committed_from, facts.derive(Lifetimes)
     for record in txn.sends:
         if record.outcome == Outcome.ERROR or txn.is_late(record):
             continue
         for message in record.args["messages"]:
-            if len(facts.by_id[message.id]) != 1 or _keyless_in(facts, message):
+            life = lives.get(message.id)
+            if life is None or _keyless_in(facts, message):
                 continue
-            shown = _first_seen(facts, message.id)
+            shown = _first_shown(life)
             if shown is None:
                 if since is None and facts.drained is not None and txn.ends:
                     report.count("TXN-5")
-            elif since is None or returned(shown.record) < since:
+            elif since is None or shown.ret < since:
                 if not of_second_key(facts, txn, record):
                     _too_early(report, txn, record, message.id, shown)
                 elif not any(found.requirement == "TXN-2" for found in report.findings):
@@ -67,19 +68,15 @@ def _keyless_in(facts: Facts, message: Message) -> bool:
     )
 
 
-def _first_seen(facts: Facts, id: str) -> Observation | None:
-    seen = [*facts.received.get(id, ()), *facts.peeked.get(id, ())]
-    return min(seen, key=_returned, default=None)
-
-
-def _returned(seen: Observation) -> int:
-    return returned(seen.record)
+def _first_shown(life: Lifetime) -> Observation | None:
+    """The appearance that was over first."""
+    return min((*life.deliveries, *life.peeks), key=RET, default=None)
 
 
 def _too_early(report: Report, txn: Txn, send: Record, id: str, shown: Observation) -> None:
     rolled_back = txn.committed_from is None and txn.end is not None
     title = "Visible after the rollback" if rolled_back else "Visible before the commit"
-    since, seen = txn.committed_from, f"was seen by {exact(returned(shown.record))}"
+    since, seen = txn.committed_from, f"was seen by {exact(shown.ret)}"
     if since is None:
         detail = f"{id!r}, sent in transaction {txn.name!r}, which was not committed, {seen}"
     else:
@@ -104,5 +101,6 @@ def certainly_committed(facts: Facts, txn: Txn) -> int | None:
         if record.outcome != Outcome.ERROR and not of_second_key(facts, txn, record)
     ]
     ids = [message.id for record in sends for message in record.args["messages"]]
-    shown = [_first_seen(facts, id) for id in ids if len(facts.by_id[id]) == 1]
-    return min((returned(one.record) for one in shown if one is not None), default=None)
+    lives = filter(None, map(facts.derive(Lifetimes).get, ids))
+    shown = (seen for life in lives for seen in (*life.deliveries, *life.peeks))
+    return min(map(RET, shown), default=None)

@@ -7,11 +7,13 @@ rules are left open.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Txn
-from partq.conformance.facts.locks import REMOVALS, Locks, may_be_given_up_on
-from partq.conformance.facts.records import returned
+from partq.conformance.facts.lifetimes import Lifetimes
+from partq.conformance.facts.locks import may_be_given_up_on
+from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import WIPING, possibly_taken
@@ -22,13 +24,13 @@ from partq.model.operations import FOR_GOOD, UNAVAILABLE, Outcome
 
 def judge_settlements(facts: Facts, report: Report, txn: Txn) -> None:
     """They take effect with the commit, and not at all without one. One finding a transaction."""
-    committed = certainly_committed(facts, txn)
+    committed, followed = certainly_committed(facts, txn), facts.derive(Lifetimes).by_id
     for record in txn.settlements:
         if record.outcome != Outcome.OK or txn.is_late(record):
             continue
         for lock in record.args["locks"]:
             seen = facts.locks.get(lock)
-            if seen is None or len(facts.by_id.get(seen.delivery.id, ())) != 1:
+            if seen is None or seen.delivery.id not in followed:
                 continue
             found = _before_the_end(facts, report, txn, record, seen)
             if not found and committed is not None:
@@ -44,11 +46,9 @@ def _before_the_end(facts: Facts, report: Report, txn: Txn, record: Record, seen
     until its end."""
     until = txn.committed_from if txn.committed_from is not None else FOREVER
     released = _settled_again(facts, seen, record)
-    held = min(
-        facts.derive(Locks).held_unsettled(seen), until, FOREVER if released is None else released.call
-    )
+    held = min(seen.held_unsettled, until, FOREVER if released is None else released.call)
     for again in facts.received[seen.delivery.id]:
-        if returned(record) < again.record.call and returned(again.record) < held:
+        if returned(record) < again.call and again.ret < held:
             _report_early(report, txn, record, seen, again)
             return True
     return False
@@ -60,14 +60,14 @@ def _report_early(report: Report, txn: Txn, record: Record, seen: Observation, a
     show which."""
     detail = (
         f"{seen.delivery.id!r}, whose lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, "
-        f"was delivered again at {exact(returned(again.record))}, while that lock had to hold"
+        f"was delivered again at {exact(again.ret)}, while that lock had to hold"
     )
     witness = (seen.record, record, again.record, *ending(txn))
     allowed = "locked until the commit or rollback"
     if record.op in REMOVALS:
         title = "A locked message was delivered to somebody else"
         report.find("RCV-6", "overlap in a transaction", title, witness, detail, allowed)
-    elif txn.end is not None and returned(again.record) > txn.end.call:
+    elif txn.end is not None and again.ret > txn.end.call:
         why = f"{detail}: the rollback did it (TXN-5), or the lock ended (RCV-6)"
         report.ambiguous(("TXN-5", "RCV-6"), why)
     else:
@@ -77,7 +77,7 @@ def _report_early(report: Report, txn: Txn, record: Record, seen: Observation, a
 
 def _settled_again(facts: Facts, seen: Observation, record: Record) -> Record | None:
     """The first other settlement of that lock, called after this one, that was not rejected."""
-    for other in facts.settled.get(seen.delivery.lock or "", ()):
+    for other in seen.settlements:
         if other.call > record.call and other.outcome != Outcome.ERROR:
             return other
     return None
@@ -106,7 +106,7 @@ def _after_commit(
     report.count("TXN-5", facts.drained is not None)
     id = seen.delivery.id
     for again in (*facts.received[id], *facts.peeked.get(id, ())):
-        if again.record.call > committed:
+        if again.call > committed:
             _report_undone(facts, report, txn, record, again)
             return True
     return False
@@ -117,9 +117,9 @@ def _report_undone(facts: Facts, report: Report, txn: Txn, record: Record, again
     how = "delivered again by a receive" if again.record.op == "receive" else "shown by a peek"
     detail = (
         f"{again.delivery.id!r} was completed in transaction {txn.name!r}, which was committed, and {how} "
-        f"called at {exact(again.record.call)}"
+        f"called at {exact(again.call)}"
     )
-    if _struck(facts, txn.committed_from or 0, returned(again.record)):
+    if _struck(facts, txn.committed_from or 0, again.ret):
         why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
         report.ambiguous(("TXN-5", "RCV-7"), why)
         return
@@ -146,7 +146,7 @@ def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen
         and again.error in FOR_GOOD
         and len(again.args["locks"]) == 1
         and not _possibly_open(txn)
-        and returned(again) < facts.derive(Locks).held_unsettled(seen)
+        and returned(again) < seen.held_unsettled
     ):
         detail = (
             f"transaction {txn.name!r} settled {seen.delivery.id!r} by lock {seen.delivery.lock!r} and was "
@@ -168,7 +168,7 @@ def _possibly_open(txn: Txn) -> bool:
 def _first_try(facts: Facts, seen: Observation, ended: int | None) -> Record | None:
     """The first settlement of the lock outside of transactions, called after the rollback; None if another
     transaction's settlement or an unknown one comes before it."""
-    for other in facts.settled.get(seen.delivery.lock or "", ()):
+    for other in seen.settlements:
         if ended is None or other.call <= ended:
             continue
         return None if "txn" in other.args or other.outcome == Outcome.UNKNOWN else other
@@ -182,10 +182,10 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Observat
         return False
     shown = [*facts.received[id], *facts.peeked.get(id, ())]
     last = record if txn.end is None else txn.end
-    if any(one.record.call > returned(last) for one in shown):
+    if any(one.call > returned(last) for one in shown):
         report.count("TXN-5")
         return False
-    if facts.drained is None or any(returned(one.record) > last.call for one in shown):
+    if facts.drained is None or any(one.ret > last.call for one in shown):
         return False
     if _removed(facts, id, record):
         return False
@@ -194,7 +194,7 @@ def _gone(facts: Facts, report: Report, txn: Txn, record: Record, seen: Observat
     ):
         return False
     detail = f"{id!r}, completed in transaction {txn.name!r} that was not committed, was never seen again"
-    if may_be_given_up_on(facts, facts.received[id], max(seen.record.call for seen in shown)):
+    if may_be_given_up_on(facts, facts.received[id], max(seen.call for seen in shown)):
         report.open.setdefault("TXN-5", f"{detail}: it may have been dead-lettered (max_delivery_count)")
         return True
     if not _outlived(facts, id):
@@ -214,22 +214,21 @@ def _outlived(facts: Facts, id: str) -> bool:
     """Whether another message came back after as many locks as this one had, all of which ran out: then
     messages are not lost as their locks end. (What a refused settlement may have done is RCV-8.)"""
     seens = facts.received[id]
-    locks = [seen.delivery.lock or "" for seen in seens]
-    if any(other.outcome == Outcome.ERROR for lock in locks for other in facts.settled.get(lock, ())):
+    if any(settlement.outcome == Outcome.ERROR for seen in seens for settlement in seen.settlements):
         return False
     return any(
-        other != id and len(facts.by_id.get(other, ())) == 1 and _ran_out(facts, found) >= len(locks)
-        for other, found in facts.received.items()
+        life.id != id and _ran_out(facts, life.deliveries) >= len(seens)
+        for life in facts.derive(Lifetimes).delivered
     )
 
 
-def _ran_out(facts: Facts, seens: list[Observation]) -> int:
+def _ran_out(facts: Facts, seens: Sequence[Observation]) -> int:
     """After how many locks that nobody settled, and no fault ended, the message was delivered again."""
     return sum(
         seen.delivery.lock is not None
-        and seen.delivery.lock not in facts.settled
-        and returned(seen.record) < again.record.call
-        and not _struck(facts, seen.record.call, returned(again.record))
+        and not seen.settlements
+        and seen.ret < again.call
+        and not _struck(facts, seen.call, again.ret)
         for seen, again in pairwise(seens)
     )
 
@@ -239,7 +238,7 @@ def _removed(facts: Facts, id: str, record: Record) -> bool:
     for seen in facts.received[id]:
         if seen.delivery.lock is None:
             return True
-        for other in facts.settled.get(seen.delivery.lock, ()):
+        for other in seen.settlements:
             txn = facts.txns.get(other.args.get("txn", ""))
             counts = other.outcome != Outcome.ERROR and (txn is None or txn.committed_from is not None)
             if counts and other is not record and other.op != "abandon":

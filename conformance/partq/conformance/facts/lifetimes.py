@@ -1,0 +1,205 @@
+"""One fold of each message's lifetime: its send, its deliveries and peeks, and from when on it was there.
+
+A message is followed if its ID was sent once and nothing but clients' operations changes what becomes of it;
+of the others `Lifetimes.left_out` says why they are not. Shared by the screens; reached by
+``facts.derive(Lifetimes)``. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.locks import Locks
+from partq.conformance.facts.records import REMOVALS, deletes, returned
+from partq.conformance.history import Record
+from partq.model.messages import Delivery, ambiguous
+from partq.model.operations import Outcome
+
+SENT_TWICE: Final = "its ID was sent more than once"
+SCHEDULED: Final = "it is scheduled: it gets another number when its time comes (SCH-4)"
+EXPIRING: Final = "its time to live may end"
+TWO_KEYS: Final = "it has two keys, and no source says which one counts (KEY-8)"
+
+
+class Lifetime(Struct, eq=False, gc=False):
+    """One message that is followed.
+
+    ``record``: its send · ``deliveries``, ``peeks``: its appearances, each in order of calls ·
+    ``partition``, ``seq``: what the first of them shows (0 on a non-partitioned entity, None where the broker
+    does not show it) · ``accepted``: when it certainly had been accepted, as its sender knows; `FOREVER`:
+    never certainly · ``certainly_from``: when it certainly had been stored, by its sender's answer or its
+    first appearance · ``times``: the enqueued times that it was ever shown with, in order · ``redelivered``:
+    whether a lock on it had ended before its first appearance.
+    """
+
+    id: str
+    sent: Sent
+    record: Record
+    deliveries: Sequence[Observation]
+    peeks: Sequence[Observation]
+    accepted: int
+    certainly_from: int
+    partition: int | None = None
+    seq: int | None = None
+    times: tuple[int, ...] = ()
+    redelivered: bool = False
+
+    @property
+    def possibly_from(self) -> int:
+        """When it may have been stored at the earliest: the call of its send."""
+        return self.record.call
+
+    @property
+    def seen(self) -> bool:
+        """Whether any client received or peeked it."""
+        return bool(self.deliveries or self.peeks)
+
+    @property
+    def first(self) -> Observation:
+        """The earliest of its appearances, of which there must be one."""
+        deliveries, peeks = self.deliveries, self.peeks
+        if not deliveries or (peeks and peeks[0].call < deliveries[0].call):
+            return peeks[0]
+        return deliveries[0]
+
+    @property
+    def appearances(self) -> list[Observation]:
+        """Its deliveries and peeks, in order of calls."""
+        if self.deliveries and self.peeks:
+            return sorted((*self.deliveries, *self.peeks), key=CALL)
+        return [*self.deliveries, *self.peeks]
+
+    @property
+    def removal(self) -> Removal:
+        """What may have removed it, by its deliveries and the settlements of their locks."""
+        answered = tried = certain = FOREVER
+        last = self.peeks[-1].call if self.peeks else -1
+        for seen in self.deliveries:
+            called = seen.call
+            last = max(last, called)
+            if seen.delivery.lock is None:
+                answered = min(answered, called)
+                if certain == FOREVER and deletes(seen.record):
+                    certain = seen.ret
+            for settlement in seen.settlements:
+                called, removes = settlement.call, settlement.op in REMOVALS
+                if settlement.outcome == Outcome.OK:
+                    last = max(last, called)
+                    if removes:
+                        answered = min(answered, called)
+                        if certain == FOREVER and "txn" not in settlement.args:
+                            certain = returned(settlement)
+                elif removes:
+                    tried = min(tried, called)
+        return Removal(answered, tried, certain, last)
+
+
+class Removal(NamedTuple):
+    """What may have removed a message.
+
+    ``answered``: the earliest call of what removes it, and was answered so · ``tried``: that of a removal
+    that was not · ``certain``: the return of what certainly removed it, outside transactions; `FOREVER`:
+    there is none · ``last_there``: the latest call that shows it there; -1: none does.
+    """
+
+    answered: int
+    tried: int
+    certain: int
+    last_there: int
+
+
+class Lifetimes:
+    """``by_id``: ID -> the lifetime of each message that is followed, in order of sends · ``left_out``: ID ->
+    why another one that was sent is not followed · ``delivered``: those that were received, in order of their
+    first receives · ``stored``: those that were seen and may have been accepted, the ones received first ·
+    ``get``: the lifetime of an ID, if it is followed."""
+
+    __slots__ = ("by_id", "delivered", "get", "left_out", "stored")
+
+    def __init__(self, facts: Facts) -> None:
+        self.by_id: dict[str, Lifetime] = {}
+        self.get = self.by_id.get
+        self.left_out: dict[str, str] = {}
+        facts.derive(Locks)  # fills in the deliveries
+        received, peeked = facts.received, facts.peeked
+        for id, sends in facts.by_id.items():
+            sent = sends[0]
+            why = SENT_TWICE if len(sends) > 1 else _left_out(facts, sent)
+            if why is not None:
+                self.left_out[id] = why
+                continue
+            accepted = _accepted(facts, sent.record)
+            life = Lifetime(
+                id, sent, sent.record, received.get(id, ()), peeked.get(id, ()), accepted, accepted
+            )
+            if life.deliveries or life.peeks:
+                _place(facts, life)
+            self.by_id[id] = life
+        self.delivered = [life for life in map(self.get, received) if life is not None]
+        peeked_only = (self.get(id) for id in peeked if id not in received)
+        self.stored = [
+            life
+            for life in (*self.delivered, *peeked_only)
+            if life is not None and life.record.outcome != Outcome.ERROR
+        ]
+
+    def twice_in(self, answer: Record) -> Delivery | None:
+        """The first message that is followed and in the answer for the second time."""
+        once = set()
+        for delivery in answer.messages:
+            if delivery.id in once and delivery.id in self.by_id:
+                return delivery
+            once.add(delivery.id)
+        return None
+
+
+def scheduled(sent: Sent) -> bool:
+    """Whether the message is stored for a later time."""
+    return sent.message.scheduled_at is not None or sent.record.op == "schedule"
+
+
+def _left_out(facts: Facts, sent: Sent) -> str | None:
+    """Why a message whose ID was sent once is not followed; None: it is."""
+    message = sent.message
+    if scheduled(sent):
+        return SCHEDULED
+    if (
+        message.ttl is not None
+        and sent.record.call + message.ttl <= facts.derive(_end) + facts.header.skew_ns
+    ):
+        return EXPIRING
+    if message.properties and ambiguous(message, facts.profile.key_rule):
+        return TWO_KEYS
+    return None
+
+
+def _end(facts: Facts) -> int:
+    """When the last operation was over, as far as it is known."""
+    return max(record.call if record.ret is None else record.ret for record in facts.records)
+
+
+def _accepted(facts: Facts, record: Record) -> int:
+    if "txn" in record.args:
+        txn = facts.txns[record.args["txn"]]
+        return FOREVER if txn.committed_by is None or txn.is_late(record) else txn.committed_by
+    return record.ret if record.ret is not None and record.outcome == Outcome.OK else FOREVER
+
+
+def _place(facts: Facts, life: Lifetime) -> None:
+    """Take in what the first appearance shows."""
+    first = life.first
+    delivery = first.delivery
+    life.seq = delivery.seq
+    life.redelivered = bool(delivery.delivery_count or delivery.redelivered)
+    life.partition = first.partition if facts.profile.partitioned else 0
+    life.certainly_from = min(life.accepted, first.ret)
+    if len(life.deliveries) + len(life.peeks) == 1:
+        at = delivery.enqueued_at
+        life.times = () if at is None else (at,)
+    else:
+        shown = {one.delivery.enqueued_at for one in (*life.deliveries, *life.peeks)}
+        life.times = tuple(sorted(at for at in shown if at is not None))
