@@ -1,7 +1,7 @@
 """The model's graph of a scope, with the labels by which it is compared with the specification's.
 
-A label is what a history shows: operation, client, what was asked and the whole answer; of the broker's own
-moves their name and what they are about. Errors are one label, whatever their kinds: which kinds a refusal may
+A label is what a history shows: operation, client, what was asked and the whole answer; of the broker's
+own moves their name and what they are about. Errors are one label, whatever their kinds: which kinds a refusal may
 have is `Answer.errors`, and compared nowhere.
 """
 
@@ -22,8 +22,6 @@ from .graphs import SILENT, Graph, explored
 FOUND_OUT: Final = ("release", "reset", "forget", "lapse")
 """Moves by which the model decides what a fault did. The specification has no such moves: there it is decided
 by the operation that finds it out."""
-
-
 
 
 def graph_of(
@@ -102,7 +100,7 @@ def _never_given(scope: Scope, state: State) -> Iterator[Action]:
 
 def _is_within(action: Action, answer: Answer, after: State, max_tries: int) -> bool:
     """Whether no lock began, nor was a message deleted, whose delivery count is at the bound."""
-    if action.op == "receive" and any(shown.delivery_count >= max_tries for shown in answer.messages):
+    if action.op == "receive" and any((d.delivery_count or 0) >= max_tries for d in answer.messages):
         return False
     return all(entry.tries < max_tries for _, entry in entries(after) if entry.status in (CACHED, LOCKED))
 

@@ -1,6 +1,6 @@
 """The specification's graph of a scope, by TLC, with the labels by which it is compared with the model's.
 
-The table says of each action of `Next` what its instances are called; an action that is not there is an error.
+`LABELS` says of each action of `Next` what its instances are called; one that is not there is an error.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class SpecScope:
             "Clients": [f"c{n + 1}" for n in range(self.clients)],
             "Turns": (1, 2) if "stale" in self.alphabet else (1,),
             "PeekAnswers": [frozenset(some) for size in sizes for some in combinations(messages, size)],
-            "Pairs": [frozenset(some) for some in combinations(messages, 2)],
         }
 
     def constants(self) -> Mapping[str, Any]:
@@ -132,6 +131,7 @@ def _lock(arguments: tuple[Any, ...], state: Function) -> str:
 _PLACES: Final[Mapping[str, Callable[[tuple[Any, ...], Function], str]]] = {
     "{c}": lambda arguments, state: arguments[0],
     "{m}": lambda arguments, state: _message(arguments[-1]),
+    "{both}": lambda arguments, state: " ".join(map(_message, arguments[1:])),
     "{ms}": lambda arguments, state: " ".join(map(_message, sorted(arguments[-1]))),
     "{lock}": _lock,
     "{p}": lambda arguments, state: f"partition {arguments[-1]}",
@@ -142,6 +142,9 @@ LABELS: Final[Mapping[str, str]] = {
     "Send": "send {m} -> ok",
     "SendFails": "send {m} -> error",
     "SendInvalid": "send {m} -> error",
+    "SendBatch": "send_batch {m} and the next -> ok",
+    "SendBatchFails": "send_batch {m} and the next -> error",
+    "SendBatchInvalid": "send_batch {m} and the next -> error",
     "Receive": "receive {c} -> {m}",
     "ReceiveAndDelete": "receive {c} and delete -> {m}",
     "ReceiveNothing": "receive {c} -> nothing",
@@ -152,6 +155,8 @@ LABELS: Final[Mapping[str, str]] = {
     "Abandon": "abandon {c} {lock} -> ok",
     "AbandonRejected": "abandon {c} {lock} -> error",
     "AbandonFails": "abandon {c} {lock} -> error",
+    "CompleteBoth": "complete {c} {both} -> ok",
+    "CompleteBothInvalid": "complete {c} {both} -> error",
     "Expire": "expire {m}",
     "Prefetch": "prefetch {m}",
     "Peek": "peek {c} -> {ms}",
@@ -189,4 +194,3 @@ LABELS: Final[Mapping[str, str]] = {
     "HandoffTimeout": "handoff {p}",
 }
 """What the instances of each action are called."""
-

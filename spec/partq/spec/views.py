@@ -20,8 +20,8 @@ UNSENT: Final = ("unsent",)
 
 
 class Form(NamedTuple):
-    """The common form. ``messages``: of each, by number, `UNSENT`, `GONE` or partition, number, status, holder,
-    count and lock's turn. ``homes``: keys and their partitions. ``cursors``: of each client and partition the
+    """The common form. ``messages``: of each, by number, `UNSENT`, `GONE` or partition, number, status,
+    holder and count. ``homes``: keys and their partitions. ``cursors``: of each client and partition the
     next number that it peeks from. ``down``: partitions."""
 
     messages: tuple[tuple[Any, ...], ...]
@@ -35,12 +35,12 @@ def of_model(count: int) -> Callable[[Place], Form]:
 
     def form(place: Place) -> Form:
         state = place.state
-        found = [UNSENT if number >= place.sent else GONE for number in range(count)]
+        found: list[tuple[Any, ...]] = [UNSENT if number >= place.sent else GONE for number in range(count)]
         for p, part in enumerate(state.parts):
             for entry in part.log:
                 holder = entry.lock.holder if entry.lock is not None else None
                 status = STATUS_NAMES[entry.status]
-                about = (p, entry.number, status, holder, entry.tries, entry.turn)
+                about = (p, entry.number, status, holder, entry.tries)
                 found[int(entry.id.removeprefix("m")) - 1] = about
         return Form(tuple(found), frozenset(state.keys), _cursors(state), _down(state))
 
@@ -49,10 +49,7 @@ def of_model(count: int) -> Callable[[Place], Form]:
 
 def _cursors(state: State) -> frozenset[tuple[str, int, int]]:
     return frozenset(
-        (known.proc, p, number)
-        for known in state.clients
-        for p, number in enumerate(known.cursor)
-        if number
+        (known.proc, p, number) for known in state.clients for p, number in enumerate(known.cursor) if number
     )
 
 
@@ -94,7 +91,7 @@ def _message(known: Mapping[str, Any]) -> tuple[Any, ...]:
     if status is None:
         return GONE
     holder = known["by"] if known["at"] == "locked" else None
-    return known["part"] - 1, known["num"], status, holder, known["count"], 0
+    return known["part"] - 1, known["num"], status, holder, known["count"]
 
 
 def _values(function: Any) -> list[Any]:

@@ -87,7 +87,7 @@ app = typer.Typer(
 )
 for _command in (run, check, fuzz, search, tours, mutants, replay, report, explain):
     app.command(cls=_Command)(_command)
-for _of_spec in (spec.setup, spec.check):
+for _of_spec in (spec.setup, spec.check, spec.compare):
     spec.app.command(cls=_Command)(_of_spec)
 app.add_typer(spec.app, name="spec")
 
