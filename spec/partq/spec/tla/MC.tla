@@ -3,7 +3,7 @@
 (* For TLC: key functions and other constants that a .cfg file can't write. *)
 (* Bounds are in the MC*.cfg files, one for each question.                  *)
 (***************************************************************************)
-EXTENDS PartitionedQueue, Requirements, Bugs, Reach
+EXTENDS PartitionedQueue, Requirements, Bugs, Reach, Inductive
 
 \* Keys of messages 1, 2, 3, 4: a letter for a key, K for keyless.
 KeysAA == [ m \in Messages |-> "a" ]
