@@ -42,11 +42,11 @@ _NEXT: Final = re.compile(r"^Next ==\n((?:    .*\n)+)", re.M)
 _DISJUNCT: Final = re.compile(r"\\/ (?:\\E (?P<bound>[^:]+) : )?(?P<name>\w+)(?:\((?P<given>[\w, ]+)\))?$")
 
 
-def actions(module: Path = MODULES / "PartitionedQueue.tla") -> list[Action]:
+def actions(modules: Path = MODULES) -> list[Action]:
     """The actions of `Next`, as it is written. Raises `UnknownForm`."""
-    text = _NEXT.search(module.read_text(encoding="utf-8"))
+    text = _NEXT.search((modules / "PartitionedQueue.tla").read_text(encoding="utf-8"))
     if text is None:
-        raise UnknownForm(f"{module.name} has no Next of disjuncts")
+        raise UnknownForm("PartitionedQueue has no Next of disjuncts")
     return [_action(line.strip()) for line in text[1].splitlines()]
 
 

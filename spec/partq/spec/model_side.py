@@ -1,8 +1,8 @@
 """The model's graph of a scope, with the labels by which it is compared with the specification's.
 
 A label is what a history shows: operation, client, what was asked and the whole answer; of the broker's
-own moves their name and what they are about. Errors are one label, whatever their kinds: which kinds a refusal may
-have is `Answer.errors`, and compared nowhere.
+own moves their name and what they are about. Errors are one label, whatever their kinds: which kinds a
+refusal may have is `Answer.errors`, and compared nowhere.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from partq.model.scope import Scope
@@ -18,6 +19,7 @@ from .equivalence import Difference, Grade, bisimilar, minimal, same_graphs, sam
 from .graphs import SILENT, Graph, relabelled
 from .labels import Instance
 from .spec_side import SpecScope
+from .tlc import MODULES
 from .values import Function
 
 SIDES: Final = ("TLA+", "model")
@@ -60,10 +62,13 @@ class Compared(NamedTuple):
     difference: Difference | None
 
 
-def compare(pair: Pair) -> Compared:
-    """Explore both sides and compare them. Raises `NotExplored`, `ToolMissing`, `OverflowError`."""
+def compare(pair: Pair, modules: Path = MODULES) -> Compared:
+    """Explore both sides and compare them. ``modules``: the folder of the specification.
+
+    Raises `NotExplored`, `ToolMissing`, `OverflowError`.
+    """
     label = _label_of(pair)
-    spec = relabelled(spec_side.graph_of(pair.spec, _asked), label)
+    spec = relabelled(spec_side.graph_of(pair.spec, _asked, modules), label)
     model = relabelled(model_side.graph_of(pair.model, pair.spec.max_tries), label)
     smallest = minimal(spec).size, minimal(model).size
     return Compared(pair, (spec.size, model.size), smallest, _difference(pair, spec, model))

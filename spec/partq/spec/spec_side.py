@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from .graphs import Graph, read_dump, relabelled
 from .labels import Domains, Instance, actions, instances, labelled, text_of
-from .tlc import Answer, check
+from .tlc import MODULES, Answer, check
 from .values import Function
 
 
@@ -73,19 +73,21 @@ Label = Callable[[Instance, Function], str | None]
 """What an instance is called in a state; None where the scope leaves it out."""
 
 
-def graph_of(scope: SpecScope, leave_out: Label | None = None) -> Graph:
+def graph_of(scope: SpecScope, leave_out: Label | None = None, modules: Path = MODULES) -> Graph:
     """The graph of a scope. ``leave_out``: answers None for what the other side's alphabet has not.
+    ``modules``: the folder of the specification.
 
     Raises `NotExplored`, `ToolMissing`.
     """
-    every = {one.operator: one for one in instances(actions(), scope.domains)}
+    every = {one.operator: one for one in instances(actions(modules), scope.domains)}
     with tempfile.TemporaryDirectory(prefix="partq-graph-") as folder:
         module = Path(folder) / "Labelled.tla"
         body = "\n".join(f"The{name} == {text_of(value)}" for name, value in scope.constants().items())
         module.write_text(labelled("Labelled", body, every.values()), encoding="utf-8")
         dump = Path(folder) / "graph.dot"
-        plain = _explored(scope, module, "Next")
-        answer = _explored(scope, module, "LabelledNext", "-dump", "dot,actionlabels", str(dump))
+        plain = _explored(scope, module, modules, "Next")
+        dumped = ("-dump", "dot,actionlabels", str(dump))
+        answer = _explored(scope, module, modules, "LabelledNext", *dumped)
         if (answer.distinct, answer.generated) != (plain.distinct, plain.generated):
             raise NotExplored("the generated module does not spell out all of Next, or more than it")
         with open(dump, encoding="utf-8") as lines:
@@ -100,11 +102,11 @@ def graph_of(scope: SpecScope, leave_out: Label | None = None) -> Graph:
     return relabelled(graph, label)
 
 
-def _explored(scope: SpecScope, module: Path, next: str, *options: str) -> Answer:
+def _explored(scope: SpecScope, module: Path, modules: Path, next: str, *options: str) -> Answer:
     configuration = module.with_suffix(".cfg")
     constants = "\n".join(f"  {name} <- The{name}" for name in scope.constants())
     configuration.write_text(f"INIT Init\nNEXT {next}\nCHECK_DEADLOCK FALSE\nCONSTANTS\n{constants}\n")
-    answer = check(module, configuration, options=options)
+    answer = check(module, configuration, options=options, library=modules)
     if not answer.holds:
         raise NotExplored(answer.error or f"{answer.violated} is violated")
     return answer

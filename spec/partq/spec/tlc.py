@@ -78,13 +78,15 @@ def check(
     workers: int = 1,
     options: Sequence[str] = (),
     timeout: float | None = None,
+    library: Path = MODULES,
 ) -> Answer:
     """Model-check a module under a configuration. ``timeout``: seconds, after which it is an error.
+    ``library``: the folder of the modules that it extends.
 
     Raises `ToolMissing`.
     """
     with tempfile.TemporaryDirectory(prefix="partq-tlc-") as folder:
-        command = [*_command(), "-workers", str(workers), "-metadir", folder, *options]
+        command = [*_command(library), "-workers", str(workers), "-metadir", folder, *options]
         command += ["-config", str(configuration), str(module)]
         try:
             done = subprocess.run(
@@ -101,9 +103,9 @@ def check(
     return read_answer(done.stdout + done.stderr)
 
 
-def _command() -> list[str]:
-    library = f"-DTLA-Library={MODULES}"
-    return [java(), "-XX:+UseSerialGC", HEAP, library, "-cp", str(tlc_jar()), "tlc2.TLC", "-tool"]
+def _command(library: Path) -> list[str]:
+    where = f"-DTLA-Library={library}"
+    return [java(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", HEAP, where, "-cp", str(tlc_jar()), "tlc2.TLC", "-tool"]
 
 
 def read_answer(output: str) -> Answer:
