@@ -58,16 +58,31 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return MODULES / f"{self.module}.tla", MODULES / self.cfg
 
 
+class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An inductive invariant, for Apalache, in three calls: it holds in the beginning, every step keeps it,
+    and it implies the property.
+
+    ``invariant``, ``implies``, ``constants``: operators of the module. ``last_run``: when it was proven, and
+    by what, or ``never``.
+    """
+
+    name: str
+    module: str
+    question: str
+    invariant: str
+    implies: str
+    constants: str
+    last_run: str = "never"
+
+
 class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     check: list[Check]
+    proof: list[Proof] = []
 
 
 def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
     """Every check, in order. Raises `InvalidManifest`."""
-    try:
-        found = msgspec.toml.decode(file.read_bytes(), type=_Manifest).check
-    except (OSError, msgspec.MsgspecError) as error:
-        raise InvalidManifest(f"{file}: {error}") from error
+    found = _read(file).check
     names = [check.name for check in found]
     for check in found:
         if names.count(check.name) > 1:
@@ -80,3 +95,15 @@ def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
         if missing:
             raise InvalidManifest(f"{file}: {check.name}: {missing[0].name} is missing")
     return tuple(found)
+
+
+def read_proofs(file: Path = MANIFEST) -> tuple[Proof, ...]:
+    """Every proof, in order. Raises `InvalidManifest`."""
+    return tuple(_read(file).proof)
+
+
+def _read(file: Path) -> _Manifest:
+    try:
+        return msgspec.toml.decode(file.read_bytes(), type=_Manifest)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InvalidManifest(f"{file}: {error}") from error

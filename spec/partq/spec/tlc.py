@@ -105,7 +105,17 @@ def check(
 
 def _command(library: Path) -> list[str]:
     where = f"-DTLA-Library={library}"
-    return [java(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", HEAP, where, "-cp", str(tlc_jar()), "tlc2.TLC", "-tool"]
+    return [
+        java(),
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        HEAP,
+        where,
+        "-cp",
+        str(tlc_jar()),
+        "tlc2.TLC",
+        "-tool",
+    ]
 
 
 def read_answer(output: str) -> Answer:
