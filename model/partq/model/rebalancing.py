@@ -22,8 +22,8 @@ from .operations import Outcome
 from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, up
 
 NOBODY: Final = ""
-"""Whom a partition is handed to if the flow that it was for has gone, and none stands by. No source says whether
-such a handoff ends before the next rebalance."""
+"""Whom a partition is handed to if the flow that it was for has gone, and none stands by. No source says
+whether such a handoff ends before the next rebalance."""
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -161,7 +161,10 @@ def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[Stat
         started.append(Deadline(state.now, FOREVER))
     handoff = tuple(h and (NOBODY if h[0] == name else h[0], *h[1:]) for h in flows.handoff)
     orphaned = flows._replace(handoff=handoff)
-    for after, back in [(orphaned, {})] if handoff == flows.handoff else [(orphaned, {}), _cancelled(orphaned)]:
+    ways = [(orphaned, dict[int, Owner]())]
+    if handoff != flows.handoff:
+        ways.append(_cancelled(orphaned))
+    for after, back in ways:
         idle = not changes and not any(h and h[0] == NOBODY for h in after.handoff)
         for timer in dict.fromkeys([flows.timer, *started]) if idle else started:
             yield _changed(state, after._replace(timer=timer), {**changes, **back}, slack)

@@ -25,6 +25,11 @@ class Property(NamedTuple):
     formula: str
     line: int
 
+    @property
+    def text(self) -> str:
+        """Both, to be printed."""
+        return f"{self.comment}\n\n{self.formula}"
+
 
 @cache
 def properties(modules: Path = MODULES) -> dict[str, Property]:
