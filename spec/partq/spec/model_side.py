@@ -60,7 +60,7 @@ def _asked(scope: Scope, place: Place) -> Iterator[Action]:
     """What is asked for: what the scope has, one transaction, in an ended one what it had open, and, where
     there are settlements with former locks, of each message that is stored."""
     for action in scope.actions(Node(place.state, place.sent)):
-        if not (action.op == "begin" and place.ended) and not _named_again(action, place.state):
+        if action.op != "begin" or not place.ended:
             yield action
     if place.ended and not place.state.txns:
         for op in ("commit", "rollback"):
@@ -70,14 +70,6 @@ def _asked(scope: Scope, place: Place) -> Iterator[Action]:
         yield from _settled_late(scope, place.state)
     if "stale" in scope.operations:
         yield from _never_given(scope, place.state)
-
-
-def _named_again(action: Action, state: State) -> bool:
-    """Whether a flow gets the name of a former one that a handoff is still from."""
-    flows = state.flows
-    if action.op != "bind" or flows is None or any(action.flow == flow for flow, _ in flows.active):
-        return False
-    return (action.flow, "paused") in flows.owner
 
 
 def _settled_late(scope: Scope, state: State) -> Iterator[Action]:

@@ -93,13 +93,10 @@ def _label_of(pair: Pair) -> Callable[[str, Any], str | None]:
 
 
 def _asked(one: Instance, state: Function) -> str | None:
-    """None for what the model's scopes do not ask for: settling what is not stored, and a flow with the name
-    of a former one from which a handoff is still under way."""
+    """None for what the model's scopes do not ask for: settling what is not stored."""
     if one.name in ("CompleteRejected", "AbandonRejected"):
         known = state["msg"][one.arguments[1] - 1]
         return one.name if known["at"] in ("ready", "cached", "locked") else None
-    if one.name == "Bind" and any(duty[one.arguments[0]] == "paused" for duty in state["duty"]):
-        return None
     return one.name
 
 

@@ -68,12 +68,12 @@ DutyAtBind(c) == duty
 DutyWithout(p, c, s) ==
     LET mine == duty[p][c]
         gone == [ duty[p] EXCEPT ![c] = "none" ]
-    IN IF mine \in { "none", "unbound", "paused" } THEN { duty[p] }
-       ELSE IF s # NoClient
+    IN IF mine \in { "none", "unbound" } THEN { duty[p] }
+       ELSE IF s # NoClient /\ mine # "paused"
             THEN { [ gone EXCEPT ![s] = mine ] }
        ELSE IF mine = "waiting"
-            THEN { IF Having(p, {"paused"}) = {} THEN [ gone EXCEPT ![c] = "paused" ] ELSE gone } \cup
-                 { [ gone EXCEPT ![o] = "ready" ] : o \in Having(p, {"paused"}) \cap Bound }
+            THEN { gone } \cup
+                 { [ gone EXCEPT ![o] = "ready" ] : o \in Having(p, {"paused"}) }
        ELSE { [ duty[p] EXCEPT ![c] = "unbound" ] }
 
 \* REB-7: the delay starts when an active flow goes.  If it had no partition, nor
@@ -106,8 +106,7 @@ Even(f) == \A c, d \in Active : Share(f, c) - Share(f, d) \in { -1, 0, 1 }
 Distributions == { f \in [ Partitions -> Active ] : Even(f) }
 
 \* Partition p, that flow n is to have after the rebalance.  REB-14: a flow that
-\* is delivered its messages is paused first, and n waits.  A handoff that is
-\* under way goes on, also if the old flow has gone meanwhile.
+\* is delivered its messages is paused first, and n waits.
 DutyFor(p, n) ==
     LET olds == Having(p, {"ready", "paused"})
     IN IF olds = {} \/ n \in olds

@@ -78,7 +78,8 @@ KEY_8 == [](HasFlows =>
             Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
 
 \* KEY-9 (A, S): "what the rules allow is not refused for good": an answer of
-\* invalid has a reason among KEY-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7.
+\* invalid has a reason among KEY-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7, or
+\* is about a flow that is bound already, or is not.
 KEY_9 == [][ answer'.out = "invalid" =>
     LET m == answer'.m
         keys == { KeyOf[n] : n \in history.deal.sends }
@@ -90,6 +91,8 @@ KEY_9 == [][ answer'.out = "invalid" =>
           /\ m \in TwoKeys \/ (Partitioned /\ (~Keyed(m) \/ keys \ { KeyOf[m] } # {}))
        \/ answer'.op = "complete both" /\ Partitioned
             /\ \E a, b \in answer'.ms : ~SamePlace(a, b)
+       \/ answer'.op = "bind" /\ answer'.by \in history.bound
+       \/ answer'.op = "unbind" /\ answer'.by \notin history.bound
        \/ answer'.op = "txn complete" /\ Partitioned
             /\ places \ { PlaceOf(m).part } # {} ]_ghostVars
 
