@@ -109,7 +109,14 @@ BugCommittedInParts(at) ==
                   IF \A n \in Pending : n <= m THEN "ready" ELSE "lagging" ]
         ELSE IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
 
-\* A rollback undoes the sends and keeps the settlements (TXN-5: nothing).
+\* Commits the sends and forgets the settlements (TXN-5: all).
+BugCommittedSendsOnly(at) ==
+    [ m \in Messages |->
+        IF msg[m].at = "pending"
+        THEN [ msg[m] EXCEPT !.at = at, !.num = NumberAtCommit(m) ]
+        ELSE [ msg[m] EXCEPT !.settling = FALSE ] ]
+
+\* A rollback undoes the sends and ends the locks (TXN-5: the same lock still settles).
 BugRolledBackMessage(m) ==
     IF msg[m].at = "pending" THEN { Empty("refused") }
     ELSE IF msg[m].settling THEN { [ msg[m] EXCEPT !.settling = FALSE, !.turn = TurnAfter(@) ] }

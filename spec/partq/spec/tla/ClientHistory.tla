@@ -127,7 +127,7 @@ More(n) == IF n > MaxTries THEN n ELSE n + 1
 LockEnded(h, m, t, certain) ==
     [ h EXCEPT !.lock[m][t] = "ended",
                !.free = @ \cup {m},
-               !.least[m] = IF certain THEN @ + 1 ELSE @,
+               !.least[m] = IF certain /\ CountsDeliveries THEN @ + 1 ELSE @,
                !.most[m] = IF h.lock[m][t] = "doubt" THEN @ ELSE More(@) ]
 
 UnseenEnded(h, m) ==
