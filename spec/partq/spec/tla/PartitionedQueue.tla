@@ -7,7 +7,7 @@
 (* whole answer.  What the answer does not show (a partition, a number, how *)
 (* far a fault reached) is chosen inside by \E.  All parameters range over  *)
 (* constant sets, so that Next can be written out with one label for every  *)
-(* instance; actions.toml is the list.                                      *)
+(* instance: partq spec compare does that, from its text.                   *)
 (*                                                                          *)
 (* An operation happens at one instant (reading "Time": at one instant in   *)
 (* each partition that it touches; here it touches one).                    *)
