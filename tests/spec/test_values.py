@@ -14,6 +14,8 @@ from partq.spec.values import InvalidValue, read_state, read_value
         ('"c1"', "c1"),
         (r'"say \"hi\""', 'say "hi"'),
         ("m1", "m1"),
+        ("1..3", frozenset({1, 2, 3})),
+        ("[ms |-> 2..2]", {"ms": frozenset({2})}),
         ("{}", frozenset()),
         ('{1, "a", <<>>}', frozenset({1, "a", ()})),
         ("<<1, <<2>>>>", (1, (2,))),
@@ -27,7 +29,7 @@ def test_a_value_is_read(text: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{1", "1 2", "[a 1]", "(1 :> )", "<<1}", "__import__('os')", "a.b", '"']
+    "text", ["", "{1", "1 2", "[a 1]", "(1 :> )", "<<1}", "__import__('os')", "a.b", '"', "1..", "1..a"]
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue):

@@ -25,7 +25,7 @@ class Function(dict[Any, Any]):
 
 _TOKEN: Final = re.compile(
     r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>-?\d+)|(?P<name>\w+)'
-    r"|(?P<sign>\|->|:>|@@|<<|>>|[\[\]{}(),]))"
+    r"|(?P<sign>\|->|:>|@@|<<|>>|\.\.|[\[\]{}(),]))"
 )
 
 
@@ -103,7 +103,7 @@ class _Tokens:
         if kind == "string":
             return re.sub(r"\\(.)", r"\1", text[1:-1])
         if kind == "number":
-            return int(text)
+            return self._from(int(text))
         if kind == "name":
             return {"TRUE": True, "FALSE": False}.get(text, text)
         if text == "{":
@@ -115,6 +115,16 @@ class _Tokens:
         if text == "(":
             return self._function()
         raise InvalidValue(f"no value begins with {text!r}")
+
+    def _from(self, first: int) -> Any:
+        """A number, or the set that TLC writes ``1..3``."""
+        if self.text != ".." or self.kind != "sign":
+            return first
+        self._next()
+        last = self._next()
+        if not last.lstrip("-").isdigit():
+            raise InvalidValue(f"no number ends the range: {last!r}")
+        return frozenset(range(first, int(last) + 1))
 
     def _field(self) -> tuple[str, Any]:
         name = self._next()

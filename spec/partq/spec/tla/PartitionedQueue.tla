@@ -216,7 +216,8 @@ Complete(c, m, t) ==
     /\ Serves(msg[m].part)
     /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
     /\ Record(Consumed(history, m), [ Said("complete", c, m, "ok") EXCEPT !.turn = t ])
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+    /\ txn' = IF Enlists(m) THEN [ txn EXCEPT !.doubt = TRUE ] ELSE txn
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
 \* Client c gives m back by its lock of turn t: the count goes up (RCV-9), its
 \* position is free (RCV-3; reading "Flows").
@@ -228,7 +229,8 @@ Abandon(c, m, t) ==
         /\ msg' = [ msg EXCEPT ![m] = r ]
         /\ Record(Buried(LockEnded(history, m, t, TRUE), m, r.at = "dead"),
                   [ Said("abandon", c, m, "ok") EXCEPT !.turn = t ])
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+    /\ txn' = DoomedBy(m)
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
 \* RCV-8: a settlement by a lock that ended, or that nobody was given, is
 \* rejected and changes nothing.  If a fault put the lock in doubt, the
@@ -244,10 +246,12 @@ RejectedByLock(op, c, m, t) ==
             /\ msg' = [ msg EXCEPT ![m] = r ]
             /\ Record(Buried(LockOver(history, m, t), m, r.at = "dead"),
                       [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
-       /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+       /\ txn' = DoomedBy(m)
+       /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
     \/ /\ HeldBy(c, m, t)
        /\ Enlists(m)
-       /\ Nothing(op, c, m, "lost")
+       /\ UNCHANGED mechanism
+       /\ Record(history, [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
 
 CompleteRejected(c, m, t) ==
     /\ running

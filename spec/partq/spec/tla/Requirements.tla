@@ -221,10 +221,11 @@ RCV_3 == [][ Takes /\ ~HasFlows /\ answer'.m \notin history.free =>
             x \in history.free \cup history.unseen \/ MaybeHeld(x) ]_ghostVars
 
 \* RCV-6 (A): "between lock and its end nobody else receives the message"; and a
-\* lock that holds settles (reading "Locks").
+\* lock that holds settles (reading "Locks"), unless the open transaction settles
+\* by it already.
 RCV_6 == [][
     /\ Delivers => ~HeldLock(answer'.m)
-    /\ Settles /\ answer'.out = "lost" =>
+    /\ Settles /\ answer'.out = "lost" /\ answer'.m \notin history.deal.settles =>
             history.lock[answer'.m][answer'.turn] # "held" ]_ghostVars
 
 \* RCV-7 (A): "a completed, or received-and-deleted, message is never delivered
