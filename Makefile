@@ -12,7 +12,7 @@ TRACES ?= 20000
 SEED ?= 7
 PYTEST_ARGS ?=
 
-.PHONY: help venv run test lint types imports bench lock clean distclean
+.PHONY: help venv run test spec lint types imports bench lock clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -31,6 +31,10 @@ run: $(STAMP) ## check the reference broker, then a Spark campaign of TRACES=200
 
 test: $(STAMP) ## every test that needs no external server (PYTEST_ARGS=… for more options)
 	tools/ensure-java $(BIN)/pytest -n 2 --dist loadgroup -m "not server" $(PYTEST_ARGS)
+
+spec: $(STAMP) ## the TLA+ specification, checked by TLC and compared with the model
+	tools/ensure-tlc $(BIN)/partq spec check
+	tools/ensure-tlc $(BIN)/partq spec compare
 
 lint: $(STAMP) ## ruff: rules and formatting
 	$(BIN)/ruff check

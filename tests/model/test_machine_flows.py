@@ -200,6 +200,27 @@ def test_a_handoff_to_a_flow_that_is_gone_leaves_the_partition_to_the_next_rebal
     assert [owners(s) for s in rebalanced(state)] == [["f ready", "f ready"]]
 
 
+def test_a_handoff_to_nobody_may_last_until_the_next_rebalance() -> None:
+    state = took(loaded(4), "f", "x1", "y1")
+    state = next(s for s in rebalanced(after(state, bind("g"))) if flows(s).handoff[0])
+    left = {s for _, s in steps(state, unbind("g")) if flows(s).handoff[0]}
+
+    assert {flows(s).handoff[0][0] for s in left} == {""}
+    assert all(flows(s).timer is not None for s in left), "a partition without a flow needs a rebalance"
+    assert [s for s in left if [*steps(s, advance(HANDOFF + 1))]], "nothing is due before the delay ends"
+
+
+def test_a_bind_during_the_delay_may_cancel_handoffs() -> None:
+    state = took(loaded(4), "f", "x1", "y1")
+    state = next(s for s in rebalanced(after(state, bind("g"))) if flows(s).handoff[0])
+    busy = after(state, bind("h"))
+    kept = {flows(s).handoff[0] for _, s in steps(busy, bind("i"))}
+    quiet = {flows(s).handoff[0] for _, s in steps(state, bind("h"))}
+
+    assert None in kept, "as many flows as before, perhaps (REB-9 ?)"
+    assert None not in quiet, "no flow was lost: no delay was running"
+
+
 def test_a_rebalance_amid_a_handoff_keeps_its_end_or_starts_it_anew() -> None:
     state = took(loaded(4), "f", "x1", "y1")
     state = after(state, bind("g"), advance(DELAY))

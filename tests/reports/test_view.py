@@ -10,7 +10,7 @@ from partq.conformance.history.notation import history
 from partq.conformance.verdict import Finding, Status, Verdict, binding_requirements, exit_code, worst
 from partq.model.requirements import catalogue
 from partq.reports.evidence import examples, heat_maps, histograms
-from partq.reports.material import Cell, Example, Kill, Lane, Material, Spread
+from partq.reports.material import Cell, Example, Kill, Lane, Material, Opinions, Spread
 from partq.reports.plots import Bar, histogram_svg
 from partq.reports.text import columns, compact, duration, shortened, visible
 from partq.reports.view import ReportView, report_view
@@ -323,3 +323,16 @@ def test_wide_letters_count_twice() -> None:
 def test_visible_leaves_ordinary_text_alone() -> None:
     assert visible("grüße 漢 \N{NO-BREAK SPACE}x") == "grüße 漢 \N{NO-BREAK SPACE}x"
     assert visible("a\nb\tc\u202e", keep="\n") == "a\nb␉c⟨U+202E⟩"
+
+
+def test_a_requirement_says_who_states_it_and_shows_its_tla_property() -> None:
+    spoken = {
+        "ROUTE-1": Opinions(
+            2, ("routing.home", "routing.anew"), ("affinity",), "ROUTE-1 (A)\n\nROUTE_1 == []P"
+        )
+    }
+    view = report_view(Material((lane(),), 0, opinions=spoken))
+    row = next(row for group in view.groups for row in group.rows if row.requirement.id == "ROUTE-1")
+
+    assert row.opinions == ("reference (2 mutants of it)", "model (2 clauses)", "screens (affinity)", "TLA+")
+    assert row.formula.endswith("ROUTE_1 == []P")

@@ -10,7 +10,8 @@ Reconnecting with a former mapping, and changing the partition count, are not mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
 
 from . import delivery
 from .actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
@@ -19,6 +20,10 @@ from .distributions import even, uneven
 from .edits import with_part
 from .operations import Outcome
 from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, up
+
+NOBODY: Final = ""
+"""Whom a partition is handed to if the flow that it was for has gone, and none stands by. No source says
+whether such a handoff ends before the next rebalance."""
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -44,7 +49,7 @@ def _refuse_choice(state: State) -> Steps:
     yield failure(REFUSED), state
 
 
-@clause("REB-4", "REB-5")
+@clause("REB-4", "REB-5", "REB-9")
 def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
     surplus = len(flows.active) + len(flows.standby) >= len(state.parts)
     if surplus:
@@ -54,6 +59,10 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
     any_time = surplus or not state.forbids("REB-4") or _may_wait(state, flows, flow[1])
     for timer in [] if surplus else _timers(state, flows, slack):
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
+        if flows.timer is not None and any(flows.handoff):
+            resumed, back = _cancelled(flows, range(len(flows.owner)))
+            active = (*flows.active, flow)
+            yield _changed(state, resumed._replace(active=active, timer=timer), back, slack)
     if any_time:
         timer = Deadline(state.now, FOREVER)
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
@@ -132,45 +141,69 @@ def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[S
         after = flows._replace(
             active=(*flows.active, heir),
             standby=tuple(f for f in flows.standby if f != heir),
-            handoff=tuple(h and (heir[0] if h[0] == name else h[0], *h[1:]) for h in flows.handoff),
+            handoff=_without(flows, name, heir[0]),
         )
+        left = _left_behind(flows, name)
         changes = {p: (heir[0], "ready") for p, pair in enumerate(flows.owner) if pair == (name, "ready")}
-        yield _changed(state, after, changes, slack)
+        yield _changed(state, after, {**left, **changes}, slack)
         if not state.forbids("REB-6"):  # it waits, or has some of them, or another flow does: events tell
-            waits = dict.fromkeys(changes, (name, "unbound"))
             loose = after._replace(timer=Deadline(state.now, FOREVER))
-            yield _changed(state, loose, waits, slack)
-            untold = loose._replace(owner=tuple(waits.get(p, pair) for p, pair in enumerate(loose.owner)))
+            yield _changed(state, loose, left, slack)
+            untold = loose._replace(owner=tuple(left.get(p, pair) for p, pair in enumerate(loose.owner)))
             yield state._replace(flows=untold)
+
+
+@clause("REB-13")
+def _left_behind(flows: Flows, name: str) -> dict[int, Owner]:
+    """The partitions of a flow that is gone, also those which it was handing off."""
+    return {
+        p: (name, "unbound")
+        for p, pair in enumerate(flows.owner)
+        if pair is not None and pair[0] == name and pair[1] != "unbound"
+    }
 
 
 @clause("REB-7", "REB-9", "REB-13")
 def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
     """Its partitions wait for the delay to end. Without any, there may be no need for a delay."""
-    changes: dict[int, Owner] = {
-        p: (name, "unbound") for p, pair in enumerate(flows.owner) if pair == (name, "ready")
-    }
-    timers: list[Deadline | None] = [*_timers(state, flows, slack)]
-    if not changes:
-        timers = list(dict.fromkeys([flows.timer, *timers]))
+    changes = _left_behind(flows, name)
+    started = _timers(state, flows, slack)
     if not state.forbids("REB-7"):
-        timers.append(Deadline(state.now, FOREVER))
-    for timer in timers:
-        yield _changed(state, flows._replace(timer=timer), changes, slack)
-    if any(waiting and waiting[0] == name for waiting in flows.handoff):
-        for timer in timers:
-            yield _cancelled(state, flows._replace(timer=timer), changes, name, slack)
+        started.append(Deadline(state.now, FOREVER))
+    orphaned = flows._replace(handoff=_without(flows, name))
+    had = any(pair == (name, "ready") for pair in flows.owner)
+    moved = {p for p, h in enumerate(flows.handoff) if h is not None and h[0] == name}
+    ways = [(orphaned, dict[int, Owner](), had or bool(moved))]
+    if moved:
+        kept, back = _cancelled(orphaned, moved)
+        ways.append((kept, back, had or moved > back.keys()))
+    for after, back, needs in ways:
+        for timer in started if needs else dict.fromkeys([flows.timer, *started]):
+            yield _changed(state, after._replace(timer=timer), {**changes, **back}, slack)
+
+
+def _without(flows: Flows, name: str, heir: str = NOBODY) -> tuple[Handoff | None, ...]:
+    """The handoffs after a flow is gone: those to it are to its heir, and those to nobody are over if their
+    old flow is gone, too."""
+    handoff = list(flows.handoff)
+    for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
+        if waiting is not None:
+            target = heir if waiting[0] == name else waiting[0]
+            remains = target != NOBODY or (pair is not None and pair[1] == "paused" and pair[0] != name)
+            handoff[p] = (target, *waiting[1:]) if remains else None
+    return tuple(handoff)
 
 
 @clause("REB-9")
-def _cancelled(state: State, flows: Flows, changes: Mapping[int, Owner], name: str, slack: int) -> State:
-    """As many flows as before: the handoffs to the one that is gone may be cancelled."""
+def _cancelled(flows: Flows, among: Collection[int]) -> tuple[Flows, dict[int, Owner]]:
+    """As many flows as before: the handoffs of these partitions may be cancelled, by flows that are still
+    there. What is left of the handoffs, and which partitions are with their flows again."""
     kept: dict[int, Owner] = {}
     for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
-        if waiting and waiting[0] == name and pair is not None and _is_bound(flows, pair[0]):
+        if p in among and waiting and pair is not None and pair[1] == "paused":
             kept[p] = (pair[0], "ready")
     handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
-    return _changed(state, flows._replace(handoff=handoff), {**changes, **kept}, slack)
+    return flows._replace(handoff=handoff), kept
 
 
 @clause("REB-3", "REB-14")
@@ -234,7 +267,7 @@ def overdue(state: State, then: int) -> bool:
     flows, late = state.flows, state.cfg.late
     if flows is None or state.dead:
         return False
-    ends = [waiting[2] for waiting in flows.handoff if waiting is not None]
+    ends = [waiting[2] for waiting in flows.handoff if waiting is not None and waiting[0] != NOBODY]
     if flows.timer is not None:
         ends.append(flows.timer.hi)
     if any(end + late < then for end in ends):

@@ -106,14 +106,25 @@ class BlindSpots:
     sentences: tuple[str, ...]
 
 
+class Opinions(NamedTuple):
+    """Who in the project speaks of a requirement, independently of each other: how many mutants of the
+    reference broker break it, the model's clauses, the screens, and the text of its TLA+ property (empty:
+    none)."""
+
+    mutants: int = 0
+    clauses: tuple[str, ...] = ()
+    screens: tuple[str, ...] = ()
+    formula: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Material:
     """Everything of one report. ``exit``: the exit code of the command that made the results. ``complete``:
     whether the campaign got to its end; if not, ``lanes`` have no verdicts, and ``stored`` is how many traces
     are done (None: unknown). ``command``: the command line that does the same again, or finishes it, or
-    empty. ``kills``: of a campaign of mutants.
-    ``notes``: what the reader should know of the data. ``made``: when, where and with what the results were
-    made, each with its name."""
+    empty. ``kills``: of a campaign of mutants. ``opinions``: by requirement. ``notes``: what the reader
+    should know of the data. ``made``: when, where and with what the results were made, each with its
+    name."""
 
     lanes: tuple[Lane, ...]
     exit: int
@@ -129,3 +140,4 @@ class Material:
     version: str = ""
     stored: int | None = None
     kills: tuple[Kill, ...] = ()
+    opinions: Mapping[str, Opinions] = field(default_factory=dict)

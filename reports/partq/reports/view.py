@@ -6,7 +6,7 @@ requirement holds was decided elsewhere; here it is counted, grouped and put int
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -25,7 +25,7 @@ from partq.model.requirements import Requirement, catalogue, groups, sources
 
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
 from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_verdicts, kill_views
-from .material import BlindSpots, Figures, Lane, Material
+from .material import BlindSpots, Figures, Lane, Material, Opinions
 from .signs import SIGNS, Share, Sign, shares
 from .text import count, plural
 
@@ -64,7 +64,8 @@ class FindingView(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class RowView:
     """One requirement. ``statuses``: classes of its statuses, to filter by. ``found``: how many findings
-    there were of how many causes. ``findings``: causes, ``more``: those not listed."""
+    there were of how many causes. ``findings``: causes, ``more``: those not listed. ``opinions``: who in the
+    project speaks of it; ``formula``: the text of its TLA+ property, or empty."""
 
     requirement: Requirement
     sources: tuple[str, ...]
@@ -73,6 +74,8 @@ class RowView:
     found: str
     findings: tuple[FindingView, ...]
     more: int
+    opinions: tuple[str, ...]
+    formula: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,7 @@ def report_view(material: Material) -> ReportView:
         figures=tuple(_figures(material.figures)),
         settings=(*_settings(material.figures), *material.made.items()),
         columns=tuple(name for name, _ in _columns(lanes, total)),
-        groups=tuple(_groups(lanes, total, drawn)) if total else (),
+        groups=tuple(_groups(lanes, total, drawn, material.opinions)) if total else (),
         examples=drawn,
         unfolded=0 if kills else len(drawn) if len(drawn) <= _UNFOLDED else 1,
         histograms=() if kills else histograms(material.spread, pairs),
@@ -316,9 +319,12 @@ def _columns(lanes: Sequence[Lane], total: Mapping[str, Verdict]) -> list[tuple[
 
 
 def _groups(
-    lanes: Sequence[Lane], total: Mapping[str, Verdict], drawn: Sequence[ExampleView]
+    lanes: Sequence[Lane],
+    total: Mapping[str, Verdict],
+    drawn: Sequence[ExampleView],
+    spoken: Mapping[str, Opinions],
 ) -> Iterable[GroupView]:
-    columns, found = _columns(lanes, total), _findings(lanes, drawn)
+    columns, found, silence = _columns(lanes, total), _findings(lanes, drawn), Opinions()
     urgent = max(map(_weight, total.values()), default=0)
     for code, title in groups().items():
         requirements = [requirement for requirement in catalogue().values() if requirement.group == code]
@@ -326,7 +332,9 @@ def _groups(
         yield GroupView(
             code,
             title,
-            tuple(_row(requirement, columns, found.get(requirement.id, [])) for requirement in requirements),
+            tuple(
+                _row(one, columns, found.get(one.id, []), spoken.get(one.id, silence)) for one in requirements
+            ),
             shares(verdicts),
             any(_weight(verdict) == urgent for verdict in verdicts),
         )
@@ -343,6 +351,7 @@ def _row(
     requirement: Requirement,
     columns: Iterable[tuple[str, Mapping[str, Verdict]]],
     found: Sequence[FindingView],
+    spoken: Opinions,
 ) -> RowView:
     cells = tuple(_cell(name, verdicts.get(requirement.id)) for name, verdicts in columns)
     return RowView(
@@ -353,7 +362,21 @@ def _row(
         _found(found),
         tuple(found[:_SHOWN_FINDINGS]),
         max(0, len(found) - _SHOWN_FINDINGS),
+        tuple(_spoken(spoken)),
+        spoken.formula,
     )
+
+
+def _spoken(spoken: Opinions) -> Iterator[str]:
+    """Who speaks of a requirement, each in a few words."""
+    if spoken.mutants:
+        yield f"reference ({plural(spoken.mutants, 'mutant')} of it)"
+    if spoken.clauses:
+        yield f"model ({plural(len(spoken.clauses), 'clause')})"
+    if spoken.screens:
+        yield f"screens ({', '.join(spoken.screens)})"
+    if spoken.formula:
+        yield "TLA+"
 
 
 def _found(found: Sequence[FindingView]) -> str:

@@ -1,5 +1,5 @@
-"""The place of the TLA+ side: specifications, and what runs TLC and Apalache and reads their answers.
+"""The TLA+ side: the specification (`tla/`), and what runs TLC and Apalache and reads their answers.
 
-None of it is written yet. It will be tied to `partq.model`, the only package of ours it may import.
-Checkers, adapters and anything a conformance run needs do not belong here.
+It is tied to `partq.model`, the only package of ours that it may import. Brokers, histories and anything a
+conformance run needs do not belong here; the specification itself takes nothing from Python.
 """

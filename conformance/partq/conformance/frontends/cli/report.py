@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import webbrowser
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -33,7 +34,7 @@ from partq.conformance.verdict import (
 )
 
 if TYPE_CHECKING:
-    from partq.reports.material import BlindSpots, Example, Figures, Kill, Lane, Material
+    from partq.reports.material import BlindSpots, Example, Figures, Kill, Lane, Material, Opinions
 
 CAMPAIGN: Final = (plan.SUMMARY, plan.SCHEMA)
 RUN: Final = (FILE, SCHEMA)
@@ -112,6 +113,7 @@ def _campaign(folder: Path) -> Material:
         _version(),
         None if complete else _stored(folder),
         kills,
+        _opinions(),
     )
 
 
@@ -245,6 +247,7 @@ def _run(folder: Path) -> Material:
         command=command,
         made=made,
         version=_version(),
+        opinions=_opinions(),
     )
 
 
@@ -309,6 +312,27 @@ def _blind_spots() -> tuple[BlindSpots, ...]:
     from partq.reports.material import BlindSpots
 
     return tuple(BlindSpots(c.name, c.requirements, c.blind_spots) for c in ALL if c.blind_spots)
+
+
+def _opinions() -> dict[str, Opinions]:
+    """Who speaks of each requirement. The reference does if there is a mutant of it that breaks just that."""
+    from partq.conformance.adapters.mutants import MUTANTS
+    from partq.conformance.screens.registry import ALL
+    from partq.model import clauses
+    from partq.model.requirements import catalogue
+    from partq.reports.material import Opinions
+    from partq.spec.properties import properties
+
+    mutants = Counter(mutant.breaks for mutant in MUTANTS.values())
+    return {
+        id: Opinions(
+            mutants[id],
+            tuple(clauses.of(id)),
+            tuple(screen.name for screen in ALL if id in screen.requirements),
+            properties()[id].text if id in properties() else "",
+        )
+        for id in catalogue()
+    }
 
 
 def _document(file: Path, schema: str) -> dict[str, Any]:

@@ -1,0 +1,203 @@
+"""``partq spec``: the TLA+ specification, checked by TLC and held against the model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from partq.conformance.frontends.cli.common import Format, console, fail, output, print_json
+from partq.conformance.verdict import Exit
+
+if TYPE_CHECKING:
+    from partq.spec.checks import Checked
+    from partq.spec.manifest import Check
+    from partq.spec.pairs import Compared
+
+Jobs = Annotated[int | None, typer.Option(min=1, help="How many run at a time. Default: as many as cores.")]
+
+
+def setup() -> None:
+    """Fetch TLC, through your own Maven, into the user's cache; once."""
+    from partq.spec.toolbox import ToolMissing, fetch_tlc
+
+    try:
+        print(fetch_tlc())
+    except ToolMissing as error:
+        fail(str(error))
+
+
+def check(
+    only: Annotated[list[str] | None, typer.Option(help="Only this check; may be repeated.")] = None,
+    jobs: Jobs = None,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Put every question of the manifest to TLC, and compare the answers with it."""
+    from partq.spec.checks import run
+    from partq.spec.manifest import InvalidManifest
+    from partq.spec.toolbox import ToolMissing
+
+    try:
+        chosen = _chosen(only or ())
+        done = [*_told(run(chosen, jobs or os.cpu_count() or 1), len(chosen))]
+    except (ToolMissing, InvalidManifest) as error:
+        fail(str(error))
+    done.sort(key=lambda one: chosen.index(one.check))
+    if format is Format.JSON:
+        print_json({"checks": [_plain(one) for one in done]})
+    else:
+        _show(done)
+    raise typer.Exit(Exit.VIOLATED if any(one.wrong for one in done) else Exit.CONFORMANT)
+
+
+def compare(
+    only: Annotated[list[str] | None, typer.Option(help="Only this pair; may be repeated.")] = None,
+    jobs: Jobs = None,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Explore specification and model at small scopes, and compare their state graphs."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from partq.spec.pairs import PAIRS, compare
+    from partq.spec.spec_side import NotExplored
+    from partq.spec.toolbox import ToolMissing, tlc_jar
+
+    wanted = _known(only or (), PAIRS, "pair")
+    try:
+        tlc_jar()
+        with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+            done = [*pool.map(compare, wanted)]
+    except (ToolMissing, NotExplored, OverflowError) as error:
+        fail(str(error))
+    if format is Format.JSON:
+        print_json({"pairs": [_plain_pair(one) for one in done]})
+    else:
+        _show_pairs(done)
+    raise typer.Exit(Exit.VIOLATED if any(one.difference for one in done) else Exit.CONFORMANT)
+
+
+T = TypeVar("T")
+
+
+def _known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
+    """Those of these names, all if there are none; ends with one line where one is not known."""
+    from partq.conformance.history.codec_fields import did_you_mean
+
+    for name in names:
+        if name not in every:
+            fail(f"no {what} is called {name!r}{did_you_mean(name, every)}")
+    return [one for name, one in every.items() if not names or name in names]
+
+
+def _chosen(names: Sequence[str]) -> list[Check]:
+    from partq.spec.manifest import read_manifest
+
+    return _known(names, {one.name: one for one in read_manifest()}, "check")
+
+
+def _told(ending: Iterator[Checked], total: int) -> Iterator[Checked]:
+    """The checks as they end, each with a line."""
+    for number, one in enumerate(ending, start=1):
+        said = one.wrong or "as expected"
+        console.print(f"{number}/{total} {one.check.name}: {said}, {one.seconds:.1f} s", markup=False)
+        yield one
+
+
+def _plain(one: Checked) -> dict[str, Any]:
+    answer = one.answer
+    found = {"violated": answer.violated, "states": answer.distinct, "transitions": answer.generated}
+    return {
+        "name": one.check.name,
+        "question": one.check.question,
+        "expected": str(one.check.expected),
+        "breaks": one.check.breaks,
+        **found,
+        "depth": answer.depth,
+        "seconds": round(one.seconds, 1),
+        "wrong": one.wrong,
+    }
+
+
+def _show(done: Sequence[Checked]) -> None:
+    table = Table(title="the specification, checked by TLC", title_justify="left")
+    for heading in ("check", "question", "expected"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("states", "transitions", "depth", "s"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for one in done:
+        answer, steps = one.answer, len(one.answer.trace)
+        counts = (f"{n:,}" for n in (answer.distinct, answer.generated, steps or answer.depth))
+        expected = f"{one.check.expected} {one.check.breaks}".strip()
+        ended = Text("ok", style="green") if not one.wrong else Text(one.wrong, style="bold red")
+        table.add_row(one.check.name, one.check.question, expected, *counts, f"{one.seconds:.1f}", ended)
+    output().print(table)
+    wrong = sum(bool(one.wrong) for one in done)
+    said = (
+        f"{len(done)} checks, all as the manifest says"
+        if not wrong
+        else f"{wrong} of {len(done)} checks differ"
+    )
+    output().print(said, style="bold red" if wrong else "bold green")
+
+
+def _plain_pair(one: Compared) -> dict[str, Any]:
+    found, parted = one.pair, one.difference
+    return {
+        "name": found.name,
+        "question": found.question,
+        "grade": str(found.grade),
+        "why": found.why,
+        "left_out": found.left_out,
+        "spec": one.sizes[0],
+        "model": one.sizes[1],
+        "smallest": one.smallest,
+        "difference": None if parted is None else parted._asdict(),
+    }
+
+
+def _show_pairs(done: Sequence[Compared]) -> None:
+    from partq.spec.pairs import NOT_COMPARED
+
+    table = Table(title="specification and model, states / edges", title_justify="left")
+    for heading in ("pair", "grade", "TLA+", "model", "both, smallest", "why not more"):
+        table.add_column(heading, overflow="fold")
+    for one in done:
+        spec, model = (f"{states:,} / {edges:,}" for states, edges in one.sizes)
+        same = f"{one.smallest[0][0]:,} / {one.smallest[0][1]:,}" if len({*one.smallest}) == 1 else ""
+        grade = Text(str(one.pair.grade), style="green" if one.difference is None else "bold red")
+        table.add_row(one.pair.name, grade, spec, model, same, one.pair.why)
+    out = output()
+    out.print(table)
+    out.print(f"not compared: {'; '.join(NOT_COMPARED)}", markup=False)
+    for one in done:
+        if one.pair.left_out:
+            out.print(f"left out of {one.pair.name!r}: {one.pair.left_out}", markup=False)
+    for one in done:
+        _show_difference(one)
+    differ = sum(one.difference is not None for one in done)
+    said = f"{differ} of {len(done)} pairs differ" if differ else f"{len(done)} pairs, all agree"
+    out.print(said, style="bold red" if differ else "bold green")
+
+
+def _show_difference(one: Compared) -> None:
+    """Where a pair parts: the way there, and what one side alone can do then."""
+    parted = one.difference
+    if parted is None:
+        return
+    out = output()
+    out.print(Text(f"{one.pair.name} differ", style="bold red"))
+    for number, label in enumerate(parted.path, start=1):
+        out.print(f"  {number:3} {label}", markup=False)
+    what = f"{len(parted.path) + 1:3} {parted.label}: {parted.only} alone" if parted.label else "   "
+    out.print(f"  {what} {parted.why}".rstrip(), markup=False)
+
+
+app = typer.Typer(
+    help="The TLA+ specification: checked by TLC, held against the model.", no_args_is_help=True
+)
+"""The group of commands."""

@@ -1,0 +1,171 @@
+"""Whether two labelled graphs are the same: as graphs, up to bisimulation, or by their traces.
+
+Where they are not, the shortest path to a difference is told. What the graphs are of is the caller's
+business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from .graphs import SILENT, Edge, Graph, Key, path_to, paths
+
+
+class Grade(StrEnum):
+    """How strongly two graphs agree, the strongest first."""
+
+    GRAPHS = "graphs"
+    BISIMILAR = "bisimilar"
+    TRACES = "traces"
+
+
+class Difference(NamedTuple):
+    """Where two graphs part: after the steps of ``path``, which both can take, ``label`` can be taken on the
+    side ``only`` alone, or (no label) what comes after differs."""
+
+    path: tuple[str, ...]
+    label: str = ""
+    only: str = ""
+    why: str = ""
+
+
+Sides = tuple[str, str]
+"""What the two graphs are called."""
+
+
+def same_graphs(
+    one: Graph, other: Graph, mappings: tuple[Callable[[Any], Key], Callable[[Any], Key]], sides: Sides
+) -> Difference | None:
+    """Whether the graphs are equal after these mappings to a common form, each of which merges only states
+    that are bisimilar in its own graph."""
+    quotients = []
+    for graph, mapping, side in zip((one, other), mappings, sides, strict=True):
+        if hidden := _hides_too_much(graph, mapping):
+            return Difference(tuple(path_to(paths(graph), hidden[0])), only=side, why=hidden[1])
+        quotients.append(graph.quotient(mapping))
+    (keys, left), (other_keys, right) = quotients
+    before = paths(left), paths(right)
+    for mine, theirs, n in ((keys, other_keys, 0), (other_keys, keys, 1)):
+        missing = [number for key, number in mine.items() if key not in theirs]
+        if missing:
+            ways = [path_to(before[n], number) for number in missing]
+            shortest = min(ways, key=lambda way: (len(way), way))
+            return Difference(tuple(shortest[:-1]), shortest[-1], sides[n], "a state of one side")
+    same = {number: other_keys[key] for key, number in keys.items()}
+    for source in range(len(left.states)):
+        here = {(label, same[target]) for label, target in left.edges[source]}
+        if unequal := sorted(here ^ right.edges[same[source]]):
+            way, edge = tuple(path_to(before[0], source)), unequal[0]
+            return Difference(way, edge[0], sides[edge not in here], "an edge of one side")
+    return None
+
+
+def _hides_too_much(graph: Graph, mapping: Callable[[Any], Key]) -> tuple[int, str] | None:
+    """A state that a mapping merges with one that is not bisimilar to it, and why that is wrong."""
+    blocks = bisimulation(graph.edges)
+    first: dict[Key, int] = {}
+    for number, state in enumerate(graph.states):
+        other = first.setdefault(mapping(state), number)
+        if blocks[other] != blocks[number]:
+            return number, "the mapping merges this state with one that behaves otherwise"
+    return None
+
+
+def bisimulation(edges: list[frozenset[Edge]]) -> list[int]:
+    """Of each state the number of its block in the coarsest partition in which states of one block have, by
+    each label, edges to the same blocks."""
+    blocks = [0] * len(edges)
+    count = 1
+    while True:
+        numbers: dict[tuple[int, frozenset[Edge]], int] = {}
+        blocks = [
+            numbers.setdefault(
+                (blocks[state], frozenset([(label, blocks[target]) for label, target in out])), len(numbers)
+            )
+            for state, out in enumerate(edges)
+        ]
+        if len(numbers) == count:
+            return blocks
+        count = len(numbers)
+
+
+def minimal(graph: Graph) -> Graph:
+    """The graph with bisimilar states merged."""
+    blocks = bisimulation(graph.edges)
+    merged = Graph([*range(len(graph.states))], graph.edges).quotient(blocks.__getitem__)
+    return merged[1]
+
+
+def bisimilar(one: Graph, other: Graph, sides: Sides) -> Difference | None:
+    """Whether the initial states of two graphs are bisimilar."""
+    shift = len(one.states)
+    moved = [frozenset([(label, target + shift) for label, target in out]) for out in other.edges]
+    blocks = bisimulation([*one.edges, *moved])
+    if blocks[0] == blocks[shift]:
+        return None
+    return same_traces(one, other, sides) or _branching(one, other, blocks)
+
+
+def _branching(one: Graph, other: Graph, blocks: list[int]) -> Difference:
+    """Traces are equal, and yet a choice is made earlier on one side: the shortest way to where."""
+    shift, seen, waiting = len(one.states), {(0, 0)}, [(0, 0, ())]
+    deepest: tuple[str, ...] = ()
+    for left, right, way in waiting:  # grows while it is walked
+        deepest = way
+        for label, target in sorted(one.edges[left]):
+            meets = [there for other_label, there in other.edges[right] if other_label == label]
+            if any(blocks[target] == blocks[there + shift] for there in meets):
+                continue
+            for there in meets:
+                if (target, there) not in seen:
+                    seen.add((target, there))
+                    waiting.append((target, there, (*way, label)))  # type: ignore[arg-type]
+    return Difference(deepest, why="the traces are the same, but a choice is made at different moments")
+
+
+def same_traces(one: Graph, other: Graph, sides: Sides) -> Difference | None:
+    """Whether two graphs have the same traces, silent moves left out: both made deterministic, in step."""
+    one, other = minimal(one), minimal(other)
+    start = (_settled(one, {0}), _settled(other, {0}))
+    before: dict[Any, tuple[Any, str] | None] = {start: None}
+    waiting = [start]
+    for pair in waiting:  # grows while it is walked
+        left, right = _after(one, pair[0]), _after(other, pair[1])
+        if unequal := sorted(left.keys() ^ right.keys()):
+            return Difference(_way(before, pair), unequal[0], sides[unequal[0] not in left])
+        for label in sorted(left):
+            after = (_settled(one, left[label]), _settled(other, right[label]))
+            if after not in before:
+                before[after] = (pair, label)
+                waiting.append(after)
+    return None
+
+
+def _after(graph: Graph, states: frozenset[int]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for state in states:
+        for label, target in graph.edges[state]:
+            if label != SILENT:
+                found.setdefault(label, set()).add(target)
+    return found
+
+
+def _settled(graph: Graph, states: set[int]) -> frozenset[int]:
+    """These states, and all that silent moves lead to."""
+    found, waiting = set(states), [*states]
+    for state in waiting:  # grows while it is walked
+        for label, target in graph.edges[state]:
+            if label == SILENT and target not in found:
+                found.add(target)
+                waiting.append(target)
+    return frozenset(found)
+
+
+def _way(before: dict[Any, tuple[Any, str] | None], state: Any) -> tuple[str, ...]:
+    labels = []
+    while (step := before[state]) is not None:
+        state, label = step
+        labels.append(label)
+    return tuple(labels[::-1])

@@ -1,0 +1,143 @@
+"""The model's graph of a scope, with the labels by which it is compared with the specification's.
+
+A label is what a history shows: operation, client, what was asked and the whole answer; of the broker's
+own moves their name and what they are about. Errors are one label, whatever their kinds: which kinds a
+refusal may have is `Answer.errors`, and compared nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Final, NamedTuple
+
+from partq.model.actions import INTERNAL, NOWHERE, Action, Answer
+from partq.model.machine import steps
+from partq.model.operations import Outcome
+from partq.model.scope import PRODUCER, TXN, Node, Scope
+from partq.model.state import CACHED, LOCKED, State, entries
+
+from .graphs import SILENT, Graph, explored
+
+FOUND_OUT: Final = ("release", "reset", "forget", "lapse")
+"""Moves by which the model decides what a fault did. The specification has no such moves: there it is decided
+by the operation that finds it out."""
+
+
+def graph_of(
+    scope: Scope, max_tries: int, silent: frozenset[str] = frozenset(FOUND_OUT), limit: int = 50_000
+) -> Graph:
+    """The graph of a scope, in which a message is sent once, whatever the answer. ``max_tries``: a lock
+    begins only while the delivery count is below that.
+
+    Raises `OverflowError` for more than ``limit`` states.
+    """
+
+    turns = "stale" in scope.operations
+
+    def successors(place: Place) -> Iterator[tuple[str, Place]]:
+        state = place.state
+        for action in _asked(scope, place):
+            for answer, after in steps(state, action):
+                if _is_within(action, answer, after, max_tries):
+                    label = SILENT if action.op in silent else label_of(action, answer, state, turns)
+                    ended = place.ended or (bool(state.txns) and not after.txns)
+                    yield label, Place(after, place.sent + (action.op == "send"), ended)
+
+    return explored(Place(*scope.start, False), successors, limit)
+
+
+class Place(NamedTuple):
+    """A state of the broker, how many messages were sent to it, and whether the one transaction that a scope
+    has is over."""
+
+    state: State
+    sent: int
+    ended: bool
+
+
+def _asked(scope: Scope, place: Place) -> Iterator[Action]:
+    """What is asked for: what the scope has, one transaction, in an ended one what it had open, and, where
+    there are settlements with former locks, of each message that is stored."""
+    for action in scope.actions(Node(place.state, place.sent)):
+        if action.op != "begin" or not place.ended:
+            yield action
+    if place.ended and not place.state.txns:
+        for op in ("commit", "rollback"):
+            yield Action(op, PRODUCER, txn=TXN)
+        if place.sent < len(scope.outbox):
+            yield Action("send", PRODUCER, messages=(scope.outbox[place.sent],), txn=TXN, only=NOWHERE)
+        yield from _settled_late(scope, place.state)
+    if "stale" in scope.operations:
+        yield from _never_given(scope, place.state)
+
+
+def _settled_late(scope: Scope, state: State) -> Iterator[Action]:
+    """Settlements in the transaction that is over, by locks that hold."""
+    for _, entry in entries(state):
+        if entry.status == LOCKED and entry.lock is not None and entry.lock.token is not None:
+            yield Action("complete", str(entry.lock.holder), locks=(entry.lock.token,), txn=TXN)
+
+
+def _never_given(scope: Scope, state: State) -> Iterator[Action]:
+    """Settlements with locks that nobody was given, and that the scope leaves out: of a message that no
+    client ever had a lock of, and of one that is free the other than the last."""
+    for p, entry in entries(state):
+        never = (3 - entry.turn,) if entry.turn and entry.status != LOCKED else ()
+        for turn in never if entry.turn else (1, 2):
+            for client, op in product(scope.consumers, ("complete", "abandon")):
+                if op in scope.operations:
+                    yield Action(op, client, locks=(f"{p}.{entry.number}.{turn}",), only=p)
+
+
+def _is_within(action: Action, answer: Answer, after: State, max_tries: int) -> bool:
+    """Whether no lock began, nor was a message deleted, whose delivery count is at the bound."""
+    if action.op == "receive" and any((d.delivery_count or 0) >= max_tries for d in answer.messages):
+        return False
+    return all(entry.tries < max_tries for _, entry in entries(after) if entry.status in (CACHED, LOCKED))
+
+
+def label_of(action: Action, answer: Answer, state: State, turns: bool = True) -> str:
+    """What a transition is called. ``turns``: locks of one message are told apart."""
+    if action.op in INTERNAL:
+        return " ".join([action.op, *_about(action, state)])
+    words = [action.op, *_who(action), *_what(action, state, turns)]
+    if action.mode == "receive_and_delete" and answer.messages:
+        words.append("and delete")
+    if action.txn is not None and action.op not in ("begin", "commit", "rollback"):
+        words.append("in the transaction")
+    return f"{' '.join(words)} -> {_answered(action, answer)}" if action.proc != "env" else " ".join(words)
+
+
+def _who(action: Action) -> list[str]:
+    """The client, where more than one may do it."""
+    if action.op in ("send", "begin", "commit", "rollback"):
+        return []
+    return [action.victim] if action.victim is not None else [action.proc] * (action.proc != "env")
+
+
+def _what(action: Action, state: State, turns: bool) -> list[str]:
+    words = [message.id for message in action.messages]
+    for token in action.locks:
+        p, number, turn = map(int, token.split("."))
+        message = next(entry.id for entry in state.parts[p].log if entry.number == number)
+        words.append(f"{message}/{turn if turns else 1}")
+    if action.partition is not None:
+        words.append(f"partition {action.partition + 1}")
+    return words
+
+
+def _answered(action: Action, answer: Answer) -> str:
+    if answer.status != Outcome.OK:
+        return "error"
+    if action.op in ("receive", "peek"):
+        return " ".join(sorted(shown.id for shown in answer.messages)) or "nothing"
+    return "ok"
+
+
+def _about(action: Action, state: State) -> list[str]:
+    """What a move of the broker is about."""
+    if action.number is not None and action.partition is not None:
+        log = state.parts[action.partition].log
+        return [next(entry.id for entry in log if entry.number == action.number)]
+    return [] if action.partition is None else [f"partition {action.partition + 1}"]

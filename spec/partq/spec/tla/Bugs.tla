@@ -1,0 +1,200 @@
+---------------------------------- MODULE Bugs ---------------------------------
+(***************************************************************************)
+(* Wrong brokers.  Each operator here is a wrong variant of the one that a  *)
+(* Bug*.cfg puts it in the place of (`MayLock <- BugMayLock`), and each     *)
+(* must give a counterexample of the property that its comment names.  The  *)
+(* specification itself knows nothing of them.                              *)
+(***************************************************************************)
+EXTENDS PartitionedQueue
+
+\* --- KEY, ROUTE ------------------------------------------------------------
+
+\* Forgets which partition a key has (ROUTE-1, ROUTE-2, KEY-2, KEY-8, TXN-8, REB-18).
+BugChoicesForgotten(m) == Partitions
+
+\* Evades to another partition when that of the key is down (ROUTE-5).
+BugChoicesEvasive(m) == IF Keyed(m) /\ home[KeyOf[m]] # NoPartition
+                              /\ up[home[KeyOf[m]]]
+                        THEN { home[KeyOf[m]] } ELSE Partitions
+
+\* Does not try another partition for a keyless message (ROUTE-6).
+BugBlockedKeyless(m) == \E p \in Partitions : BlockedAt(m, p)
+
+\* One partition that is down stops all that is sent (ROUTE-7).
+BugBlockedAtByAny(m, p) == Down # {}
+
+\* Accepts without storing safely: while partitions are down, too (ROUTE-8).
+BugMayStoreAnywhere(m, p) == running /\ p \in Choices(m)
+
+\* A refused message is stored all the same (RCV-1, RCV-12).
+BugNotStored(m) == [ Empty("ready") EXCEPT !.part = 1, !.num = NumberNow(1, m) ]
+
+\* Takes messages with two different keys (KEY-3).
+BugValid(m) == TRUE
+
+\* Takes a batch of several keys (KEY-7).
+BugOneKey(m) == TRUE
+
+\* Refuses every batch as invalid (KEY-9).
+BugMayRefuseKeys(m) == TRUE
+
+\* --- SEQ -------------------------------------------------------------------
+
+\* The counter stands still (SEQ-1).
+BugAdvanceNot(n) == n
+
+\* The top bits are those of the namespace, not of the partition (SEQ-2).
+BugTagOf(p) == 7
+
+\* Numbers are given from a block downwards (SEQ-3).
+BugAdvanceDown(n) == (n + Modulus - 1) % Modulus
+
+\* Leaves a number out each time (SEQ-4).
+BugAdvanceByTwo(n) == (n + 2) % Modulus
+
+\* Begins at 1 again, not at zero (SEQ-5).
+BugAdvanceToOne(n) == IF n = Modulus - 1 THEN 1 ELSE n + 1
+
+\* What was locked is appended anew (SEQ-6).
+BugGivenBackAnew(m, n, placed) ==
+    [ msg[m] EXCEPT !.at = "ready", !.by = NoClient, !.count = n, !.num = AdvanceBy(@, 4),
+                    !.placed = placed, !.doubt = "no", !.settling = FALSE ]
+
+\* --- RCV -------------------------------------------------------------------
+
+\* The message goes with the lock whose time is over (RCV-2).
+BugExpiredForgotten(m) == { Empty("done") }
+
+\* Delivers in any order (RCV-3, REB-3).
+BugInOrder(m) == TRUE
+
+\* Delivers what is locked (RCV-6).
+BugMayLockHeld(m) == /\ msg[m].at \in { "ready", "locked" }
+                     /\ Serves(msg[m].part)
+                     /\ InOrder(m)
+                     /\ msg[m].count < MaxTries
+
+\* Completing is only giving back (RCV-7).
+BugSettledNot(m) == GivenBack(m, msg[m].count, TRUE)
+
+\* Any lock that the message ever had will do (RCV-8).
+BugHeldByAny(c, m, t) == msg[m].at = "locked" /\ msg[m].by = c /\ ~msg[m].settling
+
+\* A lock that ends does not count (RCV-9).
+BugRaisedNot(n) == n
+
+\* Knows no maximum (RCV-9).
+BugAfterLockAlwaysBack(m, n, placed) == { GivenBack(m, n, placed) }
+
+\* Settles locks of two partitions in one request (RCV-14).
+BugMaySettleBoth(m, n) == TRUE
+
+\* --- TXN -------------------------------------------------------------------
+
+\* Takes keyless messages into a transaction (TXN-1).
+BugHasKey(m) == TRUE
+
+\* Takes a second key (TXN-2).
+BugSameKey(m) == TRUE
+
+\* What is sent in a transaction can be received at once (TXN-5: before commit).
+BugEnlistedVisible(m, p) ==
+    [ Empty("ready") EXCEPT !.part = p, !.num = NumberNow(p, m) ]
+
+\* Commits the first message now and the others when it pleases (TXN-5: all).
+BugCommittedInParts(at) ==
+    [ m \in Messages |->
+        IF msg[m].at = "pending"
+        THEN [ msg[m] EXCEPT !.num = NumberAtCommit(m), !.at =
+                  IF \A n \in Pending : n <= m THEN "ready" ELSE "lagging" ]
+        ELSE IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
+
+\* Commits the sends and forgets the settlements (TXN-5: all).
+BugCommittedSendsOnly(at) ==
+    [ m \in Messages |->
+        IF msg[m].at = "pending"
+        THEN [ msg[m] EXCEPT !.at = at, !.num = NumberAtCommit(m) ]
+        ELSE [ msg[m] EXCEPT !.settling = FALSE ] ]
+
+\* A rollback undoes the sends and ends the locks (TXN-5: the same lock still settles).
+BugRolledBackMessage(m) ==
+    IF msg[m].at = "pending" THEN { Empty("refused") }
+    ELSE IF msg[m].settling THEN { [ msg[m] EXCEPT !.settling = FALSE, !.turn = TurnAfter(@) ] }
+    ELSE { msg[m] }
+
+\* Settles messages of two partitions in a transaction (TXN-7).
+BugSamePartition(m) == TRUE
+
+\* A transaction goes on after its end (TXN-10).
+BugOpen == txn.state \in { "open", "committed" }
+
+\* --- PEEK ------------------------------------------------------------------
+
+\* Shows any messages beyond the cursor (PEEK-1, PEEK-2).
+BugOldestOf(ms, p, from) == \A m \in ms : Beyond(m, p, from)
+
+\* Gives up at once (PEEK-4), or before the walk's end (PEEK-5).
+BugNothingBeyond(from) == TRUE
+
+\* Shows everything again and again (PEEK-5).
+BugMovedOn(c, from, p, ms) == cursor
+
+\* A peek counts as a delivery (PEEK-6).
+BugAfterPeek(ms) ==
+    [ m \in Messages |-> IF m \in ms /\ msg[m].count < MaxTries
+                         THEN [ msg[m] EXCEPT !.count = @ + 1 ] ELSE msg[m] ]
+
+\* What is locked is not shown (PEEK-7).
+BugVisible(m) == msg[m].at \in { "ready", "cached" }
+
+\* --- REB -------------------------------------------------------------------
+
+\* The old flow keeps its partition (REB-1).
+BugHandedOff(p) ==
+    [ c \in Clients |-> IF duty[p][c] \in { "waiting", "paused" } THEN "ready" ELSE "none" ]
+
+\* Every active flow is delivered everything (REB-2).
+BugMayReceiveAll(c, p) == p # NoPartition /\ flow[c] = "active"
+
+\* What a flow had not acknowledged goes to the end (REB-3).
+BugMessagesWithout(c) ==
+    [ m \in Messages |-> IF msg[m].at = "locked" /\ msg[m].by = c
+                         THEN GivenBack(m, msg[m].count, FALSE) ELSE msg[m] ]
+
+\* The partitions go to some of the flows only (REB-4, REB-10), or unevenly (REB-12).
+BugEven(f) == TRUE
+
+\* There are no standbys (REB-5).
+BugBindsActive == TRUE
+
+\* The standby waits for a rebalance (REB-6).
+BugDutyNoTakeover(p, c, s) ==
+    IF duty[p][c] = "none" THEN { duty[p] } ELSE { [ duty[p] EXCEPT ![c] = "unbound" ] }
+
+\* Does not wait for the delay (REB-7).
+BugDutyAtOnce(p, c, s) ==
+    IF duty[p][c] = "none" THEN { duty[p] }
+    ELSE { [ NoDuty EXCEPT ![d] = "ready" ] : d \in Active \ {c} }
+         \cup (IF Active \subseteq {c} THEN { NoDuty } ELSE {})
+
+\* A flow that is back gets its partitions at once, without showing the mapping (REB-9).
+BugDutyAtBind(c) ==
+    [ p \in Partitions |-> IF duty[p][c] = "unbound" THEN [ duty[p] EXCEPT ![c] = "ready" ]
+                           ELSE duty[p] ]
+
+\* Partitions of a flow that is gone are not dealt out (REB-11).
+BugDutyForGone(p, n) ==
+    IF Having(p, {"unbound"}) # {} THEN duty[p]
+    ELSE IF Having(p, {"ready", "paused"}) \subseteq {n}
+         THEN [ NoDuty EXCEPT ![n] = "ready" ]
+    ELSE [ c \in Clients |-> IF c = n THEN "waiting"
+                             ELSE IF c \in Having(p, {"ready", "paused"}) THEN "paused"
+                             ELSE "none" ]
+
+\* A paused flow is delivered new messages (REB-13).
+BugMayReceivePaused(c, p) ==
+    p # NoPartition /\ flow[c] = "active" /\ duty[p][c] \in { "ready", "paused" }
+
+\* Does not wait for what the old flow has not settled (REB-14).
+BugAllSettled(p) == TRUE
+================================================================================

@@ -1,0 +1,149 @@
+------------------------------- MODULE Catalogue -------------------------------
+(***************************************************************************)
+(* The vocabulary of the specification: what there is (messages, keys,      *)
+(* partitions, clients), what a family of brokers promises (`Profile`),     *)
+(* what clients and the environment do in a scope (`Alphabet`), and which   *)
+(* of the catalogue's freedoms a broker makes use of (`Freedoms`).          *)
+(*                                                                          *)
+(* IDs such as ROUTE-1 are requirements of the catalogue.  Sources:         *)
+(* A, A20 Azure "Partitioned queues and topics" (now, June 2020), M Azure   *)
+(* "Message sequencing and timestamps", S Solace "Partitioned queue         *)
+(* messaging", D further vendor documentation, K vendors' SDKs and their    *)
+(* live tests, I issue threads, ? not settled by any source.  A "reading"   *)
+(* is a sentence of docs/semantics.md.                                      *)
+(*                                                                          *)
+(* There is no clock.  A timer is an event that may happen at any moment    *)
+(* once it is armed.                                                        *)
+(***************************************************************************)
+EXTENDS Integers, FiniteSets
+
+CONSTANTS
+    \* How many messages the one producer sends, in the order 1, 2, ...
+    \* @type: Int;
+    MessageCount,
+    \* How many partitions the queue has: 1 on an entity without partitions.
+    \* @type: Int;
+    PartitionCount,
+    \* Who receives, settles and peeks.
+    \* @type: Set(Str);
+    Clients,
+    \* The key of each message, or NoKey (KEY-1, KEY-2, KEY-4 and KEY-8 say
+    \* which property of a message is its key; here only the outcome counts).
+    \* @type: Int -> Str;
+    KeyOf,
+    \* Messages that bear a session ID and another partition key (KEY-3).
+    \* @type: Set(Int);
+    TwoKeys,
+    \* A lock begins only while the message's delivery count is below this.
+    \* It bounds the scope and is no promise of any broker.
+    \* @type: Int;
+    MaxTries,
+    \* The entity's maximum delivery count (RCV-9).  Above MaxTries: no
+    \* message of the scope is dead-lettered.
+    \* @type: Int;
+    MaxDeliveryCount,
+    \* How many messages a peek asks for.
+    \* @type: Int;
+    PeekMax,
+    \* A partition's counter runs through 0 .. Modulus-1 and then begins at 0
+    \* again: 2^48 in reality (SEQ-5).
+    \* @type: Int;
+    Modulus,
+    \* The first number of every partition.
+    \* @type: Int;
+    FirstNumber,
+    \* @type: Set(Str);
+    Profile,
+    \* @type: Set(Str);
+    Alphabet,
+    \* @type: Set(Str);
+    Freedoms,
+    \* TRUE: record what clients see, so that requirements can be checked.
+    \* FALSE: the ghosts stay as they were, and the state graph is that of the
+    \* mechanism alone.
+    \* @type: Bool;
+    Observing
+
+NoKey == "-"
+NoClient == "-"
+NoPartition == 0
+NoNumber == -1
+
+Messages == 1 .. MessageCount
+Partitions == 1 .. PartitionCount
+Numbers == 0 .. (Modulus - 1)
+Keys == { KeyOf[m] : m \in Messages } \ {NoKey}
+Keyed(m) == KeyOf[m] # NoKey
+
+\* What a family of brokers is.
+Partitioned       == "partitioned" \in Profile  \* std, prem, sol; not flat
+ShowsNumbers      == "numbers"     \in Profile  \* SEQ rows: std, prem, flat
+LocksExpire       == "expiry"      \in Profile  \* std, prem, flat
+CachingFrontends  == "caches"      \in Profile  \* RCV-5, RCV-13
+HasFlows          == "flows"       \in Profile  \* REB rows: sol
+CountsDeliveries  == ~HasFlows                  \* RCV-9: std, prem, flat
+
+\* What clients and the environment do in this scope, besides sending,
+\* receiving with a lock, and completing.
+Offers(word) == word \in Alphabet
+
+\* Freedoms of the catalogue that the broker uses, beyond those which no scope
+\* can switch off (ROUTE-3, RCV-4, RCV-5, RCV-11, PEEK-3: any choice there).
+May(word) == word \in Freedoms
+
+ProfileWords ==
+    { "partitioned", "numbers", "expiry", "caches", "flows" }
+AlphabetWords ==
+    { "abandon",      \* give a lock back
+      "stale",        \* settle by a lock that ended, or was never given
+      "delete",       \* receive-and-delete
+      "shared locks", \* settle by a lock that another client was given
+      "pairs",        \* one request that settles two locks (RCV-14)
+      "batches",      \* one request that sends two messages (KEY-7)
+      "peek",
+      "transaction",
+      "outage",       \* partitions go down and come up again
+      "kill",         \* the broker is killed and started again
+      "frontend",     \* the front end of a client is lost
+      "drain" }       \* the environment empties the entity (RCV-2)
+FreedomWords ==
+    { "gaps",         \* an aborted send uses up a number (SEQ-4 ?)
+      "busy",         \* an operation is refused in passing with no fault about
+      "lag",          \* a commit's sends become visible later (TXN-5)
+      "early",        \* a message of a transaction is numbered before the commit
+      "cancel" }      \* handoffs are cancelled (REB-9 ?)
+
+ASSUME /\ MessageCount >= 1 /\ PartitionCount >= 1
+       /\ ~Partitioned => PartitionCount = 1
+       /\ CachingFrontends => LocksExpire
+       /\ HasFlows => Alphabet \cap { "peek", "delete", "transaction" } = {}
+       /\ Profile \subseteq ProfileWords
+       /\ Alphabet \subseteq AlphabetWords
+       /\ Freedoms \subseteq FreedomWords
+       /\ FirstNumber \in Numbers
+       /\ TwoKeys \subseteq Messages
+       /\ Observing \in BOOLEAN
+
+\* Locks of one message are told apart by their turn, which is cyclic: a lock
+\* of the turn that is not the current one is stale.  Where no stale lock is
+\* ever named one turn will do.
+Turns == IF Offers("stale") THEN {1, 2} ELSE {1}
+FirstTurn == 1
+BeforeFirstTurn == IF Offers("stale") THEN 2 ELSE 1
+TurnAfter(t) == IF t = 1 /\ Offers("stale") THEN 2 ELSE 1
+
+\* The answers a peek may give besides none.
+PeekAnswers ==
+    { ms \in SUBSET Messages : Cardinality(ms) \in 1 .. PeekMax }
+
+\* Serial arithmetic (reading "Sequence numbers"): order survives the roll-over.
+Distance(x, y) == (y - x + Modulus) % Modulus
+Before(x, y) == 0 < Distance(x, y) /\ 2 * Distance(x, y) < Modulus
+
+\* SEQ-2: the top bits of a sequence number name the partition; "they need not
+\* be 0..15", so they are something else here.
+TagOf(p) == p + 2
+SequenceNumber(p, n) == TagOf(p) * Modulus + n
+TagIn(s) == s \div Modulus
+NumberIn(s) == s % Modulus
+================================================================================

@@ -1,0 +1,170 @@
+------------------------------ MODULE ClientHistory ----------------------------
+(***************************************************************************)
+(* What clients have seen so far.  Requirements speak of nothing else: the  *)
+(* module Requirements extends this one and none of the mechanism's, so it  *)
+(* can't even name a lock's holder or a partition's flow as the broker has  *)
+(* it.                                                                      *)
+(*                                                                          *)
+(* `answer` is the last thing that was seen: an operation with its whole    *)
+(* answer, or an event.  `history` is what is remembered of all before.     *)
+(* With Observing = FALSE both stay as they were.                           *)
+(*                                                                          *)
+(* Three things are recorded when they happen, though clients learn of them *)
+(* only afterwards: where a message is stored (any later observation shows  *)
+(* it), that a front end fetched a message (its lock's clock was running,   *)
+(* RCV-13), and that such a lock ended (the next delivery's count).         *)
+(***************************************************************************)
+EXTENDS Catalogue
+
+\* @typeAlias: place = {part: Int, num: Int};
+\* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), seen: Bool};
+\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), delay: Bool, cancelled: Bool};
+\* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, out: Str};
+ClientHistoryTypes == TRUE
+
+VARIABLES
+    \* @type: $history;
+    history,
+    \* @type: $answer;
+    answer
+
+ghostVars == << history, answer >>
+
+(***************************************************************************)
+(* sent      no, accepted, refused, enlisted (in the open transaction)      *)
+(* place     the partition and number that it was stored with               *)
+(* before    messages of which the send had returned when its send began    *)
+(* skips     partitions in which its send may have used up a number that it *)
+(*           does not bear (SEQ-4 ?)                                        *)
+(* shown     what observations showed: partition and sequence number        *)
+(* lock      of each lock of it: none, held, doubt (a fault may have ended  *)
+(*           it), ended                                                     *)
+(* consumed  completed, or received and deleted                             *)
+(* buried    found in the dead-letter queue                                 *)
+(* unseen    a front end holds it, and no client was given it               *)
+(* free      its position is free: a lock gave it back                      *)
+(* least, most   bounds of its delivery count                               *)
+(* outage, alive   partitions that are down; whether the broker runs        *)
+(* deal      the transaction: none, open, committed, rolled back; what was  *)
+(*           done in it; whether one of its messages has been seen since    *)
+(* walks     what the walk of each client's cursor has returned; several    *)
+(*           possibilities where a fault may have reset it                  *)
+(* bound, standby, was, returned   flows; those that were bound before, and *)
+(*           of these the ones bound again                                  *)
+(* duty, delay, cancelled   what assignment events say; whether the delay   *)
+(*           is running; whether handoffs were cancelled (REB-9 ?)          *)
+(***************************************************************************)
+\* @type: $answer;
+NoAnswer == [ op |-> "-", by |-> NoClient, m |-> 0, ms |-> {}, turn |-> 0,
+              counts |-> [ m \in Messages |-> 0 ], out |-> "-" ]
+
+HistoryInit ==
+    /\ answer = NoAnswer
+    /\ history =
+        [ sent |-> [ m \in Messages |-> "no" ],
+          place |-> [ m \in Messages |-> [ part |-> NoPartition, num |-> NoNumber ] ],
+          before |-> [ m \in Messages |-> {} ],
+          skips |-> [ m \in Messages |-> {} ],
+          shown |-> [ m \in Messages |-> {} ],
+          lock |-> [ m \in Messages |-> [ t \in Turns |-> "none" ] ],
+          consumed |-> {}, buried |-> {}, unseen |-> {}, free |-> {},
+          least |-> [ m \in Messages |-> 0 ], most |-> [ m \in Messages |-> 0 ],
+          outage |-> {}, alive |-> TRUE,
+          deal |-> [ state |-> "none", sends |-> {}, settles |-> {}, seen |-> FALSE ],
+          walks |-> [ c \in Clients |-> { {} } ],
+          bound |-> {}, standby |-> {}, returned |-> {}, was |-> {},
+          duty |-> [ p \in Partitions |-> [ c \in Clients |-> "none" ] ],
+          delay |-> FALSE, cancelled |-> FALSE ]
+
+\* @type: ($history, $answer) => Bool;
+Record(h, a) == IF Observing THEN history' = h /\ answer' = a
+                             ELSE UNCHANGED ghostVars
+
+\* @type: (Str, Str, Int, Str) => $answer;
+Said(op, by, m, out) ==
+    [ NoAnswer EXCEPT !.op = op, !.by = by, !.m = m, !.ms = IF m = 0 THEN {} ELSE {m},
+                      !.out = out ]
+
+(***************************************************************************)
+(* How a history grows.  Each operator takes a history and gives the longer *)
+(* one, so that they can be composed.                                       *)
+(***************************************************************************)
+AcceptedIn(h) == { m \in Messages : h.sent[m] = "accepted" }
+
+SendSeen(h, m, sent, skips) ==
+    [ h EXCEPT !.sent[m] = sent,
+               !.before[m] = AcceptedIn(h) \cup
+                   (IF sent = "enlisted" THEN h.deal.sends ELSE {}),
+               !.skips[m] = skips,
+               !.deal.sends = IF sent = "enlisted" THEN @ \cup {m} ELSE @ ]
+
+StoredAt(h, m, p, n) == [ h EXCEPT !.place[m] = [ part |-> p, num |-> n ] ]
+
+\* A message is observed in partition p with number n.  A message of the
+\* transaction that is seen says that all of them are visible.
+Seen(h, m, p, n) ==
+    [ h EXCEPT !.shown[m] = @ \cup { [ part |-> p,
+                    seq |-> IF ShowsNumbers THEN SequenceNumber(p, n) ELSE 0 ] },
+               !.deal.seen = @ \/ m \in h.deal.sends ]
+
+\* A client is given lock t of m.  Earlier locks that were in doubt ended.
+LockSeen(h, m, t) ==
+    [ h EXCEPT !.lock[m] = [ u \in Turns |-> IF u = t THEN "held"
+                             ELSE IF @[u] = "doubt" THEN "ended" ELSE @[u] ],
+               !.unseen = @ \ {m},
+               !.free = IF HasFlows THEN @ ELSE @ \cup {m} ]
+
+Consumed(h, m) ==
+    [ h EXCEPT !.consumed = @ \cup {m}, !.unseen = @ \ {m},
+               !.lock[m] = [ u \in Turns |-> IF @[u] \in {"held", "doubt"}
+                                             THEN "ended" ELSE @[u] ] ]
+
+\* No count of the scope is above this, so a bound need not grow beyond it.
+More(n) == IF n > MaxTries THEN n ELSE n + 1
+
+\* Lock t of m ended by abandon or expiry, which counts.  `most` grew before if
+\* the lock was in doubt.
+LockEnded(h, m, t, certain) ==
+    [ h EXCEPT !.lock[m][t] = "ended",
+               !.free = @ \cup {m},
+               !.least[m] = IF certain /\ CountsDeliveries THEN @ + 1 ELSE @,
+               !.most[m] = IF h.lock[m][t] = "doubt" THEN @ ELSE More(@) ]
+
+UnseenEnded(h, m) ==
+    [ h EXCEPT !.unseen = @ \ {m}, !.free = @ \cup {m}, !.most[m] = More(@) ]
+
+\* The time of a lock is over that the open transaction settles: the lock may
+\* hold until the transaction ends, or not (reading "Transactions").
+TimeOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "doubt", !.most[m] = More(@) ]
+
+\* It was settled, or found lost, without counting.
+LockOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "ended" ]
+
+\* Dead-lettered or not, as `dead` says.
+Buried(h, m, dead) == IF dead THEN [ h EXCEPT !.buried = @ \cup {m} ] ELSE h
+
+\* A fault strikes partitions `ps`: what was held there is in doubt, and may
+\* have been counted.
+Struck(h, ps) ==
+    LET hit == { m \in Messages : /\ h.place[m].part \in ps
+                                  /\ \E t \in Turns : h.lock[m][t] = "held" }
+    IN [ h EXCEPT
+           !.lock = [ m \in Messages |-> IF m \notin hit THEN h.lock[m] ELSE
+                        [ t \in Turns |-> IF h.lock[m][t] = "held" THEN "doubt"
+                                          ELSE h.lock[m][t] ] ],
+           !.most = [ m \in Messages |-> IF m \in hit THEN More(h.most[m])
+                                         ELSE h.most[m] ] ]
+
+\* A fault that may have reset every cursor.
+CursorsStruck(h) ==
+    [ h EXCEPT !.walks = [ c \in Clients |-> h.walks[c] \cup { {} } ] ]
+
+\* y comes after every message of its partition that the walk `w` returned.
+PastWalk(h, w, y) ==
+    \A x \in w : h.place[x].part = h.place[y].part
+                    => Before(h.place[x].num, h.place[y].num)
+
+\* The walks that explain an answer of ms, longer by it.
+WalksAfter(h, c, ms) ==
+    { w \cup ms : w \in { v \in h.walks[c] : \A m \in ms : PastWalk(h, v, m) } }
+================================================================================

@@ -1,0 +1,99 @@
+-------------------------------- MODULE Delivery -------------------------------
+(***************************************************************************)
+(* Locks, settlement, redelivery, the delivery limit, and front ends that   *)
+(* fetch early.                                                             *)
+(*                                                                          *)
+(* Here are guards and the records that a message may become; the actions   *)
+(* are composed of them in PartitionedQueue.                                *)
+(***************************************************************************)
+EXTENDS Routing
+
+(***************************************************************************)
+(* Order.  RCV-3: "first deliveries from one partition follow its sequence  *)
+(* numbers; a later message overtakes only one that is locked, deferred or  *)
+(* scheduled.  Redelivery position is free."  REB-3: what a flow that went  *)
+(* had not acknowledged "goes back to its place".                           *)
+(***************************************************************************)
+InOrder(m) == \/ ~msg[m].placed
+              \/ \A n \in Messages :
+                    ~(msg[n].at = "ready" /\ msg[n].placed /\ Older(n, m))
+
+\* A lock of m may begin now: for a client, or for a front end's cache.
+MayLock(m) == /\ msg[m].at = "ready"
+              /\ Serves(msg[m].part)
+              /\ InOrder(m)
+              /\ msg[m].count < MaxTries
+
+\* RCV-5, RCV-13: a front end fetched m, and its lock has been running since.
+\* It may hand m out also while the partition is down (reading "Partition
+\* faults": a front end may have it cached).
+InCache(m) == msg[m].at = "cached"
+
+(***************************************************************************)
+(* Faults and locks (reading "Locks"): a fault may end a lock, with or      *)
+(* without raising the count, or keep it.  Which of them is chosen when it  *)
+(* is found out: the lock is accepted, or rejected, or the message is       *)
+(* delivered again.  The lock of a cached message needs no doubt: a lock    *)
+(* that was kept explains all that clients can see of one that was lost.    *)
+(***************************************************************************)
+InDoubt(m) == msg[m].at = "locked" /\ msg[m].doubt # "no"
+MayTurnOutLost(m) == InDoubt(m) /\ Serves(msg[m].part)
+
+Raised(n) == IF CountsDeliveries THEN n + 1 ELSE n
+
+\* The delivery counts with which a doubtful lock may turn out to have ended.
+LostCounts(m) == IF msg[m].doubt = "fault"
+                 THEN { msg[m].count, Raised(msg[m].count) }
+                 ELSE { Raised(msg[m].count) }
+
+\* RCV-6: m is locked for c alone.
+LockedFor(m, c, n) == [ msg[m] EXCEPT !.at = "locked", !.by = c, !.count = n,
+                          !.turn = TurnAfter(@), !.doubt = "no", !.settling = FALSE,
+                          !.placed = IF HasFlows THEN @ ELSE FALSE ]
+HandedOver(m, c) == [ msg[m] EXCEPT !.at = "locked", !.by = c,
+                          !.placed = IF HasFlows THEN @ ELSE FALSE ]
+Cached(m) == [ msg[m] EXCEPT !.at = "cached", !.turn = TurnAfter(@) ]
+
+GivenBack(m, n, placed) ==
+    [ msg[m] EXCEPT !.at = "ready", !.by = NoClient, !.count = n,
+                    !.placed = placed, !.doubt = "no", !.settling = FALSE ]
+
+\* What becomes of m when a lock of it ends with delivery count n.  RCV-9:
+\* beyond the maximum it is dead-lettered; "beyond" is read both ways, so at
+\* the maximum either may happen.
+AfterLock(m, n, placed) ==
+    (IF n <= MaxDeliveryCount THEN { GivenBack(m, n, placed) } ELSE {})
+        \cup (IF n >= MaxDeliveryCount THEN { Empty("dead") } ELSE {})
+
+\* The lock of turn t is the one that m is held by.  In the azure profiles any
+\* client may use a lock (reading "Locks"); with flows only the one that got it.
+HeldBy(c, m, t) == /\ msg[m].at = "locked"
+                   /\ msg[m].turn = t
+                   /\ msg[m].by = c \/ Offers("shared locks")
+
+\* The open transaction settles m by that lock.  Whether it settles once more
+\* before the end, outside or in it, no source says: either verdict.
+Enlists(m) == msg[m].settling
+
+\* RCV-7: a completed message is gone for good.
+Settled(m) == Empty("done")
+
+\* RCV-8: a settlement by a lock that ended, or was never given, is rejected.
+NotHeld(m, t) == ~(msg[m].at = "locked" /\ msg[m].turn = t)
+
+\* RCV-9, RCV-6: the lock's time is over, seen by a client or in a cache.
+Expirable(m) == /\ LocksExpire
+                /\ \/ msg[m].at = "cached"
+                   \/ msg[m].at = "locked" /\ (msg[m].settling => msg[m].doubt = "no")
+Expired(m) ==
+    IF msg[m].settling
+    THEN { [ msg[m] EXCEPT !.doubt = "expiry" ] }
+    ELSE UNION { AfterLock(m, n, FALSE) :
+                    n \in IF InDoubt(m) THEN LostCounts(m) ELSE { Raised(msg[m].count) } }
+
+\* After a fault that strikes the partitions `ps` their locks are in doubt.
+AfterFault(ps) ==
+    [ m \in Messages |->
+        IF msg[m].at = "locked" /\ msg[m].part \in ps /\ msg[m].doubt = "no"
+        THEN [ msg[m] EXCEPT !.doubt = "fault" ] ELSE msg[m] ]
+================================================================================

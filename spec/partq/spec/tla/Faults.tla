@@ -1,0 +1,43 @@
+--------------------------------- MODULE Faults --------------------------------
+(***************************************************************************)
+(* Partitions that go down and come up, and the broker that is killed and   *)
+(* started.  Faults never lose accepted messages (RCV-2) and never undo a   *)
+(* completion (RCV-7); what they may end is said where it lives: locks in   *)
+(* Delivery, cursors in Peeking, the open transaction in Transactions,      *)
+(* flows in Rebalancing.                                                    *)
+(***************************************************************************)
+EXTENDS Catalogue
+
+VARIABLES
+    \* @type: Int -> Bool;
+    up,
+    \* @type: Bool;
+    running
+
+faultVars == << up, running >>
+
+FaultsInit == /\ up = [p \in Partitions |-> TRUE]
+              /\ running = TRUE
+
+Down == { p \in Partitions : ~up[p] }
+
+\* A partition serves clients.
+Serves(p) == running /\ p # NoPartition /\ up[p]
+
+\* Reading "Outcomes": any operation may be refused as busy at an instant at
+\* which nothing is down; nothing happened then.
+MayBeBusy == May("busy")
+
+GoesDown(p) == /\ up[p]
+               /\ up' = [up EXCEPT ![p] = FALSE]
+               /\ UNCHANGED running
+ComesUp(p) == /\ ~up[p]
+              /\ up' = [up EXCEPT ![p] = TRUE]
+              /\ UNCHANGED running
+IsKilled == /\ running
+            /\ running' = FALSE
+            /\ UNCHANGED up
+IsStarted == /\ ~running
+             /\ running' = TRUE
+             /\ UNCHANGED up
+================================================================================

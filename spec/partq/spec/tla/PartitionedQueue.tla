@@ -1,0 +1,804 @@
+---------------------------- MODULE PartitionedQueue ---------------------------
+(***************************************************************************)
+(* The queue: every action of clients, broker and environment, composed of  *)
+(* what the modules of the mechanisms say.                                  *)
+(*                                                                          *)
+(* An action of a client has as parameters what the client asked and the    *)
+(* whole answer.  What the answer does not show (a partition, a number, how *)
+(* far a fault reached) is chosen inside by \E.  All parameters range over  *)
+(* constant sets, so that Next can be written out with one label for every  *)
+(* instance: partq spec compare does that, from its text.                   *)
+(*                                                                          *)
+(* An operation happens at one instant (reading "Time": at one instant in   *)
+(* each partition that it touches; here it touches one).                    *)
+(***************************************************************************)
+EXTENDS Rebalancing, ClientHistory
+
+mechanism == << up, running, msg, counter, home, txn, cursor, mislaid,
+                flow, duty, delay >>
+vars == << mechanism, ghostVars >>
+
+Init == /\ FaultsInit
+        /\ LogInit
+        /\ RoutingInit
+        /\ TransactionsInit
+        /\ PeekingInit
+        /\ RebalancingInit
+        /\ HistoryInit
+
+\* An answer of "refused": a passing error (busy, unavailable, timeout), nothing
+\* happened.
+Nothing(op, by, m, out) == /\ UNCHANGED mechanism
+                           /\ Record(history, Said(op, by, m, out))
+
+(***************************************************************************)
+(* Sending                                                                  *)
+(***************************************************************************)
+
+\* SEQ-4 ?: a request of m, or of `count` messages that begin with m, that comes to
+\* nothing may use up a number for each.
+Wastes(m, count) ==
+    \E p \in Choices(m) :
+        \E used \in IF May("gaps") /\ ShowsNumbers THEN 0 .. count ELSE {0} :
+            counter' = [ counter EXCEPT ![p] = AdvanceBy(@, used) ]
+
+\* The producer sends m; it is accepted, and stored in a partition that is up.
+Send(m) ==
+    /\ MaySend(m)
+    /\ Valid(m)
+    /\ \E p \in Partitions : \E tried \in WastedNumbers(TriedBefore(m)) :
+        /\ MayStore(m, p)
+        /\ msg' = [ msg EXCEPT ![m] = [ Empty("ready") EXCEPT
+                        !.part = p, !.num = NumberNow(p, m) ] ]
+        /\ counter' = CountersAfter({p} \cup tried)
+        /\ home' = HomeAfter(m, p)
+        /\ Record(StoredAt(SendSeen(history, m, "accepted", TriedBefore(m)),
+                           m, p, NumberNow(p, m)),
+                  Said("send", NoClient, m, "ok"))
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+
+\* The send fails for good reason: a fault is in its way (ROUTE-5, ROUTE-8), or
+\* the broker is busy.  Nothing is stored; a number may have been used up
+\* (SEQ-4 ?).  That the partition of a key is down is a first use of that key.
+SendFails(m) ==
+    /\ MaySend(m)
+    /\ Blocked(m) \/ MayBeBusy
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
+    /\ \/ /\ running /\ Keyed(m)
+          /\ \E p \in Choices(m) : \E used \in WastedNumbers({p}) :
+                /\ BlockedAt(m, p)
+                /\ home' = IF Down = Partitions THEN home ELSE HomeAfter(m, p)
+                /\ counter' = CountersAfter(used)
+       \/ /\ ~running \/ ~Keyed(m) \/ MayBeBusy
+          /\ \E p \in Choices(m) :
+                \E used \in WastedNumbers(IF Keyed(m) THEN {} ELSE {p} \cup Down) :
+                    counter' = CountersAfter(used)
+          /\ UNCHANGED home
+    /\ Record(SendSeen(history, m, "refused", Partitions),
+              Said("send", NoClient, m, "refused"))
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+
+\* KEY-3: session ID and partition key are both set and differ: rejected as
+\* invalid, nothing stored.
+SendInvalid(m) ==
+    /\ MaySend(m)
+    /\ ~Valid(m)
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
+    /\ Wastes(m, 1)
+    /\ Record(SendSeen(history, m, "refused", Partitions), Said("send", NoClient, m, "invalid"))
+    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
+
+(***************************************************************************)
+(* A batch: messages m and m+1 in one request.                              *)
+(***************************************************************************)
+OfBatch(m) == { m, m + 1 }
+BatchKeys(m) == { KeyOf[n] : n \in OfBatch(m) }
+MaySendBatch(m) == /\ Offers("batches")
+                   /\ m + 1 \in Messages
+                   /\ MaySend(m)
+
+\* KEY-7: "a batch whose messages carry different keys is rejected whole".  Whether
+\* a keyless one may go with a keyed one no source says: either verdict.
+OneKey(m) == Partitioned => Cardinality(BatchKeys(m) \ {NoKey}) <= 1
+MayRefuseKeys(m) == Partitioned /\ Cardinality(BatchKeys(m)) > 1
+
+BatchSaid(m, out) == [ Said("batch", NoClient, m, out) EXCEPT !.ms = OfBatch(m) ]
+
+\* The batch is accepted.  ROUTE-9 MAY: a keyless one lands in one partition, or
+\* not.  Its messages are numbered in any order (reading "Sequence numbers").
+SendBatch(m) ==
+    /\ MaySendBatch(m)
+    /\ \A n \in OfBatch(m) : Valid(n)
+    /\ OneKey(m)
+    /\ \E p, q \in Partitions : \E order \in BOOLEAN :
+        LET n == m + 1
+            first == IF order THEN m ELSE n
+            rank(x) == IF p = q /\ x # first THEN 1 ELSE 0
+            number(x, where) == AdvanceBy(NumberNow(where, m), rank(x))
+        IN
+        /\ MayStore(m, p) /\ MayStore(n, q)
+        /\ Keyed(m) /\ KeyOf[m] = KeyOf[n] => p = q
+        /\ p # q => order
+        /\ msg' = [ msg EXCEPT
+              ![m] = [ Empty("ready") EXCEPT !.part = p, !.num = number(m, p) ],
+              ![n] = [ Empty("ready") EXCEPT !.part = q, !.num = number(n, q) ] ]
+        /\ counter' = IF ~ShowsNumbers THEN counter
+                      ELSE [ x \in Partitions |-> AdvanceBy(counter[x],
+                                (IF x = p THEN 1 ELSE 0) + (IF x = q THEN 1 ELSE 0)) ]
+        /\ home' = [ k \in Keys |-> IF k = KeyOf[m] THEN p
+                                    ELSE IF k = KeyOf[n] THEN q ELSE home[k] ]
+        /\ Record(StoredAt(StoredAt([ SendSeen(SendSeen(history, m, "accepted", TriedBefore(m)),
+                                        n, "accepted", TriedBefore(n))
+                                        EXCEPT !.before[n] = AcceptedIn(history) ],
+                              m, p, number(m, p)), n, q, number(n, q)),
+                  BatchSaid(m, "ok"))
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+
+\* All or nothing: both are refused.
+BatchRefused(m, out) ==
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m), ![m + 1] = NotStored(m + 1) ]
+    /\ Wastes(m, 2)
+    /\ Record(SendSeen(SendSeen(history, m, "refused", Partitions), m + 1, "refused", Partitions),
+              BatchSaid(m, out))
+    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
+
+SendBatchFails(m) ==
+    /\ MaySendBatch(m)
+    /\ (\E n \in OfBatch(m) : Blocked(n)) \/ MayBeBusy
+    /\ BatchRefused(m, "refused")
+
+SendBatchInvalid(m) ==
+    /\ MaySendBatch(m)
+    /\ MayRefuseKeys(m) \/ (\E n \in OfBatch(m) : ~Valid(n))
+    /\ BatchRefused(m, "invalid")
+
+(***************************************************************************)
+(* Receiving                                                                *)
+(***************************************************************************)
+
+DeliverySeen(h, m) == Seen(h, m, msg[m].part, msg[m].num)
+Delivered(op, c, m, n) == [ Said(op, c, m, "ok") EXCEPT !.counts[m] = n ]
+
+\* A transaction that settles m by a lock that turns out lost can't be committed.
+DoomedBy(m) == IF msg[m].settling THEN [ txn EXCEPT !.doomed = TRUE ] ELSE txn
+
+\* Client c receives m with a lock: out of its partition, out of a front end's
+\* cache, or after the lock of it that a fault struck turned out to be lost.
+Receive(c, m) ==
+    /\ running
+    /\ MayReceive(c, msg[m].part)
+    /\ \/ /\ MayLock(m)
+          /\ msg' = [ msg EXCEPT ![m] = LockedFor(m, c, msg[m].count) ]
+       \/ /\ InCache(m)
+          /\ msg' = [ msg EXCEPT ![m] = HandedOver(m, c) ]
+       \/ /\ MayTurnOutLost(m)
+          /\ \E n \in LostCounts(m) :
+                /\ n < MaxTries /\ n <= MaxDeliveryCount
+                /\ msg' = [ msg EXCEPT ![m] = LockedFor(m, c, n) ]
+    /\ txn' = DoomedBy(m)
+    /\ Record(LockSeen(DeliverySeen(history, m), m, msg'[m].turn),
+              Delivered("receive", c, m, msg'[m].count))
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+\* Client c receives m, and the broker forgets it (RCV-7).
+ReceiveAndDelete(c, m) ==
+    /\ Offers("delete")
+    /\ running
+    /\ MayReceive(c, msg[m].part)
+    /\ \E n \in IF MayTurnOutLost(m) THEN LostCounts(m) ELSE { msg[m].count } :
+        /\ \/ MayLock(m)
+           \/ InCache(m)
+           \/ MayTurnOutLost(m) /\ n < MaxTries /\ n <= MaxDeliveryCount
+        /\ Record(Consumed(DeliverySeen(history, m), m), Delivered("delete", c, m, n))
+    /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
+    /\ txn' = DoomedBy(m)
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+\* RCV-5 MAY: nothing, though messages exist.
+ReceiveNothing(c) ==
+    /\ running
+    /\ Nothing("receive", c, 0, "nothing")
+
+\* The broker is down, or busy, or a partition is down: a receive asks them all
+\* (of ROUTE-7 the readings speak for sends by key and for settlements alone).
+\* Or the client has no flow to receive by.
+ReceiveFails(c) ==
+    /\ ~running \/ Down # {} \/ MayBeBusy \/ (HasFlows /\ flow[c] = "off")
+    /\ Nothing("receive", c, 0, "refused")
+
+(***************************************************************************)
+(* Settling                                                                 *)
+(***************************************************************************)
+
+\* Client c completes m by its lock of turn t.
+Complete(c, m, t) ==
+    /\ HeldBy(c, m, t)
+    /\ Serves(msg[m].part)
+    /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
+    /\ Record(Consumed(history, m), [ Said("complete", c, m, "ok") EXCEPT !.turn = t ])
+    /\ txn' = IF Enlists(m) THEN [ txn EXCEPT !.doubt = TRUE ] ELSE txn
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+\* Client c gives m back by its lock of turn t: the count goes up (RCV-9), its
+\* position is free (RCV-3; reading "Flows").
+Abandon(c, m, t) ==
+    /\ Offers("abandon")
+    /\ HeldBy(c, m, t)
+    /\ Serves(msg[m].part)
+    /\ \E r \in AfterLock(m, Raised(msg[m].count), FALSE) :
+        /\ msg' = [ msg EXCEPT ![m] = r ]
+        /\ Record(Buried(LockEnded(history, m, t, TRUE), m, r.at = "dead"),
+                  [ Said("abandon", c, m, "ok") EXCEPT !.turn = t ])
+    /\ txn' = DoomedBy(m)
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+\* RCV-8: a settlement by a lock that ended, or that nobody was given, is
+\* rejected and changes nothing.  If a fault put the lock in doubt, the
+\* rejection says that it is lost: the message is back, counted or not.
+RejectedByLock(op, c, m, t) ==
+    \/ /\ Offers("stale")
+       /\ NotHeld(m, t)
+       /\ UNCHANGED mechanism
+       /\ Record(history, [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
+    \/ /\ HeldBy(c, m, t)
+       /\ MayTurnOutLost(m)
+       /\ \E n \in LostCounts(m) : \E r \in AfterLock(m, n, HasFlows) :
+            /\ msg' = [ msg EXCEPT ![m] = r ]
+            /\ Record(Buried(LockOver(history, m, t), m, r.at = "dead"),
+                      [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
+       /\ txn' = DoomedBy(m)
+       /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+    \/ /\ HeldBy(c, m, t)
+       /\ Enlists(m)
+       /\ UNCHANGED mechanism
+       /\ Record(history, [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
+
+CompleteRejected(c, m, t) ==
+    /\ running
+    /\ RejectedByLock("complete", c, m, t)
+
+AbandonRejected(c, m, t) ==
+    /\ Offers("abandon")
+    /\ running
+    /\ RejectedByLock("abandon", c, m, t)
+
+\* The partition, or the broker, is down, or busy: nothing happens.
+CompleteFails(c, m, t) ==
+    /\ HeldBy(c, m, t)
+    /\ ~Serves(msg[m].part) \/ MayBeBusy
+    /\ Nothing("complete", c, m, "refused")
+
+AbandonFails(c, m, t) ==
+    /\ Offers("abandon")
+    /\ HeldBy(c, m, t)
+    /\ ~Serves(msg[m].part) \/ MayBeBusy
+    /\ Nothing("abandon", c, m, "refused")
+
+\* One request that settles two locks: RCV-14 rejects it if they are of different
+\* partitions.
+MaySettleBoth(m, n) == Partitioned => msg[m].part = msg[n].part
+Both(c, m, n) == /\ Offers("pairs")
+                 /\ m < n
+                 /\ HeldBy(c, m, msg[m].turn) /\ HeldBy(c, n, msg[n].turn)
+                 /\ ~InDoubt(m) /\ ~InDoubt(n)
+                 /\ Serves(msg[m].part) /\ Serves(msg[n].part)
+BothSaid(c, m, n, out) == [ Said("complete both", c, m, out) EXCEPT !.ms = {m, n} ]
+
+CompleteBoth(c, m, n) ==
+    /\ Both(c, m, n)
+    /\ MaySettleBoth(m, n)
+    /\ msg' = [ msg EXCEPT ![m] = Settled(m), ![n] = Settled(n) ]
+    /\ Record(Consumed(Consumed(history, m), n), BothSaid(c, m, n, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
+CompleteBothInvalid(c, m, n) ==
+    /\ Both(c, m, n)
+    /\ ~MaySettleBoth(m, n)
+    /\ UNCHANGED mechanism
+    /\ Record(history, BothSaid(c, m, n, "invalid"))
+
+(***************************************************************************)
+(* The broker's own moves: locks                                            *)
+(***************************************************************************)
+
+\* The time of a lock of m is over.
+Expire(m) ==
+    /\ Expirable(m)
+    /\ \E r \in Expired(m) :
+        /\ msg' = [ msg EXCEPT ![m] = r ]
+        /\ Record(IF msg[m].settling THEN TimeOver(history, m, msg[m].turn)
+                  ELSE Buried(IF msg[m].at = "cached" THEN UnseenEnded(history, m)
+                              ELSE LockEnded(history, m, msg[m].turn, ~InDoubt(m)),
+                              m, r.at = "dead"),
+                  Said("expire", NoClient, m, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
+\* A front end fetches m and holds it locked; no client sees that (RCV-5).
+Prefetch(m) ==
+    /\ CachingFrontends
+    /\ MayLock(m)
+    /\ msg' = [ msg EXCEPT ![m] = Cached(m) ]
+    /\ Record([ history EXCEPT !.unseen = @ \cup {m} ], Said("prefetch", NoClient, m, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
+(***************************************************************************)
+(* Peeking                                                                  *)
+(***************************************************************************)
+
+\* PEEK-6: a peek leaves the messages as they are.
+AfterPeek(ms) == msg
+
+PeekSeen(c, ms) ==
+    [ history EXCEPT
+        !.walks[c] = WalksAfter(history, c, ms),
+        !.shown = [ m \in Messages |-> IF m \notin ms THEN @[m]
+                    ELSE @[m] \cup { [ part |-> msg[m].part, seq |->
+                        IF ShowsNumbers THEN SequenceNumber(msg[m].part, msg[m].num) ELSE 0 ] } ],
+        !.deal.seen = @ \/ ms \cap history.deal.sends # {} ]
+
+\* Client c peeks, on from its cursor, and sees the messages ms, all of one
+\* partition (PEEK-3 MAY: of any).  PEEK-6: nothing changes but the cursor.
+Peek(c, ms) ==
+    /\ Offers("peek")
+    /\ \E p \in Partitions : \E from \in CursorsOf(c) :
+        /\ Serves(p)
+        /\ OldestOf(ms, p, from)
+        /\ cursor' = MovedOn(c, from, p, ms)
+    /\ mislaid' = [ mislaid EXCEPT ![c] = FALSE ]
+    /\ msg' = AfterPeek(ms)
+    /\ Record(PeekSeen(c, ms),
+              [ NoAnswer EXCEPT !.op = "peek", !.by = c, !.ms = ms, !.out = "ok",
+                    !.counts = [ m \in Messages |-> IF m \in ms THEN msg[m].count ELSE 0 ] ])
+    /\ UNCHANGED << faultVars, counter, home, txn, flowVars >>
+
+\* PEEK-4, PEEK-5: nothing, because nothing is left beyond the cursor.
+PeekNothing(c) ==
+    /\ Offers("peek")
+    /\ running
+    /\ \E from \in CursorsOf(c) :
+        /\ NothingBeyond(from)
+        /\ cursor' = [ cursor EXCEPT ![c] = from ]
+    /\ mislaid' = [ mislaid EXCEPT ![c] = FALSE ]
+    /\ Record(history, Said("peek", c, 0, "nothing"))
+    /\ UNCHANGED << faultVars, logVars, home, txn, flowVars >>
+
+PeekFails(c) ==
+    /\ Offers("peek")
+    /\ ~running \/ Down # {} \/ MayBeBusy
+    /\ Nothing("peek", c, 0, "refused")
+
+(***************************************************************************)
+(* The transaction                                                          *)
+(***************************************************************************)
+
+DealSeen(h, state) == [ h EXCEPT !.deal.state = state ]
+
+Begin ==
+    /\ Offers("transaction")
+    /\ running
+    /\ txn.state = "none"
+    /\ txn' = NoWork("open")
+    /\ Record(DealSeen(history, "open"), Said("begin", NoClient, 0, "ok"))
+    /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
+
+\* The producer sends m in the transaction.
+TxnSend(m) ==
+    /\ Open /\ MaySend(m)
+    /\ MayJoin(m) \/ (\E q \in Partitions : MayShare(m, q))
+    /\ \E p \in Partitions :
+        /\ MayStore(m, p)
+        /\ MayJoin(m) \/ MayShare(m, p)
+        /\ msg' = [ msg EXCEPT ![m] = Enlisted(m, p) ]
+        /\ home' = HomeAfter(m, p)
+        /\ txn' = [ txn EXCEPT !.key = IF @ = NoKey THEN KeyOf[m] ELSE @ ]
+        /\ Record(StoredAt(SendSeen(history, m, "enlisted", {}), m, p, NoNumber),
+                  Said("txn send", NoClient, m, "ok"))
+    /\ UNCHANGED << faultVars, counter, peekVars, flowVars >>
+
+\* Reading "Keys": what has to be refused may in a transaction be refused at the
+\* commit; of TXN-2 alone it is said "at that operation".
+TxnSendLetPass(m) ==
+    /\ Open /\ MaySend(m)
+    /\ running /\ Down # Partitions
+    /\ ~Valid(m) \/ (Partitioned /\ ~HasKey(m))
+    /\ msg' = [ msg EXCEPT ![m] = Empty("pending") ]
+    /\ txn' = [ txn EXCEPT !.doomed = TRUE ]
+    /\ Record(SendSeen(history, m, "enlisted", {}), Said("txn send", NoClient, m, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+\* TXN-1, TXN-2, KEY-3: an invalid operation.  It enlists nothing; whether the
+\* transaction can go on after that is free (reading "Transactions").
+TxnSendInvalid(m) ==
+    /\ Open /\ MaySend(m)
+    /\ running
+    /\ ~MayJoin(m)
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
+    /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+    /\ Wastes(m, 1)
+    /\ Record(SendSeen(history, m, "refused", Partitions),
+              Said("txn send", NoClient, m, "invalid"))
+    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
+
+\* A fault is in the way, or the transaction was rolled back by the broker, or
+\* (TXN-10) it has ended.
+TxnSendFails(m) ==
+    /\ Offers("transaction")
+    /\ MaySend(m)
+    /\ \/ /\ Open
+          /\ txn.doubt \/ txn.doomed \/ Blocked(m) \/ MayBeBusy
+          /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+       \/ /\ Ended
+          /\ UNCHANGED txn
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
+    /\ Record(SendSeen(history, m, "refused", Partitions),
+              Said("txn send", NoClient, m, "refused"))
+    /\ Wastes(m, 1)
+    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
+
+\* Client c completes m in the transaction: m stays locked until the end.
+TxnComplete(c, m, t) ==
+    /\ Open
+    /\ HeldBy(c, m, t)
+    /\ Serves(msg[m].part)
+    /\ SamePartition(m)
+    /\ msg' = [ msg EXCEPT ![m].settling = TRUE, ![m].doubt = "no" ]
+    /\ txn' = [ txn EXCEPT !.part = msg[m].part ]
+    /\ Record([ history EXCEPT !.deal.settles = @ \cup {m}, !.lock[m][t] = "held" ],
+              [ Said("txn complete", c, m, "ok") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+\* TXN-7: rejected at the second partition.  Where the keys' partition and that
+\* of the lock differ, either verdict (reading "Transactions").
+TxnCompleteInvalid(c, m, t) ==
+    /\ Open
+    /\ HeldBy(c, m, t)
+    /\ Serves(msg[m].part)
+    /\ ~SamePartition(m) \/ Mixed(m)
+    /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+    /\ Record(history, [ Said("txn complete", c, m, "invalid") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
+
+TxnCompleteFails(c, m, t) ==
+    /\ Offers("transaction")
+    /\ HeldBy(c, m, t)
+    /\ \/ /\ Open
+          /\ txn.doubt \/ txn.doomed \/ ~Serves(msg[m].part) \/ MayBeBusy \/ Enlists(m)
+          /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+       \/ /\ Ended
+          /\ UNCHANGED txn
+    /\ Record(history, [ Said("txn complete", c, m, "refused") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
+
+\* A message of the transaction gets its number (freedom "early").
+NumberEarly(m) ==
+    /\ Open
+    /\ MayNumberEarly(m)
+    /\ Serves(msg[m].part)
+    /\ LET p == msg[m].part IN
+        /\ msg' = [ msg EXCEPT ![m].num = counter[p] ]
+        /\ counter' = CountersAfter({p})
+        /\ Record(StoredAt(history, m, p, counter[p]), Said("number", NoClient, m, "ok"))
+    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
+
+\* TXN-5: all of it happens.
+CommitSeen(h) ==
+    [ h EXCEPT
+        !.deal.state = "committed",
+        !.sent = [ m \in Messages |-> IF @[m] = "enlisted" THEN "accepted" ELSE @[m] ],
+        !.place = [ m \in Messages |-> IF msg[m].at = "pending"
+                        THEN [ part |-> msg[m].part, num |-> NumberAtCommit(m) ] ELSE @[m] ],
+        !.consumed = @ \cup h.deal.settles,
+        !.lock = [ m \in Messages |-> IF m \notin h.deal.settles THEN @[m]
+                    ELSE [ t \in Turns |-> IF @[m][t] \in {"held", "doubt"}
+                                           THEN "ended" ELSE @[m][t] ] ] ]
+
+Commit ==
+    /\ Open
+    /\ running
+    /\ ~txn.doomed
+    /\ \A p \in Involved : up[p]
+    /\ \E at \in { "ready" } \cup (IF May("lag") /\ Pending # {} THEN { "lagging" } ELSE {}) :
+          msg' = Committed(at)
+    /\ counter' = CountersAtCommit
+    /\ txn' = NoWork("committed")
+    /\ Record(CommitSeen(history), Said("commit", NoClient, 0, "ok"))
+    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
+
+\* A lock whose time ended within a transaction that came to nothing is over.
+FailureSeen(h) ==
+    [ h EXCEPT
+        !.lock = [ m \in Messages |->
+            IF msg[m].settling /\ msg[m].doubt = "expiry" /\ ~msg'[m].settling
+            THEN [ @[m] EXCEPT ![msg[m].turn] = "ended" ] ELSE @[m] ],
+        !.buried = @ \cup { m \in Messages : msg'[m].at = "dead" } ]
+
+\* None of it happens.  The broker has rolled it back, or (refused as busy) it
+\* is open still.
+CommitFails ==
+    /\ Open
+    /\ MayFail
+    /\ \/ /\ msg' \in RolledBack
+          /\ txn' = NoWork("rolled back")
+       \/ /\ ~txn.doomed
+          /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+          /\ UNCHANGED msg
+    /\ Record(FailureSeen(history), Said("commit", NoClient, 0, "refused"))
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+RollbackSeen(h) ==
+    [ h EXCEPT !.deal.state = "rolled back",
+               !.sent = [ m \in Messages |-> IF @[m] = "enlisted" THEN "refused" ELSE @[m] ] ]
+
+Rollback ==
+    /\ Open
+    /\ running
+    /\ msg' \in RolledBack
+    /\ txn' = NoWork("rolled back")
+    /\ Record(RollbackSeen(FailureSeen(history)), Said("rollback", NoClient, 0, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+RollbackFails ==
+    /\ Open
+    /\ MayFail
+    /\ \/ /\ msg' \in RolledBack
+          /\ txn' = NoWork("rolled back")
+       \/ /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+          /\ UNCHANGED msg
+    /\ Record(FailureSeen(history), Said("rollback", NoClient, 0, "refused"))
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+\* TXN-10: a transaction ends once.
+CommitRejected == Ended /\ Nothing("commit", NoClient, 0, "refused")
+RollbackRejected == Ended /\ Nothing("rollback", NoClient, 0, "refused")
+
+\* TXN-5: "visibility after the commit's return may lag"; all at once.
+Appear ==
+    /\ running
+    /\ \E m \in Messages : msg[m].at = "lagging"
+    /\ msg' = [ m \in Messages |-> IF msg[m].at = "lagging"
+                                   THEN [ msg[m] EXCEPT !.at = "ready" ] ELSE msg[m] ]
+    /\ Record(history, Said("appear", NoClient, 0, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
+\* What clients see of flows.
+FlowsSeen(h) == [ h EXCEPT !.duty = duty' ]
+
+\* Clients know by themselves what a bind is to bring (REB-4, REB-5).
+BindSeen(h, c) ==
+    LET active == Cardinality(h.bound) < PartitionCount IN
+    [ h EXCEPT !.bound = @ \cup {c},
+               !.standby = IF active THEN @ ELSE @ \cup {c},
+               !.delay = @ \/ active,
+               !.returned = IF c \in h.was THEN @ \cup {c} ELSE @ ]
+
+\* What a flow was given and had not settled when it went is back in its place.
+LocksOfFlowOver(h, ms) ==
+    [ h EXCEPT !.lock = [ m \in Messages |-> IF m \in ms
+                            THEN [ t \in Turns |-> IF @[m][t] \in { "held", "doubt" }
+                                                   THEN "ended" ELSE @[m][t] ]
+                            ELSE @[m] ] ]
+GivenTo(c) == { m \in Messages : msg[m].at = "locked" /\ msg[m].by = c }
+AllLocksOver(h) == LocksOfFlowOver(h, Messages)
+HandoffOver(h, p) ==
+    LocksOfFlowOver(h, UNION { Unacknowledged(p, c) : c \in Leaving(p) })
+DoubtsOver(h, p) ==
+    LocksOfFlowOver(h, UNION { { m \in Unacknowledged(p, c) : InDoubt(m) } : c \in Leaving(p) })
+UnbindSeen(h, c) ==
+    LET left == LocksOfFlowOver(h, GivenTo(c)) IN
+    [ left EXCEPT !.bound = @ \ {c}, !.standby = @ \ {c}, !.was = @ \cup {c},
+                  !.returned = @ \ {c},
+                  !.delay = @ \/ (c \notin h.standby /\ h.standby = {}) ]
+
+(***************************************************************************)
+(* Faults                                                                   *)
+(***************************************************************************)
+
+PartitionDown(p) ==
+    /\ Offers("outage")
+    /\ GoesDown(p)
+    /\ msg' = AfterFault({p})
+    /\ txn' = InDoubtAfter(StruckBy({p}))
+    /\ Record([ Struck(history, {p}) EXCEPT !.outage = @ \cup {p} ],
+              Said("partition down", NoClient, 0, "ok"))
+    /\ UNCHANGED << counter, home, peekVars, flowVars >>
+
+PartitionUp(p) ==
+    /\ Offers("outage")
+    /\ ComesUp(p)
+    /\ Record([ history EXCEPT !.outage = @ \ {p} ], Said("partition up", NoClient, 0, "ok"))
+    /\ UNCHANGED << logVars, home, txn, peekVars, flowVars >>
+
+BrokerKill ==
+    /\ Offers("kill")
+    /\ IsKilled
+    /\ msg' = AfterFault(Partitions)
+    /\ txn' = InDoubtAfter(Open)
+    /\ mislaid' = AllMislaid
+    /\ Record([ CursorsStruck(Struck(history, Partitions)) EXCEPT !.alive = FALSE ],
+              Said("kill", NoClient, 0, "ok"))
+    /\ UNCHANGED << counter, home, cursor, flowVars >>
+
+\* A kill may end every flow and every assignment, or keep them (reading
+\* "Flows"): found out when the broker is back.
+BrokerStart ==
+    /\ Offers("kill")
+    /\ IsStarted
+    /\ \/ /\ UNCHANGED << msg, flowVars >>
+          /\ Record([ history EXCEPT !.alive = TRUE ], Said("start", NoClient, 0, "ok"))
+       \/ /\ HasFlows
+          /\ msg' = [ m \in Messages |-> IF msg[m].at = "locked"
+                            THEN GivenBack(m, msg[m].count, TRUE) ELSE msg[m] ]
+          /\ flow' = [ c \in Clients |-> "off" ]
+          /\ duty' = [ p \in Partitions |-> NoDuty ]
+          /\ delay' = FALSE
+          /\ Record([ FlowsSeen(AllLocksOver(history)) EXCEPT !.alive = TRUE,
+                            !.bound = {}, !.standby = {}, !.delay = FALSE ],
+                    Said("start", NoClient, 0, "ok"))
+    /\ UNCHANGED << counter, home, txn, peekVars >>
+
+\* The front end that serves client c is lost, and its cache and its clients'
+\* cursors perhaps with it.  Which clients and locks it served is not known
+\* (reading "Locks"), so c makes no difference.
+FrontendLost(c) ==
+    /\ Offers("frontend")
+    /\ txn' = InDoubtAfter(Open)
+    /\ mislaid' = AllMislaid
+    /\ Record(CursorsStruck(history), Said("front end lost", c, 0, "ok"))
+    /\ UNCHANGED << faultVars, logVars, home, cursor, flowVars >>
+
+\* The environment received and peeked until the entity was empty, after every
+\* lock and timer had ended.
+Drained ==
+    /\ Offers("drain")
+    /\ running /\ Down = {}
+    /\ \A m \in Messages : ~Stored(m)
+    /\ Nothing("drained", NoClient, 0, "ok")
+
+(***************************************************************************)
+(* Flows                                                                    *)
+(***************************************************************************)
+
+\* Client c binds a flow.
+Bind(c) ==
+    /\ HasFlows /\ running
+    /\ flow[c] = "off"
+    /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
+    /\ delay' = (delay \/ BindsActive)
+    /\ \/ /\ duty' = DutyAtBind(c)
+          /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
+       \/ /\ May("cancel") /\ delay /\ BindsActive
+          /\ \E p \in Partitions : MayResume(p)
+          /\ duty' = [ p \in Partitions |-> IF MayResume(p) THEN Resumed(p) ELSE duty[p] ]
+          /\ Record([ FlowsSeen(BindSeen(history, c)) EXCEPT !.cancelled = TRUE ],
+                    Said("bind", c, 0, "ok"))
+    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars >>
+
+\* Client c's flow goes (unbind, disconnect), and nobody stands by.
+Unbind(c) ==
+    /\ HasFlows /\ running
+    /\ flow[c] # "off"
+    /\ flow[c] = "standby" \/ Standbys = {}
+    /\ flow' = [ flow EXCEPT ![c] = "off" ]
+    /\ msg' = MessagesWithout(c)
+    /\ duty' \in DutiesWithout(c, NoClient)
+    /\ delay' \in DelayWithout(c, duty')
+    /\ Record(FlowsSeen(UnbindSeen(history, c)), Said("unbind", c, 0, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars >>
+
+\* A flow that is there is bound, or one that is not there goes: refused.
+BindRejected(c) ==
+    /\ HasFlows /\ running
+    /\ flow[c] # "off"
+    /\ Nothing("bind", c, 0, "invalid")
+
+UnbindRejected(c) ==
+    /\ HasFlows /\ running
+    /\ flow[c] = "off"
+    /\ Nothing("unbind", c, 0, "invalid")
+
+\* Client c's flow goes, and the standby s takes its place at once (REB-6), also
+\* where it had no partition yet (reading "Flows").
+Takeover(c, s) ==
+    /\ HasFlows /\ running
+    /\ flow[c] = "active" /\ flow[s] = "standby"
+    /\ flow' = [ flow EXCEPT ![c] = "off", ![s] = "active" ]
+    /\ msg' = MessagesWithout(c)
+    /\ duty' \in DutiesWithout(c, s)
+    /\ Record(FlowsSeen([ UnbindSeen(history, c) EXCEPT !.standby = @ \ {s} ]),
+              Said("unbind", c, 0, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, delay >>
+
+\* The rebalance delay ends, and the broker deals the partitions out anew.
+Rebalance ==
+    /\ HasFlows /\ running
+    /\ delay
+    /\ delay' = FALSE
+    /\ duty' \in DutiesAfterRebalance
+    /\ Record(FlowsSeen([ history EXCEPT !.delay = FALSE, !.cancelled = FALSE ]),
+              Said("rebalance", NoClient, 0, "ok"))
+    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, flow >>
+
+\* What the old flow of partition p was given is settled: the new one starts.
+Handoff(p) ==
+    /\ HasFlows /\ running
+    /\ InHandoff(p)
+    /\ AllSettled(p)
+    /\ msg' = MessagesAfterHandoff(p)
+    /\ duty' = [ duty EXCEPT ![p] = HandedOff(p) ]
+    /\ Record(FlowsSeen(DoubtsOver(history, p)), Said("handoff", NoClient, 0, "settled"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flow, delay >>
+
+\* The handoff time of partition p ends with messages unsettled.
+HandoffTimeout(p) ==
+    /\ HasFlows /\ running
+    /\ InHandoff(p)
+    /\ ~AllSettled(p)
+    /\ msg' = MessagesAfterHandoff(p)
+    /\ duty' = [ duty EXCEPT ![p] = HandedOff(p) ]
+    /\ Record(FlowsSeen(HandoffOver(history, p)), Said("handoff", NoClient, 0, "time over"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flow, delay >>
+
+(***************************************************************************)
+(* All of it.  Each disjunct is a name, or \E over constant sets of a name. *)
+(***************************************************************************)
+Next ==
+    \/ \E m \in Messages : Send(m)
+    \/ \E m \in Messages : SendFails(m)
+    \/ \E m \in Messages : SendInvalid(m)
+    \/ \E m \in Messages : SendBatch(m)
+    \/ \E m \in Messages : SendBatchFails(m)
+    \/ \E m \in Messages : SendBatchInvalid(m)
+    \/ \E c \in Clients, m \in Messages : Receive(c, m)
+    \/ \E c \in Clients, m \in Messages : ReceiveAndDelete(c, m)
+    \/ \E c \in Clients : ReceiveNothing(c)
+    \/ \E c \in Clients : ReceiveFails(c)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : Complete(c, m, t)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : CompleteRejected(c, m, t)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : CompleteFails(c, m, t)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : Abandon(c, m, t)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : AbandonRejected(c, m, t)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : AbandonFails(c, m, t)
+    \/ \E c \in Clients, m \in Messages, n \in Messages : CompleteBoth(c, m, n)
+    \/ \E c \in Clients, m \in Messages, n \in Messages : CompleteBothInvalid(c, m, n)
+    \/ \E m \in Messages : Expire(m)
+    \/ \E m \in Messages : Prefetch(m)
+    \/ \E c \in Clients, ms \in PeekAnswers : Peek(c, ms)
+    \/ \E c \in Clients : PeekNothing(c)
+    \/ \E c \in Clients : PeekFails(c)
+    \/ Begin
+    \/ \E m \in Messages : TxnSend(m)
+    \/ \E m \in Messages : TxnSendLetPass(m)
+    \/ \E m \in Messages : TxnSendInvalid(m)
+    \/ \E m \in Messages : TxnSendFails(m)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : TxnComplete(c, m, t)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : TxnCompleteInvalid(c, m, t)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : TxnCompleteFails(c, m, t)
+    \/ \E m \in Messages : NumberEarly(m)
+    \/ Commit
+    \/ CommitFails
+    \/ Rollback
+    \/ RollbackFails
+    \/ CommitRejected
+    \/ RollbackRejected
+    \/ Appear
+    \/ \E p \in Partitions : PartitionDown(p)
+    \/ \E p \in Partitions : PartitionUp(p)
+    \/ BrokerKill
+    \/ BrokerStart
+    \/ \E c \in Clients : FrontendLost(c)
+    \/ Drained
+    \/ \E c \in Clients : Bind(c)
+    \/ \E c \in Clients : BindRejected(c)
+    \/ \E c \in Clients : Unbind(c)
+    \/ \E c \in Clients : UnbindRejected(c)
+    \/ \E c \in Clients, s \in Clients : Takeover(c, s)
+    \/ Rebalance
+    \/ \E p \in Partitions : Handoff(p)
+    \/ \E p \in Partitions : HandoffTimeout(p)
+
+Spec == Init /\ [][Next]_vars
+
+\* What two states have to differ in to be two states: not the last answer.
+\* (TLC checks every step all the same.)
+View == << mechanism, history >>
+================================================================================

@@ -1,0 +1,52 @@
+--------------------------------- MODULE Peeking -------------------------------
+(***************************************************************************)
+(* Browsing.  A client's cursor stands, in each partition by itself, after  *)
+(* the greatest number that its peeks returned (reading "Peeking").         *)
+(***************************************************************************)
+EXTENDS Transactions
+
+VARIABLES
+    \* The last number returned, or NoNumber.
+    \* @type: Str -> (Int -> Int);
+    cursor,
+    \* A fault may have put the cursor back to the start; the client's next
+    \* peek finds out.
+    \* @type: Str -> Bool;
+    mislaid
+
+peekVars == << cursor, mislaid >>
+
+AtStart == [ p \in Partitions |-> NoNumber ]
+
+PeekingInit == /\ cursor = [ c \in Clients |-> AtStart ]
+               /\ mislaid = [ c \in Clients |-> FALSE ]
+
+\* The cursors that client c's next peek may go by.
+CursorsOf(c) == { cursor[c] } \cup (IF mislaid[c] THEN { AtStart } ELSE {})
+
+\* PEEK-7: active and locked messages are visible.
+Beyond(m, p, from) == /\ Visible(m)
+                      /\ msg[m].part = p
+                      /\ from[p] = NoNumber \/ Before(from[p], msg[m].num)
+
+\* PEEK-2: "within one answer and one partition no live, older, visible message
+\* is skipped".  PEEK-4: at most the number asked; fewer is allowed.
+OldestOf(ms, p, from) ==
+    /\ \A m \in ms : Beyond(m, p, from)
+    /\ \A m \in ms : \A n \in Messages :
+          Beyond(n, p, from) /\ Before(msg[n].num, msg[m].num) => n \in ms
+
+\* PEEK-4: "none although messages match is a violation".
+NothingBeyond(from) ==
+    \A p \in Partitions : Serves(p) => \A m \in Messages : ~Beyond(m, p, from)
+
+LastOf(ms) == CHOOSE m \in ms :
+    \A n \in ms : n # m => Before(msg[n].num, msg[m].num)
+
+MovedOn(c, from, p, ms) ==
+    [ cursor EXCEPT ![c] = [ from EXCEPT ![p] = msg[LastOf(ms)].num ] ]
+
+\* After a fault that hits everybody.  "Which clients a front end served is not
+\* known: any cursor may be reset by its loss" (reading "Locks").
+AllMislaid == [ c \in Clients |-> mislaid[c] \/ cursor[c] # AtStart ]
+================================================================================

@@ -1,0 +1,94 @@
+---------------------------------- MODULE Reach --------------------------------
+(***************************************************************************)
+(* Interesting states.  Each operator says that one of them is never        *)
+(* reached; TLC must refute it (Reach*.cfg).  A requirement that holds only *)
+(* because nothing happens would be found out here.                         *)
+(***************************************************************************)
+EXTENDS PartitionedQueue, Requirements
+
+\* The entity is drained after all messages were accepted (RCV-2 is judged).
+NeverDrained == ~(answer.op = "drained" /\ Accepted = Messages)
+
+\* A younger message is consumed while a front end holds an older one (RCV-3, RCV-5).
+NeverOvertaken == ~(\E x, y \in Messages :
+    OlderPlace(x, y) /\ x \in history.unseen /\ y \in history.consumed)
+
+\* A message is delivered again though its lock's end was not counted (a fault).
+NeverUncounted == ~(answer.op = "receive" /\ answer.out = "ok"
+    /\ history.most[answer.m] > 0 /\ answer.counts[answer.m] = 0)
+
+\* A lock that a fault put in doubt turns out to have been kept.
+NeverKept == ~(answer.op = "complete" /\ answer.out = "ok"
+    /\ history.most[answer.m] > history.least[answer.m])
+
+\* ... and to be lost.
+NeverLost == ~(answer.op = "complete" /\ answer.out = "lost")
+
+\* A message is delivered with the maximum count, and one is dead-lettered there (RCV-9).
+NeverAtMaximum == ~(answer.op = "receive" /\ answer.out = "ok"
+    /\ answer.counts[answer.m] = MaxDeliveryCount)
+NeverBuried == history.buried = {}
+
+\* A keyless message is accepted while a partition is down (ROUTE-6).
+NeverEvaded == ~(answer.op = "send" /\ answer.out = "ok" /\ history.outage # {}
+    /\ ~Keyed(answer.m))
+
+\* Two messages of one partition are shown, and a number between them is missing (SEQ-4 ?).
+NeverGap == ~(\E m, n \in Messages : \E o \in history.shown[m], q \in history.shown[n] :
+    o.part = q.part /\ Missing(NumberIn(o.seq), NumberIn(q.seq), o.part) # {})
+
+\* A number before the roll-over and one after it are shown (SEQ-5).
+NeverRolled == ~(\E m, n \in Messages : \E o \in history.shown[m], q \in history.shown[n] :
+    o.part = q.part /\ m \in history.before[n] /\ o.seq > q.seq)
+
+\* The commit has returned, and its sends are not visible yet (TXN-5).
+NeverLagging == ~(history.deal.state = "committed" /\ \E m \in Messages : msg[m].at = "lagging")
+
+\* A message numbered in a transaction is older than one that was delivered before it was visible.
+NeverOvertookTxn == ~(history.deal.state = "committed" /\ \E x \in history.deal.sends :
+    \E y \in history.consumed : OlderPlace(x, y) /\ msg[x].at = "ready")
+
+\* Two keys that share a partition are committed in one transaction (TXN-2).
+NeverTwoKeys == ~(history.deal.state = "committed" /\ \E m, n \in history.deal.sends :
+    KeyOf[m] # KeyOf[n])
+
+\* A lock's time ends in a transaction, the message goes to another client, and the commit fails.
+NeverDoomed == ~(answer.op = "commit" /\ answer.out = "refused"
+    /\ \E m \in history.deal.settles : msg[m].at = "locked" /\ msg[m].by = "c2")
+
+\* A transaction is committed that both sent and settled.
+NeverBoth == ~(history.deal.state = "committed"
+    /\ history.deal.sends # {} /\ history.deal.settles # {})
+
+\* After a fault a peek begins again, and shows a message a second time.
+NeverAgain == ~(answer.op = "peek" /\ \E c \in Clients : answer.by = c /\
+    Cardinality(history.walks[c]) > 1)
+
+\* A walk reaches all messages, of both partitions, and then returns none (PEEK-5).
+NeverWalked == ~(answer.op = "peek" /\ answer.out = "nothing"
+    /\ history.walks[answer.by] = { Messages }
+    /\ \E m, n \in Messages : ~SamePlace(m, n))
+
+\* Two flows have a partition each, at rest, and both were given messages.
+NeverShared == ~(AtRest /\ \E c, d \in Clients : c # d /\ Load(c) = 1 /\ Load(d) = 1
+    /\ GivenTo(c) # {} /\ GivenTo(d) # {})
+
+\* The handoff time ends, and the new flow is delivered what the old one held.
+NeverTimeOver == ~(answer.op = "receive" /\ answer.out = "ok" /\ history.was = {}
+    /\ history.lock[answer.m][1] = "ended" /\ history.lock[answer.m][2] = "held")
+
+\* A standby takes over a partition that was being handed to the flow that goes.
+NeverTakenOver == ~(answer.op = "unbind" /\ \E p \in Partitions, s \in Clients :
+    duty[p][s] = "waiting" /\ s # answer.by /\ history.was = { answer.by })
+
+\* A flow that came back has a share again (REB-10).
+NeverReturned == ~(AtRest /\ \E c \in history.returned : Load(c) >= 1)
+
+\* A bind cancels a handoff (REB-9 ?).
+NeverCancelled == ~history.cancelled
+
+\* The flows are kept over a kill, and a message is delivered after it; and: they are ended.
+NeverKeptFlows == ~(answer.op = "receive" /\ answer.out = "ok" /\ history.most[answer.m] > 0)
+NeverEndedFlows == ~(answer.op = "start" /\ history.was = {} /\ history.bound = {}
+    /\ \E m \in Messages : history.lock[m][1] = "ended")
+================================================================================

@@ -1,0 +1,468 @@
+------------------------------ MODULE Requirements -----------------------------
+(***************************************************************************)
+(* The requirements of the catalogue, one operator each, named after its    *)
+(* ID.  They speak of what clients saw (ClientHistory) and of nothing else. *)
+(*                                                                          *)
+(* [](P) holds in every state.  [][A]_ghostVars holds of every step: then   *)
+(* answer' is what was seen in that step, history what was known before,    *)
+(* history' what is known now.  Each is one formula, so that TLC names it.  *)
+(***************************************************************************)
+EXTENDS ClientHistory
+
+Accepted == AcceptedIn(history)
+Refused == { m \in Messages : history.sent[m] = "refused" }
+PlaceOf(m) == history.place[m]
+SamePlace(x, y) == PlaceOf(x).part = PlaceOf(y).part
+ShownPartitions(m) == { o.part : o \in history.shown[m] }
+ShownNumbers(m) == { o.seq : o \in history.shown[m] }
+
+\* What is there for certain: accepted, and not completed, deleted, or dead-lettered.
+Live == Accepted \ (history.consumed \cup history.buried)
+
+\* Reading "Peeking": certainly live and visible.  What a transaction sent may lag
+\* until one of its messages has been seen; what is in a partition that is down is
+\* not seen.
+CertainlyVisible ==
+    { m \in Live : /\ m \in history.deal.sends => history.deal.seen
+                   /\ PlaceOf(m).part \notin history.outage }
+
+OlderPlace(x, y) == /\ SamePlace(x, y)
+                    /\ PlaceOf(x).num # NoNumber /\ PlaceOf(y).num # NoNumber
+                    /\ Before(PlaceOf(x).num, PlaceOf(y).num)
+
+HeldLock(m) == \E t \in Turns : history.lock[m][t] = "held"
+MaybeHeld(m) == \E t \in Turns : history.lock[m][t] \in { "held", "doubt" }
+
+\* The step delivers a message, or shows some.
+Delivers == answer'.op \in { "receive", "delete" } /\ answer'.out = "ok"
+Peeks == answer'.op = "peek" /\ answer'.out # "refused"
+Shows == Delivers \/ Peeks
+Sends == answer'.op = "send"
+Settles == answer'.op \in { "complete", "abandon", "txn complete" }
+
+\* The instant at which a message is taken out of its partition: received, or
+\* fetched by a front end (then its lock's clock shows it: RCV-13).
+Takes == \/ answer'.op = "prefetch"
+         \/ Delivers /\ answer'.m \notin history.unseen
+
+(***************************************************************************)
+(* KEY                                                                      *)
+(***************************************************************************)
+
+\* KEY-2 (A): "else the partition key property" is the key: messages that bear
+\* the same partition key are together.
+KEY_2 == [](Partitioned /\ ~HasFlows =>
+    \A m, n \in Messages :
+        Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
+            Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
+
+\* KEY-3 (A, K): session ID and partition key both set and different: rejected as
+\* invalid, nothing stored.
+KEY_3 == [](\A m \in TwoKeys :
+    /\ history.sent[m] # "accepted"
+    /\ history.shown[m] = {})
+
+\* KEY-7 (D, I): "a batch whose messages carry different keys is rejected whole,
+\* nothing stored; a batch is all or nothing".
+KEY_7 == [][ answer'.op = "batch" =>
+    /\ answer'.out = "ok" /\ Partitioned => \A m, n \in answer'.ms :
+            Keyed(m) /\ Keyed(n) => KeyOf[m] = KeyOf[n]
+    /\ answer'.out = "ok" => \A m \in answer'.ms : history'.sent[m] = "accepted"
+    /\ answer'.out # "ok" => \A m \in answer'.ms : history'.sent[m] = "refused" ]_ghostVars
+
+\* KEY-8 (S): the key is QUEUE_PARTITION_KEY: messages that bear the same one are
+\* together.
+KEY_8 == [](HasFlows =>
+    \A m, n \in Messages :
+        Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
+            Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
+
+\* KEY-9 (A, S): "what the rules allow is not refused for good": an answer of
+\* invalid has a reason among KEY-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7, or
+\* is about a flow that is bound already, or is not.
+KEY_9 == [][ answer'.out = "invalid" =>
+    LET m == answer'.m
+        keys == { KeyOf[n] : n \in history.deal.sends }
+        places == { PlaceOf(n).part : n \in history.deal.sends \cup history.deal.settles }
+    IN \/ answer'.op = "send" /\ m \in TwoKeys
+       \/ answer'.op = "batch" /\ \E a, b \in answer'.ms : KeyOf[a] # KeyOf[b]
+       \/ answer'.op = "batch" /\ answer'.ms \cap TwoKeys # {}
+       \/ /\ answer'.op = "txn send"
+          /\ m \in TwoKeys \/ (Partitioned /\ (~Keyed(m) \/ keys \ { KeyOf[m] } # {}))
+       \/ answer'.op = "complete both" /\ Partitioned
+            /\ \E a, b \in answer'.ms : ~SamePlace(a, b)
+       \/ answer'.op = "bind" /\ answer'.by \in history.bound
+       \/ answer'.op = "unbind" /\ answer'.by \notin history.bound
+       \/ answer'.op = "txn complete" /\ Partitioned
+            /\ places \ { PlaceOf(m).part } # {} ]_ghostVars
+
+(***************************************************************************)
+(* ROUTE                                                                    *)
+(***************************************************************************)
+
+\* ROUTE-1 (A, S): "messages with equal keys are stored in the same partition, for
+\* the life of the entity, across restarts and faults".
+ROUTE_1 == [](\A m, n \in Messages :
+    Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
+        \A p \in ShownPartitions(m), q \in ShownPartitions(n) : p = q)
+
+\* ROUTE-2 (A, S): "the partition of a keyed message is a function of the key
+\* alone".  Which function it is, nobody may assert.
+ROUTE_2 == [](\E f \in [ Keys -> Partitions ] :
+    \A m \in Messages : Keyed(m) =>
+        \A o \in history.shown[m] : o.part = f[KeyOf[m]])
+
+\* ROUTE-5 (A): keyed send while its partition is down: "an error to the sender,
+\* nothing stored, no other partition used".
+ROUTE_5 == [][
+    /\ answer'.op \in { "send", "batch", "txn send" } /\ answer'.out = "ok" =>
+            \A m \in answer'.ms, n \in Messages :
+                Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
+                    ShownPartitions(n) \cap history.outage = {}
+    /\ Shows => \A m \in answer'.ms : Keyed(m) => m \notin Refused ]_ghostVars
+
+\* ROUTE-6 (A): keyless send while the chosen partition is down: "stored in
+\* another; the send succeeds" (judged where no operation is refused in passing).
+ROUTE_6 == [][ /\ Sends /\ answer'.out = "refused"
+               /\ ~Keyed(answer'.m) /\ ~May("busy")
+               => history.outage = Partitions \/ ~history.alive ]_ghostVars
+
+\* ROUTE-7 (A): "faults are isolated: operations on other partitions go on": what
+\* is refused in passing was known to be elsewhere by nobody.
+ROUTE_7 == [][ /\ answer'.op \in { "send", "complete", "abandon" }
+               /\ answer'.out = "refused"
+               /\ history.alive /\ ~May("busy")
+               =>
+               LET m == answer'.m IN
+               IF answer'.op = "send"
+               THEN \A n \in Messages : Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
+                        ShownPartitions(n) \subseteq history.outage
+               ELSE ShownPartitions(m) \subseteq history.outage ]_ghostVars
+
+\* ROUTE-8 (A): "no partition up: an error, nothing stored".
+ROUTE_8 == [][ answer'.op \in { "send", "batch", "txn send" } /\ answer'.out = "ok" =>
+    history.outage # Partitions /\ history.alive ]_ghostVars
+
+(***************************************************************************)
+(* SEQ                                                                      *)
+(***************************************************************************)
+
+\* SEQ-1 (M): every accepted message bears a number, unique in its entity.
+SEQ_1 == [](ShowsNumbers =>
+    \A m, n \in Messages : m # n => ShownNumbers(m) \cap ShownNumbers(n) = {})
+
+\* SEQ-2 (M, I): "the top 16 bits name the partition: constant for a partition,
+\* distinct between partitions".
+SEQ_2 == [](ShowsNumbers /\ Partitioned =>
+    \A m, n \in Messages : \A o \in history.shown[m], q \in history.shown[n] :
+        (o.part = q.part) <=> (TagIn(o.seq) = TagIn(q.seq)))
+
+\* SEQ-3 (M): "if send a returned before send b was called and both are in one
+\* partition, seq(a) < seq(b)".
+SEQ_3 == [](ShowsNumbers =>
+    \A b \in Messages : \A a \in history.before[b] :
+        \A o \in history.shown[a], q \in history.shown[b] :
+            o.part = q.part => Before(NumberIn(o.seq), NumberIn(q.seq)))
+
+\* The numbers strictly between those of a and b that no message was seen with.
+Between(a, b) == IF Before(a, b) THEN { (a + i) % Modulus : i \in 1 .. (Distance(a, b) - 1) }
+                                ELSE {}
+Missing(a, b, p) ==
+    { k \in Between(a, b) :
+        \A m \in Messages : SequenceNumber(p, k) \notin ShownNumbers(m) }
+
+\* Sends that may each have used up one of them: accepted there and not shown
+\* yet; come to nothing; tried there in vain (SEQ-4 ?).
+MayHaveUsed(p) ==
+    { m \in Messages :
+        \/ history.sent[m] = "accepted" /\ PlaceOf(m).part = p /\ history.shown[m] = {}
+        \/ May("gaps") /\ p \in history.skips[m]
+        \/ m \in history.deal.sends /\ history.shown[m] = {} }
+
+Explained(o, q) ==
+    \/ Distance(NumberIn(o.seq), NumberIn(q.seq)) <= 1
+    \/ Cardinality(Missing(NumberIn(o.seq), NumberIn(q.seq), o.part))
+        <= Cardinality(MayHaveUsed(o.part))
+
+\* SEQ-4 (M, I): gap-free within a partition, but for what may have used a number.
+SEQ_4 == [](ShowsNumbers =>
+    \A m, n \in Messages : \A o \in history.shown[m], q \in history.shown[n] :
+        o.part = q.part => Explained(o, q))
+
+\* SEQ-5 (M): "the counter rolls over to zero": numbers stay within their bits,
+\* and from the last of them to zero there is no gap.
+SEQ_5 == [](ShowsNumbers =>
+    \A m, n \in Messages : \A o \in history.shown[m], q \in history.shown[n] :
+        /\ NumberIn(o.seq) \in Numbers
+        /\ o.part = q.part /\ m \in history.before[n] /\ o.seq > q.seq
+              => Explained(o, q) /\ Before(NumberIn(o.seq), NumberIn(q.seq)))
+
+\* SEQ-6 (M, I): "lock, abandon, expiry and defer keep the number".
+SEQ_6 == [](\A m \in Messages : Cardinality(ShownNumbers(m)) <= 1)
+
+(***************************************************************************)
+(* RCV                                                                      *)
+(***************************************************************************)
+
+\* RCV-1 (A): "no phantom: what is received was sent".
+RCV_1 == [][ Shows => \A m \in answer'.ms :
+    history.sent[m] \in { "accepted", "enlisted" } ]_ghostVars
+
+\* RCV-2 (A): "no loss: an accepted message stays ... until completed, deleted on
+\* receive or expired"; judged after a drain.
+RCV_2 == [][ answer'.op = "drained" => Live = {} ]_ghostVars
+
+\* RCV-3 (M, D): "first deliveries from one partition follow its sequence numbers;
+\* a later message overtakes only one that is locked ... redelivery position is
+\* free".
+RCV_3 == [][ Takes /\ ~HasFlows /\ answer'.m \notin history.free =>
+    \A x \in CertainlyVisible :
+        OlderPlace(x, answer'.m) =>
+            x \in history.free \cup history.unseen \/ MaybeHeld(x) ]_ghostVars
+
+\* RCV-6 (A): "between lock and its end nobody else receives the message"; and a
+\* lock that holds settles (reading "Locks"), unless the open transaction settles
+\* by it already.
+RCV_6 == [][
+    /\ Delivers => ~HeldLock(answer'.m)
+    /\ Settles /\ answer'.out = "lost" /\ answer'.m \notin history.deal.settles =>
+            history.lock[answer'.m][answer'.turn] # "held" ]_ghostVars
+
+\* RCV-7 (A): "a completed, or received-and-deleted, message is never delivered
+\* again".
+RCV_7 == [][ Delivers => answer'.m \notin history.consumed ]_ghostVars
+
+\* RCV-8 (D): "settling or renewing with a lost lock is rejected, and changes
+\* nothing"; so is one by a lock that nobody was given (reading "Locks").
+RCV_8 == [][ Settles /\ answer'.out = "ok" =>
+    history.lock[answer'.m][answer'.turn] \in { "held", "doubt" } ]_ghostVars
+
+\* RCV-9 (D): "abandon and lock expiry raise the delivery count by one; beyond the
+\* maximum the message moves to the dead-letter queue".
+RCV_9 == [][
+    /\ Delivers /\ CountsDeliveries =>
+            LET n == answer'.counts[answer'.m] IN
+            /\ history.least[answer'.m] <= n /\ n <= history.most[answer'.m]
+            /\ n <= MaxDeliveryCount
+            /\ answer'.m \notin history.buried
+    /\ \A m \in history'.buried : history'.most[m] >= MaxDeliveryCount ]_ghostVars
+
+\* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
+\* identity aside, is one that a non-partitioned entity (with free order across
+\* keys) allows": each message takes the steps that it takes in a flat queue.
+FlatState(h, m) == IF m \in h.consumed THEN "gone"
+                   ELSE IF m \in h.buried THEN "gone"
+                   ELSE IF \E t \in Turns : h.lock[m][t] \in {"held", "doubt"} THEN "locked"
+                   ELSE IF h.sent[m] = "accepted" THEN "there" ELSE "absent"
+FlatSteps == { <<"absent", "there">>, <<"there", "locked">>, <<"there", "gone">>,
+               <<"locked", "there">>, <<"locked", "gone">> }
+RCV_12 == [][ \A m \in Messages :
+    LET now == FlatState(history, m)
+        then == FlatState(history', m)
+    IN now = then \/ << now, then >> \in FlatSteps ]_ghostVars
+
+\* RCV-14 (I): "one settlement request naming locks of different partitions is
+\* rejected".
+RCV_14 == [][ answer'.op = "complete both" /\ answer'.out = "ok" /\ Partitioned =>
+    \A m, n \in answer'.ms : SamePlace(m, n) ]_ghostVars
+
+(***************************************************************************)
+(* TXN                                                                      *)
+(***************************************************************************)
+
+\* TXN-1 (A): "a transactional send needs a key; without: invalid operation" (at
+\* the commit at the latest: reading "Keys").
+TXN_1 == [](Partitioned /\ history.deal.state = "committed" =>
+    \A m \in history.deal.sends : Keyed(m))
+
+\* TXN-2 (A, I): "all its messages bear the same key ... two keys that share a
+\* partition: accept either verdict".
+TXN_2 == [](Partitioned => \A m, n \in history.deal.sends :
+    Keyed(m) /\ Keyed(n) /\ KeyOf[m] # KeyOf[n]
+        /\ PlaceOf(m).part # NoPartition /\ PlaceOf(n).part # NoPartition
+    => SamePlace(m, n))
+
+\* TXN-5 (D, K): "no send of it is visible before commit, all are after, none after
+\* rollback; settlements likewise, and after rollback the same lock still
+\* settles".  Reading: it becomes visible all at once.
+TXN_5 == [][
+    /\ Shows => \A m \in answer'.ms \cap history.deal.sends :
+            history.deal.state = "committed"
+    /\ Peeks => \A x \in history.deal.sends \cap CertainlyVisible :
+            \A y \in answer'.ms : OlderPlace(x, y) =>
+                x \in answer'.ms \/ \E w \in history.walks[answer'.by] :
+                    \E z \in w : x = z \/ OlderPlace(x, z)
+    /\ Delivers /\ answer'.m \in history.deal.settles =>
+            history.deal.state # "committed"
+    /\ Settles /\ answer'.out = "lost" /\ answer'.m \in history.deal.settles
+              /\ history.deal.state = "rolled back" =>
+            history.lock[answer'.m][answer'.turn] # "held" ]_ghostVars
+
+\* TXN-7 (K): "settling messages of two partitions in one transaction: rejected at
+\* the second".
+TXN_7 == [](Partitioned => \A m, n \in history.deal.settles : SamePlace(m, n))
+
+\* TXN-8 (A): "a key pins the message whether or not a transaction is used".
+TXN_8 == [](\A m \in history.deal.sends, n \in Messages :
+    Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
+        \A p \in ShownPartitions(m), q \in ShownPartitions(n) : p = q)
+
+\* TXN-10 (D): "a transaction ends once: after a commit or rollback that was ok no
+\* further operation, commit or rollback in it succeeds".
+TXN_10 == [][ /\ answer'.op \in { "txn send", "txn complete", "commit", "rollback" }
+              /\ answer'.out = "ok"
+              => history.deal.state = "open" ]_ghostVars
+
+(***************************************************************************)
+(* PEEK                                                                     *)
+(***************************************************************************)
+
+\* The walk w explains an answer of ms: it goes on, and in its partition no live,
+\* older, visible message is left out.
+Oldest(w, ms) ==
+    /\ \A m \in ms : PastWalk(history, w, m)
+    /\ \A m \in ms : \A x \in CertainlyVisible :
+          OlderPlace(x, m) /\ PastWalk(history, w, x) => x \in ms
+
+\* PEEK-1 (A): "returns the oldest messages from the cursor on, by sequence
+\* number".
+PEEK_1 == [][ Peeks /\ ~Partitioned =>
+    \E w \in history.walks[answer'.by] : Oldest(w, answer'.ms) ]_ghostVars
+
+\* PEEK-2 (A): "every answer is the oldest of some partition from the cursor on:
+\* within one answer and one partition no live, older, visible message is skipped".
+PEEK_2 == [][ Peeks /\ Partitioned =>
+    \E w \in history.walks[answer'.by] : Oldest(w, answer'.ms) ]_ghostVars
+
+\* PEEK-4 (A, I): "at most the number asked ... none although messages match is a
+\* violation" (at the first peek of a cursor).
+PEEK_4 == [][ Peeks =>
+    /\ Cardinality(answer'.ms) <= PeekMax
+    /\ answer'.ms = {} /\ history.walks[answer'.by] = { {} } =>
+          CertainlyVisible = {} ]_ghostVars
+
+\* PEEK-5 (A): "repeated peeks reach every live message, then return none"; no
+\* message comes twice in one walk.
+PEEK_5 == [][ Peeks =>
+    /\ \E w \in history.walks[answer'.by] : w \cap answer'.ms = {}
+    /\ answer'.ms = {} =>
+          \E w \in history.walks[answer'.by] :
+              \A x \in CertainlyVisible : ~PastWalk(history, w, x) ]_ghostVars
+
+\* PEEK-6 (A, K): "peek changes nothing: no lock, no delivery count, no order": a
+\* peek shows no count above what locks explain, whoever peeked before.
+PEEK_6 == [][ Peeks => \A m \in answer'.ms :
+    answer'.counts[m] <= history.most[m] ]_ghostVars
+
+\* PEEK-7 (M, D): "active, locked ... messages are visible": what a client holds is
+\* not left out.
+PEEK_7 == [][ Peeks => \E w \in history.walks[answer'.by] :
+    \A m \in answer'.ms : \A x \in CertainlyVisible :
+        HeldLock(x) /\ OlderPlace(x, m) /\ PastWalk(history, w, x)
+            => x \in answer'.ms ]_ghostVars
+
+(***************************************************************************)
+(* REB: a pair of a partition and a flow begins and ends by assignment      *)
+(* events, which history.duty tells.                                        *)
+(***************************************************************************)
+
+AssignedTo(p) == { c \in Clients : history.duty[p][c] \in { "ready", "paused", "unbound" } }
+Carries(h, p, c) == h.duty[p][c] \in { "ready", "paused" }
+Load(c) == Cardinality({ p \in Partitions : Carries(history, p, c) })
+ActiveFlows == history.bound \ history.standby
+
+\* Reading "Flows": delay and handoff time have passed, and nothing is paused.
+AtRest == /\ ~history.delay
+          /\ \A p \in Partitions, c \in Clients :
+                history.duty[p][c] \notin { "paused", "waiting" }
+
+\* REB-1 (S): "at any time a partition is assigned to at most one flow".
+REB_1 == [](\A p \in Partitions : Cardinality(AssignedTo(p)) <= 1)
+
+\* REB-2 (S): "a message is delivered only to the flow that its partition is
+\* assigned to".
+REB_2 == [][ Delivers /\ HasFlows =>
+    answer'.by \in AssignedTo(PlaceOf(answer'.m).part) ]_ghostVars
+
+\* REB-3 (S): "order is kept within a partition, through handoffs too: what a flow
+\* that went, or was paused beyond the handoff time, had not acknowledged goes
+\* back to its place and is delivered before younger messages".
+REB_3 == [][ Delivers /\ HasFlows /\ answer'.m \notin history.free =>
+    \A x \in Live :
+        OlderPlace(x, answer'.m) => x \in history.free \/ MaybeHeld(x) ]_ghostVars
+
+\* REB-4 (S, D): "a bind while C < P starts the delay, then a rebalance that
+\* includes the new flow".
+REB_4 == [](AtRest => \A c \in ActiveFlows : Load(c) >= 1)
+
+\* REB-5 (S): "a bind while C >= P starts none: the flow is a standby and carries
+\* no load".
+REB_5 == [][
+    /\ \A c \in history'.standby, p \in Partitions : ~Carries(history', p, c)
+    /\ answer'.op = "rebalance" => history.delay ]_ghostVars
+
+\* REB-6 (S, D): "when an active flow goes and a standby exists, the standby takes
+\* over its partitions at once".
+REB_6 == [][ answer'.op = "unbind" /\ answer'.by \in ActiveFlows
+             /\ history.standby # {} =>
+    \E s \in history.standby \ history'.standby :
+        \A p \in Partitions : history.duty[p][answer'.by] = "ready" =>
+            history'.duty[p][s] = "ready" ]_ghostVars
+
+\* REB-7 (S, D): "when an active flow goes and no standby exists, its partitions
+\* stay unbound until the rebalance delay ends".  (Not one that was being handed
+\* off: its successor waits already.)
+REB_7 == [][
+    /\ answer'.op = "unbind" /\ answer'.by \in ActiveFlows
+           /\ history.standby = {} =>
+            \A p \in Partitions : history.duty[p][answer'.by] = "ready" =>
+                history'.duty[p][answer'.by] = "unbound"
+    /\ \A p \in Partitions, c \in Clients :
+            /\ history.duty[p][c] = "unbound"
+            /\ history'.duty[p][c] # "unbound"
+            /\ \A d \in Clients : history.duty[p][d] # "waiting"
+            => answer'.op \in { "rebalance", "start" } ]_ghostVars
+
+\* REB-9 (S, D): "restart before the delay ends, without the mapping: at its end
+\* the broker rebalances": until then the flow that is back gets nothing.
+REB_9 == [][ answer'.op = "bind" =>
+    \A p \in Partitions :
+        history'.duty[p][answer'.by] = history.duty[p][answer'.by] ]_ghostVars
+
+\* REB-10 (S): "return after the delay ended: a second rebalance": at rest a flow
+\* that came back has its share.
+REB_10 == [](AtRest =>
+    \A c \in history.returned \cap ActiveFlows : Load(c) >= 1)
+
+\* REB-11 (S): "never returns: at the end of the delay the remaining flows have all
+\* its partitions".
+REB_11 == [](AtRest /\ ActiveFlows # {} => \A p \in Partitions :
+    AssignedTo(p) # {} /\ AssignedTo(p) \subseteq ActiveFlows)
+
+\* REB-12 (D): "after a rebalance every active flow holds the same number of
+\* partitions, +-1".
+REB_12 == [](AtRest => \A c, d \in ActiveFlows : Load(c) - Load(d) \in { -1, 0, 1 })
+
+\* REB-13 (S, D): "paused (assigned, being handed off: nothing new delivered)",
+\* "unbound (assigned, flow gone)": deliveries through ready pairs only.
+REB_13 == [][
+    /\ Delivers /\ HasFlows =>
+            LET p == PlaceOf(answer'.m).part IN
+            answer'.by \in AssignedTo(p) => history.duty[p][answer'.by] = "ready"
+    /\ \A p \in Partitions, c \in Clients :
+            history'.duty[p][c] = "ready" => c \in history'.bound ]_ghostVars
+
+\* REB-14 (D): "the new one starts when the old one's unacknowledged messages are
+\* settled or the handoff time ends; only then may they be redelivered".
+REB_14 ==
+    [][ \A p \in Partitions : \A n \in Clients :
+        /\ history.duty[p][n] = "waiting"
+        /\ history'.duty[p][n] = "ready"
+        /\ ~(answer'.op = "handoff" /\ answer'.out = "time over")
+        => \A m \in Messages : PlaceOf(m).part = p => ~\E t \in Turns :
+                history'.lock[m][t] = "held" ]_ghostVars
+
+\* REB-18 (S): "a partition may serve many keys; a key has one partition".
+REB_18 == [](HasFlows => \A k \in Keys :
+    Cardinality(UNION { ShownPartitions(m) : m \in { n \in Messages : KeyOf[n] = k } }) <= 1)
+================================================================================

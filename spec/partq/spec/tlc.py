@@ -1,0 +1,157 @@
+"""TLC run on one configuration, and what it answers.
+
+It speaks TLC's own protocol (``-tool``: numbered messages), which versions 1.7 and 1.8 have in common. Which
+configurations there are is `manifest`'s business, what the graph of one is good for `graphs`'.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from .toolbox import java, tlc_jar
+from .values import Function, read_state
+
+MODULES: Final = Path(__file__).with_name("tla")
+"""The folder of the specification."""
+
+HEAP: Final = "-Xmx2g"
+
+_MESSAGE: Final = re.compile(r"@!@!@STARTMSG (\d+):\d+ @!@!@\n(.*?)\n?@!@!@ENDMSG \1 @!@!@", re.S)
+_COUNTS: Final = re.compile(r"([\d,]+) states generated, ([\d,]+) distinct states found")
+_DEPTH: Final = re.compile(r"search is (\d+)")
+_STEP: Final = re.compile(r"\d+: <(\w+)[^>]*>\n(.*)", re.S)
+
+_ENDED: Final = "2186"
+_COMPLETED: Final = "2193"
+_STATISTICS: Final = "2199"
+_DEEPEST: Final = "2194"
+_STATE: Final = "2217"
+_PRINTED: Final = "2000"
+_VIOLATED: Final = {
+    "2107": re.compile(r"Invariant (\w+) is violated by the initial state"),
+    "2110": re.compile(r"Invariant (\w+) is violated"),
+    "2112": re.compile(r"Action property (\w+) is violated"),
+    "2108": re.compile(r"Property (\w+) is violated by the initial state"),
+}
+"""The messages that name a property, and where."""
+
+DEADLOCK: Final = "deadlock"
+_DEADLOCKED: Final = "2114"
+
+_UNTOLD: Final = {"2262", "2401", "2187", "2220", "2219", "2185", "2189", "2190", "2200", "2268", "2121"}
+"""Messages that say nothing of an error."""
+
+
+class Step(NamedTuple):
+    """One state of a counterexample, and the action that led to it (``Initial`` for the first)."""
+
+    action: str
+    state: Function
+
+
+class Answer(NamedTuple):
+    """What TLC found. ``violated``: the property, `DEADLOCK`, or empty if everything held. ``error``: why it
+    could not tell, in one line. ``distinct``, ``generated``: states; ``depth``: of the search."""
+
+    violated: str = ""
+    error: str = ""
+    distinct: int = 0
+    generated: int = 0
+    depth: int = 0
+    trace: tuple[Step, ...] = ()
+    printed: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the whole state space was searched, and nothing was violated."""
+        return not self.violated and not self.error
+
+
+def check(
+    module: Path,
+    configuration: Path,
+    workers: int = 1,
+    options: Sequence[str] = (),
+    timeout: float | None = None,
+    library: Path = MODULES,
+) -> Answer:
+    """Model-check a module under a configuration. ``timeout``: seconds, after which it is an error.
+    ``library``: the folder of the modules that it extends.
+
+    Raises `ToolMissing`.
+    """
+    with tempfile.TemporaryDirectory(prefix="partq-tlc-") as folder:
+        command = [*_command(library), "-workers", str(workers), "-metadir", folder, *options]
+        command += ["-config", str(configuration), str(module)]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=module.parent,
+                capture_output=True,
+                text=True,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                timeout=timeout,
+            )
+        except subprocess.TimeoutExpired:
+            return Answer(error=f"TLC did not end within {timeout:g} s")
+    return read_answer(done.stdout + done.stderr)
+
+
+def _command(library: Path) -> list[str]:
+    where = f"-DTLA-Library={library}"
+    return [
+        java(),
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        HEAP,
+        where,
+        "-cp",
+        str(tlc_jar()),
+        "tlc2.TLC",
+        "-tool",
+    ]
+
+
+def read_answer(output: str) -> Answer:
+    """What TLC's output says."""
+    answer, completed, ended, told = Answer(), False, False, []
+    for code, text in _messages(output):
+        if code == _STATISTICS and (counts := _COUNTS.search(text)):
+            generated, distinct = (int(count.replace(",", "")) for count in counts.groups())
+            answer = answer._replace(distinct=distinct, generated=generated)
+        elif code == _DEEPEST and (depth := _DEPTH.search(text)):
+            answer = answer._replace(depth=int(depth[1]))
+        elif code == _STATE and (step := _STEP.match(text)):
+            answer = answer._replace(trace=(*answer.trace, Step(step[1], read_state(step[2]))))
+        elif code in _VIOLATED and (found := _VIOLATED[code].search(text)):
+            answer = answer._replace(violated=found[1])
+        elif code == _DEADLOCKED:
+            answer = answer._replace(violated=DEADLOCK)
+        elif code == _PRINTED:
+            answer = answer._replace(printed=(*answer.printed, text))
+        elif code not in _UNTOLD | {_ENDED, _COMPLETED}:
+            told.append(text)
+        completed, ended = completed or code == _COMPLETED, ended or code == _ENDED
+    if answer.violated or (completed and not told):
+        return answer
+    return answer._replace(error=_reason(output, told, ended))
+
+
+def _messages(output: str) -> Iterator[tuple[str, str]]:
+    for found in _MESSAGE.finditer(output):
+        yield found[1], found[2]
+
+
+def _reason(output: str, told: Sequence[str], ended: bool) -> str:
+    """Why there is no answer, in one line: where the parser was stuck, else what TLC said."""
+    wrong = re.search(r"(?:Semantic errors|Parse Error|\*\*\* Errors).*?(?=@!@!@|\Z)", output, re.S)
+    said = wrong[0] if wrong else " ".join(told)
+    if not said and not ended:
+        said = "TLC ended early: " + _MESSAGE.sub("", output)[-300:]
+    return " ".join(said.split()) or "TLC said nothing of an end"
