@@ -43,7 +43,7 @@ SIZES = [
     (scope("ab", *BASIC, "transactions", clients=1), 454, 2769),
     (scope("a", *BASIC, "transactions", "partition faults", clients=1, freedoms=("early", "lag")), 874, 7759),
     (scope("a", *BASIC, "broker faults", "lost front ends", "peek", **FLAT), 1136, 14620),
-    (scope("a", **SOLACE), 2304, 21661),
+    (scope("a", **SOLACE), 948, 8263),
 ]
 
 

@@ -331,12 +331,12 @@ def _fits(txn: Txn, places: list[Place]) -> bool:
 @clause("TXN-7", "RCV-14")
 def _may_enlist(state: State, txn: Txn, places: list[Place]) -> bool:
     """Whether these settlements can be part of the transaction. That it also sends to another partition than
-    the one it settles in is not settled by any source: allowed."""
+    the one it settles in, or settles by a lock once more, is not settled by any source: allowed."""
     parts = {p for p, _ in places}
     return (
         (_fits(txn, places) or not state.forbids("TXN-7") or (len(parts) > 1 and not state.forbids("RCV-14")))
         and (state.cfg.serving or all(is_up(state, p) for p in parts))
-        and all(lock_at(state, place).txn is None for place in places)
+        and all(lock_at(state, place).txn in (None, txn.name) for place in places)
     )
 
 
@@ -366,6 +366,8 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
     out = any(not is_up(state, p) for p in parts_of(txn))
     if out or txn.tainted or txn.doomed or not _all_held(state, txn):
         yield failure(BROKEN_TXN), rolled_back(state, txn)
+        if not txn.doomed:
+            yield from _refused_in_passing(state, txn, out)
     elif seen is not None and seen.status == Outcome.ERROR:
         for after in _after_lost_lock(state, txn, state.now + action.slack):
             yield failure(BROKEN_TXN), after
@@ -411,11 +413,19 @@ def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
     if txn is None:
         yield from _ended(state, action, seen)
         return
-    if txn.tainted or not all(is_up(state, p) for p in parts_of(txn)):
-        yield failure(BROKEN_TXN), _tainted(state, txn)
+    out = any(not is_up(state, p) for p in parts_of(txn))
+    if txn.tainted or out:
+        yield failure(BROKEN_TXN), rolled_back(state, txn)
+        yield from _refused_in_passing(state, txn, out)
     yield OK, rolled_back(state, txn)
     if not state.forbids("TXN-5"):
         yield from ((OK, after) for after in in_part(state, txn, action.slack))
+
+
+def _refused_in_passing(state: State, txn: Txn, out: bool) -> Steps:
+    """The end of a transaction refused as busy, amid a fault or after one: it may be open still."""
+    if out or txn.tainted:
+        yield failure(UNAVAILABLE), _tainted(state, txn)
 
 
 def _tainted(state: State, txn: Txn) -> State:

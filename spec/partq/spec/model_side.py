@@ -85,9 +85,11 @@ def _never_given(scope: Scope, state: State) -> Iterator[Action]:
     for p, entry in entries(state):
         never = (3 - entry.turn,) if entry.turn and entry.status != LOCKED else ()
         for turn in never if entry.turn else (1, 2):
-            for client, op in product(scope.consumers, ("complete", "abandon")):
+            for client, op, txn in product(
+                scope.consumers, ("complete", "abandon"), (None, *(one.name for one in state.txns))
+            ):
                 if op in scope.operations:
-                    yield Action(op, client, locks=(f"{p}.{entry.number}.{turn}",), only=p)
+                    yield Action(op, client, locks=(f"{p}.{entry.number}.{turn}",), txn=txn, only=p)
 
 
 def _is_within(action: Action, answer: Answer, after: State, max_tries: int) -> bool:

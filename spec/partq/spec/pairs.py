@@ -94,7 +94,7 @@ def _label_of(pair: Pair) -> Callable[[str, Any], str | None]:
 
 def _asked(one: Instance, state: Function) -> str | None:
     """None for what the model's scopes do not ask for: settling what is not stored."""
-    if one.name in ("CompleteRejected", "AbandonRejected"):
+    if one.name in ("CompleteRejected", "AbandonRejected", "TxnCompleteRejected"):
         known = state["msg"][one.arguments[1] - 1]
         return one.name if known["at"] in ("ready", "cached", "locked") else None
     return one.name
@@ -169,10 +169,13 @@ PAIRS: Final[Mapping[str, Pair]] = {
         Pair(
             "transactions",
             "A transaction of two keys sends and settles, commits or is rolled back.",
-            SpecScope(_AZURE, ("a", "b"), ("transaction",), clients=1, max_tries=1),
-            _model("a", "b", clients=1, operations=("receive", "complete", "expire", "transactions")),
+            SpecScope(_AZURE, ("a", "b"), ("transaction", "stale"), clients=1, max_tries=1),
+            _model(
+                "a", "b", clients=1, operations=("receive", "complete", "expire", "stale", "transactions")
+            ),
             Grade.TRACES,
-            "that the broker rolled a transaction back the model decides by a move of its own",
+            "that a lock ended, or the broker rolled a transaction back, the model decides by a move of its own",
+            silent=("expire .*",),
         ),
         Pair(
             "two flows",

@@ -171,6 +171,7 @@ LABELS: Final[Mapping[str, str]] = {
     "TxnSendFails": "send {m} in the transaction -> error",
     "TxnComplete": "complete {c} {lock} in the transaction -> ok",
     "TxnCompleteInvalid": "complete {c} {lock} in the transaction -> error",
+    "TxnCompleteRejected": "complete {c} {lock} in the transaction -> error",
     "TxnCompleteFails": "complete {c} {lock} in the transaction -> error",
     "NumberEarly": "number {m}",
     "Commit": "commit -> ok",

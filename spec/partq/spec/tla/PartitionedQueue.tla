@@ -216,7 +216,7 @@ Complete(c, m, t) ==
     /\ Serves(msg[m].part)
     /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
     /\ Record(Consumed(history, m), [ Said("complete", c, m, "ok") EXCEPT !.turn = t ])
-    /\ txn' = IF Enlists(m) THEN [ txn EXCEPT !.doubt = TRUE ] ELSE txn
+    /\ txn' = [ txn EXCEPT !.missing = @ \/ Enlists(m) ]
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
 \* Client c gives m back by its lock of turn t: the count goes up (RCV-9), its
@@ -411,7 +411,7 @@ TxnSendLetPass(m) ==
 TxnSendInvalid(m) ==
     /\ Open /\ MaySend(m)
     /\ running
-    /\ ~MayJoin(m)
+    /\ ~MayJoin(m) \/ Apart(m)
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
     /\ Wastes(m, 1)
@@ -425,7 +425,7 @@ TxnSendFails(m) ==
     /\ Offers("transaction")
     /\ MaySend(m)
     /\ \/ /\ Open
-          /\ txn.doubt \/ txn.doomed \/ Blocked(m) \/ MayBeBusy
+          /\ txn.doubt \/ Blocked(m) \/ MayBeBusy
           /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
        \/ /\ Ended
           /\ UNCHANGED txn
@@ -458,11 +458,29 @@ TxnCompleteInvalid(c, m, t) ==
     /\ Record(history, [ Said("txn complete", c, m, "invalid") EXCEPT !.turn = t ])
     /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
 
+\* RCV-8: by a lock that ended, or was never given, nothing is enlisted.
+TxnCompleteRejected(c, m, t) ==
+    /\ Open
+    /\ running
+    /\ \/ /\ Offers("stale")
+          /\ NotHeld(m, t)
+          /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+          /\ UNCHANGED msg
+          /\ Record(history, [ Said("txn complete", c, m, "lost") EXCEPT !.turn = t ])
+       \/ /\ HeldBy(c, m, t)
+          /\ MayTurnOutLost(m)
+          /\ txn' = [ DoomedBy(m) EXCEPT !.doubt = TRUE ]
+          /\ \E n \in LostCounts(m) : \E r \in AfterLock(m, n, FALSE) :
+                /\ msg' = [ msg EXCEPT ![m] = r ]
+                /\ Record(Buried(LockOver(history, m, t), m, r.at = "dead"),
+                          [ Said("txn complete", c, m, "lost") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
 TxnCompleteFails(c, m, t) ==
     /\ Offers("transaction")
     /\ HeldBy(c, m, t)
     /\ \/ /\ Open
-          /\ txn.doubt \/ txn.doomed \/ ~Serves(msg[m].part) \/ MayBeBusy \/ Enlists(m)
+          /\ txn.doubt \/ ~Serves(msg[m].part) \/ MayBeBusy \/ Enlists(m)
           /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
        \/ /\ Ended
           /\ UNCHANGED txn
@@ -516,10 +534,10 @@ FailureSeen(h) ==
 \* is open still.
 CommitFails ==
     /\ Open
-    /\ MayFail
+    /\ MayNotCommit
     /\ \/ /\ msg' \in RolledBack
           /\ txn' = NoWork("rolled back")
-       \/ /\ ~txn.doomed
+       \/ /\ MayFail /\ ~txn.doomed
           /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
           /\ UNCHANGED msg
     /\ Record(FailureSeen(history), Said("commit", NoClient, 0, "refused"))
@@ -772,6 +790,7 @@ Next ==
     \/ \E m \in Messages : TxnSendFails(m)
     \/ \E c \in Clients, m \in Messages, t \in Turns : TxnComplete(c, m, t)
     \/ \E c \in Clients, m \in Messages, t \in Turns : TxnCompleteInvalid(c, m, t)
+    \/ \E c \in Clients, m \in Messages, t \in Turns : TxnCompleteRejected(c, m, t)
     \/ \E c \in Clients, m \in Messages, t \in Turns : TxnCompleteFails(c, m, t)
     \/ \E m \in Messages : NumberEarly(m)
     \/ Commit

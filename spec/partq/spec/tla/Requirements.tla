@@ -78,8 +78,9 @@ KEY_8 == [](HasFlows =>
             Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
 
 \* KEY-9 (A, S): "what the rules allow is not refused for good": an answer of
-\* invalid has a reason among KEY-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7, or
-\* is about a flow that is bound already, or is not.
+\* invalid has a reason among KEY-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7, is
+\* about a flow that is bound already, or is not, or about a first key where the
+\* transaction settles already (reading "Transactions": either verdict).
 KEY_9 == [][ answer'.out = "invalid" =>
     LET m == answer'.m
         keys == { KeyOf[n] : n \in history.deal.sends }
@@ -88,7 +89,9 @@ KEY_9 == [][ answer'.out = "invalid" =>
        \/ answer'.op = "batch" /\ \E a, b \in answer'.ms : KeyOf[a] # KeyOf[b]
        \/ answer'.op = "batch" /\ answer'.ms \cap TwoKeys # {}
        \/ /\ answer'.op = "txn send"
-          /\ m \in TwoKeys \/ (Partitioned /\ (~Keyed(m) \/ keys \ { KeyOf[m] } # {}))
+          /\ \/ m \in TwoKeys
+             \/ Partitioned /\ (~Keyed(m) \/ keys \ { KeyOf[m] } # {})
+             \/ Partitioned /\ keys = {} /\ history.deal.settles # {}
        \/ answer'.op = "complete both" /\ Partitioned
             /\ \E a, b \in answer'.ms : ~SamePlace(a, b)
        \/ answer'.op = "bind" /\ answer'.by \in history.bound

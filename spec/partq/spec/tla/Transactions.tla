@@ -5,7 +5,7 @@
 (***************************************************************************)
 EXTENDS Delivery
 
-\* @typeAlias: transaction = {state: Str, key: Str, part: Int, doubt: Bool, doomed: Bool};
+\* @typeAlias: transaction = {state: Str, key: Str, part: Int, doubt: Bool, doomed: Bool, missing: Bool};
 TransactionTypes == TRUE
 
 VARIABLES
@@ -19,12 +19,14 @@ VARIABLES
 (* doubt    the broker may have rolled it back, or may refuse to go on:     *)
 (*          after a fault, and after an operation in it that was rejected   *)
 (*          (readings "Transactions", "Locks")                              *)
+(* missing  what it settles was settled otherwise meanwhile: the commit may   *)
+(*          be refused for that                                             *)
 (* doomed   it can't be committed: something in it breaks a rule and was    *)
 (*          not refused at once, or a lock that it settles was lost         *)
 (***************************************************************************)
 \* @type: (Str) => $transaction;
 NoWork(state) == [ state |-> state, key |-> NoKey, part |-> NoPartition,
-                   doubt |-> FALSE, doomed |-> FALSE ]
+                   doubt |-> FALSE, doomed |-> FALSE, missing |-> FALSE ]
 
 TransactionsInit == txn = NoWork("none")
 
@@ -50,7 +52,12 @@ MayShare(m, p) == /\ Partitioned /\ HasKey(m) /\ Valid(m)
 \* TXN-7: settling messages of two partitions is rejected at the second.
 SamePartition(m) == Partitioned => txn.part \in { NoPartition, msg[m].part }
 
-\* "A keyed and a settled partition that differ: either verdict" (reading).
+\* "A keyed and a settled partition that differ: either verdict" (reading): of
+\* the first key after a settlement, and of a settlement after a key.
+Apart(m) == /\ Partitioned /\ Keyed(m)
+            /\ txn.key = NoKey
+            /\ txn.part # NoPartition
+            /\ home[KeyOf[m]] # txn.part
 Mixed(m) == Partitioned /\ txn.key # NoKey /\ home[txn.key] # msg[m].part
 
 Enlisted(m, p) == [ Empty("pending") EXCEPT !.part = p ]
@@ -100,10 +107,15 @@ RolledBack ==
 \* A commit or rollback may fail: the broker rolled the transaction back, or a
 \* partition that it needs is down.
 MayFail == \/ txn.doubt
-           \/ txn.doomed
            \/ ~running
            \/ \E p \in Involved : ~up[p]
            \/ MayBeBusy
+
+\* A commit alone fails also for what it was to do.
+MayNotCommit == \/ MayFail
+                \/ txn.doomed
+                \/ txn.missing
+                \/ \E m \in Settling : InDoubt(m)
 
 \* A fault of a partition may roll back a transaction that works there; the
 \* loss of a front end, or of the broker, any.
