@@ -31,8 +31,6 @@ def _told(state: State, action: Action, fold: int) -> Steps:
     news = [event for event in flows.unseen if event[0] == p]
     if news and news[0][2] == "paused" and action.state != "paused":
         news = news[1:]  # a handoff with nothing to wait for need not be told of
-    if len(news) > 1 and news[0][2] == "unbound" and action.state == "unassigned":
-        news = news[1:]  # nor what became of a handoff by a flow that went
     if news:
         if news[0][2] == action.state and action.flow in (None, news[0][1]):
             yield OK, _heard(state, flows, p, news[1:])

@@ -143,7 +143,7 @@ def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[S
             standby=tuple(f for f in flows.standby if f != heir),
             handoff=_without(flows, name, heir[0]),
         )
-        left = _left_behind(flows, name)
+        left = _left_behind(state, flows, name)
         changes = {p: (heir[0], "ready") for p, pair in enumerate(flows.owner) if pair == (name, "ready")}
         yield _changed(state, after, {**left, **changes}, slack)
         if not state.forbids("REB-6"):  # it waits, or has some of them, or another flow does: events tell
@@ -154,19 +154,19 @@ def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[S
 
 
 @clause("REB-13")
-def _left_behind(flows: Flows, name: str) -> dict[int, Owner]:
-    """The partitions of a flow that is gone, also those which it was handing off."""
+def _left_behind(state: State, flows: Flows, name: str) -> dict[int, Owner]:
+    """The partitions of a flow that is gone. One that it was handing off is due at once; where assignments
+    are observed that it is unbound until then lasts no time, and is not told of."""
+    left = ("ready",) if state.cfg.observed else ("ready", "paused")
     return {
-        p: (name, "unbound")
-        for p, pair in enumerate(flows.owner)
-        if pair is not None and pair[0] == name and pair[1] != "unbound"
+        p: (name, "unbound") for p, pair in enumerate(flows.owner) if pair in [(name, one) for one in left]
     }
 
 
 @clause("REB-7", "REB-9", "REB-13")
 def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
     """Its partitions wait for the delay to end. Without any, there may be no need for a delay."""
-    changes = _left_behind(flows, name)
+    changes = _left_behind(state, flows, name)
     started = _timers(state, flows, slack)
     if not state.forbids("REB-7"):
         started.append(Deadline(state.now, FOREVER))
@@ -189,7 +189,9 @@ def _without(flows: Flows, name: str, heir: str = NOBODY) -> tuple[Handoff | Non
     for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
         if waiting is not None:
             target = heir if waiting[0] == name else waiting[0]
-            remains = target != NOBODY or (pair is not None and pair[1] == "paused" and pair[0] != name)
+            remains = target != NOBODY or (
+                pair is not None and pair[1] == "paused" and _is_bound(flows, pair[0])
+            )
             handoff[p] = (target, *waiting[1:]) if remains else None
     return tuple(handoff)
 
@@ -200,7 +202,7 @@ def _cancelled(flows: Flows, among: Collection[int]) -> tuple[Flows, dict[int, O
     there. What is left of the handoffs, and which partitions are with their flows again."""
     kept: dict[int, Owner] = {}
     for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
-        if p in among and waiting and pair is not None and pair[1] == "paused":
+        if p in among and waiting and pair is not None and pair[1] == "paused" and _is_bound(flows, pair[0]):
             kept[p] = (pair[0], "ready")
     handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
     return flows._replace(handoff=handoff), kept

@@ -174,7 +174,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
                 "a", "b", clients=1, operations=("receive", "complete", "expire", "stale", "transactions")
             ),
             Grade.TRACES,
-            "that a lock ended, or the broker rolled a transaction back, the model decides by a move of its own",
+            "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
             silent=("expire .*",),
         ),
         Pair(
