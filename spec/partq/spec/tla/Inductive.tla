@@ -47,7 +47,7 @@ TypeOK ==
     /\ home \in [ Keys -> Partitions \cup {NoPartition} ]
     /\ txn \in [ state : { "none", "open", "committed", "rolled back" },
                  key : Keys \cup {NoKey}, part : Partitions \cup {NoPartition},
-                 doubt : BOOLEAN, doomed : BOOLEAN ]
+                 doubt : BOOLEAN, doomed : BOOLEAN, missing : BOOLEAN ]
     /\ cursor \in [ Clients -> [ Partitions -> Numbers \cup {NoNumber} ] ]
     /\ mislaid \in [ Clients -> BOOLEAN ]
     /\ flow \in [ Clients -> { "off", "active", "standby" } ]
