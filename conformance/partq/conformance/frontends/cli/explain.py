@@ -152,7 +152,22 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
         "cases": [", ".join(case.name for case in cases) or "none"],
         "mutants": [", ".join(mutants) or "none"],
         "blind spots": list(_blind_spots(requirement.id, screens)),
+        "TLA+": list(_property(requirement.id)),
     }
+
+
+def _property(id: str) -> Iterator[str]:
+    """The specification's property: its file and line, its text, and the checks behind it."""
+    from partq.spec.properties import REQUIREMENTS, checks_of, properties
+
+    found = properties().get(id)
+    if found is None:
+        yield "none"
+        return
+    holds, broken = checks_of(id)
+    yield f"spec/tla/{REQUIREMENTS}:{found.line}, checked in {', '.join(one.name for one in holds)}"
+    yield f"broken by {', '.join(one.name for one in broken) or 'no wrong variant'}"
+    yield from found.text.splitlines()
 
 
 def _profiles(requirement: Requirement) -> list[str]:
