@@ -279,12 +279,6 @@ def _text(value: Any) -> str:
         return value
     if isinstance(value, list):
         return "<<" + ", ".join(map(_text, value)) + ">>"
-    if isinstance(value, dict):
-        return (
-            "(" + " @@ ".join(f"{_text(k)} :> {_text(v)}" for k, v in value.items()) + ")"
-            if value
-            else "<<>>"
-        )
     return text_of(value)
 
 
@@ -326,11 +320,12 @@ class Trace:
             "conflicting": frozenset(self.conflicting),
             "place": places + [Text(_record({"part": 0, "num": -1}))] * spare,
             "allowed": [*map(frozenset, self.allowed), *[frozenset({1})] * spare],
-            "owner": self.owner,
+            "owner": [_numbered(owner) for owner in self.owner],
+            "base": [min(owner, default=1) - 1 for owner in self.owner],
             "start": self.start,
             "floor": self.floor,
             "top": self.top,
-            "cursors": {client: self.cursors.get(client, [-1] * self.partitions) for client in clients},
+            "cursors": Text(_record({c: self.cursors.get(c, [-1] * self.partitions) for c in clients})),
             "steps": [Text(step.text()) for step in self.steps],
             "order": self.order,
             "window": [*map(frozenset, self.window)],
@@ -339,6 +334,11 @@ class Trace:
             "last": self.last + [0] * spare,
         }
         return _record(values)
+
+
+def _numbered(owner: Mapping[int, int]) -> list[int]:
+    """The messages by number, from the least one on; 0 where there is none."""
+    return [owner.get(n, 0) for n in range(min(owner, default=0), max(owner, default=-1) + 1)]
 
 
 def trace_of(recording: Recording) -> Trace:
@@ -451,6 +451,8 @@ class _Tracer:
 
     def _place_messages(self) -> None:
         half, size = 1 << (self.recording.bits - 1), 1 << self.recording.bits
+        # of one partition, how far two numbers may be apart: each needs a send, or a try
+        self.reach = min(10 * (len(self.messages) + len(self.operations)) + 100, _K // 2)
         self.origin: dict[int, int] = {}
         self.place = [(0, -1)] * len(self.messages)
         for one in self.operations:
@@ -465,7 +467,7 @@ class _Tracer:
                 if shown.number is not None and p is not None:
                     origin = self.origin.setdefault(p, shown.number)
                     number = (shown.number - origin + half) % size - half + _K
-                    if not 2 * _SPARE < number < 2**27:
+                    if abs(number - _K) > self.reach:
                         self.impossible.add(one.record)
                         continue
                 known = self.place[m - 1]
@@ -507,6 +509,7 @@ class _Tracer:
         for one in self.operations:
             self._add(one)
         self._note_cached()
+        self._rename_clients()
         names = {message.key: f"k{n}" for n, message in enumerate(self.messages) if message.key is not None}
         clients = {step.who for step in self.steps if step.who != "-"}
         trace = Trace(
@@ -519,6 +522,14 @@ class _Tracer:
         trace.keys = _renamed(trace.keys)
         self._arrange(trace)
         return trace
+
+    def _rename_clients(self) -> None:
+        """Give clients names that are TLA+ names."""
+        names: dict[str, str] = dict.fromkeys((step.who for step in self.steps if step.who != "-"), "")
+        names |= {name: f"c{n}" for n, name in enumerate(names, 1)}
+        for step in self.steps:
+            step.who = names.get(step.who, step.who)
+        self.cursors = {names[name]: cursor for name, cursor in self.cursors.items() if name in names}
 
     def _arrange(self, trace: Trace) -> None:
         heads = [n for n, step in enumerate(self.steps, 1) if step.head == n and not step.optional]
@@ -813,7 +824,7 @@ def run(traces: Sequence[Trace], states: int, seconds: float, overrides: Overrid
 def _module(traces: Sequence[Trace], states: int, overrides: Overrides) -> str:
     first = traces[0]
     messages = max(1, max(trace.messages for trace in traces))
-    clients = sorted(set().union(*(trace.clients for trace in traces)) or {"c"})
+    clients = sorted(set().union(*(trace.clients for trace in traces)) or {"c1"})
     keys = frozenset(key for trace in traces for key in trace.keys) - {"-"}
     freedoms = {"gaps", "busy", "lag", "early"}
     constants = {

@@ -43,6 +43,8 @@ E == T.steps[aim]
 Here == { m \in Messages : m <= T.messages }
 In(ms) == { ms[i] : i \in DOMAIN ms }
 Place(m) == T.place[m]
+\* The message that is shown with a number, or 0.
+Owner(p, n) == LET i == n - T.base[p] IN IF i \in DOMAIN T.owner[p] THEN T.owner[p][i] ELSE 0
 Placed(m) == T.place[m].num # NoNumber   \* its number is known
 
 (***************************************************************************)
@@ -123,7 +125,7 @@ Consistent ==
           /\ Place(m).part # NoPartition => msg'[m].part = Place(m).part
           /\ Placed(m) => msg'[m].num \in { NoNumber, Place(m).num }
     /\ \A p \in Partitions : \A n \in counter[p] .. counter'[p] - 1 :
-          n \in DOMAIN T.owner[p] => msg'[T.owner[p][n]].num = n
+          Owner(p, n) # 0 => msg'[Owner(p, n)].num = n
 
 (***************************************************************************)
 (* The steps.  Each answer is an action of the specification; where it has  *)
@@ -433,8 +435,8 @@ NumberFor(m) ==
 \* shown says.
 BeginAt(p) ==
     /\ counter[p] < T.floor[p]
-    /\ T.floor[p] \in DOMAIN T.owner[p]
-    /\ LET m == T.owner[p][T.floor[p]] IN
+    /\ Owner(p, T.floor[p]) # 0
+    /\ LET m == Owner(p, T.floor[p]) IN
         \/ msg[m].at = "pending"
         \/ E.op = "send" /\ E.m = m
     /\ counter' = [ counter EXCEPT ![p] = T.floor[p] ]
