@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from . import blaming, campaign, exploration, judging, screening, search, throughput
+from . import blaming, campaign, exploration, judging, screening, search, throughput, validation
 from .figure import Figure
 
 BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
@@ -28,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "search": search.figures,
     "exploration": exploration.figures,
     "campaign": campaign.figures,
+    "validation": validation.figures,
 }
 
 

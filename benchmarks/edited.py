@@ -17,6 +17,11 @@ Edit = Callable[[list[Record], int, Random], None]
 
 def edited(history: History, random: Random) -> History:
     """The history after one random edit that its records allow."""
+    return edited_somehow(history, random)[1]
+
+
+def edited_somehow(history: History, random: Random) -> tuple[str, History]:
+    """The name of one random edit that the history's records allow, and the history after it."""
     records = list(history.records)
     edits = list(EDITS)
     while True:
@@ -24,7 +29,7 @@ def edited(history: History, random: Random) -> History:
         places = [n for n, record in enumerate(records) if EDITS[name][0](record)]
         if places:
             EDITS[name][1](records, random.choice(places), random)
-            return History(history.header, tuple(records))
+            return name, History(history.header, tuple(records))
 
 
 def _with(records: list[Record], n: int, messages: Sequence[Delivery]) -> None:

@@ -43,7 +43,9 @@ _VIOLATED: Final = {
 DEADLOCK: Final = "deadlock"
 _DEADLOCKED: Final = "2114"
 
-_UNTOLD: Final = {"2262", "2401", "2187", "2220", "2219", "2185", "2189", "2190", "2200", "2268", "2121"}
+_UNTOLD: Final = frozenset(
+    {"2262", "2401", "2187", "2220", "2219", "2185", "2189", "2190", "2200", "2268", "2269", "2121"}
+)
 """Messages that say nothing of an error."""
 
 
@@ -79,14 +81,16 @@ def check(
     options: Sequence[str] = (),
     timeout: float | None = None,
     library: Path = MODULES,
+    machine: Sequence[str] = (),
 ) -> Answer:
-    """Model-check a module under a configuration. ``timeout``: seconds, after which it is an error.
-    ``library``: the folder of the modules that it extends.
+    """Model-check a module under a configuration. ``timeout``: seconds, after which it is an error (with what
+    was printed by then). ``library``: the folder of the modules that it extends. ``machine``: options of
+    Java.
 
     Raises `ToolMissing`.
     """
     with tempfile.TemporaryDirectory(prefix="partq-tlc-") as folder:
-        command = [*_command(library), "-workers", str(workers), "-metadir", folder, *options]
+        command = [*_command(library, machine), "-workers", str(workers), "-metadir", folder, *options]
         command += ["-config", str(configuration), str(module)]
         try:
             done = subprocess.run(
@@ -98,29 +102,20 @@ def check(
                 stdin=subprocess.DEVNULL,
                 timeout=timeout,
             )
-        except subprocess.TimeoutExpired:
-            return Answer(error=f"TLC did not end within {timeout:g} s")
+        except subprocess.TimeoutExpired as late:
+            said = (late.stdout or b"").decode(errors="replace")
+            return Answer(error=f"TLC did not end within {timeout:g} s", printed=_tuples(said))
     return read_answer(done.stdout + done.stderr)
 
 
-def _command(library: Path) -> list[str]:
-    where = f"-DTLA-Library={library}"
-    return [
-        java(),
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
-        HEAP,
-        where,
-        "-cp",
-        str(tlc_jar()),
-        "tlc2.TLC",
-        "-tool",
-    ]
+def _command(library: Path, machine: Sequence[str]) -> list[str]:
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", HEAP, *machine, f"-DTLA-Library={library}"]
+    return [java(), *options, "-cp", str(tlc_jar()), "tlc2.TLC", "-tool"]
 
 
 def read_answer(output: str) -> Answer:
     """What TLC's output says."""
-    answer, completed, ended, told = Answer(), False, False, []
+    answer, completed, ended, told = Answer(printed=_tuples(output)), False, False, []
     for code, text in _messages(output):
         if code == _STATISTICS and (counts := _COUNTS.search(text)):
             generated, distinct = (int(count.replace(",", "")) for count in counts.groups())
@@ -141,6 +136,11 @@ def read_answer(output: str) -> Answer:
     if answer.violated or (completed and not told):
         return answer
     return answer._replace(error=_reason(output, told, ended))
+
+
+def _tuples(output: str) -> tuple[str, ...]:
+    """What `PrintT` printed that is a tuple: lines outside TLC's own messages."""
+    return tuple(line for line in output.splitlines() if line.startswith("<<"))
 
 
 def _messages(output: str) -> Iterator[tuple[str, str]]:

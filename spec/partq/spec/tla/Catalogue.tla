@@ -72,8 +72,9 @@ NoNumber == -1
 Messages == 1 .. MessageCount
 Partitions == 1 .. PartitionCount
 Numbers == 0 .. (Modulus - 1)
-Keys == { KeyOf[m] : m \in Messages } \ {NoKey}
-Keyed(m) == KeyOf[m] # NoKey
+Key(m) == KeyOf[m]
+Keys == { Key(m) : m \in Messages } \ {NoKey}
+Keyed(m) == Key(m) # NoKey
 
 \* What a family of brokers is.
 Partitioned       == "partitioned" \in Profile  \* std, prem, sol; not flat

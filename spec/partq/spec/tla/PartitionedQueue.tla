@@ -92,7 +92,7 @@ SendInvalid(m) ==
 (* A batch: messages m and m+1 in one request.                              *)
 (***************************************************************************)
 OfBatch(m) == { m, m + 1 }
-BatchKeys(m) == { KeyOf[n] : n \in OfBatch(m) }
+BatchKeys(m) == { Key(n) : n \in OfBatch(m) }
 MaySendBatch(m) == /\ Offers("batches")
                    /\ m + 1 \in Messages
                    /\ MaySend(m)
@@ -117,7 +117,7 @@ SendBatch(m) ==
             number(x, where) == AdvanceBy(NumberNow(where, m), rank(x))
         IN
         /\ MayStore(m, p) /\ MayStore(n, q)
-        /\ Keyed(m) /\ KeyOf[m] = KeyOf[n] => p = q
+        /\ Keyed(m) /\ Key(m) = Key(n) => p = q
         /\ p # q => order
         /\ msg' = [ msg EXCEPT
               ![m] = [ Empty("ready") EXCEPT !.part = p, !.num = number(m, p) ],
@@ -125,8 +125,8 @@ SendBatch(m) ==
         /\ counter' = IF ~ShowsNumbers THEN counter
                       ELSE [ x \in Partitions |-> AdvanceBy(counter[x],
                                 (IF x = p THEN 1 ELSE 0) + (IF x = q THEN 1 ELSE 0)) ]
-        /\ home' = [ k \in Keys |-> IF k = KeyOf[m] THEN p
-                                    ELSE IF k = KeyOf[n] THEN q ELSE home[k] ]
+        /\ home' = [ k \in Keys |-> IF k = Key(m) THEN p
+                                    ELSE IF k = Key(n) THEN q ELSE home[k] ]
         /\ Record(StoredAt(StoredAt([ SendSeen(SendSeen(history, m, "accepted", TriedBefore(m)),
                                         n, "accepted", TriedBefore(n))
                                         EXCEPT !.before[n] = AcceptedIn(history) ],
@@ -390,7 +390,7 @@ TxnSend(m) ==
         /\ MayJoin(m) \/ MayShare(m, p)
         /\ msg' = [ msg EXCEPT ![m] = Enlisted(m, p) ]
         /\ home' = HomeAfter(m, p)
-        /\ txn' = [ txn EXCEPT !.key = IF @ = NoKey THEN KeyOf[m] ELSE @ ]
+        /\ txn' = [ txn EXCEPT !.key = IF @ = NoKey THEN Key(m) ELSE @ ]
         /\ Record(StoredAt(SendSeen(history, m, "enlisted", {}), m, p, NoNumber),
                   Said("txn send", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, counter, peekVars, flowVars >>

@@ -21,11 +21,11 @@ Valid(m) == m \notin TwoKeys
 
 \* ROUTE-1: a key stays where it is.  ROUTE-3 MAY: a keyless message goes to
 \* any partition.
-Choices(m) == IF Keyed(m) /\ home[KeyOf[m]] # NoPartition
-              THEN { home[KeyOf[m]] }
+Choices(m) == IF Keyed(m) /\ home[Key(m)] # NoPartition
+              THEN { home[Key(m)] }
               ELSE Partitions
 
-HomeAfter(m, p) == IF Keyed(m) THEN [home EXCEPT ![KeyOf[m]] = p] ELSE home
+HomeAfter(m, p) == IF Keyed(m) THEN [home EXCEPT ![Key(m)] = p] ELSE home
 
 \* ROUTE-5, ROUTE-6, ROUTE-8: a message is stored only where the partition is
 \* up.  A keyless one goes to another if the first choice is down.

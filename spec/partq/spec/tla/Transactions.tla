@@ -40,7 +40,7 @@ Involved == { msg[m].part : m \in Pending \cup Settling } \ {NoPartition}
 \* TXN-1: a transactional send needs a key.
 HasKey(m) == Keyed(m)
 \* TXN-2: all its messages bear the same key.
-SameKey(m) == txn.key \in { NoKey, KeyOf[m] }
+SameKey(m) == txn.key \in { NoKey, Key(m) }
 
 \* Without partitions neither is a rule (profiles of TXN-1 and TXN-2).
 MayJoin(m) == Valid(m) /\ (Partitioned => HasKey(m) /\ SameKey(m))

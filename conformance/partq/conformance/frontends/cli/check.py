@@ -61,7 +61,7 @@ def check(
     from partq.conformance.verdict import merge
 
     wanted = requirements_to_meet(require)
-    read = _read(histories, profile)
+    read = read_files(histories, profile)
     judged = {file: check_history(history) for file, history in read.items()}
     by_profile: dict[str, list[Verdicts]] = {}
     for file, history in read.items():
@@ -138,7 +138,7 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
         print(f"  allowed instead of {found['stuck'][0]}: {printable(answer)}")
 
 
-def _read(files: Sequence[Path], profile: str | None) -> dict[str, History]:
+def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]:
     from partq.conformance.history.codec import HistoryError, read_history
 
     if profile is not None:

@@ -1,0 +1,146 @@
+"""``partq spec validate``: recorded histories, followed by TLC through the TLA+ specification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from partq.conformance.frontends.cli.common import Format, console, fail, output, print_json, printable
+from partq.conformance.verdict import Exit
+
+if TYPE_CHECKING:
+    from partq.conformance.history import History
+    from partq.spec.validation import Recording, Validated
+
+
+class Followed(NamedTuple):
+    """What became of one entity of one file's history."""
+
+    file: str
+    entity: str
+    found: Validated
+
+
+def validate(
+    histories: Annotated[list[Path], typer.Argument(help="Files of partq.history/1: NDJSON or Parquet.")],
+    jobs: Annotated[int, typer.Option(min=1, help="How many runs of TLC at a time.")] = 1,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that one run of TLC may take.")] = 300.0,
+    states: Annotated[
+        int, typer.Option(min=1, help="States that TLC makes of one history at the most.")
+    ] = 40_000,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+) -> None:
+    """Follow recorded histories through the TLA+ specification.
+
+    A history is accepted, rejected (with the first operation that no behaviour explains), unknown (a limit
+    was reached) or not followed (the specification does not say what was done). The specification has no
+    clock: times are not compared. Exit codes: 0 all accepted, 1 one rejected, 3 otherwise."""
+    from partq.conformance.frontends.cli.check import read_files
+    from partq.conformance.oracle.specified import recordings_of
+    from partq.spec.toolbox import ToolMissing
+    from partq.spec.validation import NotFollowed, Status, Validated
+
+    read = read_files(histories, None)
+    done: list[Followed] = []
+    waiting: list[tuple[str, str, Recording]] = []
+    for file, history in read.items():
+        for entity, recording in recordings_of(history).items():
+            if isinstance(recording, NotFollowed):
+                done.append(Followed(file, entity, Validated(Status.NOT_FOLLOWED, reason=str(recording))))
+            else:
+                waiting.append((file, entity, recording))
+    try:
+        done += _followed(waiting, jobs, timeout, states)
+    except ToolMissing as error:
+        fail(str(error))
+    order = list(read)
+    done.sort(key=lambda one: (order.index(one.file), one.entity))
+    if format is Format.JSON:
+        print_json({"histories": [_plain(one, read[one.file]) for one in done]})
+    else:
+        _show(done, read)
+    raise typer.Exit(_code(done))
+
+
+def _code(done: Sequence[Followed]) -> int:
+    statuses = {str(one.found.status) for one in done}
+    if "rejected" in statuses:
+        return Exit.VIOLATED
+    return Exit.CONFORMANT if statuses <= {"accepted"} else Exit.INCONCLUSIVE
+
+
+def _followed(
+    waiting: Sequence[tuple[str, str, Recording]], jobs: int, timeout: float, states: int
+) -> Iterator[Followed]:
+    """Every recording followed, in batches of such as are alike."""
+    from partq.spec.validation import BATCH, validate
+
+    alike = sorted(waiting, key=lambda one: (sorted(one[2].words), one[2].partitions, len(one[2].operations)))
+    batches = [alike[start : start + BATCH] for start in range(0, len(alike), BATCH)]
+
+    def run(batch: Sequence[tuple[str, str, Recording]]) -> list[Followed]:
+        found = validate([recording for _, _, recording in batch], states, timeout)
+        return [Followed(file, entity, one) for (file, entity, _), one in zip(batch, found, strict=True)]
+
+    ended = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        for batch in pool.map(run, batches):
+            ended += len(batch)
+            rejected = sum(str(one.found.status) == "rejected" for one in batch)
+            console.print(
+                f"{ended}/{len(alike)} followed, {rejected} of the last {len(batch)} rejected", markup=False
+            )
+            yield from batch
+
+
+def _plain(one: Followed, history: History) -> dict[str, Any]:
+    found = one.found
+    return {
+        "file": one.file,
+        "entity": one.entity,
+        "status": str(found.status),
+        "record": found.record,
+        "operation": _operation(history, found.record),
+        "explained": found.explained,
+        "reason": found.reason,
+        "states": found.states,
+    }
+
+
+def _operation(history: History, number: int | None) -> str:
+    """A record in a few words."""
+    record = next((one for one in history.records if one.i == number), None)
+    if record is None:
+        return ""
+    shown = " ".join(message.id for message in record.messages)
+    answer = shown or record.error or str(record.outcome)
+    return f"{record.proc} {record.op} -> {answer}"
+
+
+def _show(done: Sequence[Followed], read: Mapping[str, History]) -> None:
+    table = Table(title="histories, followed through the specification", title_justify="left")
+    for heading in ("history", "", "what TLC says"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("states", justify="right")
+    styles = {"accepted": "green", "rejected": "bold red"}
+    for one in done:
+        found, status = one.found, str(one.found.status)
+        said = found.reason
+        if status == "rejected":
+            operation = _operation(read[one.file], found.record)
+            said = f"record {found.record}: {operation}; {found.explained} operations before it are explained"
+        name = one.file if len(read) == len(done) else f"{one.file}, {one.entity}"
+        style = styles.get(status, "yellow")
+        table.add_row(printable(name), Text(status, style=style), Text(printable(said)), f"{found.states:,}")
+    output().print(table)
+    counts = {status: sum(str(one.found.status) == status for one in done) for status in _STATUSES}
+    output().print(", ".join(f"{count} {status}" for status, count in counts.items() if count))
+
+
+_STATUSES = ("accepted", "rejected", "unknown", "not followed")

@@ -1,0 +1,123 @@
+"""Histories as plain data for the TLA+ specification (`partq.spec.validation`), a recording for each entity.
+
+Nothing is judged here. What the specification does not say is told by `NotFollowed`, as there.
+"""
+
+from __future__ import annotations
+
+from partq.conformance.history import Header, History, Record
+from partq.conformance.history.entities import is_topic, settings_of
+from partq.conformance.oracle.question import entities_of
+from partq.model.messages import Delivery, Message, conflicting, effective_key
+from partq.model.operations import Outcome
+from partq.model.profiles import SECOND, Profile, profile
+from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
+
+PATIENT = 15 * SECOND
+"""ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
+
+COUNTER_BITS = 48
+
+
+def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
+    """By entity its recording, or why the specification does not follow it."""
+    found: dict[str, Recording | NotFollowed] = {}
+    for name in entities_of(history):
+        try:
+            found[name] = recording_of(history, name)
+        except NotFollowed as why:
+            found[name] = why
+    return found
+
+
+def recording_of(history: History, name: str) -> Recording:
+    """The recording of one entity. Raises `NotFollowed`."""
+    header, family = history.header, profile(history.header.profile)
+    records = [record for record in history.records if record.entity in (name, "")]
+    entity = settings_of(header, name) or family.default_entity
+    if entity.duplicate_detection:
+        raise NotFollowed("duplicate detection is not specified")
+    if is_topic(name, {record.entity for record in history.records}):
+        raise NotFollowed("topics are not specified")
+    sent = {message.id: message for record in records for message in record.args.get("messages", ())}
+    _check_messages(header, records, sent)
+    return Recording(
+        _words(family),
+        entity.partitions,
+        tuple(_operation(record, header, family, sent) for record in records),
+        COUNTER_BITS if family.partitioned else 64,
+        entity.seq_start,
+        entity.max_delivery_count,
+    )
+
+
+def _words(family: Profile) -> frozenset[str]:
+    """The family in the words of `Catalogue.tla`."""
+    switches = {
+        "partitioned": family.partitioned,
+        "numbers": family.shows_seq,
+        "expiry": family.locks_expire,
+        "caches": family.caching_front_ends,
+        "flows": family.flows,
+    }
+    return frozenset(word for word, on in switches.items() if on)
+
+
+def _check_messages(header: Header, records: list[Record], sent: dict[str, Message]) -> None:
+    last = max((record.call if record.ret is None else record.ret for record in records), default=0)
+    for record in records:
+        for message in record.args.get("messages", ()):
+            if message.scheduled_at is not None:
+                raise NotFollowed("scheduled messages are not specified")
+            if message.ttl is not None and record.call + message.ttl <= last + header.skew_ns:
+                raise NotFollowed("a message's time to live may have ended, which is not specified")
+        if not sent and record.messages:
+            raise NotFollowed("how its messages came to the entity is not known")
+
+
+def _operation(record: Record, header: Header, family: Profile, sent: dict[str, Message]) -> Operation:
+    args = record.args
+    timeout = args.get("timeout")
+    if timeout is None:
+        ret = record.ret if record.ret is not None else record.call
+        timeout = 60 * SECOND if header.clock == "virtual" else ret - record.call
+    since = args.get("from_seq")
+    bits = COUNTER_BITS if family.partitioned else 64
+    locks = (args["lock"],) if "lock" in args else tuple(args.get("locks", ()))
+    unknown = record.outcome == Outcome.UNKNOWN
+    return Operation(
+        record.i,
+        record.op,
+        args.get("proc", record.proc) if record.is_env else record.proc,
+        record.call,
+        None if unknown else record.ret,
+        str(record.outcome),
+        record.error,
+        tuple(_sent(message, family) for message in args.get("messages", ())),
+        tuple(_shown(shown, bits, family, sent) for shown in record.messages),
+        locks,
+        args.get("txn"),
+        args.get("max", 1),
+        args.get("mode") == "receive_and_delete",
+        None if since is None else (since >> bits, since % (1 << bits)),
+        timeout <= PATIENT,
+        args.get("partition"),
+    )
+
+
+def _sent(message: Message, family: Profile) -> Sent:
+    key = effective_key(message, family.key_rule) if family.partitioned else None
+    return Sent(message.id, key, family.partitioned and conflicting(message))
+
+
+def _shown(shown: Delivery, bits: int, family: Profile, sent: dict[str, Message]) -> Shown:
+    message = sent.get(shown.id)
+    altered = message is None or not (
+        shown.body in (None, message.body)
+        and shown.session_id in (None, message.session_id)
+        and shown.partition_key in (None, message.partition_key, message.session_id)
+        and (not shown.properties or set(message.properties) <= set(shown.properties))
+    )
+    tag = None if shown.seq is None or not family.partitioned else shown.seq >> bits
+    number = None if shown.seq is None else shown.seq % (1 << bits)
+    return Shown(shown.id, shown.partition, tag, number, shown.delivery_count, shown.lock, altered)
