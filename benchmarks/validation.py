@@ -125,6 +125,8 @@ def _validated(recordings: list[Recording | NotFollowed]) -> tuple[list[Validate
     began = perf_counter()
     for start in range(0, len(followed), BATCH):
         batch = followed[start : start + BATCH]
-        for (n, _), answer in zip(batch, validate([one for _, one in batch], STATES), strict=True):
+        for (n, _), answer in zip(
+            batch, validate([one for _, one in batch], STATES, locate=False), strict=True
+        ):
             answers[n] = answer
     return answers, perf_counter() - began

@@ -108,6 +108,16 @@ def test_two_transactions_at_a_time_are_not_followed() -> None:
         trace_of(recording(*begins))
 
 
+def test_a_count_that_falls_is_impossible() -> None:
+    peeks = (
+        did("peek", "c2", limit=5, shown=(show("a", 1, 1),)),
+        did("peek", "c2", limit=5, shown=(show("a", 1),)),
+    )
+    trace = trace_of(recording(send("a"), receive(show("a", 1, lock="x")), *peeks))
+
+    assert [step.op for step in trace.steps] == ["send", "receive", "peek", "impossible"]
+
+
 def test_a_history_is_given_up_at_the_limit_of_states() -> None:
     needs_tlc()
     found = validate([LAWFUL], states=2)

@@ -145,12 +145,15 @@ def validate(
     seconds: float = SECONDS,
     overrides: Overrides | None = None,
     told: Callable[[str], None] = lambda line: None,
+    locate: bool = True,
 ) -> list[Validated]:
     """Validate every recording, in one run of TLC; of those that it rejects, find the operation in a few
     more.
 
     ``states``: how many TLC makes of one at the most; ``seconds``: how long a run may take; ``told`` is given
-    a line for each run. Raises `ToolMissing`."""
+    a line for each run. Without ``locate`` the operation named is where the search ended, which may be a send
+    that something later contradicts. Raises `ToolMissing`.
+    """
     found: dict[int, Validated] = {}
     traces: dict[int, Trace] = {}
     for n, recording in enumerate(recordings):
@@ -161,7 +164,7 @@ def validate(
     found |= _followed(traces, states, seconds, overrides or {})
     told(f"{len(traces)} histories followed")
     rejected = {n: one for n, one in found.items() if one.status is Status.REJECTED}
-    if rejected:
+    if rejected and locate:
         found |= _located({n: recordings[n] for n in rejected}, rejected, states, seconds, overrides or {})
         told(f"{len(rejected)} rejected ones located")
     return [found[n] for n in range(len(recordings))]
@@ -198,7 +201,12 @@ def _located(
     made = {n: one.states for n, one in rejected.items()}
     while open := [n for n in recordings if high[n] - low[n] > 1]:
         middle = {n: (low[n] + high[n]) // 2 for n in open}
-        traces = {n: trace_of(prefix(recordings[n], returns[n][middle[n] - 1])) for n in open}
+        traces = {}
+        for n in open:
+            try:
+                traces[n] = trace_of(prefix(recordings[n], returns[n][middle[n] - 1]))
+            except NotFollowed:  # what had not returned makes it so: a later operation is named, if any
+                low[n] = middle[n]
         for n, answer in _followed(traces, states, seconds, overrides).items():
             if answer.status is Status.REJECTED:
                 high[n] = middle[n]
@@ -365,6 +373,7 @@ class _Tracer:
         self.partitioned = "partitioned" in recording.words
         self._name_partitions()
         self._place_messages()
+        self._compare_counts()
         self.steps: list[Step] = []
         self.tokens: dict[str, tuple[int, int]] = {}
         self.untold = any(
@@ -496,6 +505,20 @@ class _Tracer:
                 start = (self.recording.first - origin + half) % size - half + _K
                 if start >= 0:
                     self.start[p - 1] = self.floor[p - 1] = start
+
+    def _compare_counts(self) -> None:
+        """A peek may show the count of before a lock's end, but none less than one shown before (PEEK-6)."""
+        for one in self.operations:
+            for shown in one.shown if one.op == "peek" else ():
+                earlier = [
+                    other.tries
+                    for before in self.operations
+                    if before.ret is not None and before.ret < one.call
+                    for other in before.shown
+                    if other.id == shown.id and other.tries is not None
+                ]
+                if shown.tries is not None and max(earlier, default=0) > shown.tries:
+                    self.impossible.add(one.record)
 
     def _shown_at(self, m: int) -> int:
         """By when a message is shown for the first time, or `FOREVER`."""
