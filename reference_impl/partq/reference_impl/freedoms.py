@@ -90,7 +90,7 @@ class Freedoms:
     """TXN-2, TXN-7: a transaction settles in another partition than it sends to."""
 
     settle_enlisted: float = 0.0
-    """RCV-8, TXN-5: a lock that a transaction settles still settles outside of it."""
+    """RCV-8, TXN-5: a lock that a transaction settles still settles outside of it, and once more in it."""
 
     commit_settled: float = 0.0
     """TXN-5: a commit is done although what it was to complete is completed already. (Else: refused.)"""

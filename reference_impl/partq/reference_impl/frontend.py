@@ -180,7 +180,7 @@ class FrontEnd(Sending):
         self.check_locks(tokens, found)
         if transaction is not None:
             broker.check_open(transaction)
-            if any(stored.enlisted is not None for stored in found):
+            if any(not transaction.takes(action, stored) for stored in found):
                 raise Refused("invalid_operation", "a transaction is settling this message")
         for token, stored in zip(tokens, found, strict=True):
             if transaction is not None:

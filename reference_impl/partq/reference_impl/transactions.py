@@ -49,8 +49,14 @@ class Transaction:
         """Those that it concerns."""
         return [one for one in (self.partition, self.settles_in) if one is not None]
 
+    def takes(self, action: str, stored: Stored) -> bool:
+        """Whether it may settle the message so: no transaction does, or this one does so already."""
+        return stored.enlisted is None or any(one[:2] == (action, stored) for one in self.settlements)
+
     def enlist(self, action: str, stored: Stored, token: str) -> None:
-        """Keep a settlement for the end; the lock stays until then."""
+        """Keep a settlement for the end; the lock stays until then. Once is enough."""
+        if stored.enlisted is not None:
+            return
         self.settles_in = stored.partition
         stored.enlisted = self.name
         self.settlements.append((action, stored, token))
