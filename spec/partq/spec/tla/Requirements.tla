@@ -165,8 +165,8 @@ SEQ_3 == [](ShowsNumbers =>
             o.part = q.part => Before(NumberIn(o.seq), NumberIn(q.seq)))
 
 \* The numbers strictly between those of a and b that no message was seen with.
-Between(a, b) == IF Before(a, b) THEN { (a + i) % Modulus : i \in 1 .. (Distance(a, b) - 1) }
-                                ELSE {}
+Between(a, b) ==
+    { k \in Numbers : Before(a, b) /\ 0 < Distance(a, k) /\ Distance(a, k) < Distance(a, b) }
 Missing(a, b, p) ==
     { k \in Between(a, b) :
         \A m \in Messages : SequenceNumber(p, k) \notin ShownNumbers(m) }
