@@ -89,8 +89,10 @@ Said(op, by, m, out) ==
 (* How a history grows.  Each operator takes a history and gives the longer *)
 (* one, so that they can be composed.                                       *)
 (***************************************************************************)
+\* @type: ($history) => Set(Int);
 AcceptedIn(h) == { m \in Messages : h.sent[m] = "accepted" }
 
+\* @type: ($history, Int, Str, Set(Int)) => $history;
 SendSeen(h, m, sent, skips) ==
     [ h EXCEPT !.sent[m] = sent,
                !.before[m] = AcceptedIn(h) \cup
@@ -98,22 +100,26 @@ SendSeen(h, m, sent, skips) ==
                !.skips[m] = skips,
                !.deal.sends = IF sent = "enlisted" THEN @ \cup {m} ELSE @ ]
 
+\* @type: ($history, Int, Int, Int) => $history;
 StoredAt(h, m, p, n) == [ h EXCEPT !.place[m] = [ part |-> p, num |-> n ] ]
 
 \* A message is observed in partition p with number n.  A message of the
 \* transaction that is seen says that all of them are visible.
+\* @type: ($history, Int, Int, Int) => $history;
 Seen(h, m, p, n) ==
     [ h EXCEPT !.shown[m] = @ \cup { [ part |-> p,
                     seq |-> IF ShowsNumbers THEN SequenceNumber(p, n) ELSE 0 ] },
                !.deal.seen = @ \/ m \in h.deal.sends ]
 
 \* A client is given lock t of m.  Earlier locks that were in doubt ended.
+\* @type: ($history, Int, Int) => $history;
 LockSeen(h, m, t) ==
     [ h EXCEPT !.lock[m] = [ u \in Turns |-> IF u = t THEN "held"
                              ELSE IF @[u] = "doubt" THEN "ended" ELSE @[u] ],
                !.unseen = @ \ {m},
                !.free = IF HasFlows THEN @ ELSE @ \cup {m} ]
 
+\* @type: ($history, Int) => $history;
 Consumed(h, m) ==
     [ h EXCEPT !.consumed = @ \cup {m}, !.unseen = @ \ {m},
                !.lock[m] = [ u \in Turns |-> IF @[u] \in {"held", "doubt"}
@@ -124,27 +130,33 @@ More(n) == IF n > MaxTries THEN n ELSE n + 1
 
 \* Lock t of m ended by abandon or expiry, which counts.  `most` grew before if
 \* the lock was in doubt.
+\* @type: ($history, Int, Int, Bool) => $history;
 LockEnded(h, m, t, certain) ==
     [ h EXCEPT !.lock[m][t] = "ended",
                !.free = @ \cup {m},
                !.least[m] = IF certain /\ CountsDeliveries THEN @ + 1 ELSE @,
                !.most[m] = IF h.lock[m][t] = "doubt" THEN @ ELSE More(@) ]
 
+\* @type: ($history, Int) => $history;
 UnseenEnded(h, m) ==
     [ h EXCEPT !.unseen = @ \ {m}, !.free = @ \cup {m}, !.most[m] = More(@) ]
 
 \* The time of a lock is over that the open transaction settles: the lock may
 \* hold until the transaction ends, or not (reading "Transactions").
+\* @type: ($history, Int, Int) => $history;
 TimeOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "doubt", !.most[m] = More(@) ]
 
 \* It was settled, or found lost, without counting.
+\* @type: ($history, Int, Int) => $history;
 LockOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "ended" ]
 
 \* Dead-lettered or not, as `dead` says.
+\* @type: ($history, Int, Bool) => $history;
 Buried(h, m, dead) == IF dead THEN [ h EXCEPT !.buried = @ \cup {m} ] ELSE h
 
 \* A fault strikes partitions `ps`: what was held there is in doubt, and may
 \* have been counted.
+\* @type: ($history, Set(Int)) => $history;
 Struck(h, ps) ==
     LET hit == { m \in Messages : /\ h.place[m].part \in ps
                                   /\ \E t \in Turns : h.lock[m][t] = "held" }
@@ -156,15 +168,18 @@ Struck(h, ps) ==
                                          ELSE h.most[m] ] ]
 
 \* A fault that may have reset every cursor.
+\* @type: ($history) => $history;
 CursorsStruck(h) ==
     [ h EXCEPT !.walks = [ c \in Clients |-> h.walks[c] \cup { {} } ] ]
 
 \* y comes after every message of its partition that the walk `w` returned.
+\* @type: ($history, Set(Int), Int) => Bool;
 PastWalk(h, w, y) ==
     \A x \in w : h.place[x].part = h.place[y].part
                     => Before(h.place[x].num, h.place[y].num)
 
 \* The walks that explain an answer of ms, longer by it.
+\* @type: ($history, Str, Set(Int)) => Set(Set(Int));
 WalksAfter(h, c, ms) ==
     { w \cup ms : w \in { v \in h.walks[c] : \A m \in ms : PastWalk(h, v, m) } }
 ================================================================================

@@ -67,7 +67,7 @@ CountersAfter(ps) ==
     ELSE counter
 
 \* SEQ-4 ?: a send that comes to nothing may use up a number.
-WastedNumbers(ps) == IF May("gaps") /\ ShowsNumbers THEN SUBSET ps ELSE {{}}
+WastedNumbers(ps) == SUBSET (IF May("gaps") /\ ShowsNumbers THEN ps ELSE {})
 
 Older(m, n) == msg[m].part = msg[n].part /\ Before(msg[m].num, msg[n].num)
 ================================================================================

@@ -156,6 +156,7 @@ SendBatchInvalid(m) ==
 (* Receiving                                                                *)
 (***************************************************************************)
 
+\* @type: ($history, Int) => $history;
 DeliverySeen(h, m) == Seen(h, m, msg[m].part, msg[m].num)
 Delivered(op, c, m, n) == [ Said(op, c, m, "ok") EXCEPT !.counts[m] = n ]
 
@@ -371,6 +372,7 @@ PeekFails(c) ==
 (* The transaction                                                          *)
 (***************************************************************************)
 
+\* @type: ($history, Str) => $history;
 DealSeen(h, state) == [ h EXCEPT !.deal.state = state ]
 
 Begin ==
@@ -499,6 +501,7 @@ NumberEarly(m) ==
     /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
 
 \* TXN-5: all of it happens.
+\* @type: ($history) => $history;
 CommitSeen(h) ==
     [ h EXCEPT
         !.deal.state = "committed",
@@ -523,6 +526,7 @@ Commit ==
     /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
 
 \* A lock whose time ended within a transaction that came to nothing is over.
+\* @type: ($history) => $history;
 FailureSeen(h) ==
     [ h EXCEPT
         !.lock = [ m \in Messages |->
@@ -543,6 +547,7 @@ CommitFails ==
     /\ Record(FailureSeen(history), Said("commit", NoClient, 0, "refused"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
+\* @type: ($history) => $history;
 RollbackSeen(h) ==
     [ h EXCEPT !.deal.state = "rolled back",
                !.sent = [ m \in Messages |-> IF @[m] = "enlisted" THEN "refused" ELSE @[m] ] ]
@@ -579,9 +584,11 @@ Appear ==
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 
 \* What clients see of flows.
+\* @type: ($history) => $history;
 FlowsSeen(h) == [ h EXCEPT !.duty = duty' ]
 
 \* Clients know by themselves what a bind is to bring (REB-4, REB-5).
+\* @type: ($history, Str) => $history;
 BindSeen(h, c) ==
     LET active == Cardinality(h.bound) < PartitionCount IN
     [ h EXCEPT !.bound = @ \cup {c},
@@ -590,17 +597,22 @@ BindSeen(h, c) ==
                !.returned = IF c \in h.was THEN @ \cup {c} ELSE @ ]
 
 \* What a flow was given and had not settled when it went is back in its place.
+\* @type: ($history, Set(Int)) => $history;
 LocksOfFlowOver(h, ms) ==
     [ h EXCEPT !.lock = [ m \in Messages |-> IF m \in ms
                             THEN [ t \in Turns |-> IF @[m][t] \in { "held", "doubt" }
                                                    THEN "ended" ELSE @[m][t] ]
                             ELSE @[m] ] ]
 GivenTo(c) == { m \in Messages : msg[m].at = "locked" /\ msg[m].by = c }
+\* @type: ($history) => $history;
 AllLocksOver(h) == LocksOfFlowOver(h, Messages)
+\* @type: ($history, Int) => $history;
 HandoffOver(h, p) ==
     LocksOfFlowOver(h, UNION { Unacknowledged(p, c) : c \in Leaving(p) })
+\* @type: ($history, Int) => $history;
 DoubtsOver(h, p) ==
     LocksOfFlowOver(h, UNION { { m \in Unacknowledged(p, c) : InDoubt(m) } : c \in Leaving(p) })
+\* @type: ($history, Str) => $history;
 UnbindSeen(h, c) ==
     LET left == LocksOfFlowOver(h, GivenTo(c)) IN
     [ left EXCEPT !.bound = @ \ {c}, !.standby = @ \ {c}, !.was = @ \cup {c},

@@ -25,24 +25,28 @@ PeekingInit == /\ cursor = [ c \in Clients |-> AtStart ]
 CursorsOf(c) == { cursor[c] } \cup (IF mislaid[c] THEN { AtStart } ELSE {})
 
 \* PEEK-7: active and locked messages are visible.
+\* @type: (Int, Int, Int -> Int) => Bool;
 Beyond(m, p, from) == /\ Visible(m)
                       /\ msg[m].part = p
                       /\ from[p] = NoNumber \/ Before(from[p], msg[m].num)
 
 \* PEEK-2: "within one answer and one partition no live, older, visible message
 \* is skipped".  PEEK-4: at most the number asked; fewer is allowed.
+\* @type: (Set(Int), Int, Int -> Int) => Bool;
 OldestOf(ms, p, from) ==
     /\ \A m \in ms : Beyond(m, p, from)
     /\ \A m \in ms : \A n \in Messages :
           Beyond(n, p, from) /\ Before(msg[n].num, msg[m].num) => n \in ms
 
 \* PEEK-4: "none although messages match is a violation".
+\* @type: (Int -> Int) => Bool;
 NothingBeyond(from) ==
     \A p \in Partitions : Serves(p) => \A m \in Messages : ~Beyond(m, p, from)
 
 LastOf(ms) == CHOOSE m \in ms :
     \A n \in ms : n # m => Before(msg[n].num, msg[m].num)
 
+\* @type: (Str, Int -> Int, Int, Set(Int)) => Str -> (Int -> Int);
 MovedOn(c, from, p, ms) ==
     [ cursor EXCEPT ![c] = [ from EXCEPT ![p] = msg[LastOf(ms)].num ] ]
 

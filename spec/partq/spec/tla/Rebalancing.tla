@@ -101,9 +101,12 @@ MessagesWithout(c) ==
 (* REB-12: after a rebalance every active flow holds the same number of     *)
 (* partitions, +-1.  Which ones is free (REB-9: "arbitrary partitions").    *)
 (***************************************************************************)
+\* @type: (Int -> Str, Str) => Int;
 Share(f, c) == Cardinality({ p \in Partitions : f[p] = c })
+\* @type: (Int -> Str) => Bool;
 Even(f) == \A c, d \in Active : Share(f, c) - Share(f, d) \in { -1, 0, 1 }
-Distributions == { f \in [ Partitions -> Active ] : Even(f) }
+Owners == IF Active = {} THEN { NoClient } ELSE Active
+Distributions == { f \in [ Partitions -> Owners ] : Even(f) }
 
 \* Partition p, that flow n is to have after the rebalance.  REB-14: a flow that
 \* is delivered its messages is paused first, and n waits.
@@ -117,8 +120,8 @@ DutyFor(p, n) ==
 \* REB-11: at the end of the delay the remaining flows have all partitions; with
 \* none left the partitions are unassigned (REB-13).
 DutiesAfterRebalance ==
-    IF Active = {} THEN { [ p \in Partitions |-> NoDuty ] }
-    ELSE { [ p \in Partitions |-> DutyFor(p, f[p]) ] : f \in Distributions }
+    { [ p \in Partitions |-> IF f[p] = NoClient THEN NoDuty ELSE DutyFor(p, f[p]) ] :
+        f \in Distributions }
 
 \* Handoff (REB-14): "the new one starts when the old one's unacknowledged
 \* messages are settled or the handoff time ends, whichever is first".  If the

@@ -168,8 +168,8 @@ SEQ_3 == [](ShowsNumbers =>
             o.part = q.part => Before(NumberIn(o.seq), NumberIn(q.seq)))
 
 \* The numbers strictly between those of a and b that no message was seen with.
-Between(a, b) == IF Before(a, b) THEN { (a + i) % Modulus : i \in 1 .. (Distance(a, b) - 1) }
-                                ELSE {}
+Between(a, b) ==
+    { k \in Numbers : Before(a, b) /\ 0 < Distance(a, k) /\ Distance(a, k) < Distance(a, b) }
 Missing(a, b, p) ==
     { k \in Between(a, b) :
         \A m \in Messages : SequenceNumber(p, k) \notin ShownNumbers(m) }
@@ -182,6 +182,7 @@ MayHaveUsed(p) ==
         \/ May("gaps") /\ p \in history.skips[m]
         \/ m \in history.deal.sends /\ history.shown[m] = {} }
 
+\* @type: ({part: Int, seq: Int}, {part: Int, seq: Int}) => Bool;
 Explained(o, q) ==
     \/ Distance(NumberIn(o.seq), NumberIn(q.seq)) <= 1
     \/ Cardinality(Missing(NumberIn(o.seq), NumberIn(q.seq), o.part))
@@ -253,10 +254,12 @@ RCV_9 == [][
 \* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
 \* identity aside, is one that a non-partitioned entity (with free order across
 \* keys) allows": each message takes the steps that it takes in a flat queue.
+\* @type: ($history, Int) => Str;
 FlatState(h, m) == IF m \in h.consumed THEN "gone"
                    ELSE IF m \in h.buried THEN "gone"
                    ELSE IF \E t \in Turns : h.lock[m][t] \in {"held", "doubt"} THEN "locked"
                    ELSE IF h.sent[m] = "accepted" THEN "there" ELSE "absent"
+\* @type: Set(<<Str, Str>>);
 FlatSteps == { <<"absent", "there">>, <<"there", "locked">>, <<"there", "gone">>,
                <<"locked", "there">>, <<"locked", "gone">> }
 RCV_12 == [][ \A m \in Messages :
@@ -322,6 +325,7 @@ TXN_10 == [][ /\ answer'.op \in { "txn send", "txn complete", "commit", "rollbac
 
 \* The walk w explains an answer of ms: it goes on, and in its partition no live,
 \* older, visible message is left out.
+\* @type: (Set(Int), Set(Int)) => Bool;
 Oldest(w, ms) ==
     /\ \A m \in ms : PastWalk(history, w, m)
     /\ \A m \in ms : \A x \in CertainlyVisible :
@@ -370,6 +374,7 @@ PEEK_7 == [][ Peeks => \E w \in history.walks[answer'.by] :
 (***************************************************************************)
 
 AssignedTo(p) == { c \in Clients : history.duty[p][c] \in { "ready", "paused", "unbound" } }
+\* @type: ($history, Int, Str) => Bool;
 Carries(h, p, c) == h.duty[p][c] \in { "ready", "paused" }
 Load(c) == Cardinality({ p \in Partitions : Carries(history, p, c) })
 ActiveFlows == history.bound \ history.standby
