@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from partq.conformance.adapters import Broker
-from partq.conformance.evaluation.decision import Decider
+from partq.conformance.evaluation.decision import SUITE, Decider
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import Judged, judge
@@ -41,7 +41,7 @@ DECIDED: Final = 15
 
 def shown(history: History, finding: Finding, same_cause: bool = True) -> Finding | None:
     """What the whole decision finds of the finding's requirements: of the same cause, or else of any."""
-    findings = [one for several in Decider().decide(history).findings.values() for one in several]
+    findings = [one for several in Decider(SUITE).decide(history).findings.values() for one in several]
     alike = [one for one in findings if not set(one.requirements).isdisjoint(finding.requirements)]
     same = next((one for one in alike if one.key == finding.key), None)
     return same if same_cause else same or next(iter(alike), None)
