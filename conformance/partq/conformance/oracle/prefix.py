@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import structs
 
 from partq.conformance.history import History, Record
-from partq.model.operations import Outcome
+from partq.model.operations import CONNECTION_LOST, Outcome
 
 
 def prefix(history: History, instant: int) -> History:
@@ -19,7 +19,8 @@ def prefix(history: History, instant: int) -> History:
 def _until(record: Record, instant: int) -> Record:
     if record.ret is None or record.ret <= instant:
         return record
-    return structs.replace(record, ret=None, outcome=Outcome.UNKNOWN, error=None, messages=())
+    error = record.error if record.error == CONNECTION_LOST else None  # it may have ended by that instant
+    return structs.replace(record, ret=None, outcome=Outcome.UNKNOWN, error=error, messages=())
 
 
 def shortest_rejected(history: History, is_rejected: Callable[[History], bool]) -> History:
