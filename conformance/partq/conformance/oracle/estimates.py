@@ -237,5 +237,9 @@ def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:
         n: min((e.call for e in ready if e.action.flow == effects[n].action.flow), default=FOREVER)
         for n in binds
     }
-    binds.sort(key=firsts.__getitem__)
-    yield from ((a, b) for a, b in pairwise(binds) if effects[b].ret >= effects[a].call)
+    given = sorted((n for n in binds if firsts[n] < FOREVER), key=firsts.__getitem__)
+    yield from ((a, b) for a in given for b in binds if firsts[a] < firsts[b] and _overlap(effects, a, b))
+
+
+def _overlap(effects: Sequence[Effect], a: int, b: int) -> bool:
+    return effects[a].call <= effects[b].ret and effects[b].call <= effects[a].ret

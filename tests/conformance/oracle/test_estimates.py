@@ -1,0 +1,17 @@
+"""When effects most likely took place."""
+
+from partq.conformance.history.notation import history
+from partq.conformance.oracle.guidance import Guide
+from partq.conformance.oracle.question import question_of
+
+
+def test_of_flows_that_bind_at_once_those_that_get_partitions_come_first() -> None:
+    text = (
+        "a bind f @1-9\nb bind g @2-8\nc bind h @3-7\nd bind k @20-21\n"
+        "env assignment 1 h ready @5000000010\nenv assignment 2 k ready @5000000010"
+    )
+    question = question_of(history(text, "solace", partitions=2), "q", 0, frozenset())
+    instants = Guide(question.effects, question.start.cfg).guidance().estimates
+
+    first, second, third = instants[:3]
+    assert third < min(first, second)
