@@ -15,3 +15,16 @@ def test_of_flows_that_bind_at_once_those_that_get_partitions_come_first() -> No
 
     first, second, third = instants[:3]
     assert third < min(first, second)
+
+
+def test_a_settlement_of_unknown_outcome_comes_after_what_still_shows_the_lock() -> None:
+    text = (
+        "p send m1\nq receive 1 -> m1 lock=l\nq complete l -> unknown timeout\nq renew_lock l -> m1\n"
+        "env advance 60s\nenv drained"
+    )
+    question = question_of(history(text, "azure-flat"), "q", 0, frozenset())
+    guidance = Guide(question.effects, question.start.cfg).guidance()
+
+    _, _, complete, renew, drained = guidance.estimates
+    assert guidance.likely == (2,)
+    assert renew < complete < drained

@@ -86,7 +86,8 @@ def _estimate(effect: Effect, enqueued: Mapping[str, list[int]], cfg: Config) ->
         times = enqueued.get(effect.action.txn or "", [])
     if times and effect.call <= max(times) <= effect.ret:
         return _within(max(times) - cfg.skew, max(times) + cfg.skew)
-    return _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
+    soon = _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
+    return soon._replace(high=FOREVER * FINE) if effect.ret == FOREVER else soon
 
 
 def _within(low: int, high: int) -> Estimate:
@@ -159,7 +160,7 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
                 if shown.lock is not None:
                     holders[shown.lock] = shown.id, n
     for n, effect in enumerate(effects):
-        if effect.observed.status != Outcome.OK:
+        if effect.observed.status == Outcome.ERROR:
             continue
         if effect.action.op == "receive" and effect.action.mode != "peek_lock":
             for shown in effect.observed.messages:
