@@ -60,7 +60,8 @@ def test_an_unknown_outcome_may_take_effect_at_any_later_time() -> None:
 def test_an_unknown_receive_may_have_locked_what_is_counted_too_often() -> None:
     text = (
         "p send m1\np send m2\nq receive 1 -> m1 lock=l count=0\nq abandon l\n"
-        "q receive 1 -> unknown timeout\nenv advance 60s\nq receive 2 -> m1 lock=k count=2, m2 lock=j count=0\nq receive 1 -> unknown timeout"
+        "q receive 1 -> unknown timeout\nenv advance 60s\n"
+        "q receive 2 -> m1 lock=k count=2, m2 lock=j count=0\nq receive 1 -> unknown timeout"
     )
     _, _, _, _, first, _, last = told("azure-flat", text)
     assert first.missed == {"m1"}
