@@ -9,7 +9,7 @@ from partq.model.state import FOREVER
 
 def told(profile: str, text: str, whole: bool = False) -> tuple[Effect, ...]:
     given = history(text, profile, partitions=1 if profile == "azure-flat" else 2)
-    return effects_of(given.header, given.records, 2, whole)
+    return effects_of(given.header, given.records, given.header.entities["q"], whole)
 
 
 def ids(effect: Effect) -> list[str]:
@@ -66,6 +66,13 @@ def test_an_unknown_receive_may_have_locked_what_is_counted_too_often() -> None:
     _, _, _, _, first, _, last = told("azure-flat", text)
     assert first.missed == {"m1"}
     assert not last.missed
+
+
+def test_a_hidden_lock_is_that_of_one_receive() -> None:
+    unknown = "q receive 1 -> unknown timeout\n"
+    text = f"p send m1\np send m2\n{unknown}{unknown}env advance 60s\nq receive 2 -> m1 count=1, m2 count=0"
+    _, _, first, second, _ = told("azure-flat", text)
+    assert (first.missed, second.missed) == ({"m1"}, set())
 
 
 def test_a_passing_error_may_have_no_reason() -> None:
