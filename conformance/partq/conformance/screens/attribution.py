@@ -149,7 +149,8 @@ def missing(facts: Facts) -> list[Missing]:
     """
     if facts.drained is None:
         return []
-    unseen = [life.record for life in facts.derive(Lifetimes).by_id.values() if _unseen(life, facts.drained)]
+    possible = (life.record for life in facts.derive(Lifetimes).unseen if life.record.call < facts.drained)
+    unseen = [record for record in possible if record.outcome != Outcome.ERROR]
     if not unseen or any(map(_plain, unseen)):
         return []
     found = []
@@ -165,10 +166,6 @@ def missing(facts: Facts) -> list[Missing]:
 def missing_ids(facts: Facts) -> Mapping[str, str]:
     """ID of each message whose loss `missing` explains -> the requirement that owns it."""
     return {id: loss.requirement for loss in facts.derive(missing) for id in loss.ids}
-
-
-def _unseen(life: Lifetime, drained: int) -> bool:
-    return not life.seen and life.record.outcome != Outcome.ERROR and life.record.call < drained
 
 
 def _plain(record: Record) -> bool:
