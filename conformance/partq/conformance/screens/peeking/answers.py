@@ -191,7 +191,7 @@ class Peeking:
 
     def _check_each(self, record: Record) -> None:
         """No message twice in one answer, and none that is gone."""
-        ids = {delivery.id for delivery in record.messages}
+        ids = dict.fromkeys(delivery.id for delivery in record.messages)
         if len(ids) < len(record.messages):
             self._check_twice(record)
         gone = self.logs.gone
