@@ -211,7 +211,7 @@ def _ids(lives: Sequence[Lifetime]) -> tuple[str, ...]:
 def _may_be_wiped(facts: Facts, since: int, siblings: Sequence[Lifetime]) -> bool:
     """Whether a fault may have lost what was accepted from that instant on: of the broker, of a front end, or
     of a partition, if that may have been theirs."""
-    places = {one.partition for life in siblings for one in (*life.deliveries, *life.peeks)}
+    places = {one.partition for life in siblings for one in life.appearances}
     return any(
         returned(fault) > since
         and not (fault.op == "partition_down" and places and fault.args["partition"] not in places)
