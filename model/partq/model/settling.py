@@ -68,12 +68,14 @@ def _settled_anyhow(state: State, action: Action, places: list[Place | None], se
     if None in places or (seen.status == Outcome.ERROR and _may_be_refused(state, action, known, seen)):
         for op in dict.fromkeys((action.op, "complete") if state.breaks("RCV-8") else (action.op,)):
             yield answer, apply(state, op, every)
-    if seen.status == Outcome.OK and None in places and every:
+    if None in places and every:
         yield answer, apply(state, action.op, known)
-    for place in known if seen.status == Outcome.OK else ():  # of which one may have been lost
+    for place in known:  # of which one may have been lost
         for after in lost(state, place, state.now + action.slack):
-            rest = (find_lock(after, token) for token in action.locks)
-            yield answer, apply(after, action.op, [other for other in rest if other is not None])
+            found = (find_lock(after, token) for token in action.locks)
+            rest = [other for other in found if other is not None]
+            if rest or seen.status == Outcome.OK:
+                yield answer, apply(after, action.op, rest)
 
 
 def _may_be_refused(state: State, action: Action, places: list[Place], seen: Observed) -> bool:
@@ -161,7 +163,7 @@ def _abandoned(state: State, entry: Entry) -> Entry | None:
     if entry.lock is None:  # by a lost lock, whose end may be counted already
         return entry._replace(upsets=entry.upsets + 1)
     after = returned(state, entry, entry.tries + 1, state.now)
-    left = 0 if entry.lock.shaken else entry.upsets  # of peeks, with PEEK-6 waived
+    left = 0 if entry.lock.shaken and state.forbids("PEEK-6") else entry.upsets  # those of peeks, if waived
     return after and after._replace(status=BACK, upsets=left)
 
 
@@ -208,17 +210,26 @@ def _renewed_anyhow(state: State, action: Action, place: Place | None, seen: Obs
 @clause("RCV-13")
 def _is_renewal(state: State, action: Action, entry: Entry, shown: Delivery) -> bool:
     """Whether the message shown is the renewed one, and its lock's end not later than it can be."""
-    cfg, until = state.cfg, shown.locked_until
-    latest = state.now + action.slack + cfg.lock_duration + cfg.skew
-    timely = until is None or state.now - cfg.skew <= until <= latest or not state.forbids("RCV-13")
-    return shown.id == entry.id and timely
+    until = shown.locked_until
+    timely = until is None or state.now - state.cfg.skew <= until <= _latest(state, action)
+    return shown.id == entry.id and (timely or not state.forbids("RCV-13"))
 
 
+def _latest(state: State, action: Action) -> int:
+    """Until when a lock that is renewed now may be shown to last."""
+    return state.now + action.slack + state.cfg.lock_duration + state.cfg.skew
+
+
+@clause("RCV-13")
 def _renewed(state: State, entry: Entry, action: Action, shown: Delivery | None) -> Entry:
+    """The message with its lock's new end: as it is shown; with RCV-13 waived, where that is too late, then
+    or when it would have to."""
     assert entry.lock is not None
     until, skew = None if shown is None else shown.locked_until, state.cfg.skew
-    low = state.now + state.cfg.lock_duration if until is None else until - skew
+    low = state.now + state.cfg.lock_duration
     high = low + action.slack if until is None else until + skew
+    if until is not None and until <= _latest(state, action):
+        low = until - skew
     return entry._replace(lock=entry.lock._replace(lo=low, hi=high, shaken=False), upsets=0)
 
 
