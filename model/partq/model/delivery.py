@@ -311,10 +311,9 @@ def _deadline(state: State, taken: Taken, slack: int, until: int | None) -> tupl
     """When the lock ends: as it is shown; with RCV-13 waived, where that is too late, then or when it would
     have to."""
     cfg = state.cfg
-    if until is not None and until <= _latest(cfg, taken, state.now + slack):
-        return until - cfg.skew, until + cfg.skew
     if until is not None:
-        return _deadline(state, taken, slack, None)[0], until + cfg.skew
+        late = until > _latest(cfg, taken, state.now + slack) and state.breaks("RCV-13")
+        return _deadline(state, taken, slack, None)[0] if late else until - cfg.skew, until + cfg.skew
     if not cfg.profile.locks_expire:
         return FOREVER, FOREVER
     if cfg.untimed:

@@ -163,7 +163,9 @@ def _abandoned(state: State, entry: Entry) -> Entry | None:
     if entry.lock is None:  # by a lost lock, whose end may be counted already
         return entry._replace(upsets=entry.upsets + 1)
     after = returned(state, entry, entry.tries + 1, state.now)
-    left = 0 if entry.lock.shaken and state.forbids("PEEK-6") else entry.upsets  # those of peeks, if waived
+    left = (
+        0 if entry.lock.shaken and not state.breaks("PEEK-6") else entry.upsets
+    )  # those of peeks, if waived
     return after and after._replace(status=BACK, upsets=left)
 
 
@@ -228,7 +230,7 @@ def _renewed(state: State, entry: Entry, action: Action, shown: Delivery | None)
     until, skew = None if shown is None else shown.locked_until, state.cfg.skew
     low = state.now + state.cfg.lock_duration
     high = low + action.slack if until is None else until + skew
-    if until is not None and until <= _latest(state, action):
+    if until is not None and (until <= _latest(state, action) or not state.breaks("RCV-13")):
         low = until - skew
     return entry._replace(lock=entry.lock._replace(lo=low, hi=high, shaken=False), upsets=0)
 
