@@ -57,6 +57,17 @@ def test_an_unknown_outcome_may_take_effect_at_any_later_time() -> None:
     assert (effect.call, effect.ret, effect.doubt) == (1, FOREVER, MAYBE)
 
 
+def test_an_unknown_receive_may_have_locked_what_is_counted_too_often() -> None:
+    text = (
+        "p send m1\np send m2\nq receive 1 -> m1 lock=l count=0\nq abandon l\n"
+        "q receive 1 -> unknown timeout\nenv advance 60s\n"
+        "q receive 2 -> m1 lock=k count=2, m2 lock=j count=0\nq receive 1 -> unknown timeout"
+    )
+    _, _, _, _, first, _, last = told("azure-flat", text)
+    assert first.missed == {"m1"}
+    assert not last.missed
+
+
 def test_a_passing_error_may_have_no_reason() -> None:
     (effect,) = told("azure-flat", "p send m1 -> error unavailable")
     assert effect.doubt == BUSY

@@ -74,7 +74,7 @@ def effects_of(
     appearances = _appearances(records)
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
-    vanished, returned = _vanished(records), _returned(records)
+    vanished, hidden = _vanished(records), _hidden_locks(records)
     unseen = {m.id for r in records for m in r.args.get("messages", ())}
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
@@ -87,8 +87,10 @@ def effects_of(
             if effect.action.messages and timed:
                 effect = _by_enqueued_time(effect, header.skew_ns)
             if effect.doubt & MAYBE and record.op == "receive":
-                missed = vanished if effect.action.mode == DELETE else returned
-                effect = effect._replace(missed=missed)
+                locked = (id for id, since, until in hidden if since <= effect.ret and effect.call <= until)
+                effect = effect._replace(
+                    missed=vanished if effect.action.mode == DELETE else frozenset(locked)
+                )
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
             elif "KEY-7" in waived and effect.action.op == "send_batch":
@@ -155,13 +157,19 @@ def _by_enqueued_time(effect: Effect, skew: int) -> Effect:
     return effect._replace(ret=latest) if effect.call <= latest < effect.ret else effect
 
 
-def _returned(records: Iterable[Record]) -> frozenset[str]:
-    """The messages that are marked as redelivered when they are shown for the first time."""
-    first: dict[str, Delivery] = {}
+def _hidden_locks(records: Iterable[Record]) -> list[tuple[str, int, int]]:
+    """The messages that were locked unseen, and between what instants: one marked as redelivered when it is
+    shown for the first time, or counted more often than it was delivered."""
+    found: list[tuple[str, int, int]] = []
+    last: dict[str, tuple[int, int]] = {}
     for record in records:
         for shown in record.messages if record.op == "receive" else ():
-            first.setdefault(shown.id, shown)
-    return frozenset(id for id, shown in first.items() if shown.redelivered)
+            count = shown.delivery_count or 0
+            since, known = last.get(shown.id, (0, -1))
+            if count > known + 1 or (known < 0 and shown.redelivered):
+                found.append((shown.id, since, FOREVER if record.ret is None else record.ret))
+            last[shown.id] = record.call, count
+    return found
 
 
 def _vanished(records: Sequence[Record]) -> frozenset[str]:
