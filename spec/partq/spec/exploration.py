@@ -165,8 +165,9 @@ class Exploration:
                 some = True
                 yield found
             self._back(here)
-            if some:
-                moves = LAST_CHANCE.get(ways[0].action, ())
+            moves = LAST_CHANCE.get(ways[0].action, ()) if some else moves
+            if not moves:
+                return
 
     def _after(
         self, own: int, moves: tuple[str, ...], made: tuple[str, ...], ways: list[Candidate]

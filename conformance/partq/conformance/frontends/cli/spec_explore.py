@@ -141,18 +141,18 @@ def _explorer(recorded: Path | None, record: Path | None) -> Iterator[Explorer]:
             fail("--record and --recorded: give one of them")
         yield replayed(recorded.read_text(encoding="utf-8").splitlines())
         return
-    if record is None:
-        with serving() as server:
-            yield server
-        return
-    try:
-        out = record.open("x", encoding="utf-8")
-    except FileExistsError:
+    if record is not None and record.exists():
         fail(f"{record} exists: give another file")
-    except OSError as error:
-        fail(f"{record}: {error.strerror}")
-    with out, serving() as server:
-        yield recording(server, out, datetime.now(UTC).date().isoformat())
+    with serving() as server:
+        if record is None:
+            yield server
+            return
+        try:
+            out = record.open("x", encoding="utf-8")
+        except OSError as error:
+            fail(f"{record}: {error.strerror}")
+        with out:
+            yield recording(server, out, datetime.now(UTC).date().isoformat())
 
 
 def _session(
