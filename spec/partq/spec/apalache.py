@@ -43,8 +43,8 @@ _ERROR: Final = re.compile(r"^(.*?)\s+E@[\d:.]+$", re.M)
 
 
 class Answer(NamedTuple):
-    """What one command came to. ``error``: why there is no answer, in one line. ``version``: of Apalache, as it
-    prints it; empty where it printed none."""
+    """What one command came to. ``error``: why there is no answer, in one line. ``version``: of Apalache, as
+    it prints it; empty where it printed none."""
 
     outcome: Outcome
     error: str = ""
@@ -54,8 +54,8 @@ class Answer(NamedTuple):
 def run(words: Sequence[str], folder: Path, timeout: float | None = None, modules: Path = MODULES) -> Answer:
     """Run one command (``check``, ``simulate``, ``typecheck`` with its options and module) to its end.
 
-    ``folder``: where its files go, counterexamples and traces among them. ``timeout``: seconds, after which it
-    is an error. ``modules``: the folder in which modules are looked up beside the given one's own.
+    ``folder``: where its files go, counterexamples and traces among them. ``timeout``: seconds, after which
+    it is an error. ``modules``: the folder in which modules are looked up beside the given one's own.
 
     Raises `ToolMissing`.
     """
