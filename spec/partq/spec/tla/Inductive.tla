@@ -1,52 +1,19 @@
 -------------------------------- MODULE Inductive ------------------------------
 (***************************************************************************)
-(* Inductive invariants, for Apalache: with one of them a safety property   *)
-(* holds in behaviours of any length, within the bounds on messages,        *)
-(* clients and partitions (ConstInit...).  Three calls for each; Ind stands *)
-(* for its name, Safety for what it implies:                                *)
+(* Inductive invariants: with one of them a property holds in behaviours of *)
+(* any length, within the bounds of its Proof*.cfg.  Three questions, which *)
+(* Apalache answers; Ind stands for the invariants of that file together,   *)
+(* Safe for a property there:                                               *)
 (*                                                                          *)
-(*   check --cinit=ConstInit --inv=Ind --length=0 Inductive.tla             *)
-(*   check --cinit=ConstInit --init=AnyInd --inv=Ind --length=1 ...         *)
-(*   check --cinit=ConstInit --init=AnyInd --inv=Safety --length=0 ...      *)
+(*   Init => Ind            it holds in the beginning,                      *)
+(*   Ind /\ Next => Ind'    every step keeps it,                            *)
+(*   Ind => Safe            and it implies the property (one of a step:     *)
+(*                          Ind /\ Next => Safe).                           *)
 (*                                                                          *)
-(* AnyInd is Ind, written as Apalache needs it for an initial predicate.    *)
-(* TLC checks that they are invariants in smaller scopes (MCInductive*.cfg).*)
+(* Next is that of PartitionedQueue, whole.  TLC checks in the same bounds  *)
+(* that they are invariants of what can be reached.                         *)
 (***************************************************************************)
 EXTENDS PartitionedQueue, Requirements
-
-\* Three messages, two of one key and a keyless one.
-ConstInit ==
-    /\ MessageCount = 3
-    /\ PartitionCount = 2
-    /\ Clients = { "c1", "c2" }
-    /\ KeyOf = [ m \in 1 .. 3 |-> IF m <= 2 THEN "a" ELSE "-" ]
-    /\ TwoKeys = {}
-    /\ MaxTries = 2
-    /\ MaxDeliveryCount = 10
-    /\ PeekMax = 2
-    /\ Modulus = 8
-    /\ FirstNumber = 1
-    /\ Profile = { "partitioned", "numbers", "expiry", "caches" }
-    /\ Alphabet = { "abandon", "outage", "transaction" }
-    /\ Freedoms = { "lag" }
-    /\ Observing = TRUE
-
-\* Three flows over two partitions.
-ConstInitFlows ==
-    /\ MessageCount = 1
-    /\ PartitionCount = 2
-    /\ Clients = { "c1", "c2", "c3" }
-    /\ KeyOf = [ m \in 1 .. 1 |-> "a" ]
-    /\ TwoKeys = {}
-    /\ MaxTries = 2
-    /\ MaxDeliveryCount = 10
-    /\ PeekMax = 2
-    /\ Modulus = 8
-    /\ FirstNumber = 1
-    /\ Profile = { "partitioned", "flows" }
-    /\ Alphabet = { "abandon", "kill" }
-    /\ Freedoms = { "cancel" }
-    /\ Observing = TRUE
 
 (***************************************************************************)
 (* The shape of the state: the first conjunct of every invariant.  What the *)
@@ -209,13 +176,12 @@ KeyAffinity ==
     \A m \in Messages : Keyed(m) =>
         /\ Stored(m) /\ msg[m].part # NoPartition => msg[m].part = home[KeyOf[m]]
         /\ history.shown[m] # {} => ShownPartitions(m) = { home[KeyOf[m]] }
-IndKeyAffinity == Shape /\ KeyAffinity
-AnyKeyAffinity == AnyShape /\ KeyAffinity
 
 (***************************************************************************)
 (* SEQ-1, SEQ-2, SEQ-6: each number lies behind its partition's counter, by *)
-(* no more than messages were numbered; no two are equal.  (Without the     *)
-(* freedom "gaps".)                                                         *)
+(* no more than messages were numbered; no two are equal.  SEQ-4: none is   *)
+(* left out: each number behind the counter was given to a message that was *)
+(* accepted, or sent in the transaction.  (Without the freedom "gaps".)     *)
 (***************************************************************************)
 Behind(n, p) == Distance(FirstNumber, n) < Distance(FirstNumber, counter[p])
 UniqueNumbers ==
@@ -226,8 +192,12 @@ UniqueNumbers ==
     /\ \A m, n \in Messages :
           m # n /\ SamePlace(m, n) /\ PlaceOf(m).num # NoNumber
           => PlaceOf(m).num # PlaceOf(n).num
-IndUniqueNumbers == Shape /\ UniqueNumbers
-AnyUniqueNumbers == AnyShape /\ UniqueNumbers
+
+Given(n, p) ==
+    \E m \in Messages :
+        /\ PlaceOf(m) = [ part |-> p, num |-> n ]
+        /\ history.sent[m] = "accepted" \/ m \in history.deal.sends
+NoneLeftOut == \A p \in Partitions : \A n \in Numbers : Behind(n, p) => Given(n, p)
 
 (***************************************************************************)
 (* RCV-6, RCV-7, RCV-8: the lock that a client holds, for certain or in     *)
@@ -240,8 +210,6 @@ ExclusiveLocks ==
         /\ (history.lock[m][t] = "held")  = (has /\ msg[m].doubt = "no")
         /\ (history.lock[m][t] = "doubt") = (has /\ msg[m].doubt # "no")
     /\ \A m \in history.consumed : msg[m].at = "done"
-IndExclusiveLocks == Shape /\ DealKnown /\ ExclusiveLocks
-AnyExclusiveLocks == AnyShape /\ DealKnown /\ ExclusiveLocks
 
 (***************************************************************************)
 (* TXN-5, TXN-10: what a transaction does is pending as long as it is open, *)
@@ -256,8 +224,6 @@ Atomicity ==
           \A m \in history.deal.sends : msg[m].at = "refused"
     /\ history.deal.state # "committed" =>
           \A m \in history.deal.sends : history.shown[m] = {}
-IndAtomicity == Shape /\ DealKnown /\ ExclusiveLocks /\ Atomicity
-AnyAtomicity == AnyShape /\ DealKnown /\ ExclusiveLocks /\ Atomicity
 
 (***************************************************************************)
 (* REB-1: one flow a partition, and one that waits for it at most.          *)
@@ -268,61 +234,4 @@ ExclusiveAssignment ==
           /\ Cardinality(Having(p, { "waiting" })) <= 1
           /\ Having(p, { "ready", "paused", "waiting" }) \subseteq Active
     /\ history.duty = duty
-IndExclusiveAssignment == Shape /\ ExclusiveAssignment
-AnyExclusiveAssignment == AnyShape /\ ExclusiveAssignment
-
-(***************************************************************************)
-(* What they imply: requirements as they stand in Requirements, without the *)
-(* temporal operators around them.  Apalache takes a predicate of one state *)
-(* or of one step for an invariant.                                         *)
-(***************************************************************************)
-Safe_ROUTE_1 ==
-    \A m, n \in Messages :
-    Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
-        \A p \in ShownPartitions(m), q \in ShownPartitions(n) : p = q
-
-Safe_SEQ_1 ==
-    ShowsNumbers =>
-    \A m, n \in Messages : m # n => ShownNumbers(m) \cap ShownNumbers(n) = {}
-
-Safe_SEQ_2 ==
-    ShowsNumbers /\ Partitioned =>
-    \A m, n \in Messages : \A o \in history.shown[m], q \in history.shown[n] :
-        (o.part = q.part) <=> (TagIn(o.seq) = TagIn(q.seq))
-
-Safe_SEQ_6 ==
-    \A m \in Messages : Cardinality(ShownNumbers(m)) <= 1
-
-Safe_RCV_6 ==
-    /\ Delivers => ~HeldLock(answer'.m)
-    /\ Settles /\ answer'.out = "lost" /\ answer'.m \notin history.deal.settles =>
-            history.lock[answer'.m][answer'.turn] # "held"
-
-Safe_RCV_7 ==
-    Delivers => answer'.m \notin history.consumed
-
-Safe_RCV_8 ==
-    Settles /\ answer'.out = "ok" =>
-    history.lock[answer'.m][answer'.turn] \in { "held", "doubt" }
-
-Safe_TXN_5 ==
-    /\ Shows => \A m \in answer'.ms \cap history.deal.sends :
-            history.deal.state = "committed"
-    /\ Peeks => \A x \in history.deal.sends \cap CertainlyVisible :
-            \A y \in answer'.ms : OlderPlace(x, y) =>
-                x \in answer'.ms \/ \E w \in history.walks[answer'.by] :
-                    \E z \in w : x = z \/ OlderPlace(x, z)
-    /\ Delivers /\ answer'.m \in history.deal.settles =>
-            history.deal.state # "committed"
-    /\ Settles /\ answer'.out = "lost" /\ answer'.m \in history.deal.settles
-              /\ history.deal.state = "rolled back" =>
-            history.lock[answer'.m][answer'.turn] # "held"
-
-Safe_TXN_10 ==
-    /\ answer'.op \in { "txn send", "txn complete", "commit", "rollback" }
-              /\ answer'.out = "ok"
-              => history.deal.state = "open"
-
-Safe_REB_1 ==
-    \A p \in Partitions : Cardinality(AssignedTo(p)) <= 1
 ================================================================================
