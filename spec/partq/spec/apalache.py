@@ -59,6 +59,7 @@ def run(words: Sequence[str], folder: Path, timeout: float | None = None, module
 
     Raises `ToolMissing`.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(
             command(words, folder),

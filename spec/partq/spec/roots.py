@@ -1,9 +1,9 @@
 """Root modules for Apalache, made of the configurations that TLC is given.
 
-A root extends `MC` and gives what a ``.cfg`` gives TLC: constants, wrong variants, and the properties without the
-temporal operators around them, for Apalache takes a predicate of a state or of a step. Constants are given as
-Apalache's overrides (``OVERRIDE_Name == …``), not by ``--cinit``: so they are folded before anything reaches the
-solver, and a range such as ``1 .. MessageCount`` is one of constant bounds.
+A root extends `MC` and gives what a ``.cfg`` gives TLC: constants, wrong variants, and the properties
+without the temporal operators around them, for Apalache takes a predicate of a state or of a step. Constants
+are given as Apalache's overrides (``OVERRIDE_Name == …``), not by ``--cinit``: so they are folded before
+anything reaches the solver, and a range such as ``1 .. MessageCount`` is one of constant bounds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -34,8 +35,8 @@ class InvalidConfiguration(ValueError):
 
 
 class Configuration(NamedTuple):
-    """What a ``.cfg`` says: ``values`` of constants, ``variants`` (what is put in the place of which operator),
-    and the names of ``invariants`` and ``properties``."""
+    """What a ``.cfg`` says: ``values`` of constants, ``variants`` (what is put in the place of which
+    operator), and the names of ``invariants`` and ``properties``."""
 
     values: Mapping[str, str]
     variants: Mapping[str, str]
@@ -68,8 +69,10 @@ def read_configuration(file: Path) -> Configuration:
         {name: " ".join(rest) for name, sign, *rest in read.get("CONSTANTS", ()) if sign == wanted}
         for wanted in ("=", "<-")
     )
-    invariants, properties = (sum(read.get(name, ()), []) for name in ("INVARIANT", "PROPERTIES"))
-    return Configuration(values, variants, tuple(invariants), tuple(properties))
+    invariants, properties = (
+        tuple(chain.from_iterable(read.get(name, ()))) for name in ("INVARIANT", "PROPERTIES")
+    )
+    return Configuration(values, variants, invariants, properties)
 
 
 def root(configuration: Configuration, modules: Path = MODULES) -> str:
