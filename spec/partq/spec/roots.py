@@ -125,7 +125,7 @@ def _bare(name: str, modules: Path) -> str:
 
 def _definition(name: str, modules: Path) -> tuple[str, str]:
     """The parameters of an operator, in their parentheses, and what it is defined as, in its columns."""
-    found = re.search(rf"^({name}(\([^)]*\))? ==)(.*\n(?:[ \t]+.*\n|\n)*)", _text(modules), re.M)
+    found = re.search(rf"^({name}(\([^)]*\))? +==)(.*\n(?:[ \t]+.*\n|\n)*)", _text(modules), re.M)
     if found is None:
         raise InvalidConfiguration(f"no operator {name} in the modules")
     return found[2] or "", " " * len(found[1]) + found[3].rstrip()
