@@ -114,7 +114,7 @@ def test_a_server_that_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_server_that_never_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, "import signal; signal.pause()")
     monkeypatch.setattr(explorer, "START", 0.5)
-    with pytest.raises(ExplorerFailed, match="did not begin to answer within 0.5 s"), serving():
+    with pytest.raises(ExplorerFailed, match=r"did not begin to answer within 0\.5 s"), serving():
         pass
 
 

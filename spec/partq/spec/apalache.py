@@ -88,8 +88,13 @@ def environment(folder: Path) -> dict[str, str]:
 
 def read_answer(code: int, output: str) -> Answer:
     """What an exit code and all that was printed say."""
-    version = _VERSION.search(output)
     outcome, stage = _CODES.get(code, (Outcome.ERROR, f"ended with exit code {code}"))
     said = _ERROR.findall(output) if outcome is Outcome.ERROR else []
     error = ": ".join(filter(None, (stage, said[0].strip() if said else "")))
-    return Answer(outcome, error, version[1] if version else "")
+    return Answer(outcome, error, version(output))
+
+
+def version(output: str) -> str:
+    """Apalache's version, as it prints it; empty where it printed none."""
+    found = _VERSION.search(output)
+    return found[1] if found else ""

@@ -7,11 +7,12 @@ may have been. Who asks the server is `exploration`, what it is `explorer`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from .labels import Action, actions
+from .roots import constants
 from .tlc import MODULES
 from .validation import NotFollowed, Operation, Sent, Shown
 
@@ -104,13 +105,18 @@ _SEEN: Final[Mapping[str, tuple[str, str]]] = {
 its value (``a``: the answer, ``p``: the prime of what holds after the step)."""
 
 
+_FORGETS: Final = """\\* @type: ($history, $answer) => Bool;
+OVERRIDE_Record(h, a) == history' = history /\\ answer' = a"""
+"""Of what clients saw only the last answer is asked for."""
+
+
 def root(setting: Setting, modules: Path = MODULES) -> str:
     """The module that the server loads: `PartitionedQueue` with its constants, a label for each action, and
     variables for what is seen. Raises `UnknownForm`."""
     every = [action for action in actions(modules) if _explored(action.name, setting)]
     lines = [f"---- MODULE {ROOT} ----", "EXTENDS PartitionedQueue", "VARIABLES"]
     lines += [",\n".join(f"    \\* @type: {type};\n    {name}" for name, (type, _) in _SEEN.items())]
-    lines += [*_overrides(setting)]
+    lines += [*constants(_constants(setting), modules), _FORGETS]
     lines += ["\\* @type: ($answer, Int) => Bool;"]
     lines += ['Shows(a, m) == a.op \\in {"receive", "delete", "peek"} /\\ m \\in a.ms']
     lines += [f"{INIT} == Init", *_conjuncts(prime="")]
@@ -142,37 +148,29 @@ def _any(action: Action) -> str:
     return f"\\E {bound} : {action.name}({', '.join(names)})"
 
 
-def _overrides(setting: Setting) -> Iterator[str]:
-    """The constants, as Apalache's overrides; of what is remembered of the past nothing is needed."""
+def _constants(setting: Setting) -> dict[str, str]:
     keys = _key_names(setting)
     choices = " [] ".join(f'm = {m} -> "{key}"' for m, key in enumerate(keys, 1))
     conflicting = [str(m) for m, sent in enumerate(setting.messages, 1) if sent.conflicting]
-    constants = {
-        "MessageCount": ("Int", str(len(setting.messages))),
-        "PartitionCount": ("Int", str(setting.partitions)),
-        "Clients": ("Set(Str)", _words(clients_of(setting).values())),
-        "KeyOf": ("Int -> Str", f"[ m \\in 1 .. {len(keys)} |-> CASE {choices} ]"),
-        "TwoKeys": ("Set(Int)", "{" + ", ".join(conflicting) + "}"),
-        "MaxTries": ("Int", str(setting.maximum + 2)),
-        "MaxDeliveryCount": ("Int", str(setting.maximum)),
-        "PeekMax": ("Int", str(setting.peeked)),
-        "Modulus": ("Int", str(_MODULUS)),
-        "FirstNumber": ("Int", "0"),
-        "Profile": ("Set(Str)", _words(setting.words)),
-        "Alphabet": ("Set(Str)", _words(setting.offered)),
-        "Freedoms": ("Set(Str)", _words(_FREEDOMS)),
-        "Observing": ("Bool", "TRUE"),
+    return {
+        "MessageCount": str(len(setting.messages)),
+        "PartitionCount": str(setting.partitions),
+        "Clients": _words(clients_of(setting).values()),
+        "KeyOf": f"[ m \\in 1 .. {len(keys)} |-> CASE {choices} ]",
+        "TwoKeys": "{" + ", ".join(conflicting) + "}",
+        "MaxTries": str(setting.maximum + 2),
+        "MaxDeliveryCount": str(setting.maximum),
+        "PeekMax": str(setting.peeked),
+        "Modulus": str(_MODULUS),
+        "FirstNumber": "0",
+        "Profile": _words(setting.words),
+        "Alphabet": _words(setting.offered),
+        "Freedoms": _words(_FREEDOMS),
+        "Observing": "TRUE",
     }
-    for name, (type, value) in constants.items():
-        yield f"\\* @type: {type};\nOVERRIDE_{name} == {value}"
-    for asked, given in (("Offers", setting.offered), ("May", _FREEDOMS)):
-        same = " \\/ ".join(f'word = "{word}"' for word in sorted(given))
-        yield f"OVERRIDE_{asked}(word) == {same or 'FALSE'}"
-    yield "\\* @type: ($history, $answer) => Bool;"
-    yield "OVERRIDE_Record(h, a) == history' = history /\\ answer' = a"
 
 
-def _words(words: Any) -> str:
+def _words(words: Iterable[str]) -> str:
     return "{" + ", ".join(f'"{word}"' for word in sorted(words)) + "}"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -20,8 +19,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
+from .apalache import command, environment, version
 from .exploration import Call
-from .toolbox import apalache
 
 SCHEMA: Final = "partq.exchanges/1"
 """Recorded exchanges: a header, then a request with its answer in each line."""
@@ -35,11 +34,7 @@ PATIENCE: Final = 600.0
 ENDING: Final = 5.0
 """Seconds that it has to end before it is killed."""
 
-HEAP: Final = "-Xmx3g"
-"""Java's heap, unless the user's ``JVM_ARGS`` says otherwise."""
-
 _BEAT: Final = 0.2
-_VERSION: Final = re.compile(r"^# APALACHE version: (\S+)", re.M)
 
 
 class ExplorerFailed(RuntimeError):
@@ -66,12 +61,11 @@ def serving(patience: float = PATIENCE) -> Iterator[Explorer]:
     """
     with tempfile.TemporaryDirectory(prefix="partq-explorer-") as folder:
         said, port = Path(folder) / "said", _free_port()
-        command = [apalache(), "server", "--server-type=explorer", f"--port={port}", f"--out-dir={folder}"]
         with open(said, "wb") as output, _ended_by_signals():
             process = subprocess.Popen(
-                command,
+                command(("server", "--server-type=explorer", f"--port={port}"), Path(folder)),
                 cwd=folder,
-                env={"JVM_ARGS": HEAP, **os.environ, "TMPDIR": folder},
+                env=environment(Path(folder)),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -80,8 +74,8 @@ def serving(patience: float = PATIENCE) -> Iterator[Explorer]:
             try:
                 server = _Server(port, process, said, patience)
                 server.wait()
-                version = server.version()
-                yield Explorer(server.call, f"Apalache {version}, a server at port {port}", version)
+                running = server.version()
+                yield Explorer(server.call, f"Apalache {running}, a server at port {port}", running)
             finally:
                 _end(process)
 
@@ -152,8 +146,7 @@ class _Server:
 
     def version(self) -> str:
         """Apalache's, as it prints it."""
-        found = _VERSION.search(self._said.read_text(errors="replace"))
-        return found[1] if found else "of unknown version"
+        return version(self._said.read_text(errors="replace")) or "of unknown version"
 
     def _check_alive(self, method: str) -> None:
         with suppress(subprocess.TimeoutExpired):
@@ -236,9 +229,9 @@ def replayed(lines: Iterable[str]) -> Explorer:
             )
         return dict(recorded["result"])
 
-    version = str(header.get("apalache"))
-    name = f"exchanges with Apalache {version} that were recorded on {header.get('recorded')}"
-    return Explorer(call, name, version)
+    known = str(header.get("apalache"))
+    name = f"exchanges with Apalache {known} that were recorded on {header.get('recorded')}"
+    return Explorer(call, name, known)
 
 
 def _kept(parameters: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -77,7 +77,7 @@ def read_configuration(file: Path) -> Configuration:
 
 def root(configuration: Configuration, modules: Path = MODULES) -> str:
     """The text of the root module of a configuration. Raises `InvalidConfiguration`."""
-    lines = [f"---- MODULE {ROOT} ----", "EXTENDS MC", *_constants(configuration, _types(modules))]
+    lines = [f"---- MODULE {ROOT} ----", "EXTENDS MC", *constants(configuration.values, modules)]
     for operator, variant in configuration.variants.items():
         parameters = _definition(variant, modules)[0]
         lines.append(f"OVERRIDE_{operator}{parameters} == {variant}{parameters}")
@@ -97,8 +97,10 @@ def of_steps(name: str, modules: Path = MODULES) -> bool:
     return found is not None and found["step"] is not None
 
 
-def _constants(configuration: Configuration, types: Mapping[str, str]) -> Iterator[str]:
-    for name, value in configuration.values.items():
+def constants(values: Mapping[str, str], modules: Path = MODULES) -> Iterator[str]:
+    """The lines of a root that give constants their values. Raises `InvalidConfiguration`."""
+    types = _types(modules)
+    for name, value in values.items():
         if name not in types:
             raise InvalidConfiguration(f"no constant {name} in the modules")
         yield f"\\* @type: {types[name]};"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from partq.conformance.adapters import Broker
+from partq.conformance.adapters import Broker, SimulatedBroker, Unreachable
 from partq.conformance.adapters.mutants import open_mutant
 from partq.conformance.adapters.reference import LiveReference, Reference
 from partq.conformance.evaluation.exploring import Session, Side, setting_of
@@ -23,6 +23,10 @@ from partq.spec.validation import NotFollowed
 
 MESSAGES = [steps.message("m1", "a"), steps.message("m2", "b")]
 PROGRAM = Program("azure-premium", (), Entity(partitions=2, seq_start=1), sequential=True, drain=False)
+
+
+class WholePrograms(SimulatedBroker):
+    """A broker with a driver of its own."""
 
 
 class Allows:
@@ -110,6 +114,16 @@ def test_the_setting_is_what_the_broker_opened() -> None:
 def test_flows_are_not_explored() -> None:
     with pytest.raises(NotFollowed, match="flows"):
         explored(Reference(), program=Program("solace", (), Entity(partitions=2), sequential=True))
+
+
+def test_something_is_sent() -> None:
+    with pytest.raises(NotFollowed, match="nothing is sent"):
+        setting_of(Header("azure-flat", {"queue": Entity()}), ("c1",), [])
+
+
+def test_a_broker_that_runs_whole_programs_is_not_guided() -> None:
+    with pytest.raises(Unreachable, match="WholePrograms runs whole programs, never one step at a time"):
+        explored(WholePrograms())
 
 
 def test_a_mutant_is_guided_as_the_reference_is() -> None:

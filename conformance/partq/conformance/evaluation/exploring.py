@@ -123,6 +123,8 @@ def setting_of(header: Header, clients: Sequence[str], messages: Sequence[Messag
     entity = next(iter(header.entities.values()))
     if family.flows:
         raise NotFollowed("flows are not explored yet")
+    if not messages:
+        raise NotFollowed("a session in which nothing is sent")
     return Setting(
         words=words_of(family),
         offered=frozenset({"stale", "delete", *_offered(family, frozenset(header.lacks))}),
