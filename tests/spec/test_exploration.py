@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from partq.spec.exploration import Exploration, Followed, Verdict
+from partq.spec.exploration import Exploration, ExplorerFailed, Followed, Verdict
 from partq.spec.explored import Setting
 from partq.spec.validation import NotFollowed, Operation, Sent, Shown
 
@@ -33,10 +33,12 @@ class Toy:
         self.begun = False
         self.snapshots: dict[int, tuple[int, ...]] = {}
         self.asked: list[str] = []
+        self.wrong: dict[str, Mapping[str, Any]] = {}
 
     def __call__(self, method: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         self.asked.append(method)
-        return getattr(self, method)(parameters)  # type: ignore[no-any-return]
+        right: Mapping[str, Any] = getattr(self, method)(parameters)
+        return self.wrong.get(method, right)
 
     def loadSpec(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         transitions = [{"index": n, "labels": [f"Do_{name}"]} for n, name in enumerate(LABELS)]
@@ -62,9 +64,6 @@ class Toy:
         kept = parameters["snapshotId"]
         self.path = self.snapshots[kept]
         self.snapshots = {n: path for n, path in self.snapshots.items() if n <= kept}
-        return {}
-
-    def disposeSpec(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
     def snapshot(self, status: str) -> Mapping[str, Any]:
@@ -147,7 +146,18 @@ def test_what_the_specification_does_not_say_is_said() -> None:
         follow(Toy("0"), SEND, SEND._replace(op="renew_lock"))
 
 
-def test_the_session_is_given_up() -> None:
+@pytest.mark.parametrize(
+    ("method", "answer", "said"),
+    [
+        ("loadSpec", {}, "no sessionId"),
+        ("loadSpec", {"sessionId": "1", "specParameters": {}}, "no nextTransitions"),
+        ("nextStep", {"snapshotId": "one"}, "no snapshotId"),
+        ("assumeState", {"snapshotId": 1}, "no status"),
+        ("assumeState", {"snapshotId": 1, "status": "MAYBE"}, "unknown status: 'MAYBE'"),
+    ],
+)
+def test_an_answer_that_is_none(method: str, answer: Mapping[str, Any], said: str) -> None:
     toy = Toy("0")
-    Exploration(toy, SETTING).close()
-    assert toy.asked[-1] == "disposeSpec"
+    toy.wrong = {method: answer}
+    with pytest.raises(ExplorerFailed, match=said):
+        follow(toy, SEND)

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from partq.spec import explorer
-from partq.spec.explorer import Explorer, ExplorerFailed, recording, replayed, serving
+from partq.spec.exploration import ExplorerFailed
+from partq.spec.explorer import Explorer, recording, replayed, serving
 from partq.spec.toolbox import APALACHE, ToolMissing
 
 TOY = """#!{python}

@@ -9,7 +9,7 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from .explored import (
     INIT,
@@ -26,6 +26,11 @@ from .explored import (
 )
 from .tlc import MODULES
 from .validation import Operation
+
+
+class ExplorerFailed(RuntimeError):
+    """The explorer did not do what it should; the message says what, in one line."""
+
 
 Call = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """One request: a method and its parameters; its result. Raises `ExplorerFailed`."""
@@ -97,22 +102,15 @@ class Exploration:
         texts = sources(self._setting, modules)
         encoded = [base64.b64encode(text.encode()).decode() for text in texts]
         loaded = self._ask("loadSpec", {"sources": encoded, "init": INIT, "next": NEXT})
-        self._session = loaded["sessionId"]
-        self._transitions: dict[str, list[int]] = {}
-        for one in loaded["specParameters"]["nextTransitions"]:
-            for name in one["labels"]:
-                self._transitions.setdefault(name, []).append(one["index"])
+        self._session: str = _field(loaded, "sessionId", str)
+        self._transitions = _transitions(loaded)
         self._assume(0)
-        self._at: int = self._call("nextStep")["snapshotId"]
+        self._at = _field(self._call("nextStep"), "snapshotId", int)
 
     @property
     def transitions(self) -> int:
         """How many transitions the specification has there."""
         return sum(map(len, self._transitions.values()))
-
-    def close(self) -> None:
-        """Give the session up."""
-        self._call("disposeSpec")
 
     def follow(self, operation: Operation) -> Followed:
         """Whether the specification allows the operation with its answer, after all before it. After a
@@ -197,13 +195,12 @@ class Exploration:
             return False
         self._call("nextStep")
         answer = self._call("assumeState", equalities=dict(seen), checkEnabled=True, timeoutSec=self._solver)
-        self._unsure |= answer["status"] == "UNKNOWN"
-        self._at = answer["snapshotId"]
-        return bool(answer["status"] == "ENABLED")
+        self._at = _field(answer, "snapshotId", int)
+        self._unsure |= _status(answer) == "UNKNOWN"
+        return _status(answer) == "ENABLED"
 
     def _assume(self, transition: int) -> str:
-        answer = self._call("assumeTransition", transitionId=transition, checkEnabled=False)
-        return str(answer["status"])
+        return _status(self._call("assumeTransition", transitionId=transition, checkEnabled=False))
 
     def _back(self, snapshot: int) -> None:
         self._call("rollback", snapshotId=snapshot)
@@ -215,3 +212,33 @@ class Exploration:
 
 class _Spent(Exception):
     """The time is over."""
+
+
+# Answers
+
+T = TypeVar("T")
+
+_STATUSES: Final = frozenset({"ENABLED", "DISABLED", "UNKNOWN"})
+
+
+def _field(answer: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    value = answer.get(name)
+    if not isinstance(value, kind):
+        raise ExplorerFailed(f"the explorer's answer has no {name}: {str(dict(answer))[:200]}")
+    return value
+
+
+def _status(answer: Mapping[str, Any]) -> str:
+    status = _field(answer, "status", str)
+    if status not in _STATUSES:
+        raise ExplorerFailed(f"the explorer answered with an unknown status: {status[:80]!r}")
+    return status
+
+
+def _transitions(loaded: Mapping[str, Any]) -> dict[str, list[int]]:
+    """The transitions that have each label."""
+    found: dict[str, list[int]] = {}
+    for one in _field(_field(loaded, "specParameters", dict), "nextTransitions", list):
+        for name in _field(one, "labels", list):
+            found.setdefault(name, []).append(_field(one, "index", int))
+    return found

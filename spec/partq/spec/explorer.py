@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
 from .apalache import command, environment, version
-from .exploration import Call
+from .exploration import Call, ExplorerFailed
 
 SCHEMA: Final = "partq.exchanges/1"
 """Recorded exchanges: a header, then a request with its answer in each line."""
@@ -35,10 +35,6 @@ ENDING: Final = 5.0
 """Seconds that it has to end before it is killed."""
 
 _BEAT: Final = 0.2
-
-
-class ExplorerFailed(RuntimeError):
-    """The explorer did not do what it should; the message says what, in one line."""
 
 
 class Explorer(NamedTuple):

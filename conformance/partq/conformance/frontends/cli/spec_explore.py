@@ -74,7 +74,7 @@ def explore(
     diverge, 2 no Apalache or bad input, 3 not decided."""
     from partq.conformance.adapters import Unreachable
     from partq.conformance.execution.runner import run
-    from partq.spec.explorer import ExplorerFailed
+    from partq.spec.exploration import ExplorerFailed
     from partq.spec.toolbox import ToolMissing
     from partq.spec.validation import NotFollowed
 
