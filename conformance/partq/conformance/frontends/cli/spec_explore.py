@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 from rich.text import Text
@@ -26,6 +26,7 @@ from partq.conformance.frontends.cli.replay import read_replayable
 from partq.conformance.verdict import Exit
 
 if TYPE_CHECKING:
+    from partq.conformance.adapters import Broker
     from partq.conformance.evaluation.exploring import Chooser, Session, Side
     from partq.conformance.workload.menu import Choice
     from partq.conformance.workload.program import Program, Step
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 KEYS: Final = ("a", "a", "b", "-")
 """The keys of the messages of a session, unless others are asked for."""
 
-CLIENTS: Final = ("c1", "c2")
+CLIENTS: Final[tuple[str, ...]] = ("c1", "c2")
 """The clients of a session that follows no program."""
 
 LASTING: Final = 3600
@@ -52,7 +53,7 @@ def explore(
     program: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Take the steps of this program.")
     ] = None,
-    random: Annotated[int, typer.Option(min=0, help="Take so many steps at random.")] = 0,
+    random: Annotated[int | None, typer.Option(min=1, help="Take so many steps at random.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same choices.")] = 1,
     key: Annotated[
         list[str] | None, typer.Option(help="A message with this key (-: none); may be repeated.")
@@ -78,39 +79,55 @@ def explore(
     from partq.spec.toolbox import ToolMissing
     from partq.spec.validation import NotFollowed
 
-    if program is not None and random:
+    if program is not None and random is not None:
         fail("--program and --random: give one of them")
-    session_program = _program(broker, profile, program, key or KEYS, seed)
+    if record is not None and recorded is not None:
+        fail("--record and --recorded: give one of them")
+    target = opened(broker)
+    if program is None:
+        done, clients = _sends(profile or _claimed(target), key or KEYS, seed), CLIENTS
+        choose = _asked if random is None else _drawn(random, seed)
+    else:
+        done = _stored(program, profile)
+        choose, clients = _listed(done.steps), done.procs
+    target.profile = done.profile
     try:
         with _explorer(recorded, record) as explorer:
-            session = _session(explorer, session_program, program is None, random, seed, own_moves, seconds)
-            target = opened(broker)
-            target.profile = session_program.profile
-            run(target, session_program, guide=session)
+            session = _session(explorer, done, choose, clients, own_moves, seconds)
+            run(target, done, on_problem=_say, guide=session)
     except (ToolMissing, ExplorerFailed, Unreachable) as error:
         fail(str(error))
     except NotFollowed as why:
-        fail(f"{session_program.profile}: {why}")
+        fail(f"{done.profile}: {why}")
     _conclude(session, own_moves)
+
+
+def _say(text: str) -> None:
+    console.print(printable(text), markup=False, soft_wrap=True)
 
 
 # What is run
 
 
-def _program(broker: str, asked: str | None, file: Path | None, keys: Sequence[str], seed: int) -> Program:
-    """The program whose steps are taken; where they are chosen, one that only sends each message."""
+def _stored(file: Path, profile: str | None) -> Program:
+    """The program in a file, one step after the other."""
+    from dataclasses import replace
+
+    stored = read_replayable(file).program
+    if profile not in (None, stored.profile):
+        fail(f"{file} is a program for {stored.profile}, not for {profile}")
+    return replace(stored, sequential=True, drain=False)
+
+
+def _sends(profile: str, keys: Sequence[str], seed: int) -> Program:
+    """What the steps are chosen for: a message with each key, on the fewest partitions that there can be."""
     from dataclasses import replace
 
     from partq.conformance.workload.cases import steps
     from partq.conformance.workload.program import Program
     from partq.model.profiles import SECOND
 
-    if file is not None:
-        stored = read_replayable(file).program
-        if asked not in (None, stored.profile):
-            fail(f"{file} is a program for {stored.profile}, not for {asked}")
-        return replace(stored, sequential=True, drain=False)
-    family = known_profile(asked or _claimed(broker))
+    family = known_profile(profile)
     few = min((count for count in family.partitions if count > 1), default=2 if family.partitioned else 1)
     entity = replace(family.default_entity, partitions=few, lock_duration=LASTING * SECOND, seq_start=1)
     messages = [steps.message(f"m{n}", None if key == "-" else key) for n, key in enumerate(keys, 1)]
@@ -118,9 +135,9 @@ def _program(broker: str, asked: str | None, file: Path | None, keys: Sequence[s
     return Program(family.name, sends, entity, seed, sequential=True, drain=False)
 
 
-def _claimed(broker: str) -> str:
+def _claimed(broker: Broker) -> str:
     """The profile that the broker claims, if it is one."""
-    claimed = opened(broker).profiles()
+    claimed = broker.profiles()
     return claimed[0] if len(claimed) == 1 else USUAL
 
 
@@ -137,8 +154,6 @@ def _explorer(recorded: Path | None, record: Path | None) -> Iterator[Explorer]:
     from partq.spec.explorer import recording, replayed, serving
 
     if recorded is not None:
-        if record is not None:
-            fail("--record and --recorded: give one of them")
         yield replayed(recorded.read_text(encoding="utf-8").splitlines())
         return
     if record is not None and record.exists():
@@ -158,9 +173,8 @@ def _explorer(recorded: Path | None, record: Path | None) -> Iterator[Explorer]:
 def _session(
     explorer: Explorer,
     program: Program,
-    chosen: bool,
-    random: int,
-    seed: int,
+    choose: Chooser,
+    clients: Sequence[str],
     own: int,
     seconds: float,
 ) -> Session:
@@ -176,8 +190,6 @@ def _session(
     def told(side: Side) -> None:
         out.print(Text(printable(_line(side, program.profile))), soft_wrap=True)
 
-    clients = CLIENTS if chosen else program.procs
-    choose = (_drawn(random, seed) if random else _asked) if chosen else _listed(program.steps)
     return Session(explorer.call, choose, clients, _messages(program), own, seconds, ready, told)
 
 
@@ -226,18 +238,21 @@ def _line(side: Side, profile: str) -> str:
     return f"{record.i:>4}  {line(record, known_profile(profile))}  # {said}"
 
 
-def _conclude(session: Session, own: int) -> None:
-    from partq.spec.exploration import Verdict
-
-    words: dict[Any, tuple[int, str, str]] = {
-        Verdict.EXPLAINED: (Exit.CONFORMANT, "bold green", "EXPLAINED: the specification allows every step"),
-        Verdict.DIVERGES: (
-            Exit.VIOLATED,
-            "bold red",
-            f"DIVERGES: {session.reason} (with at most {own} moves of the broker's own before a step)",
-        ),
-        Verdict.UNDECIDED: (Exit.INCONCLUSIVE, "bold yellow", f"UNDECIDED: {session.reason}"),
-    }
-    code, style, text = words[session.verdict]
-    output().print(Text(printable(text), style=style), soft_wrap=True)
+def _conclude(session: Session, own: int) -> NoReturn:
+    """Say what came of the session, and end with its exit code."""
+    code, style, text = _ENDS[str(session.verdict)]
+    said = text.format(reason=session.reason, own=own)
+    output().print(Text(printable(said), style=style), soft_wrap=True)
     raise typer.Exit(code)
+
+
+_ENDS: Final = {
+    "explained": (Exit.CONFORMANT, "bold green", "EXPLAINED: the specification allows every step"),
+    "diverges": (
+        Exit.VIOLATED,
+        "bold red",
+        "DIVERGES: {reason} (with at most {own} moves of the broker's own before a step)",
+    ),
+    "undecided": (Exit.INCONCLUSIVE, "bold yellow", "UNDECIDED: {reason}"),
+}
+"""The exit code, style and words for each verdict."""
