@@ -135,6 +135,10 @@ def test_where_the_solver_gave_up_nothing_is_said() -> None:
     assert found == Followed(Verdict.UNDECIDED, (), "the solver did not decide every question in its time")
 
 
+def test_where_the_solver_gave_up_once_no_divergence_is_certain_later() -> None:
+    assert follow(Toy("02", unsure="01"), SEND, RECEIVE, NOTHING).verdict is Verdict.UNDECIDED
+
+
 def test_where_the_time_is_over_nothing_is_said() -> None:
     left = iter([False, False, True])
     found = follow(Toy("0"), SEND, RECEIVE, spent=lambda: next(left))

@@ -129,12 +129,15 @@ def test_a_server_ends_with_us(
     assert is_gone(server.version)
 
 
-def test_a_server_ends_when_we_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_server_ends_when_we_are_ended(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals are the main thread's")
     install(tmp_path, monkeypatch)
     with pytest.raises(SystemExit), serving() as server:
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(number)
     assert is_gone(server.version)
 
 

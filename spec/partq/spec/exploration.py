@@ -113,14 +113,13 @@ class Exploration:
         return sum(map(len, self._transitions.values()))
 
     def follow(self, operation: Operation) -> Followed:
-        """Whether the specification allows the operation with its answer, after all before it. After a
-        divergence nothing more can be followed. Raises `NotFollowed`."""
+        """Whether the specification allows the operation with its answer, after all before it. Where it is
+        not explained nothing more can be followed. Raises `NotFollowed`."""
         try:
             candidates(operation, self._setting, self._known)
         except Impossible as why:
             return Followed(Verdict.DIVERGES, reason=str(why))
         self._operations.append(operation)
-        self._unsure = False
         try:
             explained = self._search()
         except _Spent:

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -84,20 +85,20 @@ def _free_port() -> int:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM unwinds the stack meanwhile, so that nothing is left running."""
+    """SIGTERM and SIGHUP unwind the stack meanwhile, so that nothing is left running."""
 
     def leave(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
-    try:
-        before = signal.signal(signal.SIGTERM, leave)
-    except ValueError:  # not on the main thread: who ends that ends the process
+    if threading.current_thread() is not threading.main_thread():  # who ends that ends the process
         yield
         return
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
