@@ -199,13 +199,18 @@ def _listed(steps: Sequence[Step]) -> Chooser:
 
 
 def _drawn(count: int, seed: int) -> Chooser:
-    """So many steps, drawn from the choices."""
+    """So many steps, drawn from the choices: first the operation, so that each is as frequent as others."""
     from partq.conformance.workload.generator import Seeded
 
     source, left = Seeded(seed), iter(range(count))
 
     def draw(choices: Sequence[Choice]) -> Step | None:
-        return None if next(left, None) is None else choices[source.below(len(choices))].step
+        if next(left, None) is None:
+            return None
+        operations = [*dict.fromkeys(choice.step.op for choice in choices)]
+        operation = operations[source.below(len(operations))]
+        alike = [choice.step for choice in choices if choice.step.op == operation]
+        return alike[source.below(len(alike))]
 
     return draw
 
