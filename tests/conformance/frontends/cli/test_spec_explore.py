@@ -105,7 +105,7 @@ def test_a_step_is_chosen_by_its_number(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = iter(["no", "4", " 2 ", ""])
-    monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
+    monkeypatch.setattr("builtins.input", lambda: next(answers))
     assert spec_explore._asked(CHOICES) == CHOICES[1].step
     assert spec_explore._asked(CHOICES) is None
     said = capsys.readouterr().err
@@ -114,7 +114,7 @@ def test_a_step_is_chosen_by_its_number(
 
 
 def test_a_session_ends_with_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end(prompt: str) -> str:
+    def end() -> str:
         raise EOFError
 
     monkeypatch.setattr("builtins.input", end)

@@ -220,8 +220,9 @@ def _asked(choices: Sequence[Choice]) -> Step | None:
     for number, choice in enumerate(choices, 1):
         console.print(f"{number:>4}  {choice.text}", markup=False)
     while True:
+        console.print("next step (its number; nothing to end): ", markup=False, end="")
         try:
-            answer = input("next step (its number; nothing to end): ").strip()
+            answer = input().strip()
         except EOFError:
             return None
         if not answer:
