@@ -142,7 +142,7 @@ def test_where_the_solver_gave_up_once_no_divergence_is_certain_later() -> None:
 def test_where_the_time_is_over_nothing_is_said() -> None:
     left = iter([False, False, True])
     found = follow(Toy("0"), SEND, RECEIVE, spent=lambda: next(left))
-    assert found == Followed(Verdict.UNDECIDED, (), "the time for one operation is over")
+    assert found == Followed(Verdict.UNDECIDED, (), "no explanation was found in the time for one operation")
 
 
 def test_what_the_specification_does_not_say_is_said() -> None:

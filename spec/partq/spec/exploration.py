@@ -123,7 +123,9 @@ class Exploration:
         try:
             explained = self._search()
         except _Spent:
-            return Followed(Verdict.UNDECIDED, reason="the time for one operation is over")
+            return Followed(
+                Verdict.UNDECIDED, reason="no explanation was found in the time for one operation"
+            )
         if explained:
             return Followed(Verdict.EXPLAINED, self._found[-1].actions)
         if self._unsure:
