@@ -22,7 +22,7 @@ CHOICES = [Choice(steps.receive(f"c{n}"), f"c{n} receive") for n in (1, 2, 3)]
 REAL = "real server"
 
 
-@pytest.fixture(params=["recorded", pytest.param(REAL, marks=pytest.mark.slow)])
+@pytest.fixture(params=["recorded", pytest.param(REAL, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 def explorer(request: pytest.FixtureRequest) -> str:
     """Which of the two answers; the test's name says it, too."""
     if request.param == REAL:
