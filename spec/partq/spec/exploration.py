@@ -11,19 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from .explored import (
-    INIT,
-    LAST_CHANCE,
-    NEXT,
-    OWN,
-    Candidate,
-    Impossible,
-    Known,
-    Setting,
-    candidates,
-    label,
-    sources,
-)
+from .explored import INIT, LAST_CHANCE, NEXT, OWN, Setting, label, sources
+from .observed import Candidate, Impossible, Known, candidates
 from .tlc import MODULES
 from .validation import Operation
 

@@ -18,7 +18,7 @@ from partq.conformance.workload.menu import Choice
 from partq.conformance.workload.program import Program, Step
 from partq.model.profiles import Entity
 from partq.spec.exploration import Verdict
-from partq.spec.explored import _NEEDS, label
+from partq.spec.explored import NEEDS, label
 from partq.spec.validation import NotFollowed
 
 MESSAGES = [steps.message("m1", "a"), steps.message("m2", "b")]
@@ -34,7 +34,7 @@ class Allows:
 
     def __init__(self, *without: str) -> None:
         self.without = {label(name) for name in without}
-        self.labels = [label(name) for name in _NEEDS]
+        self.labels = [label(name) for name in NEEDS]
 
     def __call__(self, method: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         if method == "loadSpec":
