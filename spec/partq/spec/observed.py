@@ -13,7 +13,6 @@ from .explored import Setting, clients_of
 from .validation import NotFollowed, Operation, Shown
 
 _PASSING: Final = frozenset({"unavailable", "timeout", "internal"})
-_LOST: Final = frozenset({"lock_lost", "not_found", "invalid_operation"})
 _LIMITS: Final = frozenset({"quota", "too_large", "unsupported", "connection_lost", "session_locked"})
 
 ACTIONS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
