@@ -93,6 +93,11 @@ def test_a_former_lock_has_a_turn_that_does_not_hold() -> None:
     assert turns == [{"#bigint": "2"}, {"#bigint": "1"}]
 
 
+def test_a_settlement_refused_in_passing_tells_of_no_lock() -> None:
+    (way,) = candidates(refused("abandon", "unavailable", locks=("l1",)), SETTING, HOLDS)
+    assert way.seen.keys() == {"seenBy", "seenMessages"}
+
+
 def test_a_partition_gets_the_next_number_when_it_is_named_first() -> None:
     (way,) = candidates(did("partition_down", partition=30), SETTING, HOLDS)
     assert way.known.partitions == (7, 30)

@@ -256,7 +256,9 @@ def _settle(operation: Operation, setting: Setting, known: Known) -> list[Way]:
         raise NotFollowed("a settlement by a lock that has ended, refused in passing")
     if former:
         turn = 3 - known.locks[known.latest[m]][1]  # any turn but that of the lock that holds
-    seen = {"seenBy": _by(operation, setting), "seenMessages": _set([m]), "seenTurn": _int(turn)}
+    seen: dict[str, Any] = {"seenBy": _by(operation, setting), "seenMessages": _set([m])}
+    if operation.txn is not None or operation.error not in _PASSING:  # whose answer tells of no lock
+        seen["seenTurn"] = _int(turn)
     settled = known.settled if operation.error else known.settled | {lock}
     return [(seen, known._replace(settled=settled))]
 
