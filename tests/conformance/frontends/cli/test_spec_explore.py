@@ -53,6 +53,9 @@ def test_the_reference_is_explained(explorer: str, capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert says_which(explorer, printed)
     assert "m3#" in next(line for line in printed.splitlines() if "# Prefetch then Receive" in line)
+    assert "c1 abandon lock-2 -> error unavailable" in next(
+        line for line in printed.splitlines() if "# AbandonFails" in line
+    )
     assert printed.splitlines()[-1] == "EXPLAINED: the specification allows every step"
 
 
