@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, repeat
@@ -32,6 +32,7 @@ from partq.conformance.execution.cancellation import Stop, Stopped
 from partq.conformance.execution.client_thread import NEVER, ClientThread
 from partq.conformance.execution.diagnostics import Problems
 from partq.conformance.execution.drain import DrainPlan, StepResult, drain, play
+from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.execution.recorder import Recorder
 from partq.conformance.history import Header, History
 from partq.conformance.workload.program import Program, Step
@@ -77,7 +78,9 @@ class LiveRun:
         limits: Limits,
         on_problem: Callable[[str], None],
         stop: Stop,
+        guide: Guide | None = None,
     ) -> None:
+        self.guide = guide
         self.broker = broker
         self.program = program
         self.limits = limits
@@ -156,7 +159,8 @@ class LiveRun:
         self._watch(lambda: not thread.waiting)
 
     def _in_order(self) -> None:
-        for step in self.steps:
+        steps: Iterable[Step] = self.steps if self.guide is None else guided(self.guide, self._so_far)
+        for step in steps:
             self._perform(step)
 
     def _at_once(self) -> None:

@@ -6,9 +6,10 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from partq.conformance.adapters.protocol import Broker, SimulatedBroker
+from partq.conformance.adapters.protocol import Broker, SimulatedBroker, Unreachable
 from partq.conformance.adapters.stage import StagedBroker
 from partq.conformance.execution.cancellation import Stop
+from partq.conformance.execution.guide import Guide
 from partq.conformance.execution.live import Limits, LiveRun
 from partq.conformance.execution.simulation import simulate
 from partq.conformance.history import History
@@ -28,15 +29,19 @@ def run(
     limits: Limits = DEFAULT_LIMITS,
     on_problem: Callable[[str], None] = log.warning,
     stop: Stop | None = None,
+    guide: Guide | None = None,
 ) -> History:
-    """Run the program and answer its history.
+    """Run the program and answer its history. ``guide``: gives the steps of a sequential program instead,
+    each when it has seen what came of the one before.
 
     ``on_problem`` hears in words whatever an adapter did that it must not, each thing once. Raises
     `Unreachable` where `Broker.open` does not do what it should, `Stopped` where ``stop`` was asked, what
     ``on_problem`` raises, and nothing that an adapter raises. The broker is closed in any case.
     """
     if isinstance(broker, StagedBroker):
-        return simulate(broker, program)
+        return simulate(broker, program, guide)
     if isinstance(broker, SimulatedBroker):
+        if guide is not None:
+            raise Unreachable(f"{type(broker).__name__} runs whole programs, never one step at a time")
         return broker.simulate(program)
-    return LiveRun(broker, program, limits, on_problem, stop or Stop()).history()
+    return LiveRun(broker, program, limits, on_problem, stop or Stop(), guide).history()

@@ -10,11 +10,12 @@ not answer hangs in the history, and nothing is drained.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any, Final
 
 from partq.conformance.adapters.stage import Reply, StagedBroker, Steps
 from partq.conformance.execution.drain import DrainPlan, StepResult, drain
+from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.history import Header, History, Record
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Args, Script
@@ -40,16 +41,18 @@ class _SimulatedClient:
         self.script = Script(proc, most_flows=MOST_FLOWS)
 
 
-def simulate(broker: StagedBroker, program: Program) -> History:
-    """Run the program, interleaved by its seed; equal programs give equal histories."""
-    return _SimulatedRun(broker, program).history()
+def simulate(broker: StagedBroker, program: Program, guide: Guide | None = None) -> History:
+    """Run the program, interleaved by its seed; equal programs give equal histories. ``guide``: gives the
+    steps of a sequential program instead; no virtual time passes while it thinks."""
+    return _SimulatedRun(broker, program, guide).history()
 
 
 class _SimulatedRun:
     """One program's run on one stage. ``event`` is for the stage: it records what the broker reports."""
 
-    def __init__(self, broker: StagedBroker, program: Program) -> None:
+    def __init__(self, broker: StagedBroker, program: Program, guide: Guide | None) -> None:
         self.program = program
+        self.guide = guide
         self.records: list[Record | None] = []
         self.faults: list[Step] = []
         self.stage = broker.stage(program, self.event)
@@ -78,7 +81,10 @@ class _SimulatedRun:
             self.clock.spawn(self._drain())
             if self.clock.run() and self.drained:
                 self.event("drained", {})
-        lacks = tuple(sorted(self.lacks))
+        return self._so_far()
+
+    def _so_far(self) -> History:
+        program, lacks = self.program, tuple(sorted(self.lacks))
         stage, entities = self.stage, {ENTITY: program.entity}
         header = Header(program.profile, entities, skew_ns=stage.skew_ns, lacks=lacks, late_ns=stage.late_ns)
         return History(header, tuple(record for record in self.records if record is not None))
@@ -91,8 +97,11 @@ class _SimulatedRun:
     # Who does what, and when.
 
     def _in_order(self) -> Steps:
-        for step in self.program.steps:
+        for step in self._steps():
             yield from self._do(step)
+
+    def _steps(self) -> Iterable[Step]:
+        return self.program.steps if self.guide is None else guided(self.guide, self._so_far)
 
     def _at_once(self) -> None:
         mine: dict[str, list[tuple[int, Step]]] = {proc: [] for proc in self.clients}

@@ -5,6 +5,8 @@ Nothing is judged here. What the specification does not say is told by `NotFollo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import is_topic, settings_of
 from partq.conformance.oracle.question import entities_of
@@ -42,16 +44,21 @@ def recording_of(history: History, name: str) -> Recording:
     sent = {message.id: message for record in records for message in record.args.get("messages", ())}
     _check_messages(header, records, sent)
     return Recording(
-        _words(family),
+        words_of(family),
         entity.partitions,
-        tuple(_operation(record, header, family, sent) for record in records),
-        COUNTER_BITS if family.partitioned else 64,
+        tuple(operation_of(record, header, sent) for record in records),
+        counter_bits(family),
         entity.seq_start,
         entity.max_delivery_count,
     )
 
 
-def _words(family: Profile) -> frozenset[str]:
+def counter_bits(family: Profile) -> int:
+    """How many bits of a sequence number count, below the partition's."""
+    return COUNTER_BITS if family.partitioned else 64
+
+
+def words_of(family: Profile) -> frozenset[str]:
     """The family in the words of `Catalogue.tla`."""
     switches = {
         "partitioned": family.partitioned,
@@ -75,14 +82,15 @@ def _check_messages(header: Header, records: list[Record], sent: dict[str, Messa
             raise NotFollowed("how its messages came to the entity is not known")
 
 
-def _operation(record: Record, header: Header, family: Profile, sent: dict[str, Message]) -> Operation:
-    args = record.args
+def operation_of(record: Record, header: Header, sent: Mapping[str, Message]) -> Operation:
+    """The operation that a record tells of. ``sent``: every message of the history by its ID."""
+    args, family = record.args, profile(header.profile)
     timeout = args.get("timeout")
     if timeout is None:
         ret = record.ret if record.ret is not None else record.call
         timeout = 60 * SECOND if header.clock == "virtual" else ret - record.call
     since = args.get("from_seq")
-    bits = COUNTER_BITS if family.partitioned else 64
+    bits = counter_bits(family)
     locks = (args["lock"],) if "lock" in args else tuple(args.get("locks", ()))
     unknown = record.outcome == Outcome.UNKNOWN
     return Operation(
@@ -93,7 +101,7 @@ def _operation(record: Record, header: Header, family: Profile, sent: dict[str, 
         None if unknown else record.ret,
         str(record.outcome),
         record.error,
-        tuple(_sent(message, family) for message in args.get("messages", ())),
+        tuple(sent_of(message, family) for message in args.get("messages", ())),
         tuple(_shown(shown, bits, family, sent) for shown in record.messages),
         locks,
         args.get("txn"),
@@ -105,12 +113,13 @@ def _operation(record: Record, header: Header, family: Profile, sent: dict[str, 
     )
 
 
-def _sent(message: Message, family: Profile) -> Sent:
+def sent_of(message: Message, family: Profile) -> Sent:
+    """A message as it is sent to a queue of that family."""
     key = effective_key(message, family.key_rule) if family.partitioned else None
     return Sent(message.id, key, family.partitioned and conflicting(message))
 
 
-def _shown(shown: Delivery, bits: int, family: Profile, sent: dict[str, Message]) -> Shown:
+def _shown(shown: Delivery, bits: int, family: Profile, sent: Mapping[str, Message]) -> Shown:
     message = sent.get(shown.id)
     altered = message is None or not (
         shown.body in (None, message.body)

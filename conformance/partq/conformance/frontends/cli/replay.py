@@ -79,7 +79,7 @@ def replay(
     """
     from partq.conformance.adapters import public_name
 
-    stored = _read(file)
+    stored = read_replayable(file)
     name = broker or stored.broker
     if name is None:
         fail(f"{file} is a program, which names no broker: say which with --broker")
@@ -110,7 +110,7 @@ def _tries(name: str, program: Program) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Replayable:
+class Replayable:
     """What a file holds. ``requirement``: the requirement it showed violated; None for a mere program:
     any."""
 
@@ -119,7 +119,8 @@ class _Replayable:
     requirement: str | None = None
 
 
-def _read(file: Path) -> _Replayable:
+def read_replayable(file: Path) -> Replayable:
+    """What a file holds, a counterexample or a program; ends with one line where it is neither."""
     from partq.conformance.evaluation import counterexample
     from partq.conformance.workload import program as programs
     from partq.model.requirements import catalogue
@@ -133,7 +134,7 @@ def _read(file: Path) -> _Replayable:
     schema = data.get("schema") if isinstance(data, dict) else None
     try:
         if schema == programs.SCHEMA:
-            return _Replayable(programs.from_json(data))
+            return Replayable(programs.from_json(data))
         if schema != counterexample.SCHEMA:
             what = f"is of schema {schema!r}" if schema else "has no schema"
             fail(f"{file} {what}: {_EXPECTED}")
@@ -144,10 +145,10 @@ def _read(file: Path) -> _Replayable:
         fail(str(error) if str(file) in str(error) else f"{file}: {error}")
     if example.finding.requirement not in catalogue():
         fail(f"{file}: finding.requirement: no rule {example.finding.requirement!r}")
-    return _Replayable(example.program, example.broker, example.finding.requirement)
+    return Replayable(example.program, example.broker, example.finding.requirement)
 
 
-def _runs(name: str, stored: _Replayable, tries: int) -> list[Run]:
+def _runs(name: str, stored: Replayable, tries: int) -> list[Run]:
     """The first run that shows it again, or all of them."""
     from partq.conformance.adapters import Unreachable, open_broker
     from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, runs
