@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,13 @@ APALACHE: Final = "APALACHE_HOME"
 """The environment variable that names Apalache's folder."""
 
 _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+
+
+class Tool(StrEnum):
+    """What reads the specification."""
+
+    TLC = "tlc"
+    APALACHE = "apalache"
 
 
 class ToolMissing(RuntimeError):

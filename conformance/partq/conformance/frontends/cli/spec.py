@@ -66,7 +66,7 @@ def compare(
     from partq.spec.spec_side import NotExplored
     from partq.spec.toolbox import ToolMissing, tlc_jar
 
-    wanted = _known(only or (), PAIRS, "pair")
+    wanted = known(only or (), PAIRS, "pair")
     try:
         tlc_jar()
         with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
@@ -83,7 +83,7 @@ def compare(
 T = TypeVar("T")
 
 
-def _known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
+def known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
     """Those of these names, all if there are none; ends with one line where one is not known."""
     from partq.conformance.history.codec_fields import did_you_mean
 
@@ -96,7 +96,7 @@ def _known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
 def _chosen(names: Sequence[str]) -> list[Check]:
     from partq.spec.manifest import read_manifest
 
-    return _known(names, {one.name: one for one in read_manifest()}, "check")
+    return known(names, {one.name: one for one in read_manifest()}, "check")
 
 
 def _told(ending: Iterator[Checked], total: int) -> Iterator[Checked]:

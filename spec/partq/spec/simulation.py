@@ -1,0 +1,114 @@
+"""Behaviours of the specification as traces: random walks, and counterexamples of goals.
+
+A trace shows what clients and the environment see (`answer`), where each message and its lock were (`msg`),
+which partitions were up (`up`), and what has to be known of the constants (`params`). A goal is a check that
+ends with a counterexample: of the claim that a state is never reached, or of a property, by a wrong variant.
+Making a test program of a trace is the conformance suite's business.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from .itf import Trace
+from .manifest import Check, Expected
+from .tlc import MODULES, NoTrace, check, walks
+from .toolbox import Tool
+from .values import Function
+
+TRACED: Final = MODULES / "Traced.tla"
+"""The module whose behaviours tell their constants, in the variable `SCOPE`."""
+
+SCOPE: Final = "scope"
+
+SHOWN: Final = ("answer", "msg", "up")
+"""The variables that a trace keeps."""
+
+LIMIT: Final = 900.0
+"""Seconds that one run of a tool may take."""
+
+
+class Order(NamedTuple):
+    """What is to be made of one check of the manifest: a counterexample if it `is_goal`, else so many random
+    walks of so many steps at the most. Equal orders give equal traces, by one version of the tool."""
+
+    check: Check
+    number: int = 1
+    length: int = 20
+    seed: int = 1
+    tool: Tool = Tool.TLC
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its traces."""
+        return [
+            f"{self.check.name}-{n:04}" for n in range(1, 1 + (1 if is_goal(self.check) else self.number))
+        ]
+
+    @property
+    def origins(self) -> list[Mapping[str, Any]]:
+        """What each trace tells of its making (its ``meta``)."""
+        by = {"format": "ITF", "source": self.check.cfg, "tool": str(self.tool)}
+        if is_goal(self.check):
+            return [{**by, str(self.check.expected): self.check.breaks}]
+        options = {"length": self.length, "seed": self.seed}
+        return [{**by, **options, "walk": n} for n, _ in enumerate(self.names, 1)]
+
+
+def is_goal(one: Check) -> bool:
+    """Whether the check ends with a counterexample."""
+    return one.expected is not Expected.HOLDS
+
+
+def traces(order: Order) -> list[Trace]:
+    """The traces of an order, as many as it has names. Raises `NoTrace`, `ToolMissing`."""
+    make = _MAKERS[order.tool, is_goal(order.check)]
+    with tempfile.TemporaryDirectory(prefix="partq-traces-") as folder:
+        found = make(order, Path(folder))
+    return [_trace(states, meta) for states, meta in zip(found, order.origins, strict=True)]
+
+
+def _trace(states: Iterable[Function], meta: Mapping[str, Any]) -> Trace:
+    every = [*states]
+    shown = tuple(Function((name, state[name]) for name in SHOWN) for state in every)
+    return Trace(shown, every[0][SCOPE], meta)
+
+
+Behaviours = list[list[Function]]
+
+
+def _goal_by_tlc(order: Order, folder: Path) -> Behaviours:
+    found = check(*_configured(order.check, folder, "TracedNext"), timeout=LIMIT)
+    if found.violated != order.check.breaks:
+        raise NoTrace(found.error or f"{order.check.breaks} was not violated")
+    return [[step.state for step in found.trace]]
+
+
+def _walks_by_tlc(order: Order, folder: Path) -> Behaviours:
+    files = _configured(order.check, folder, "WalkNext")
+    return walks(*files, order.number, order.length, order.seed, LIMIT)
+
+
+def _configured(one: Check, folder: Path, next: str) -> tuple[Path, Path]:
+    """`TRACED` and the check's configuration for it, in that folder: TLC looks for both in one. Of a walk
+    nothing is checked."""
+    text = one.files[1].read_text(encoding="utf-8")
+    for word, operator in {"INIT": "TracedInit", "NEXT": next}.items():
+        text = re.sub(rf"^{word} .*$", f"{word} {operator}", text, flags=re.M)
+    if not is_goal(one):
+        text = re.split(r"^(?:INVARIANT|PROPERT)", text, flags=re.M)[0]
+    module, configuration = folder / TRACED.name, folder / one.cfg
+    module.write_bytes(TRACED.read_bytes())
+    configuration.write_text(text, encoding="utf-8")
+    return module, configuration
+
+
+_MAKERS: Final[Mapping[tuple[Tool, bool], Callable[[Order, Path], Behaviours]]] = {
+    (Tool.TLC, True): _goal_by_tlc,
+    (Tool.TLC, False): _walks_by_tlc,
+}
+"""How a goal, and random walks, are made by each tool."""
