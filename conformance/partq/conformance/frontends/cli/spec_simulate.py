@@ -41,7 +41,7 @@ def simulate(
         list[str] | None,
         typer.Option(help="The counterexample of this one (Reach…, Bug…); may be repeated."),
     ] = None,
-    traces: Annotated[int, typer.Option(min=1, max=9999, help="Random walks of each scope.")] = 2,
+    traces: Annotated[int, typer.Option(min=0, max=9999, help="Random walks of each scope; 0: the goals alone.")] = 2,
     length: Annotated[int, typer.Option(min=1, max=100, help="Steps of a walk at the most.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same walks.")] = 1,
     tool: Annotated[Tool, typer.Option(help="What explores the specification.")] = Tool.TLC,
@@ -58,14 +58,15 @@ def simulate(
 
     try:
         out.mkdir(parents=True, exist_ok=True)
-        orders = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
+        every = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
+        orders = [order for order in every if order.names]
         with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
             written = _told(pool.map(partial(_made, out), orders), len(orders))
     except (ToolMissing, InvalidManifest, NoTrace) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or out}: {error.strerror}")
-    print(f"{written} traces in {out} (partq run BROKER --program {out})")
+    print(f"{_count(written)} in {out} (partq run BROKER --program {out})")
 
 
 def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[Check]:
@@ -86,9 +87,13 @@ def _told(ending: Iterable[Made], total: int) -> int:
     written = 0
     for number, made in enumerate(ending, 1):
         took = "there already" if made.seconds is None else f"{made.seconds:.1f} s"
-        console.print(f"{number}/{total} {made.name}: {made.traces} traces, {took}", markup=False)
+        console.print(f"{number}/{total} {made.name}: {_count(made.traces)}, {took}", markup=False)
         written += made.traces
     return written
+
+
+def _count(number: int) -> str:
+    return "1 trace" if number == 1 else f"{number:,} traces"
 
 
 def _made(out: Path, order: Order) -> Made:
