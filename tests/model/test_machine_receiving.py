@@ -139,6 +139,14 @@ def test_renewing_restarts_the_clock() -> None:
     assert answers(after(state, advance(D - 1)), complete(lock)) == ["ok"]
 
 
+def test_a_renewal_shows_the_message_as_it_is_stored() -> None:
+    [state] = explains(two(prem()), receive(), seen("x", lock="l1", partition=0, seq=5))
+    renewal = Action("renew_lock", "c", locks=("l1",))
+    assert explains(state, renewal, seen("x", partition=0, seq=5))
+    assert not explains(state, renewal, seen("x", partition=0, seq=6))
+    assert not explains(state, renewal, seen("x", partition=1))
+
+
 def test_abandon_and_expiry_raise_the_count() -> None:
     state = took(two(flat()), "x")
     back = after(state, abandon(token(state, "x")))

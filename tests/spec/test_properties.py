@@ -4,7 +4,7 @@ import pytest
 
 from partq.model.requirements import catalogue
 from partq.spec.manifest import Expected, read_manifest
-from partq.spec.properties import checks_of, properties
+from partq.spec.properties import checks_of, proofs_of, properties
 
 
 def test_a_property_is_named_after_its_requirement() -> None:
@@ -30,6 +30,12 @@ def test_each_property_holds_somewhere_and_each_but_a_few_is_broken_by_a_wrong_v
 
 
 WITHOUT_A_WRONG_VARIANT: frozenset[str] = frozenset()
+
+
+def test_a_proof_stands_behind_the_properties_that_it_implies() -> None:
+    assert [one.name for one in proofs_of("SEQ-4")] == ["ProofNumbers"]
+    assert [one.name for one in proofs_of("REB-1")] == ["ProofAssignment"]
+    assert proofs_of("PEEK-1") == []
 
 
 def test_the_manifest_has_wrong_variants_and_interesting_states() -> None:

@@ -17,6 +17,7 @@ from .locks import cached, ended, freed, raised, returned, run_out
 from .memory import finished, whose
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
+from .sequencing import as_shown, home
 from .state import (
     BACK,
     CACHED,
@@ -174,13 +175,14 @@ def renew(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from _renewed_anyhow(state, action, places[0], seen)
     if not may_settle(state, places) or places[0] is None:
         return
-    (p, index), entry = places[0], state.parts[places[0][0]].log[places[0][1]]
+    p, index = places[0]
     shown = seen.messages[0] if seen is not None and seen.messages else None
-    if shown is not None and not _is_renewal(state, action, entry, shown):
+    part = state.parts[p] if shown is None else _as_renewal(state, action, p, index, shown)
+    if part is None:
         return
-    renewed = _renewed(state, entry, action, shown)
+    renewed = _renewed(state, part.log[index], action, shown)
     answer = Answer(Outcome.OK, messages=() if seen is None else seen.messages)
-    yield answer, put(state, p, index, renewed)
+    yield answer, with_part(state, p, with_entry(part, index, renewed))
 
 
 @clause("RCV-8")
@@ -205,13 +207,21 @@ def _renewed_anyhow(state: State, action: Action, place: Place | None, seen: Obs
     yield answer, put(state, *found, renewed._replace(upsets=entry.tries - count))
 
 
-@clause("RCV-13")
-def _is_renewal(state: State, action: Action, entry: Entry, shown: Delivery) -> bool:
-    """Whether the message shown is the renewed one, and its lock's end not later than it can be."""
+@clause("RCV-13", "SEQ-2", "SEQ-6", "SEQ-7")
+def _as_renewal(state: State, action: Action, p: int, index: int, shown: Delivery) -> Part | None:
+    """The partition after a renewal showed its message so, or None where it is another one, in another
+    partition, with another number, or its lock ends later than it can. With SEQ-6 waived a message may be
+    renumbered into another partition."""
     cfg, until = state.cfg, shown.locked_until
     latest = state.now + action.slack + cfg.lock_duration + cfg.skew
     timely = until is None or state.now - cfg.skew <= until <= latest or not state.forbids("RCV-13")
-    return shown.id == entry.id and timely
+    consistent, where = home(cfg, shown)
+    part = state.parts[p]
+    if not (timely and consistent and shown.id == part.log[index].id):
+        return None
+    if where in (None, p):
+        return as_shown(cfg, part, [(index, shown)])
+    return None if state.forbids("SEQ-6") else part
 
 
 def _renewed(state: State, entry: Entry, action: Action, shown: Delivery | None) -> Entry:

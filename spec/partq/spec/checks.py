@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from .manifest import Check, Expected
 from .tlc import Answer, check
@@ -28,8 +28,17 @@ def run(
     checks: Sequence[Check], jobs: int = 1, begun: Callable[[Check], None] = lambda check: None
 ) -> Iterator[Checked]:
     """Each check's outcome, as they end. ``jobs``: how many run at a time. Raises `ToolMissing`."""
+    return several(lambda one: _run(one, begun), checks, jobs)
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def several(work: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
+    """What becomes of each item, as they end. ``jobs``: how many are worked on at a time."""
     with ThreadPoolExecutor(jobs) as pool:
-        waiting = [pool.submit(_run, one, begun) for one in checks]
+        waiting = [pool.submit(work, item) for item in items]
         try:
             for done in as_completed(waiting):
                 yield done.result()

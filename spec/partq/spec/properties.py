@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from .manifest import Check, Expected, read_manifest
+from .manifest import Check, Expected, Kind, Symbolic, read_manifest, read_symbolic
 from .tlc import MODULES
 
 REQUIREMENTS: Final = "Requirements.tla"
@@ -52,6 +52,16 @@ def checks_of(requirement: str) -> tuple[list[Check], list[Check]]:
     every = read_manifest()
     holds = [one for one in every if one.expected is Expected.HOLDS and name in _checked(one.files[1])]
     return holds, [one for one in every if one.expected is Expected.VIOLATES and one.breaks == name]
+
+
+def proofs_of(requirement: str) -> list[Symbolic]:
+    """The proofs, by inductive invariants, that imply the requirement's property.
+
+    Raises `InvalidManifest`.
+    """
+    name = requirement.replace("-", "_")
+    proofs = [one for one in read_symbolic() if one.kind is Kind.PROOF and one.expected is Expected.HOLDS]
+    return [one for one in proofs if name in _checked(MODULES / one.file)]
 
 
 def _checked(configuration: Path) -> set[str]:

@@ -249,6 +249,16 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "p send m1\np peek 1 -> m1#1\nq peek 1 -> m1#2",
         ("SEQ-6", "PEEK-6"),
     ),
+    "a renewal renumbers": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\nq renew_lock l -> m1#2\nq receive 1",
+        ("SEQ-6",),
+    ),
+    "a renewal moves to another partition": (
+        "azure-premium",
+        "p send m1\nq receive 1 -> m1#1.1 lock=l count=0\nq renew_lock l -> m1#2.1",
+        ("SEQ-6", "SEQ-2"),
+    ),
     "abandoned to another partition": (
         "azure-premium",
         "p send m1\nq receive 1 -> m1#1.1 lock=l count=0\nq abandon l\nq receive 1 delete -> m1#2.1 count=1",

@@ -77,11 +77,12 @@ Keys == { Key(m) : m \in Messages } \ {NoKey}
 Keyed(m) == Key(m) # NoKey
 
 \* What a family of brokers is.
-Partitioned       == "partitioned" \in Profile  \* std, prem, sol; not flat
-ShowsNumbers      == "numbers"     \in Profile  \* SEQ rows: std, prem, flat
-LocksExpire       == "expiry"      \in Profile  \* std, prem, flat
-CachingFrontends  == "caches"      \in Profile  \* RCV-5, RCV-13
-HasFlows          == "flows"       \in Profile  \* REB rows: sol
+Promises(word) == word \in Profile
+Partitioned       == Promises("partitioned")    \* std, prem, sol; not flat
+ShowsNumbers      == Promises("numbers")        \* SEQ rows: std, prem, flat
+LocksExpire       == Promises("expiry")         \* std, prem, flat
+CachingFrontends  == Promises("caches")         \* RCV-5, RCV-13
+HasFlows          == Promises("flows")          \* REB rows: sol
 CountsDeliveries  == ~HasFlows                  \* RCV-9: std, prem, flat
 
 \* What clients and the environment do in this scope, besides sending,

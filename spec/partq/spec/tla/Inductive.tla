@@ -1,116 +1,221 @@
 -------------------------------- MODULE Inductive ------------------------------
 (***************************************************************************)
-(* Candidates for inductive invariants, for Apalache: with one of them a    *)
-(* safety property holds in behaviours of any length, within the bounds on  *)
-(* messages, clients and partitions.  Three calls for each (Ind stands for  *)
-(* its name, Safety for what it implies):                                   *)
+(* Inductive invariants: with one of them a property holds in behaviours of *)
+(* any length, within the bounds of its Proof*.cfg.  Three questions, which *)
+(* Apalache answers; Ind stands for the invariants of that file together,   *)
+(* Safe for a property there:                                               *)
 (*                                                                          *)
-(*   check --cinit=ConstInit --inv=Ind --length=0  Inductive.tla            *)
-(*   check --cinit=ConstInit --init=Ind --inv=Ind --length=1 Inductive.tla  *)
-(*   check --cinit=ConstInit --init=Ind --inv=Safety --length=0 ...         *)
+(*   Init => Ind            it holds in the beginning,                      *)
+(*   Ind /\ Next => Ind'    every step keeps it,                            *)
+(*   Ind => Safe            and it implies the property (one of a step:     *)
+(*                          Ind /\ Next => Safe).                           *)
 (*                                                                          *)
-(* Apalache has not been run on them yet.  TLC checks that they are         *)
-(* invariants (MCInductive*.cfg); that they are inductive is not known.     *)
+(* Next is that of PartitionedQueue, whole.  TLC checks in the same bounds  *)
+(* that they are invariants of what can be reached.                         *)
 (***************************************************************************)
 EXTENDS PartitionedQueue, Requirements
 
-\* The scope of the three calls: three messages, two of one key and a keyless one.
-ConstInit ==
-    /\ MessageCount = 3
-    /\ PartitionCount = 2
-    /\ Clients = { "c1", "c2" }
-    /\ KeyOf = [ m \in 1 .. 3 |-> IF m <= 2 THEN "a" ELSE "-" ]
-    /\ TwoKeys = {}
-    /\ MaxTries = 2
-    /\ MaxDeliveryCount = 10
-    /\ PeekMax = 2
-    /\ Modulus = 32
-    /\ FirstNumber = 1
-    /\ Profile = { "partitioned", "numbers", "expiry", "caches" }
-    /\ Alphabet = { "abandon", "outage", "transaction" }
-    /\ Freedoms = { "lag" }
-    /\ Observing = TRUE
-
+(***************************************************************************)
+(* The shape of the state: the first conjunct of every invariant.  What the *)
+(* scope does not offer stays as it was in the beginning.                   *)
+(***************************************************************************)
 MessageStates == { "unsent", "refused", "pending", "lagging", "ready", "cached",
                    "locked", "done", "dead" }
+Doubts == { "no", "fault", "expiry" }
+SomePartition == Partitions \cup {NoPartition}
+SomeNumber == Numbers \cup {NoNumber}
+SomeMessages == SUBSET Messages
+SomeClient == Clients \cup {NoClient}
+TxnStates == IF Offers("transaction") THEN { "none", "open", "committed", "rolled back" }
+             ELSE { "none" }
+FlowStates == IF HasFlows THEN { "off", "active", "standby" } ELSE { "off" }
+Duties == IF HasFlows THEN { "none", "ready", "paused", "unbound", "waiting" } ELSE { "none" }
+SomeFlows == SUBSET (IF HasFlows THEN Clients ELSE {})
+Delays == IF HasFlows THEN BOOLEAN ELSE {FALSE}
+Sent == { "no", "accepted", "refused", "enlisted" }
+LockStates == { "none", "held", "doubt", "ended" }
+NoWalks == [ c \in Clients |-> { {} } ]
 
-\* The shape of the state: the first conjunct of every candidate.
+\* What an observation of number n in partition p shows.
+Spot(p, n) == [ part |-> p, seq |-> IF ShowsNumbers THEN SequenceNumber(p, n) ELSE 0 ]
+
 TypeOK ==
     /\ up \in [ Partitions -> BOOLEAN ]
     /\ running \in BOOLEAN
     /\ msg \in [ Messages ->
-          [ at : MessageStates, part : Partitions \cup {NoPartition},
-            num : Numbers \cup {NoNumber}, by : Clients \cup {NoClient}, turn : Turns,
-            count : 0 .. MaxTries, placed : BOOLEAN,
-            doubt : { "no", "fault", "expiry" }, settling : BOOLEAN ] ]
+          [ at : MessageStates, part : SomePartition, num : SomeNumber, by : SomeClient,
+            turn : Turns, count : 0 .. MaxTries, placed : BOOLEAN, doubt : Doubts,
+            settling : BOOLEAN ] ]
     /\ counter \in [ Partitions -> Numbers ]
-    /\ home \in [ Keys -> Partitions \cup {NoPartition} ]
-    /\ txn \in [ state : { "none", "open", "committed", "rolled back" },
-                 key : Keys \cup {NoKey}, part : Partitions \cup {NoPartition},
+    /\ home \in [ Keys -> SomePartition ]
+    /\ txn \in [ state : TxnStates, key : Keys \cup {NoKey}, part : SomePartition,
                  doubt : BOOLEAN, doomed : BOOLEAN, missing : BOOLEAN ]
-    /\ cursor \in [ Clients -> [ Partitions -> Numbers \cup {NoNumber} ] ]
-    /\ mislaid \in [ Clients -> BOOLEAN ]
-    /\ flow \in [ Clients -> { "off", "active", "standby" } ]
-    /\ duty \in [ Partitions ->
-          [ Clients -> { "none", "ready", "paused", "unbound", "waiting" } ] ]
-    /\ delay \in BOOLEAN
+    /\ cursor = [ c \in Clients |-> AtStart ]
+    /\ mislaid = [ c \in Clients |-> FALSE ]
+    /\ flow \in [ Clients -> FlowStates ]
+    /\ duty \in [ Partitions -> [ Clients -> Duties ] ]
+    /\ delay \in Delays
+    /\ history.sent \in [ Messages -> Sent ]
+    /\ history.place \in [ Messages -> [ part : SomePartition, num : SomeNumber ] ]
+    /\ history.before \in [ Messages -> SomeMessages ]
+    /\ history.skips \in [ Messages -> SUBSET Partitions ]
+    /\ \A m \in Messages : history.shown[m] \subseteq { Spot(PlaceOf(m).part, PlaceOf(m).num) }
+    /\ history.lock \in [ Messages -> [ Turns -> LockStates ] ]
+    /\ history.consumed \in SomeMessages /\ history.buried \in SomeMessages
+    /\ history.unseen \in SomeMessages /\ history.free \in SomeMessages
+    /\ history.least \in [ Messages -> Int ] /\ history.most \in [ Messages -> Int ]
+    /\ history.outage \in SUBSET Partitions /\ history.alive \in BOOLEAN
+    /\ history.deal \in [ state : TxnStates, sends : SomeMessages, settles : SomeMessages,
+                          seen : BOOLEAN ]
+    /\ history.walks = NoWalks
+    /\ history.bound \in SomeFlows /\ history.standby \in SomeFlows
+    /\ history.returned \in SomeFlows /\ history.was \in SomeFlows
+    /\ history.duty \in [ Partitions -> [ Clients -> Duties ] ]
+    /\ history.delay \in Delays /\ history.cancelled \in Delays
 
-\* What is over, or has not begun, is in the canonical record.
+\* All states of that shape, one variable after the other, functions before records:
+\* Apalache can begin with it, and TLC can't.  The last answer makes no difference to
+\* what happens next.
+AnyState ==
+    /\ up \in [ Partitions -> BOOLEAN ]
+    /\ running \in BOOLEAN
+    /\ \E at \in [ Messages -> MessageStates ], part \in [ Messages -> SomePartition ],
+          num \in [ Messages -> SomeNumber ], by \in [ Messages -> SomeClient ],
+          turn \in [ Messages -> Turns ], count \in [ Messages -> 0 .. MaxTries ],
+          placed \in [ Messages -> BOOLEAN ], doubt \in [ Messages -> Doubts ],
+          settling \in [ Messages -> BOOLEAN ] :
+            msg = [ m \in Messages |->
+                [ at |-> at[m], part |-> part[m], num |-> num[m], by |-> by[m],
+                  turn |-> turn[m], count |-> count[m], placed |-> placed[m],
+                  doubt |-> doubt[m], settling |-> settling[m] ] ]
+    /\ counter \in [ Partitions -> Numbers ]
+    /\ home \in [ Keys -> SomePartition ]
+    /\ txn \in [ state : TxnStates, key : Keys \cup {NoKey}, part : SomePartition,
+                 doubt : BOOLEAN, doomed : BOOLEAN, missing : BOOLEAN ]
+    /\ cursor = [ c \in Clients |-> AtStart ]
+    /\ mislaid = [ c \in Clients |-> FALSE ]
+    /\ flow \in [ Clients -> FlowStates ]
+    /\ duty \in [ Partitions -> [ Clients -> Duties ] ]
+    /\ delay \in Delays
+    /\ \E sent \in [ Messages -> Sent ], part \in [ Messages -> SomePartition ],
+          num \in [ Messages -> SomeNumber ], before \in [ Messages -> SomeMessages ],
+          skips \in [ Messages -> SUBSET Partitions ], shown \in [ Messages -> BOOLEAN ],
+          lock \in [ Messages -> [ Turns -> LockStates ] ],
+          consumed \in SomeMessages, buried \in SomeMessages,
+          unseen \in SomeMessages, free \in SomeMessages,
+          least \in [ Messages -> Int ], most \in [ Messages -> Int ],
+          outage \in SUBSET Partitions, alive \in BOOLEAN, state \in TxnStates,
+          sends \in SomeMessages, settles \in SomeMessages, seen \in BOOLEAN,
+          bound \in SomeFlows, standby \in SomeFlows, returned \in SomeFlows, was \in SomeFlows,
+          duties \in [ Partitions -> [ Clients -> Duties ] ],
+          delaying \in Delays, cancelled \in Delays :
+            history =
+              [ sent |-> sent,
+                place |-> [ m \in Messages |-> [ part |-> part[m], num |-> num[m] ] ],
+                before |-> before, skips |-> skips, lock |-> lock,
+                shown |-> [ m \in Messages |->
+                    IF shown[m] THEN { Spot(part[m], num[m]) } ELSE {} ],
+                consumed |-> consumed, buried |-> buried, unseen |-> unseen, free |-> free,
+                least |-> least, most |-> most, outage |-> outage, alive |-> alive,
+                deal |-> [ state |-> state, sends |-> sends, settles |-> settles,
+                           seen |-> seen ],
+                walks |-> NoWalks, bound |-> bound, standby |-> standby,
+                returned |-> returned, was |-> was, duty |-> duties,
+                delay |-> delaying, cancelled |-> cancelled ]
+    /\ answer = NoAnswer
+
+\* What is over, or has not begun, is in the canonical record; what is stored has a
+\* place.
 Canonical ==
     /\ \A m \in Messages :
         /\ msg[m].at \in { "unsent", "refused", "done", "dead" } => msg[m] = Empty(msg[m].at)
         /\ msg[m].at # "locked" => /\ msg[m].by = NoClient
                                    /\ msg[m].doubt = "no" /\ ~msg[m].settling
         /\ msg[m].at = "locked" => msg[m].by # NoClient
+        /\ msg[m].at \in { "cached", "locked" } => msg[m].count < MaxTries
         /\ Visible(m) \/ msg[m].at = "lagging" =>
               msg[m].part # NoPartition /\ msg[m].num # NoNumber
+        /\ msg[m].at = "pending" => Open /\ (msg[m].part = NoPartition => txn.doomed)
+        /\ msg[m].settling => Open
     /\ \A m, n \in Messages : n < m /\ msg[n].at = "unsent" => msg[m].at = "unsent"
 
-\* ROUTE-1: what is stored is where its key lives, and what was shown was there.
+\* Clients know the place of what is stored, and of nothing that is not.
+PlaceKnown ==
+    \A m \in Messages :
+        /\ Stored(m) => history.place[m] = [ part |-> msg[m].part, num |-> msg[m].num ]
+        /\ msg[m].at = "unsent" => history.place[m] = [ part |-> NoPartition, num |-> NoNumber ]
+
+\* What was shown has a place (TypeOK says that it was that one).
+ShownThere ==
+    \A m \in Messages : history.shown[m] # {} =>
+        PlaceOf(m).part # NoPartition /\ PlaceOf(m).num # NoNumber
+
+Shape == TypeOK /\ Canonical /\ PlaceKnown /\ ShownThere
+AnyShape == AnyState /\ Canonical /\ PlaceKnown /\ ShownThere
+
+\* What clients know of the transaction: as long as it is open its sends are pending,
+\* and each message that was settled in it will be, or is, or the commit will fail.
+DealKnown ==
+    /\ txn.state = "none" => /\ history.deal.state = "none"
+                             /\ history.deal.sends = {} /\ history.deal.settles = {}
+    /\ Open => /\ history.deal.state = "open"
+               /\ history.deal.sends = Pending
+               /\ Settling \subseteq history.deal.settles
+               /\ \A m \in history.deal.settles :
+                    msg[m].settling \/ msg[m].at = "done" \/ txn.doomed
+    /\ txn.state = "committed" => history.deal.state = "committed"
+    /\ txn.state = "rolled back" =>
+          /\ history.deal.state \in { "open", "rolled back" }
+          /\ \A m \in history.deal.sends : msg[m].at = "refused"
+
+(***************************************************************************)
+(* ROUTE-1: what is stored is where its key lives, and what was shown was   *)
+(* there.                                                                   *)
+(***************************************************************************)
 KeyAffinity ==
     \A m \in Messages : Keyed(m) =>
         /\ Stored(m) /\ msg[m].part # NoPartition => msg[m].part = home[KeyOf[m]]
         /\ history.shown[m] # {} => ShownPartitions(m) = { home[KeyOf[m]] }
-IndKeyAffinity == TypeOK /\ Canonical /\ KeyAffinity
 
-\* SEQ-1, SEQ-4: each number lies behind its partition's counter, by no more than
-\* messages were sent; no two are equal.  (Without the freedoms "gaps", "busy".)
-SentSoFar == Cardinality({ m \in Messages : msg[m].at # "unsent" })
+(***************************************************************************)
+(* SEQ-1, SEQ-2, SEQ-6: each number lies behind its partition's counter, by *)
+(* no more than messages were numbered; no two are equal.  SEQ-4: none is   *)
+(* left out: each number behind the counter was given to a message that was *)
+(* accepted, or sent in the transaction.  (Without the freedom "gaps".)     *)
+(***************************************************************************)
+Behind(n, p) == Distance(FirstNumber, n) < Distance(FirstNumber, counter[p])
 UniqueNumbers ==
-    /\ \A p \in Partitions : Distance(FirstNumber, counter[p]) <= SentSoFar
-    /\ \A m \in Messages : Stored(m) /\ msg[m].num # NoNumber =>
-          Distance(FirstNumber, msg[m].num) < Distance(FirstNumber, counter[msg[m].part])
+    /\ \A p \in Partitions : Distance(FirstNumber, counter[p]) <=
+          Cardinality({ m \in Messages : msg[m].at # "unsent" /\ ~Unnumbered(m) })
+    /\ \A m \in Messages : PlaceOf(m).num # NoNumber =>
+          PlaceOf(m).part # NoPartition /\ Behind(PlaceOf(m).num, PlaceOf(m).part)
     /\ \A m, n \in Messages :
-          /\ m # n /\ Stored(m) /\ Stored(n)
-          /\ msg[m].part = msg[n].part /\ msg[m].num # NoNumber
-          => msg[m].num # msg[n].num
-IndUniqueNumbers == TypeOK /\ Canonical /\ UniqueNumbers
+          m # n /\ SamePlace(m, n) /\ PlaceOf(m).num # NoNumber
+          => PlaceOf(m).num # PlaceOf(n).num
 
-\* RCV-6: a lock that a client holds for certain is the one that the broker has; so
-\* there is one at most, and nobody else is given the message.
+Given(n, p) ==
+    \E m \in Messages :
+        /\ PlaceOf(m) = [ part |-> p, num |-> n ]
+        /\ history.sent[m] = "accepted" \/ m \in history.deal.sends
+NoneLeftOut == \A p \in Partitions : \A n \in Numbers : Behind(n, p) => Given(n, p)
+
+(***************************************************************************)
+(* RCV-6, RCV-7, RCV-8: the lock that a client holds, for certain or in     *)
+(* doubt, is the one that the broker has, so there is one at most, and      *)
+(* nobody else is given the message; what was consumed is gone.             *)
+(***************************************************************************)
 ExclusiveLocks ==
     /\ \A m \in Messages : \A t \in Turns :
-          /\ history.lock[m][t] = "held" =>
-                msg[m].at = "locked" /\ msg[m].turn = t /\ msg[m].doubt = "no"
-          /\ history.lock[m][t] = "doubt" =>
-                msg[m].at = "locked" /\ msg[m].turn = t /\ msg[m].doubt # "no"
-IndExclusiveLocks == TypeOK /\ Canonical /\ ExclusiveLocks
+        LET has == msg[m].at = "locked" /\ msg[m].turn = t IN
+        /\ (history.lock[m][t] = "held")  = (has /\ msg[m].doubt = "no")
+        /\ (history.lock[m][t] = "doubt") = (has /\ msg[m].doubt # "no")
+    /\ \A m \in history.consumed : msg[m].at = "done"
 
-\* REB-1: one flow a partition, and one that waits for it at most.
-ExclusiveAssignment ==
-    /\ \A p \in Partitions :
-          /\ Cardinality(Having(p, { "ready", "paused", "unbound" })) <= 1
-          /\ Cardinality(Having(p, { "waiting" })) <= 1
-          /\ Having(p, { "ready", "paused", "waiting" }) \subseteq Active
-    /\ history.duty = duty
-IndExclusiveAssignment == TypeOK /\ ExclusiveAssignment
-
-\* TXN-5: what a transaction does is pending as long as it is open, and then all of
-\* it has happened, or nothing.
+(***************************************************************************)
+(* TXN-5, TXN-10: what a transaction does is pending as long as it is open, *)
+(* and then all of it has happened, or nothing.                             *)
+(***************************************************************************)
 Atomicity ==
-    /\ Pending \cup Settling # {} => Open
-    /\ history.deal.state = "open" => history.deal.sends = Pending
-                                      \/ txn.state = "rolled back"
     /\ history.deal.state = "committed" =>
           /\ txn.state = "committed"
           /\ \A m \in history.deal.sends : msg[m].at \notin { "pending", "refused", "unsent" }
@@ -119,5 +224,14 @@ Atomicity ==
           \A m \in history.deal.sends : msg[m].at = "refused"
     /\ history.deal.state # "committed" =>
           \A m \in history.deal.sends : history.shown[m] = {}
-IndAtomicity == TypeOK /\ Canonical /\ Atomicity
+
+(***************************************************************************)
+(* REB-1: one flow a partition, and one that waits for it at most.          *)
+(***************************************************************************)
+ExclusiveAssignment ==
+    /\ \A p \in Partitions :
+          /\ Cardinality(Having(p, { "ready", "paused", "unbound" })) <= 1
+          /\ Cardinality(Having(p, { "waiting" })) <= 1
+          /\ Having(p, { "ready", "paused", "waiting" }) \subseteq Active
+    /\ history.duty = duty
 ================================================================================

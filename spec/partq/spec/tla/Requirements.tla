@@ -111,9 +111,9 @@ ROUTE_1 == [](\A m, n \in Messages :
 
 \* ROUTE-2 (A, S): "the partition of a keyed message is a function of the key
 \* alone".  Which function it is, nobody may assert.
-ROUTE_2 == [](\E f \in [ Keys -> Partitions ] :
-    \A m \in Messages : Keyed(m) =>
-        \A o \in history.shown[m] : o.part = f[KeyOf[m]])
+ROUTE_2 == [](\A k \in Keys : \E p \in Partitions :
+    \A m \in Messages : KeyOf[m] = k =>
+        \A o \in history.shown[m] : o.part = p)
 
 \* ROUTE-5 (A): keyed send while its partition is down: "an error to the sender,
 \* nothing stored, no other partition used".

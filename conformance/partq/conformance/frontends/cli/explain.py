@@ -158,7 +158,7 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
 
 def _property(id: str) -> Iterator[str]:
     """The specification's property: its file and line, its text, and the checks behind it."""
-    from partq.spec.properties import REQUIREMENTS, checks_of, properties
+    from partq.spec.properties import REQUIREMENTS, checks_of, proofs_of, properties
 
     found = properties().get(id)
     if found is None:
@@ -167,6 +167,8 @@ def _property(id: str) -> Iterator[str]:
     holds, broken = checks_of(id)
     yield f"spec/tla/{REQUIREMENTS}:{found.line}, checked in {', '.join(one.name for one in holds)}"
     yield f"broken by {', '.join(one.name for one in broken) or 'no wrong variant'}"
+    if proofs := proofs_of(id):
+        yield f"proven within bounds by {', '.join(one.name for one in proofs)}"
     yield from found.text.splitlines()
 
 

@@ -1,4 +1,4 @@
-"""``partq spec``: the TLA+ specification, checked by TLC and held against the model."""
+"""``partq spec``: the TLA+ specification, checked by TLC or Apalache and held against the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, console, fail, output, print_json
+from partq.conformance.frontends.cli.spec_apalache import check_by_apalache
 from partq.conformance.verdict import Exit
+from partq.spec.toolbox import Tool
 
 if TYPE_CHECKING:
     from partq.spec.checks import Checked
@@ -33,18 +35,33 @@ def setup() -> None:
 
 def check(
     only: Annotated[list[str] | None, typer.Option(help="Only this check; may be repeated.")] = None,
-    jobs: Jobs = None,
+    tool: Annotated[Tool, typer.Option(help="What is asked: every state, or the solver.")] = Tool.TLC,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many run at a time. Default: what cores and memory allow.")
+    ] = None,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
-    """Put every question of the manifest to TLC, and compare the answers with it."""
+    """Put every question of the manifest to TLC or Apalache, and compare the answers with it."""
+    from partq.spec.manifest import InvalidManifest, read_manifest, read_symbolic
+
+    try:
+        checks, symbolic = read_manifest(), read_symbolic()
+    except InvalidManifest as error:
+        fail(str(error))
+    if tool is Tool.APALACHE:
+        chosen = known(only or (), {one.name: one for one in symbolic}, "check by Apalache")
+        check_by_apalache(chosen, jobs, format)
+    else:
+        _check_by_tlc(known(only or (), {one.name: one for one in checks}, "check"), jobs, format)
+
+
+def _check_by_tlc(chosen: Sequence[Check], jobs: int | None, format: Format) -> None:
     from partq.spec.checks import run
-    from partq.spec.manifest import InvalidManifest
     from partq.spec.toolbox import ToolMissing
 
     try:
-        chosen = _chosen(only or ())
         done = [*_told(run(chosen, jobs or os.cpu_count() or 1), len(chosen))]
-    except (ToolMissing, InvalidManifest) as error:
+    except ToolMissing as error:
         fail(str(error))
     done.sort(key=lambda one: chosen.index(one.check))
     if format is Format.JSON:
@@ -91,12 +108,6 @@ def known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
         if name not in every:
             fail(f"no {what} is called {name!r}{did_you_mean(name, every)}")
     return [one for name, one in every.items() if not names or name in names]
-
-
-def _chosen(names: Sequence[str]) -> list[Check]:
-    from partq.spec.manifest import read_manifest
-
-    return known(names, {one.name: one for one in read_manifest()}, "check")
 
 
 def _told(ending: Iterator[Checked], total: int) -> Iterator[Checked]:
@@ -198,6 +209,6 @@ def _show_difference(one: Compared) -> None:
 
 
 app = typer.Typer(
-    help="The TLA+ specification: checked by TLC, held against the model.", no_args_is_help=True
+    help="The TLA+ specification: checked by TLC or Apalache, held against the model.", no_args_is_help=True
 )
 """The group of commands."""

@@ -41,7 +41,9 @@ def simulate(
         list[str] | None,
         typer.Option(help="The counterexample of this one (Reach…, Bug…); may be repeated."),
     ] = None,
-    traces: Annotated[int, typer.Option(min=0, max=9999, help="Random walks of each scope; 0: the goals alone.")] = 2,
+    traces: Annotated[
+        int, typer.Option(min=0, max=9999, help="Random walks of each scope; 0: goals alone.")
+    ] = 2,
     length: Annotated[int, typer.Option(min=1, max=100, help="Steps of a walk at the most.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same walks.")] = 1,
     tool: Annotated[Tool, typer.Option(help="What explores the specification.")] = Tool.TLC,
