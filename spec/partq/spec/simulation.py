@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from .itf import Trace
+from .apalache import Outcome, run
+from .itf import SUFFIX, Trace, read_file
 from .manifest import Check, Expected
+from .roots import ROOT, bare, read_configuration, root
 from .tlc import MODULES, NoTrace, check, walks
 from .toolbox import Tool
 from .values import Function
@@ -34,7 +36,8 @@ LIMIT: Final = 900.0
 
 class Order(NamedTuple):
     """What is to be made of one check of the manifest: a counterexample if it `is_goal`, else so many random
-    walks of so many steps at the most. Equal orders give equal traces, by one version of the tool."""
+    walks of so many steps at the most. Equal orders give equal traces by one version of TLC; Apalache takes
+    no seed for its random walks."""
 
     check: Check
     number: int = 1
@@ -55,7 +58,7 @@ class Order(NamedTuple):
         by = {"format": "ITF", "source": self.check.cfg, "tool": str(self.tool)}
         if is_goal(self.check):
             return [{**by, str(self.check.expected): self.check.breaks}]
-        options = {"length": self.length, "seed": self.seed}
+        options = {"length": self.length} | ({"seed": self.seed} if self.tool is Tool.TLC else {})
         return [{**by, **options, "walk": n} for n, _ in enumerate(self.names, 1)]
 
 
@@ -68,7 +71,10 @@ def traces(order: Order) -> list[Trace]:
     """The traces of an order, as many as it has names. Raises `NoTrace`, `ToolMissing`."""
     make = _MAKERS[order.tool, is_goal(order.check)]
     with tempfile.TemporaryDirectory(prefix="partq-traces-") as folder:
-        found = make(order, Path(folder))
+        try:
+            found = make(order, Path(folder))
+        except NoTrace as why:
+            raise NoTrace(f"{order.check.name}: {why}") from None
     return [_trace(states, meta) for states, meta in zip(found, order.origins, strict=True)]
 
 
@@ -107,8 +113,44 @@ def _configured(one: Check, folder: Path, next: str) -> tuple[Path, Path]:
     return module, configuration
 
 
+def _goal_by_apalache(order: Order, folder: Path) -> Behaviours:
+    configuration = read_configuration(order.check.files[1])
+    asked = ",".join([*configuration.invariants, *map(bare, configuration.properties)])
+    words = ["check", "--next=TracedNext", f"--inv={asked}", f"--length={order.check.depth - 1}"]
+    if _asked(order, folder, words) is not Outcome.COUNTEREXAMPLE:
+        raise NoTrace(f"{order.check.breaks} was not violated")
+    return [_states(folder, "violation1")]
+
+
+def _walks_by_apalache(order: Order, folder: Path) -> Behaviours:
+    words = ["simulate", "--next=WalkNext", f"--length={order.length}", f"--max-run={order.number}"]
+    _asked(order, folder, [*words, "--output-traces=true"])
+    return [_states(folder, f"example{n}") for n in range(1, order.number + 1)]
+
+
+def _asked(order: Order, folder: Path, words: Sequence[str]) -> Outcome:
+    """How a command ended, put to the root module of the check's configuration. Raises `NoTrace`,
+    `ToolMissing`."""
+    module = folder / f"{ROOT}.tla"
+    module.write_text(root(read_configuration(order.check.files[1]), extends=TRACED.stem), encoding="utf-8")
+    answer = run([*words, "--no-deadlock", "--init=TracedInit", str(module)], folder, LIMIT)
+    if answer.outcome is Outcome.ERROR:
+        raise NoTrace(answer.error)
+    return answer.outcome
+
+
+def _states(folder: Path, name: str) -> list[Function]:
+    """The states of a trace that Apalache wrote. Raises `NoTrace`."""
+    file = folder / f"{name}{SUFFIX}"
+    if not file.is_file():
+        raise NoTrace(f"Apalache wrote no {file.name}")
+    return [*read_file(file).states]
+
+
 _MAKERS: Final[Mapping[tuple[Tool, bool], Callable[[Order, Path], Behaviours]]] = {
     (Tool.TLC, True): _goal_by_tlc,
     (Tool.TLC, False): _walks_by_tlc,
+    (Tool.APALACHE, True): _goal_by_apalache,
+    (Tool.APALACHE, False): _walks_by_apalache,
 }
 """How a goal, and random walks, are made by each tool."""

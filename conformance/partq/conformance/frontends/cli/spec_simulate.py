@@ -45,7 +45,7 @@ def simulate(
         int, typer.Option(min=0, max=9999, help="Random walks of each scope; 0: goals alone.")
     ] = 2,
     length: Annotated[int, typer.Option(min=1, max=100, help="Steps of a walk at the most.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same walks.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same walks of TLC.")] = 1,
     tool: Annotated[Tool, typer.Option(help="What explores the specification.")] = Tool.TLC,
     jobs: Jobs = None,
 ) -> None:
