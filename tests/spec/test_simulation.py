@@ -63,9 +63,8 @@ def test_equal_seeds_give_equal_walks_and_no_walk_idles() -> None:
         assert not [pair for pair in pairs if pair == ("receive nothing", "receive nothing")]
 
 
-def test_every_goal_has_its_trace_in_the_set_and_every_trace_its_check() -> None:
+def test_every_goal_has_its_trace_in_the_set() -> None:
     assert {f"{name}-0001" for name, one in CHECKS.items() if is_goal(one)} <= KEPT.keys()
-    assert {name.rpartition("-")[0] for name in KEPT} <= CHECKS.keys()
 
 
 def test_the_set_is_small() -> None:
@@ -73,26 +72,28 @@ def test_the_set_is_small() -> None:
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_kept_trace_is_in_canonical_form(name: str) -> None:
+def test_a_kept_trace_is_in_canonical_form_and_says_how_it_was_made(name: str) -> None:
     trace = read_file(KEPT[name])
+    order, walk = order_of(trace.meta)
 
     assert write_trace(trace) == KEPT[name].read_text(encoding="utf-8")
-    assert trace.meta == order_of(trace.meta).origins[trace.meta.get("walk", 1) - 1]
+    assert (name, trace.meta) == (order.names[walk - 1], order.origins[walk - 1])
 
 
-def order_of(meta: Mapping[str, Any]) -> Order:
-    """By what a trace was made."""
+def order_of(meta: Mapping[str, Any]) -> tuple[Order, int]:
+    """By what a trace was made, and which of that order's traces it is."""
+    walk = meta.get("walk", 1)
+    options = {name: meta[name] for name in ("length", "seed") if name in meta}
     check = CHECKS[Path(meta["source"]).stem]
-    walk = {"number": meta["walk"], "length": meta["length"], "seed": meta["seed"]} if "walk" in meta else {}
-    return Order(check, tool=Tool(meta["tool"]), **walk)
+    return Order(check, number=walk, tool=Tool(meta["tool"]), **options), walk
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", KEPT)
-def test_a_kept_trace_is_made_again_the_same(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in KEPT if str(Tool.APALACHE) not in name])
+def test_a_kept_trace_of_tlc_is_made_again_the_same(name: str) -> None:
     needs_tlc()
     if not is_known(tlc_jar()):
         pytest.skip("another version of TLC may search and walk otherwise")
-    made = traces(order_of(read_file(KEPT[name]).meta))[-1]
+    order, walk = order_of(read_file(KEPT[name]).meta)
 
-    assert write_trace(made) == KEPT[name].read_text(encoding="utf-8")
+    assert write_trace(traces(order)[walk - 1]) == KEPT[name].read_text(encoding="utf-8")

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from .apalache import Outcome, run
-from .itf import SUFFIX, Trace, read_file
+from .itf import SUFFIX, InvalidTrace, Trace, read_file
 from .manifest import Check, Expected
-from .roots import ROOT, bare, read_configuration, root
+from .roots import ROOT, InvalidConfiguration, bare, read_configuration, root
 from .tlc import MODULES, NoTrace, check, walks
 from .toolbox import Tool
 from .values import Function
@@ -48,9 +48,9 @@ class Order(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names of its traces."""
-        return [
-            f"{self.check.name}-{n:04}" for n in range(1, 1 + (1 if is_goal(self.check) else self.number))
-        ]
+        name = self.check.name if self.tool is Tool.TLC else f"{self.check.name}-{self.tool}"
+        number = 1 if is_goal(self.check) else self.number
+        return [f"{name}-{n:04}" for n in range(1, number + 1)]
 
     @property
     def origins(self) -> list[Mapping[str, Any]]:
@@ -73,7 +73,7 @@ def traces(order: Order) -> list[Trace]:
     with tempfile.TemporaryDirectory(prefix="partq-traces-") as folder:
         try:
             found = make(order, Path(folder))
-        except NoTrace as why:
+        except (NoTrace, InvalidTrace, InvalidConfiguration) as why:
             raise NoTrace(f"{order.check.name}: {why}") from None
     return [_trace(states, meta) for states, meta in zip(found, order.origins, strict=True)]
 
@@ -140,7 +140,7 @@ def _asked(order: Order, folder: Path, words: Sequence[str]) -> Outcome:
 
 
 def _states(folder: Path, name: str) -> list[Function]:
-    """The states of a trace that Apalache wrote. Raises `NoTrace`."""
+    """The states of a trace that Apalache wrote. Raises `NoTrace`, `InvalidTrace`."""
     file = folder / f"{name}{SUFFIX}"
     if not file.is_file():
         raise NoTrace(f"Apalache wrote no {file.name}")

@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 from partq.spec.itf import TRACES
 
 if TYPE_CHECKING:
-    from partq.conformance.evaluation.suite import Run, SuiteResult
+    from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
     from partq.conformance.history import History
     from partq.conformance.verdict import Finding
     from partq.conformance.workload.cases import Case
@@ -104,9 +104,8 @@ def run(
     begun, wanted_rules = made(), requirements_to_meet(require)
     chosen = programs_in([*(program or ()), *([TRACES] if traces else ())])
     only = bool(case or chosen)
-    wanted = _Wanted(
-        _cases(case) if case or not chosen else (), chosen, 0 if only and programs is None else programs, seed
-    )
+    cases = _cases(case) if case or not chosen else ()
+    wanted = _Wanted(cases, chosen, 0 if only and programs is None else programs, seed)
     names = [
         name for name in _profiles(broker, profile, chosen) if profile or not only or wanted.has_any(name)
     ]
@@ -151,9 +150,15 @@ class _Wanted(NamedTuple):
 
     def has_any(self, profile: str) -> bool:
         """Whether there is a case, or a program by file, for that profile."""
-        return any(profile in one.profiles for one in self.cases) or any(
-            one.fits(profile) for one in self.chosen
-        )
+        cases = (profile in one.profiles for one in self.cases)
+        return any(cases) or any(one.fits(profile) for one in self.chosen)
+
+    def named(self, profile: str, lacks: Collection[str]) -> list[NamedProgram]:
+        """The programs by file for that profile, those of traces without the steps that the broker lacks."""
+        from partq.conformance.evaluation.suite import NamedProgram
+
+        fitting = [one for one in self.chosen if one.fits(profile)]
+        return [NamedProgram(one.name, one.program(profile, lacks)) for one in fitting]
 
 
 def _profiles(broker: str, asked: Sequence[str] | None, chosen: Sequence[Stored]) -> tuple[str, ...]:
@@ -278,6 +283,7 @@ def _suite(
     from partq.conformance.evaluation import suite
 
     target = opened(broker)
+    target.profile = profile
     seeded = suite.default_programs(target) if wanted.programs is None else wanted.programs
     live = not isinstance(target, SimulatedBroker)
     problems = ProblemPrinter()
@@ -286,26 +292,16 @@ def _suite(
         line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
         console.print(f"{profile}: {line}", markup=False, soft_wrap=True)
     try:
-        lacks = suite.lacks_of(target)
-        named = [
-            suite.NamedProgram(one.name, one.program(profile, lacks))
-            for one in wanted.chosen
-            if one.fits(profile)
-        ]
-        numbers = {"cases": len(suite.cases_for(target, profile, wanted.cases)), "seeded programs": seeded}
-        if named:
-            numbers["programs"] = len(named)
+        cases = suite.cases_for(target, profile, wanted.cases)
+        named = wanted.named(profile, suite.lacks_of(target))
+        numbers = {
+            "cases": len(cases),
+            "seeded programs": seeded,
+            **({"programs": len(named)} if named else {}),
+        }
         with _progress(profile, numbers, live) as advance:
             result = suite.run_suite(
-                target,
-                profile,
-                wanted.cases,
-                seeded,
-                wanted.seed,
-                on_run,
-                ways=ways,
-                on_end=advance,
-                named=named,
+                target, profile, cases, seeded, wanted.seed, on_run, ways=ways, on_end=advance, named=named
             )
     except (Unreachable, suite.BrokerFailed) as error:
         fail(str(error))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from partq.conformance.frontends.cli.common import console, fail
-from partq.conformance.frontends.cli.spec import Jobs, known
+from partq.conformance.frontends.cli.spec import known
 from partq.spec.itf import SUFFIX, InvalidTrace, read_file, write_trace
 from partq.spec.toolbox import Tool
 
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class Made(NamedTuple):
-    """How many traces there are of a check, and how many seconds that took; None: they were there."""
+    """How many traces were made of a check, and how many seconds that took."""
 
     name: str
     traces: int
-    seconds: float | None
+    seconds: float
 
 
 def simulate(
@@ -47,12 +46,15 @@ def simulate(
     length: Annotated[int, typer.Option(min=1, max=100, help="Steps of a walk at the most.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same walks of TLC.")] = 1,
     tool: Annotated[Tool, typer.Option(help="What explores the specification.")] = Tool.TLC,
-    jobs: Jobs = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many run at a time. Default: what cores and memory allow.")
+    ] = None,
 ) -> None:
     """Write behaviours of the specification as traces (ITF), which `partq run BROKER --program` takes.
 
     Random walks, and the shortest way to each goal: an interesting state (Reach…), or what a wrong broker
     does (Bug…). Without --scope and --goal: all of both. The files are NAME-0001.itf.json and so on."""
+    from partq.spec.checks import several
     from partq.spec.manifest import InvalidManifest
     from partq.spec.simulation import Order
     from partq.spec.tlc import NoTrace
@@ -60,15 +62,24 @@ def simulate(
 
     try:
         out.mkdir(parents=True, exist_ok=True)
-        every = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
-        orders = [order for order in every if order.names]
-        with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-            written = _told(pool.map(partial(_made, out), orders), len(orders))
+        orders = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
+        waiting = [order for order in orders if not _is_there(out, order)]
+        if there := sum(len(order.names) for order in orders if order not in waiting):
+            console.print(f"{_count(there)} there already", markup=False)
+        _tell(several(partial(_made, out), waiting, jobs or _usual_jobs(tool)), len(waiting))
     except (ToolMissing, InvalidManifest, NoTrace) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or out}: {error.strerror}")
-    print(f"{_count(written)} in {out} (partq run BROKER --program {out})")
+    number = sum(len(order.names) for order in orders)
+    print(f"{_count(number)} in {out} (partq run BROKER --program {out})")
+
+
+def _usual_jobs(tool: Tool) -> int:
+    """How many run at a time: what cores and memory allow."""
+    from partq.spec.symbolic import jobs_that_fit
+
+    return jobs_that_fit() if tool is Tool.APALACHE else os.cpu_count() or 1
 
 
 def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[Check]:
@@ -84,45 +95,42 @@ def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[Check]:
     return found
 
 
-def _told(ending: Iterable[Made], total: int) -> int:
-    """How many traces there are, with a line for each check as it ends."""
-    written = 0
+def _is_there(out: Path, order: Order) -> bool:
+    """Whether all its traces are there. Ends with one line where others have their names."""
+    there = []
+    for name, meta in zip(order.names, order.origins, strict=True):
+        file = out / f"{name}{SUFFIX}"
+        there.append(file.exists())
+        if there[-1] and _meta(file) != meta:
+            fail(f"{file} was made with other options: give another folder")
+    return all(there)
+
+
+def _meta(file: Path) -> Mapping[str, Any]:
+    try:
+        return read_file(file).meta
+    except InvalidTrace as error:
+        fail(f"{file}: {error}")
+
+
+def _made(out: Path, order: Order) -> Made:
+    """Make the traces of an order and write them. Raises `NoTrace`, `ToolMissing`, `OSError`."""
+    from partq.spec.simulation import traces
+
+    begun = monotonic()
+    for name, trace in zip(order.names, traces(order), strict=True):
+        aside = out / f"{name}.part"
+        aside.write_text(write_trace(trace), encoding="utf-8")
+        aside.replace(out / f"{name}{SUFFIX}")
+    return Made(order.check.name, len(order.names), monotonic() - begun)
+
+
+def _tell(ending: Iterable[Made], total: int) -> None:
+    """A line for each check as it ends."""
     for number, made in enumerate(ending, 1):
-        took = "there already" if made.seconds is None else f"{made.seconds:.1f} s"
-        console.print(f"{number}/{total} {made.name}: {_count(made.traces)}, {took}", markup=False)
-        written += made.traces
-    return written
+        said = f"{made.name}: {_count(made.traces)}, {made.seconds:.1f} s"
+        console.print(f"{number}/{total} {said}", markup=False)
 
 
 def _count(number: int) -> str:
     return "1 trace" if number == 1 else f"{number:,} traces"
-
-
-def _made(out: Path, order: Order) -> Made:
-    """The traces of an order, written unless they are there. Ends with one line where others are. Raises
-    `NoTrace`, `ToolMissing`, `OSError`."""
-    from partq.spec.simulation import traces
-
-    files = [out / f"{name}{SUFFIX}" for name in order.names]
-    there = [_is_there(file, meta) for file, meta in zip(files, order.origins, strict=True)]
-    if all(there):
-        return Made(order.check.name, len(files), None)
-    begun = monotonic()
-    for file, trace in zip(files, traces(order), strict=True):
-        aside = file.with_suffix(".part")
-        aside.write_text(write_trace(trace), encoding="utf-8")
-        aside.replace(file)
-    return Made(order.check.name, len(files), monotonic() - begun)
-
-
-def _is_there(file: Path, meta: Mapping[str, Any]) -> bool:
-    """Whether the file is there; ends with one line where it is another trace's."""
-    if not file.exists():
-        return False
-    try:
-        same = read_file(file).meta == meta
-    except InvalidTrace as error:
-        fail(f"{file}: {error}")
-    if not same:
-        fail(f"{file} was made with other options: give another folder")
-    return True
