@@ -110,9 +110,16 @@ def test_what_the_modules_do_not_have_is_named(configuration: Configuration, sai
         root(configuration)
 
 
-def test_what_is_no_configuration_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("CONSTANTS\n    Modulus\n", r"A\.cfg: neither a value nor a variant: Modulus"),
+        ("CONSTRAINT Small\n", r"A\.cfg: CONSTRAINT is not known here"),
+    ],
+)
+def test_what_is_no_configuration_is_named(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "A.cfg"
-    file.write_text("CONSTANTS\n    Modulus\n")
+    file.write_text(text)
 
-    with pytest.raises(InvalidConfiguration, match=r"A\.cfg: neither a value nor a variant: Modulus"):
+    with pytest.raises(InvalidConfiguration, match=said):
         read_configuration(file)

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from .apalache import Outcome
 from .tlc import MODULES
 
 MANIFEST: Final = MODULES / "manifest.toml"
@@ -69,10 +70,10 @@ class Kind(StrEnum):
 
 
 class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One call of Apalache: its words, how it ended (`apalache.Outcome`), and after how many seconds."""
+    """One call of Apalache: its words, how it ended, and after how many seconds."""
 
     command: str
-    outcome: str
+    outcome: Outcome
     seconds: float
 
 

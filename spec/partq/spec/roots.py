@@ -45,7 +45,11 @@ class Configuration(NamedTuple):
 
 
 _COMMENT: Final = re.compile(r"\\\*.*")
-_SECTION: Final = re.compile(r"[A-Z_]{4,}")
+_SECTIONS: Final = frozenset(
+    {"INIT", "NEXT", "VIEW", "CHECK_DEADLOCK", "CONSTANTS", "INVARIANT", "PROPERTIES"}
+)
+"""What a configuration may have. Any other section, such as a constraint, a root would leave out unsaid."""
+
 _ANNOTATED: Final = re.compile(r"\\\* @type: (?P<type>.*);\n\s*(?P<name>\w+),?$", re.M)
 _TEMPORAL: Final = re.compile(r"(?P<column>\s*)\[\](?:\[(?P<step>.*)\]_ghostVars|\((?P<state>.*)\))", re.S)
 _WORDS: Final = {"Profile": "Promises", "Alphabet": "Offers", "Freedoms": "May"}
@@ -58,8 +62,10 @@ def read_configuration(file: Path) -> Configuration:
     section = ""
     for line in _COMMENT.sub("", file.read_text(encoding="utf-8")).splitlines():
         words = line.split()
-        if words and not line[0].isspace() and _SECTION.fullmatch(words[0]):
+        if words and not line[0].isspace():
             section, *words = words
+            if section not in _SECTIONS:
+                raise InvalidConfiguration(f"{file.name}: {section} is not known here")
         if words:
             read.setdefault(section, []).append(words)
     for words in read.get("CONSTANTS", ()):
