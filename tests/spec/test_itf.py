@@ -40,6 +40,23 @@ def test_a_value_is_read(written: Any, value: Any) -> None:
     assert read_trace(of(written)).states == ({"x": value},)
 
 
+def test_what_apalache_writes_is_read() -> None:
+    """Apalache 0.57.0's own file: `simulate --length=1 --max-run=1 --output-traces=true`, of a function over
+    1 .. 2, a record with a set, a sequence and a tuple."""
+    trace = read_file(Path(__file__).with_name("apalache_shapes.itf.json"))
+
+    assert trace.meta["description"].startswith("Created by Apalache")
+    assert trace.states == (
+        {"up": (True, True), "answer": {"by": "-", "ms": frozenset()}, "said": (), "pair": (0, "")},
+        {
+            "up": (False, True),
+            "answer": {"by": "c1", "ms": frozenset({1, 2})},
+            "said": ("down",),
+            "pair": (-1, "down"),
+        },
+    )
+
+
 @pytest.mark.parametrize(
     "written",
     [["a", "b"], {"#tup": ["a", "b"]}, {"#map": [[{"#bigint": "2"}, "b"], [{"#bigint": "1"}, "a"]]}],
