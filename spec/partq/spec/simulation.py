@@ -30,7 +30,7 @@ SCOPE: Final = "scope"
 SHOWN: Final = ("answer", "msg", "up")
 """The variables that a trace keeps."""
 
-LIMIT: Final = 900.0
+LIMIT: Final = 3600.0
 """Seconds that one run of a tool may take."""
 
 
