@@ -13,6 +13,7 @@ from partq.spec.manifest import read_manifest
 from partq.spec.simulation import Order, is_goal, traces
 from partq.spec.tlc import NoTrace, read_walk
 from partq.spec.toolbox import Tool, is_known, tlc_jar
+from partq.spec.values import Function
 
 CHECKS = {one.name: one for one in read_manifest()}
 KEPT = {file.name.removesuffix(SUFFIX): file for file in sorted(TRACES.glob(f"*{SUFFIX}"))}
@@ -61,6 +62,70 @@ def test_equal_seeds_give_equal_walks_and_no_walk_idles() -> None:
         assert 2 <= len(trace.states) <= 13
         pairs = zip(said(trace), said(trace)[1:], strict=False)
         assert not [pair for pair in pairs if pair == ("receive nothing", "receive nothing")]
+
+
+@pytest.fixture
+def apalache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An ``apalache-mc`` of ours, which notes what it is asked and writes the files in a folder of ours."""
+    program = tmp_path / "bin" / "apalache-mc"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\n"
+        f'echo "$@" >>{tmp_path}/asked\n'
+        f"for word; do case $word in --run-dir=*) cp {tmp_path}/*.itf.json ${{word#*=}};; esac; done\n"
+        f"exit $(cat {tmp_path}/code)\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("APALACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def raw(of: str, folder: Path, name: str) -> None:
+    """A kept trace as a tool writes it: constants in a variable, further variables."""
+    trace = read_file(KEPT[of])
+    states = [Function({**state, "scope": trace.params, "idle": False}) for state in trace.states]
+    (folder / f"{name}{SUFFIX}").write_text(write_trace(Trace(tuple(states), meta={"format": "ITF"})))
+
+
+def test_apalache_is_asked_for_walks(apalache: Path) -> None:
+    order = Order(CHECKS["MCRouting"], number=2, length=8, tool=Tool.APALACHE)
+    raw("MCRouting-apalache-0001", apalache, "example1")
+    raw("MCRouting-apalache-0002", apalache, "example2")
+    (apalache / "code").write_text("0")
+
+    assert [write_trace(one) for one in traces(order)] == [KEPT[name].read_text() for name in order.names]
+    asked = (apalache / "asked").read_text()
+    assert asked.startswith("simulate ")
+    assert {"--next=WalkNext", "--length=8", "--max-run=2", "--init=TracedInit"} <= {*asked.split()}
+
+
+def test_apalache_is_asked_for_a_counterexample_of_the_depth_that_is_known(apalache: Path) -> None:
+    order = Order(CHECKS["BugAnyOrder"], tool=Tool.APALACHE)
+    raw("BugAnyOrder-0001", apalache, "violation1")
+    (apalache / "code").write_text("12")
+    (found,) = traces(order)
+
+    assert found.states == read_file(KEPT["BugAnyOrder-0001"]).states
+    assert found.meta["tool"] == "apalache"
+    asked = (apalache / "asked").read_text().split()
+    assert asked[0] == "check"
+    assert {"--next=TracedNext", "--inv=Bare_RCV_3", "--length=3"} <= {*asked}
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (0, "BugAnyOrder: RCV_3 was not violated"),
+        (12, "BugAnyOrder: Apalache wrote no violation1"),
+        (120, "BugAnyOrder: type error"),
+    ],
+)
+def test_apalache_that_comes_to_no_trace_says_why(apalache: Path, code: int, why: str) -> None:
+    raw("BugAnyOrder-0001", apalache, "another")
+    (apalache / "code").write_text(str(code))
+
+    with pytest.raises(NoTrace, match=why):
+        traces(Order(CHECKS["BugAnyOrder"], tool=Tool.APALACHE))
 
 
 def test_every_goal_has_its_trace_in_the_set() -> None:
