@@ -93,7 +93,7 @@ class Behaviour(NamedTuple):
 
     def program(self, profile_name: str, lacks: Collection[str] = (), seed: int = 0) -> Program:
         """Its program for a profile that it fits: equal arguments give equal programs. ``lacks``: steps that
-        are left out."""
+        are left out. ``seed``: by which a simulated broker makes its choices."""
         family = profile(profile_name)
         reader, writer = _Reader(self, family), Writer(profile_name, lacks)
         steps = [

@@ -48,6 +48,16 @@ def test_a_trace_is_run_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> 
     assert f'"--program", "{LOST.name}"' in " ".join(Path("out/verdicts.json").read_text().split())
 
 
+def test_another_seed_lets_a_simulated_broker_choose_otherwise() -> None:
+    def history(seed: int, out: str) -> bytes:
+        options = ["--profile", "azure-premium", "--seed", str(seed), "--save-histories", "--out", out]
+        assert main(["run", "reference", "--program", LOST.name, *options]) == 0
+        return Path(out, "histories/azure-premium/ReachLost-0001.ndjson").read_bytes()
+
+    assert history(1, "first") == history(1, "again")
+    assert history(1, "first-too") != history(2, "second")
+
+
 def test_a_violation_names_the_trace_that_showed_it(capsys: pytest.CaptureFixture[str]) -> None:
     trace = TRACES / "BugPhantom-0001.itf.json"
 

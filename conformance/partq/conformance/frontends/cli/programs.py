@@ -32,11 +32,12 @@ class Stored(NamedTuple):
 
         return self.holds.profile == profile if isinstance(self.holds, Program) else self.holds.fits(profile)
 
-    def program(self, profile: str, lacks: Collection[str]) -> Program:
-        """Its program, for a profile that it fits. ``lacks``: steps that one of a trace is made without."""
+    def program(self, profile: str, lacks: Collection[str], seed: int) -> Program:
+        """Its program, for a profile that it fits. That of a trace has that seed, and none of the steps that
+        the broker ``lacks``."""
         from partq.conformance.workload.program import Program
 
-        return self.holds if isinstance(self.holds, Program) else self.holds.program(profile, lacks)
+        return self.holds if isinstance(self.holds, Program) else self.holds.program(profile, lacks, seed)
 
 
 def programs_in(paths: Sequence[Path]) -> list[Stored]:

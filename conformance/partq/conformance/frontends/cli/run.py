@@ -62,7 +62,10 @@ def run(
         int | None,
         typer.Option(min=0, help=f"Seeded programs for each profile, after the cases [{_PROGRAMS}]."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, help="The same seed gives the same programs; a trace's, the same choices in it."),
+    ] = 1,
     case: Annotated[
         list[str] | None,
         typer.Option(
@@ -158,7 +161,7 @@ class _Wanted(NamedTuple):
         from partq.conformance.evaluation.suite import NamedProgram
 
         fitting = [one for one in self.chosen if one.fits(profile)]
-        return [NamedProgram(one.name, one.program(profile, lacks)) for one in fitting]
+        return [NamedProgram(one.name, one.program(profile, lacks, self.seed)) for one in fitting]
 
 
 def _profiles(broker: str, asked: Sequence[str] | None, chosen: Sequence[Stored]) -> tuple[str, ...]:
