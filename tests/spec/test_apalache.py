@@ -1,6 +1,8 @@
 """Apalache's exit codes and what it prints, as recorded from 0.57.0; and the program itself, where it is."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,3 +136,26 @@ def test_the_program_finds_what_holds_and_what_does_not(tmp_path: Path) -> None:
     assert checked(3).outcome is Outcome.COUNTEREXAMPLE
     (tmp_path / "Counter.tla").write_text(COUNTER)
     assert checked(2).error.startswith("type error: ")
+
+
+# --- what it wrote, once ------------------------------------------------------------------------------
+
+
+def written(name: str) -> list[dict[str, Any]]:
+    """The states of a trace that Apalache wrote."""
+    found = json.loads((Path(__file__).with_name("apalache") / name).read_text())
+    states: list[dict[str, Any]] = found["states"]
+    return states
+
+
+def test_a_counterexample_ends_where_the_property_is_broken() -> None:
+    duties = written("two-owners.itf.json")[-1]["history"]["duty"]["#map"]
+
+    assert [sum(state != "none" for _, state in flows["#map"]) for _, flows in duties] == [1, 2]
+
+
+def test_a_simulation_has_a_state_for_each_step_and_the_one_before() -> None:
+    states = written("simulated.itf.json")
+
+    assert [state["#meta"]["index"] for state in states] == [*range(9)]
+    assert states[0]["answer"]["op"] == "-"
