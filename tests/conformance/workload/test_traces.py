@@ -68,6 +68,16 @@ def test_a_lock_that_nobody_was_given_is_a_forged_one() -> None:
     ]
 
 
+def test_a_forged_lock_in_the_transaction_is_one_in_it() -> None:
+    data = json.loads(KEPT["BugStaleLockSettles-0001"].read_text(encoding="utf-8"))
+    data["states"][2]["answer"] |= {"op": "begin", "by": "-", "ms": {"#set": []}}
+    data["states"][3]["answer"]["op"] = "txn complete"
+    begun = behaviour_of(read_trace(json.dumps(data)))
+
+    assert told(begun.program("azure-premium")) == ["c1 send m1", "c1 begin", "c1 complete txn forged"]
+    assert told(begun.program("azure-premium", lacks={"complete"})) == ["c1 send m1", "c1 begin"]
+
+
 def test_the_transaction_is_that_of_the_client_that_settles_in_it() -> None:
     steps = told(behaviour("ReachBoth-0001").program("azure-premium"))
 

@@ -65,6 +65,12 @@ class Writer:
         """The steps of one move."""
         return [step for step in self._steps(move) if step.op not in self.lacks]
 
+    def forged(self, action: Action) -> list[Step]:
+        """A settlement by a lock that no client was given."""
+        script = self.scripts.setdefault(action.proc, Script(action.proc))
+        step = Step(action.proc, action.op, {"pick": [], "forged": True, **_in_txn(script, action)})
+        return [] if step.op in self.lacks else [step]
+
     def _steps(self, move: Move) -> Iterator[Step]:
         op = move.action.op
         if op in INTERNAL:

@@ -165,9 +165,8 @@ class _Reader:
         move = _READERS[after.answer.op](self, before, after)
         if move is None:
             return []
-        if not self.given.keys() >= {*move.action.locks}:
-            return [_forged(move.action)]
-        return writer.steps(move)
+        known = self.given.keys() >= {*move.action.locks}
+        return writer.steps(move) if known else writer.forged(move.action)
 
     def _unseen(self, before: _State, after: _State) -> None:
         """A move of the broker's own, to which the program leaves it."""
@@ -237,11 +236,6 @@ class _Reader:
 
 def _lock(m: int, turn: int) -> str:
     return f"m{m}/{turn}"
-
-
-def _forged(action: Action) -> Step:
-    """Settling by a lock that no client was given."""
-    return Step(action.proc, action.op, {"pick": [], "forged": True})
 
 
 _REFUSED: Final = {"refused": UNAVAILABLE, "invalid": INVALID, "lost": LOST}
