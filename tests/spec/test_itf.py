@@ -43,7 +43,7 @@ def test_a_value_is_read(written: Any, value: Any) -> None:
 def test_what_apalache_writes_is_read() -> None:
     """Apalache 0.57.0's own file: `simulate --length=1 --max-run=1 --output-traces=true`, of a function over
     1 .. 2, a record with a set, a sequence and a tuple."""
-    trace = read_file(Path(__file__).with_name("apalache_shapes.itf.json"))
+    trace = read_file(Path(__file__).with_name("apalache") / "shapes.itf.json")
 
     assert trace.meta["description"].startswith("Created by Apalache")
     assert trace.states == (
