@@ -40,13 +40,19 @@ def test_a_value_is_read(written: Any, value: Any) -> None:
     assert read_trace(of(written)).states == ({"x": value},)
 
 
-def test_what_apalache_writes_is_read() -> None:
-    """Apalache 0.57.0's own file: `simulate --length=1 --max-run=1 --output-traces=true`, of a function over
-    1 .. 2, a record with a set, a sequence and a tuple."""
-    trace = read_file(Path(__file__).with_name("apalache") / "shapes.itf.json")
+WRITTEN = Path(__file__).with_name("apalache")
+
+
+@pytest.mark.parametrize("file", [file.name for file in sorted(WRITTEN.glob("*.itf.json"))])
+def test_what_apalache_writes_is_read_and_kept(file: str) -> None:
+    trace = read_file(WRITTEN / file)
 
     assert trace.meta["description"].startswith("Created by Apalache")
-    assert trace.states == (
+    assert read_trace(write_trace(trace)) == trace
+
+
+def test_each_shape_that_apalache_writes_is_read() -> None:
+    assert read_file(WRITTEN / "shapes.itf.json").states == (
         {"up": (True, True), "answer": {"by": "-", "ms": frozenset()}, "said": (), "pair": (0, "")},
         {
             "up": (False, True),
