@@ -81,9 +81,9 @@ def read_configuration(file: Path) -> Configuration:
     return Configuration(values, variants, invariants, properties)
 
 
-def root(configuration: Configuration, modules: Path = MODULES) -> str:
+def root(configuration: Configuration, modules: Path = MODULES, extends: str = "MC") -> str:
     """The text of the root module of a configuration. Raises `InvalidConfiguration`."""
-    lines = [f"---- MODULE {ROOT} ----", "EXTENDS MC", *constants(configuration.values, modules)]
+    lines = [f"---- MODULE {ROOT} ----", f"EXTENDS {extends}", *constants(configuration.values, modules)]
     for operator, variant in configuration.variants.items():
         parameters = _definition(variant, modules)[0]
         lines.append(f"OVERRIDE_{operator}{parameters} == {variant}{parameters}")

@@ -25,6 +25,7 @@ _MESSAGE: Final = re.compile(r"@!@!@STARTMSG (\d+):\d+ @!@!@\n(.*?)\n?@!@!@ENDMS
 _COUNTS: Final = re.compile(r"([\d,]+) states generated, ([\d,]+) distinct states found")
 _DEPTH: Final = re.compile(r"search is (\d+)")
 _STEP: Final = re.compile(r"\d+: <(\w+)[^>]*>\n(.*)", re.S)
+_WALKED: Final = re.compile(r"^STATE_\d+ == *\n(.*?)(?=\n\n|\Z)", re.S | re.M)
 
 _ENDED: Final = "2186"
 _COMPLETED: Final = "2193"
@@ -44,7 +45,8 @@ DEADLOCK: Final = "deadlock"
 _DEADLOCKED: Final = "2114"
 
 _UNTOLD: Final = frozenset(
-    {"2262", "2401", "2187", "2220", "2219", "2185", "2189", "2190", "2200", "2268", "2269", "2121"}
+    {"2262", "2401", "2187", "2188", "2220", "2219", "2185", "2189", "2190", "2200", "2209", "2268", "2269"}
+    | {"2121"}
 )
 """Messages that say nothing of an error."""
 
@@ -89,36 +91,79 @@ def check(
 
     Raises `ToolMissing`.
     """
+    words = ["-workers", str(workers), *options]
+    try:
+        return read_answer(_said(words, module, configuration, timeout, library, machine))
+    except subprocess.TimeoutExpired as late:
+        said = (late.stdout or b"").decode(errors="replace")
+        return Answer(error=f"TLC did not end within {timeout:g} s", printed=_tuples(said))
+
+
+class NoTrace(RuntimeError):
+    """The tool came to no behaviour; the message says why."""
+
+
+def walks(
+    module: Path,
+    configuration: Path,
+    number: int,
+    length: int,
+    seed: int,
+    timeout: float | None = None,
+    library: Path = MODULES,
+) -> list[list[Function]]:
+    """So many random behaviours of so many steps, as their states. What the configuration asks to check is
+    not. Equal seeds give equal ones, by one version of TLC.
+
+    Raises `NoTrace`, `ToolMissing`.
+    """
     with tempfile.TemporaryDirectory(prefix="partq-tlc-") as folder:
-        own = f"-Djava.io.tmpdir={folder}"  # TLC unpacks its own modules there, and deletes them at its end
-        command = [
-            *_command(library, (own, *machine)),
-            "-workers",
-            str(workers),
-            "-metadir",
-            folder,
-            *options,
-        ]
-        command += ["-config", str(configuration), str(module)]
+        words = ["-workers", "1", "-simulate", f"file={folder}/walk,num={number}"]
+        words += ["-depth", str(length + 1), "-seed", str(seed)]
         try:
-            done = subprocess.run(
-                command,
-                cwd=module.parent,
-                capture_output=True,
-                text=True,
-                check=False,
-                stdin=subprocess.DEVNULL,
-                timeout=timeout,
-            )
-        except subprocess.TimeoutExpired as late:
-            said = (late.stdout or b"").decode(errors="replace")
-            return Answer(error=f"TLC did not end within {timeout:g} s", printed=_tuples(said))
-    return read_answer(done.stdout + done.stderr)
+            said = _said(words, module, configuration, timeout, library)
+        except subprocess.TimeoutExpired:
+            raise NoTrace(f"TLC did not end within {timeout:g} s") from None
+        told = [text for code, text in _messages(said) if code not in _UNTOLD | {_ENDED}]
+        files = [Path(folder) / f"walk_0_{n}" for n in range(number)]
+        if told or not all(file.is_file() for file in files):
+            raise NoTrace(_reason(said, told, ended=False))
+        return [read_walk(file.read_text(encoding="utf-8")) for file in files]
 
 
-def _command(library: Path, machine: Sequence[str]) -> list[str]:
-    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", HEAP, *machine, f"-DTLA-Library={library}"]
-    return [java(), *options, "-cp", str(tlc_jar()), "tlc2.TLC", "-tool"]
+def read_walk(text: str) -> list[Function]:
+    """The states of a behaviour, as TLC writes it to a file. Raises `values.InvalidValue`."""
+    return [read_state(found[1]) for found in _WALKED.finditer(text)]
+
+
+def _said(
+    words: Sequence[str],
+    module: Path,
+    configuration: Path,
+    timeout: float | None,
+    library: Path,
+    machine: Sequence[str] = (),
+) -> str:
+    """What TLC prints, run with these options. Raises `subprocess.TimeoutExpired`."""
+    with tempfile.TemporaryDirectory(prefix="partq-tlc-") as folder:
+        done = subprocess.run(
+            [*_command(library, Path(folder), machine), *words, "-config", str(configuration), str(module)],
+            cwd=module.parent,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
+        )
+    return done.stdout + done.stderr
+
+
+def _command(library: Path, folder: Path, machine: Sequence[str]) -> list[str]:
+    """TLC, with a folder of its own for its files: it unpacks the standard modules into that of Java's
+    temporary files and deletes them at its end, so that two runs in one folder disturb each other."""
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", HEAP, f"-Djava.io.tmpdir={folder}", *machine]
+    options += [f"-DTLA-Library={library}", "-cp", str(tlc_jar())]
+    return [java(), *options, "tlc2.TLC", "-tool", "-metadir", str(folder)]
 
 
 def read_answer(output: str) -> Answer:

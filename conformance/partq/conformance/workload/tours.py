@@ -6,10 +6,9 @@ partition takes a key, what a receive answers and what the broker does unseen ar
 and where they differ from the tour's the run goes another, equally allowed way through the graph. What was
 really visited is measured afterwards: `oracle.graph_coverage`.
 
-From a transition to steps: an operation or fault is one step; the end of a lock, a rebalance or a handoff is
-an ``advance`` that is long enough for it, with the other locks renewed half-way; what else a broker does by
-itself is left to it. A few transitions no client of a program makes (`Survey.unsaid`): it settles only with
-locks that it was given, leaves no flow before the first, and begins one transaction at a time (`Known`).
+What steps a transition becomes says `program_writer`. A few transitions no client of a program makes
+(`Survey.unsaid`): it settles only with locks that it was given, leaves no flow before the first, and begins
+one transaction at a time (`Known`).
 
 Further tours (`Survey.further`) lead to what a broker did not visit so far, on ways that it likes to go, and
 on to what shows that they got there.
@@ -18,7 +17,7 @@ Nothing here knows what a broker should answer: verdicts come from the history, 
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,25 +28,17 @@ from random import Random
 from typing import Final, NamedTuple
 
 from partq.conformance.workload.cases.steps import (
-    EXPIRY,
-    LOCK,
-    down,
-    lose_front_end,
-    pass_time,
-    peek,
     program,
-    renew,
-    up,
 )
 from partq.conformance.workload.generator import trace_seed
-from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.script import Args, Script
+from partq.conformance.workload.program import Program
+from partq.conformance.workload.program_writer import Move, Writer
 from partq.model.actions import INTERNAL, Action, Answer
 from partq.model.explore import Edge, Graph, reach, tours
 from partq.model.operations import ENV, Outcome
-from partq.model.profiles import SECOND, profile
+from partq.model.profiles import profile
 from partq.model.scope import PRODUCER, Scope
-from partq.model.state import LOCKED
+from partq.model.state import LOCKED, State, entries
 
 LONGEST: Final = 20
 """Transitions of a tour at the most. A short one is over before a broker's choices lead far away from it."""
@@ -57,13 +48,6 @@ AFTER: Final = 4
 
 STEP: Final = 0.2
 """What a transition costs on a way besides what the broker's choice does: short ways are better."""
-
-MARGIN: Final = SECOND // 100
-"""ns by which a wait for the broker is longer than what it waits for: so little that what it does then, and
-does not do at once, can be seen."""
-
-WAIT: Final = SECOND // 10
-"""ns that a receive waits: all of a tour's together take less time than a lock lasts."""
 
 
 def _scope(*messages: str, clients: int = 1, **more: object) -> Callable[[str], Scope]:
@@ -309,143 +293,21 @@ def client_of(scope: Scope, proc: str) -> str:
 
 def program_of(survey: Survey, tour: Sequence[Edge], seed: int) -> Program:
     """The tour as a program: equal arguments give equal programs."""
-    writer = _Writer(survey)
-    steps = [step for edge in tour for step in writer.steps(edge)]
     scope = survey.scope
+    writer = Writer(scope.profile, survey.lacks)
+    steps = [step for edge in tour for step in writer.steps(_move(survey, edge))]
     return program(scope.profile, *steps, seed=seed, partitions=scope.partitions)
 
 
-class _Writer:
-    """Writes one tour. It follows, with the `Script` that will resolve the steps, what each client would hold
-    if the broker went the tour's way; each lock has a name of its own there, ``locks`` says which.
-    ``attempts``: how often each message was sent so far, for every attempt needs an ID of its own."""
-
-    def __init__(self, survey: Survey) -> None:
-        self.survey = survey
-        self.scope = survey.scope
-        self.scripts: dict[str, Script] = {}
-        self.locks: dict[str, str] = {}
-        self.attempts: Counter[str] = Counter()
-        self.named = 0
-
-    def steps(self, edge: Edge) -> list[Step]:
-        """The steps of one transition."""
-        return [step for step in self._steps(edge) if step.op not in self.survey.lacks]
-
-    def _steps(self, edge: Edge) -> Iterator[Step]:
-        op = edge.action.op
-        if op in INTERNAL:
-            yield from self._passing(edge)
-        elif edge.action.proc == ENV:
-            yield _FAULTS[op](edge)
-        else:
-            proc = client_of(self.scope, edge.action.proc)
-            script = self.scripts.setdefault(proc, Script(proc))
-            step = _STEPS[op](self, script, edge)
-            args = None if step is None else script.resolve(step)
-            if step is not None and args is not None:
-                self._absorb(script, edge, args)
-                yield step
-
-    def _absorb(self, script: Script, edge: Edge, args: Args) -> None:
-        answer = edge.answer
-        error = "lock_lost" if "lock_lost" in answer.errors else min(answer.errors, default=None)
-        shown = tuple(d if d.lock is None else d._replace(lock=self._fresh(d.lock)) for d in answer.messages)
-        script.absorb(edge.action.op, args, answer.status, error, shown)
-
-    def _fresh(self, token: str) -> str:
-        self.named += 1
-        self.locks[token] = f"{token}/{self.named}"
-        return self.locks[token]
-
-    def _passing(self, edge: Edge) -> Iterator[Step]:
-        """Time for a move of the broker that time drives."""
-        takes = _TIMES.get(edge.action.op)
-        if takes is None:
-            return
-        others = list(self._held(edge.target)) if edge.action.op == "expire" else []
-        if not others:
-            yield pass_time(takes(self.scope))
-            return
-        yield pass_time(LOCK * 3 // 5)
-        for proc, place in others:
-            yield renew(proc, place)
-        yield pass_time(LOCK * 3 // 5)
-
-    def _held(self, node: int) -> Iterator[tuple[str, int]]:
-        """Of each lock that is held in the state: its client, and its place among what that client holds."""
-        for part in self.survey.graph.nodes[node].state.parts:
-            for entry in part.log:
-                if entry.status == LOCKED and entry.lock is not None and entry.lock.token is not None:
-                    name = self.locks[entry.lock.token]
-                    yield from (
-                        (proc, s.held.index(name)) for proc, s in self.scripts.items() if name in s.held
-                    )
-
-    def _send(self, script: Script, edge: Edge) -> Step:
-        message = edge.action.messages[0]
-        self.attempts[message.id] += 1
-        tried = self.attempts[message.id]
-        named = replace(message, id=message.id if tried == 1 else f"{message.id}-{tried}")
-        return Step(script.proc, "send", {"messages": (named,)} | _in_txn(script, edge))
-
-    def _receive(self, script: Script, edge: Edge) -> Step:
-        action = edge.action
-        return Step(script.proc, "receive", {"max": action.max, "mode": action.mode, "timeout": WAIT})
-
-    def _settle(self, script: Script, edge: Edge) -> Step | None:
-        name = self.locks.get(edge.action.locks[0])
-        pools: tuple[tuple[list[str], dict[str, bool]], ...] = (
-            (script.held, {}),
-            (script.enlisted, {"again": True}),
-            (script.ended, {"stale": True}),
-        )
-        for pool, about in pools:
-            if name in pool:
-                args = {"pick": [pool.index(name)], **about, **_in_txn(script, edge)}
-                return Step(script.proc, edge.action.op, args)
-        return None
-
-    def _peek(self, script: Script, edge: Edge) -> Step:
-        return peek(script.proc, edge.action.max)
-
-    def _plain(self, script: Script, edge: Edge) -> Step:
-        ended = {"ended": True} if edge.action.op != "begin" and script.txn is None else {}
-        return Step(script.proc, edge.action.op, ended)
-
-    def _flow(self, script: Script, edge: Edge) -> Step:
-        again = (edge.action.op == "bind") == (script.flow is not None)
-        return Step(script.proc, edge.action.op, {"again": True} if again else {})
+def _move(survey: Survey, edge: Edge) -> Move:
+    action = edge.action
+    if action.proc != ENV:
+        action = action._replace(proc=client_of(survey.scope, action.proc))
+    return Move(action, edge.answer, tuple(_held(survey.graph.nodes[edge.target].state)))
 
 
-def _in_txn(script: Script, edge: Edge) -> dict[str, bool]:
-    """In the client's transaction, or in the one that it has ended, if there is none."""
-    if edge.action.txn is None:
-        return {}
-    return {"ended": True} if script.txn is None else {"txn": True}
-
-
-_STEPS: Final[Mapping[str, Callable[[_Writer, Script, Edge], Step | None]]] = {
-    "send": _Writer._send,
-    "receive": _Writer._receive,
-    "complete": _Writer._settle,
-    "abandon": _Writer._settle,
-    "peek": _Writer._peek,
-    **dict.fromkeys(("begin", "commit", "rollback"), _Writer._plain),
-    **dict.fromkeys(("bind", "unbind"), _Writer._flow),
-}
-
-_FAULTS: Final[Mapping[str, Callable[[Edge], Step]]] = {
-    "partition_down": lambda edge: down(edge.action.partition or 0),
-    "partition_up": lambda edge: up(edge.action.partition or 0),
-    "frontend_lost": lambda edge: lose_front_end(edge.action.victim or ""),
-    "broker_kill": lambda edge: Step(ENV, "broker_kill", {}),
-    "broker_start": lambda edge: Step(ENV, "broker_start", {}),
-}
-
-_TIMES: Final[Mapping[str, Callable[[Scope], int]]] = {
-    "expire": lambda scope: EXPIRY,
-    "rebalance": lambda scope: profile(scope.profile).default_entity.rebalance_delay + MARGIN,
-    "handoff": lambda scope: profile(scope.profile).default_entity.max_handoff + MARGIN,
-}
-"""The moves of a broker that time drives, and how many ns they take."""
+def _held(state: State) -> Iterator[str]:
+    """The locks that clients have in a state."""
+    for _, entry in entries(state):
+        if entry.status == LOCKED and entry.lock is not None and entry.lock.token is not None:
+            yield entry.lock.token

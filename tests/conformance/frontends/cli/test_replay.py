@@ -176,4 +176,5 @@ def test_a_file_of_another_kind_is_one_line(
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert told in lines[0]
-    assert lines[0].endswith(": a counterexample or a program is expected (a history: partq check)")
+    others = "a history: partq check; a trace: partq run --program"
+    assert lines[0].endswith(f": a counterexample or a program is expected ({others})")

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperCommand
 
-from partq.conformance.frontends.cli import spec, spec_explore, spec_validate
+from partq.conformance.frontends.cli import spec, spec_explore, spec_simulate, spec_validate
 from partq.conformance.frontends.cli.check import check
 from partq.conformance.frontends.cli.common import console
 from partq.conformance.frontends.cli.explain import explain
@@ -87,7 +87,14 @@ app = typer.Typer(
 )
 for _command in (run, check, fuzz, search, tours, mutants, replay, report, explain):
     app.command(cls=_Command)(_command)
-for _of_spec in (spec.setup, spec.check, spec.compare, spec_validate.validate, spec_explore.explore):
+for _of_spec in (
+    spec.setup,
+    spec.check,
+    spec.compare,
+    spec_validate.validate,
+    spec_simulate.simulate,
+    spec_explore.explore,
+):
     spec.app.command(cls=_Command)(_of_spec)
 app.add_typer(spec.app, name="spec")
 

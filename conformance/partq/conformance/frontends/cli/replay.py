@@ -54,7 +54,9 @@ OF_ANY_REQUIREMENT: Final = {
 }
 """The word where no rule was: the file is a mere program."""
 
-_EXPECTED: Final = "a counterexample or a program is expected (a history: partq check)"
+_EXPECTED: Final = (
+    "a counterexample or a program is expected (a history: partq check; a trace: partq run --program)"
+)
 
 _IDLE: Final = "it does not show again, but the program no longer puts the rule to the test either"
 

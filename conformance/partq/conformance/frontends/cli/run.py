@@ -7,12 +7,12 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
@@ -35,10 +35,12 @@ from partq.conformance.frontends.cli.common import (
     verdicts_document,
 )
 from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, store, summary_lines
+from partq.conformance.frontends.cli.programs import Stored, programs_in
 from partq.conformance.verdict import FILE, Exit, ambiguities, merge
+from partq.spec.itf import TRACES
 
 if TYPE_CHECKING:
-    from partq.conformance.evaluation.suite import Run, SuiteResult
+    from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
     from partq.conformance.history import History
     from partq.conformance.verdict import Finding
     from partq.conformance.workload.cases import Case
@@ -60,7 +62,10 @@ def run(
         int | None,
         typer.Option(min=0, help=f"Seeded programs for each profile, after the cases [{_PROGRAMS}]."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, help="The same seed gives the same programs; a trace's, the same choices in it."),
+    ] = 1,
     case: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,6 +73,16 @@ def run(
             "partq explain RULE names the cases of a rule."
         ),
     ] = None,
+    program: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Only this program, or trace of the specification (.itf.json), or all in this folder; no "
+            "cases unless asked; may be repeated."
+        ),
+    ] = None,
+    traces: Annotated[
+        bool, typer.Option("--traces", help="Only the traces of the specification that come with partq.")
+    ] = False,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
@@ -83,32 +98,35 @@ def run(
     ] = False,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
-    """Check a broker with the directed cases and some seeded programs."""
+    """Check a broker with the directed cases and some seeded programs.
+
+    Or with programs of your own, and traces of the TLA+ specification (`partq spec simulate`)."""
     from partq.conformance.adapters import public_name
     from partq.conformance.evaluation.provenance import made
 
-    cases, begun, wanted_rules = _cases(case), made(), requirements_to_meet(require)
+    begun, wanted_rules = made(), requirements_to_meet(require)
+    chosen = programs_in([*(program or ()), *([TRACES] if traces else ())])
+    only = bool(case or chosen)
+    cases = _cases(case) if case or not chosen else ()
+    wanted = _Wanted(cases, chosen, 0 if only and programs is None else programs, seed)
     names = [
-        name
-        for name in profiles_for(broker, profile)
-        if profile or not case or any(name in one.profiles for one in cases)
+        name for name in _profiles(broker, profile, chosen) if profile or not only or wanted.has_any(name)
     ]
     _prepare(out, save_histories)
-    wanted = 0 if case and programs is None else programs
     results: dict[str, SuiteResult] = {}
     with _kept_if_interrupted(broker, out, strict) as ended:
         for name in names:
             hear = [ended.setdefault(name, []).append]
             if out is not None and save_histories:
                 hear.append(_saver(out / "histories" / name))
-            results[name] = _suite(broker, name, cases, wanted, seed, partial(_tell, hear), jobs)
+            results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs)
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
     besides += required(verdicts, strict, wanted_rules)
     document = verdicts_document(public_name(broker), verdicts, strict, besides)
     stored: list[StoredFile] = []
     if out is not None:
-        options = _options(profile, programs, seed, case, jobs, strict, wanted_rules)
+        options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules)
         whole = {**document, "strict": strict, "options": options, "made": begun}
         stored = store(out, broker, whole, results)
     if format is Format.JSON:
@@ -122,6 +140,37 @@ def run(
             print(printable(line))
         conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
+
+
+class _Wanted(NamedTuple):
+    """What is run: cases, programs by file, and so many seeded ones with that seed (None: as many as the
+    broker usually has)."""
+
+    cases: tuple[Case, ...]
+    chosen: Sequence[Stored]
+    programs: int | None
+    seed: int
+
+    def has_any(self, profile: str) -> bool:
+        """Whether there is a case, or a program by file, for that profile."""
+        cases = (profile in one.profiles for one in self.cases)
+        return any(cases) or any(one.fits(profile) for one in self.chosen)
+
+    def named(self, profile: str, lacks: Collection[str]) -> list[NamedProgram]:
+        """The programs by file for that profile, those of traces without the steps that the broker lacks."""
+        from partq.conformance.evaluation.suite import NamedProgram
+
+        fitting = [one for one in self.chosen if one.fits(profile)]
+        return [NamedProgram(one.name, one.program(profile, lacks, self.seed)) for one in fitting]
+
+
+def _profiles(broker: str, asked: Sequence[str] | None, chosen: Sequence[Stored]) -> tuple[str, ...]:
+    """The profiles to run under; ends with one line where none of the programs chosen is for any of them."""
+    names = profiles_for(broker, asked)
+    if chosen and not any(one.fits(name) for one in chosen for name in names):
+        what = str(chosen[0].file) if len(chosen) == 1 else f"each of the {len(chosen)} programs"
+        fail(f"{what} is for another profile than {', '.join(names)}")
+    return names
 
 
 def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
@@ -185,6 +234,8 @@ def _options(
     programs: int | None,
     seed: int,
     cases: Sequence[str] | None,
+    files: Sequence[Path] | None,
+    traces: bool,
     jobs: int | None,
     strict: bool,
     require: Sequence[str],
@@ -192,6 +243,8 @@ def _options(
     """The options that make the same run again."""
     words = [word for name in profiles or () for word in ("--profile", name)]
     words += [word for name in cases or () for word in ("--case", name)]
+    words += [word for file in files or () for word in ("--program", str(file))]
+    words += ["--traces"] if traces else []
     words += [word for name in require for word in ("--require", name)]
     words += [] if programs is None else ["--programs", str(programs)]
     words += ["--seed", str(seed)]
@@ -224,9 +277,7 @@ def _prepare(out: Path | None, save_histories: bool) -> None:
 def _suite(
     broker: str,
     profile: str,
-    cases: tuple[Case, ...],
-    programs: int | None,
-    seed: int,
+    wanted: _Wanted,
     on_run: Callable[[Run], None],
     jobs: int | None,
 ) -> SuiteResult:
@@ -235,7 +286,8 @@ def _suite(
     from partq.conformance.evaluation import suite
 
     target = opened(broker)
-    wanted = suite.default_programs(target) if programs is None else programs
+    target.profile = profile
+    seeded = suite.default_programs(target) if wanted.programs is None else wanted.programs
     live = not isinstance(target, SimulatedBroker)
     problems = ProblemPrinter()
     ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.report)
@@ -243,9 +295,17 @@ def _suite(
         line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
         console.print(f"{profile}: {line}", markup=False, soft_wrap=True)
     try:
-        directed = len(suite.cases_for(target, profile, cases))
-        with _progress(profile, directed, wanted, live) as advance:
-            result = suite.run_suite(target, profile, cases, wanted, seed, on_run, ways=ways, on_end=advance)
+        cases = suite.cases_for(target, profile, wanted.cases)
+        named = wanted.named(profile, suite.lacks_of(target))
+        numbers = {
+            "cases": len(cases),
+            "seeded programs": seeded,
+            **({"programs": len(named)} if named else {}),
+        }
+        with _progress(profile, numbers, live) as advance:
+            result = suite.run_suite(
+                target, profile, cases, seeded, wanted.seed, on_run, ways=ways, on_end=advance, named=named
+            )
     except (Unreachable, suite.BrokerFailed) as error:
         fail(str(error))
     problems.summarise()
@@ -272,14 +332,14 @@ class ProblemPrinter:
 
 
 @contextmanager
-def _progress(profile: str, cases: int, programs: int, live: bool) -> Iterator[Callable[[Run], None]]:
+def _progress(profile: str, numbers: Mapping[str, int], live: bool) -> Iterator[Callable[[Run], None]]:
     """A bar on standard error, gone when all is done; where that is no terminal, a line now and then, of a
     live broker, which takes its time, a line for each run. The first run that violates something is always
     told, of a live broker every one."""
     from rich.progress import Progress
 
     bar = Progress(console=console, transient=True, disable=not console.is_terminal)
-    lines = _Lines(profile, cases, programs, live)
+    lines = _Lines(profile, numbers, live)
     with bar:
         task = bar.add_task(profile, total=lines.total)
 
@@ -292,12 +352,12 @@ def _progress(profile: str, cases: int, programs: int, live: bool) -> Iterator[C
 
 
 class _Lines:
-    """What is said of a suite's runs while they end."""
+    """What is said of a suite's runs while they end. ``numbers``: how many of each kind there will be."""
 
-    def __init__(self, profile: str, cases: int, programs: int, live: bool) -> None:
+    def __init__(self, profile: str, numbers: Mapping[str, int], live: bool) -> None:
         self.profile = profile
-        self.total = cases + programs
-        self.intro = f"{profile}: cases: {cases}, seeded programs: {programs}"
+        self.total = sum(numbers.values())
+        self.intro = f"{profile}: {', '.join(f'{kind}: {number}' for kind, number in numbers.items())}"
         self.every = 0.0 if live else OFTEN
         self.live = live
         self.last = monotonic()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -14,6 +13,7 @@ from rich.text import Text
 from partq.conformance.frontends.cli.common import Format, console, fail, output, print_json
 from partq.conformance.frontends.cli.spec_apalache import check_by_apalache
 from partq.conformance.verdict import Exit
+from partq.spec.toolbox import Tool
 
 if TYPE_CHECKING:
     from partq.spec.checks import Checked
@@ -33,13 +33,6 @@ def setup() -> None:
         fail(str(error))
 
 
-class Tool(StrEnum):
-    """What checks the specification."""
-
-    TLC = "tlc"
-    APALACHE = "apalache"
-
-
 def check(
     only: Annotated[list[str] | None, typer.Option(help="Only this check; may be repeated.")] = None,
     tool: Annotated[Tool, typer.Option(help="What is asked: every state, or the solver.")] = Tool.TLC,
@@ -56,10 +49,10 @@ def check(
     except InvalidManifest as error:
         fail(str(error))
     if tool is Tool.APALACHE:
-        chosen = _known(only or (), {one.name: one for one in symbolic}, "check by Apalache")
+        chosen = known(only or (), {one.name: one for one in symbolic}, "check by Apalache")
         check_by_apalache(chosen, jobs, format)
     else:
-        _check_by_tlc(_known(only or (), {one.name: one for one in checks}, "check"), jobs, format)
+        _check_by_tlc(known(only or (), {one.name: one for one in checks}, "check"), jobs, format)
 
 
 def _check_by_tlc(chosen: Sequence[Check], jobs: int | None, format: Format) -> None:
@@ -90,7 +83,7 @@ def compare(
     from partq.spec.spec_side import NotExplored
     from partq.spec.toolbox import ToolMissing, tlc_jar
 
-    wanted = _known(only or (), PAIRS, "pair")
+    wanted = known(only or (), PAIRS, "pair")
     try:
         tlc_jar()
         with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
@@ -107,7 +100,7 @@ def compare(
 T = TypeVar("T")
 
 
-def _known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
+def known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
     """Those of these names, all if there are none; ends with one line where one is not known."""
     from partq.conformance.history.codec_fields import did_you_mean
 

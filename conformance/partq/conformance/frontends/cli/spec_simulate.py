@@ -1,0 +1,136 @@
+"""``partq spec simulate``: behaviours of the TLA+ specification as files, for ``partq run --program``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from partq.conformance.frontends.cli.common import console, fail
+from partq.conformance.frontends.cli.spec import known
+from partq.spec.itf import SUFFIX, InvalidTrace, read_file, write_trace
+from partq.spec.toolbox import Tool
+
+if TYPE_CHECKING:
+    from partq.spec.manifest import Check
+    from partq.spec.simulation import Order
+
+
+class Made(NamedTuple):
+    """How many traces were made of a check, and how many seconds that took."""
+
+    name: str
+    traces: int
+    seconds: float
+
+
+def simulate(
+    out: Annotated[
+        Path, typer.Option(help="Folder for the traces. What is there already is not made again.")
+    ],
+    scope: Annotated[
+        list[str] | None, typer.Option(help="Random walks of this configuration (MC…); may be repeated.")
+    ] = None,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(help="The counterexample of this one (Reach…, Bug…); may be repeated."),
+    ] = None,
+    traces: Annotated[
+        int, typer.Option(min=0, max=9999, help="Random walks of each scope; 0: goals alone.")
+    ] = 2,
+    length: Annotated[int, typer.Option(min=1, max=100, help="Steps of a walk at the most.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same walks of TLC.")] = 1,
+    tool: Annotated[Tool, typer.Option(help="What explores the specification.")] = Tool.TLC,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many run at a time. Default: what cores and memory allow.")
+    ] = None,
+) -> None:
+    """Write behaviours of the specification as traces (ITF), which `partq run BROKER --program` takes.
+
+    Random walks, and the shortest way to each goal: an interesting state (Reach…), or what a wrong broker
+    does (Bug…). Without --scope and --goal: all of both. The files are NAME-0001.itf.json and so on."""
+    from partq.spec.checks import several
+    from partq.spec.manifest import InvalidManifest
+    from partq.spec.simulation import Order
+    from partq.spec.tlc import NoTrace
+    from partq.spec.toolbox import ToolMissing
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        orders = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
+        waiting = [order for order in orders if not _is_there(out, order)]
+        if there := sum(len(order.names) for order in orders if order not in waiting):
+            console.print(f"{_count(there)} there already", markup=False)
+        _tell(several(partial(_made, out), waiting, jobs or _usual_jobs(tool)), len(waiting))
+    except (ToolMissing, InvalidManifest, NoTrace) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or out}: {error.strerror}")
+    number = sum(len(order.names) for order in orders)
+    print(f"{_count(number)} in {out} (partq run BROKER --program {out})")
+
+
+def _usual_jobs(tool: Tool) -> int:
+    """How many run at a time: what cores and memory allow."""
+    from partq.spec.symbolic import jobs_that_fit
+
+    return jobs_that_fit() if tool is Tool.APALACHE else os.cpu_count() or 1
+
+
+def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[Check]:
+    """The checks of these names, of both kinds all if there are none. Raises `InvalidManifest`."""
+    from partq.spec.manifest import read_manifest
+    from partq.spec.simulation import is_goal
+
+    every = read_manifest()
+    found = []
+    for names, others, what in ((scopes, goals, "scope"), (goals, scopes, "goal")):
+        if names or not others:
+            found += known(names, {one.name: one for one in every if is_goal(one) == (what == "goal")}, what)
+    return found
+
+
+def _is_there(out: Path, order: Order) -> bool:
+    """Whether all its traces are there. Ends with one line where others have their names."""
+    there = []
+    for name, meta in zip(order.names, order.origins, strict=True):
+        file = out / f"{name}{SUFFIX}"
+        there.append(file.exists())
+        if there[-1] and _meta(file) != meta:
+            fail(f"{file} was made with other options: give another folder")
+    return all(there)
+
+
+def _meta(file: Path) -> Mapping[str, Any]:
+    try:
+        return read_file(file).meta
+    except InvalidTrace as error:
+        fail(f"{file}: {error}")
+
+
+def _made(out: Path, order: Order) -> Made:
+    """Make the traces of an order and write them. Raises `NoTrace`, `ToolMissing`, `OSError`."""
+    from partq.spec.simulation import traces
+
+    begun = monotonic()
+    for name, trace in zip(order.names, traces(order), strict=True):
+        aside = out / f"{name}.part"
+        aside.write_text(write_trace(trace), encoding="utf-8")
+        aside.replace(out / f"{name}{SUFFIX}")
+    return Made(order.check.name, len(order.names), monotonic() - begun)
+
+
+def _tell(ending: Iterable[Made], total: int) -> None:
+    """A line for each check as it ends."""
+    for number, made in enumerate(ending, 1):
+        said = f"{made.name}: {_count(made.traces)}, {made.seconds:.1f} s"
+        console.print(f"{number}/{total} {said}", markup=False)
+
+
+def _count(number: int) -> str:
+    return "1 trace" if number == 1 else f"{number:,} traces"
