@@ -195,6 +195,9 @@ BugDutyForGone(p, n) ==
 BugMayReceivePaused(c, p) ==
     p # NoPartition /\ flow[c] = "active" /\ duty[p][c] \in { "ready", "paused" }
 
+\* Hands a partition over at once, whatever is unsettled (REB-14).
+BugDutyForAtOnce(p, n) == [ NoDuty EXCEPT ![n] = "ready" ]
+
 \* Does not wait for what the old flow has not settled (REB-14).
 BugAllSettled(p) == TRUE
 ================================================================================

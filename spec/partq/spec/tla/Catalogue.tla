@@ -83,6 +83,7 @@ ShowsNumbers      == Promises("numbers")        \* SEQ rows: std, prem, flat
 LocksExpire       == Promises("expiry")         \* std, prem, flat
 CachingFrontends  == Promises("caches")         \* RCV-5, RCV-13
 HasFlows          == Promises("flows")          \* REB rows: sol
+AzurePartitions   == Partitioned /\ ~HasFlows   \* KEY-3, KEY-7, RCV-14: std, prem
 CountsDeliveries  == ~HasFlows                  \* RCV-9: std, prem, flat
 
 \* What clients and the environment do in this scope, besides sending,

@@ -12,14 +12,17 @@
 (* Three things are recorded when they happen, though clients learn of them *)
 (* only afterwards: where a message is stored (any later observation shows  *)
 (* it), that a front end fetched a message (its lock's clock was running,   *)
-(* RCV-13), and that such a lock ended (the next delivery's count).         *)
+(* RCV-13), and that such a lock ended (the next delivery's count).  Of     *)
+(* flows `duty` is the broker's own record, as assignment events tell it,   *)
+(* and "waiting", which none tells; which locks end with a flow, or with a  *)
+(* handoff, is taken from the broker's record, too.                         *)
 (***************************************************************************)
 EXTENDS Catalogue
 
 \* @typeAlias: place = {part: Int, num: Int};
 \* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), seen: Bool};
 \* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), delay: Bool, cancelled: Bool};
-\* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, out: Str};
+\* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, out: Str, beat: Bool};
 ClientHistoryTypes == TRUE
 
 VARIABLES
@@ -45,18 +48,20 @@ ghostVars == << history, answer >>
 (* free      its position is free: a lock gave it back                      *)
 (* least, most   bounds of its delivery count                               *)
 (* outage, alive   partitions that are down; whether the broker runs        *)
-(* deal      the transaction: none, open, committed, rolled back; what was  *)
+(* deal      the transaction, as clients know it (txn is the broker's       *)
+(*           record): none, open, committed, rolled back; what was          *)
 (*           done in it; whether one of its messages has been seen since    *)
 (* walks     what the walk of each client's cursor has returned; several    *)
 (*           possibilities where a fault may have reset it                  *)
-(* bound, standby, was, returned   flows; those that were bound before, and *)
-(*           of these the ones bound again                                  *)
+(* bound, standby, was, returned   flows; those that went before (not those *)
+(*           that a kill ended), and of these the ones bound again          *)
 (* duty, delay, cancelled   what assignment events say; whether the delay   *)
-(*           is running; whether handoffs were cancelled (REB-9 ?)          *)
+(*           is running; whether handoffs were cancelled (REB-9 ?; only     *)
+(*           Reach asks for it)                                             *)
 (***************************************************************************)
 \* @type: $answer;
 NoAnswer == [ op |-> "-", by |-> NoClient, m |-> 0, ms |-> {}, turn |-> 0,
-              counts |-> [ m \in Messages |-> 0 ], out |-> "-" ]
+              counts |-> [ m \in Messages |-> 0 ], out |-> "-", beat |-> FALSE ]
 
 HistoryInit ==
     /\ answer = NoAnswer
@@ -76,9 +81,12 @@ HistoryInit ==
           duty |-> [ p \in Partitions |-> [ c \in Clients |-> "none" ] ],
           delay |-> FALSE, cancelled |-> FALSE ]
 
+\* The beat alternates, so that an answer given twice is two steps and no stutter,
+\* of which [A]_ghostVars would say nothing.
 \* @type: ($history, $answer) => Bool;
-Record(h, a) == IF Observing THEN history' = h /\ answer' = a
-                             ELSE UNCHANGED ghostVars
+Record(h, a) == IF Observing
+                THEN history' = h /\ answer' = [ a EXCEPT !.beat = ~answer.beat ]
+                ELSE UNCHANGED ghostVars
 
 \* @type: (Str, Str, Int, Str) => $answer;
 Said(op, by, m, out) ==

@@ -34,7 +34,9 @@ InCache(m) == msg[m].at = "cached"
 (* without raising the count, or keep it.  Which of them is chosen when it  *)
 (* is found out: the lock is accepted, or rejected, or the message is       *)
 (* delivered again.  The lock of a cached message needs no doubt: a lock    *)
-(* that was kept explains all that clients can see of one that was lost.    *)
+(* that was kept explains all that clients can see of one that was lost (it *)
+(* is delivered later with the same count, and until then it hides nothing  *)
+(* that a lost one would show).                                             *)
 (***************************************************************************)
 InDoubt(m) == msg[m].at = "locked" /\ msg[m].doubt # "no"
 MayTurnOutLost(m) == InDoubt(m) /\ Serves(msg[m].part)

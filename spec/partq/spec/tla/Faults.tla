@@ -24,8 +24,8 @@ Down == { p \in Partitions : ~up[p] }
 \* A partition serves clients.
 Serves(p) == running /\ p # NoPartition /\ up[p]
 
-\* Reading "Outcomes": any operation may be refused as busy at an instant at
-\* which nothing is down; nothing happened then.
+\* Reading "Outcomes": any operation may be refused as busy; nothing happened then.
+\* Amid faults that is the one refusal which proves nothing.
 MayBeBusy == May("busy")
 
 GoesDown(p) == /\ up[p]

@@ -59,7 +59,8 @@ Send(m) ==
 
 \* The send fails for good reason: a fault is in its way (ROUTE-5, ROUTE-8), or
 \* the broker is busy.  Nothing is stored; a number may have been used up
-\* (SEQ-4 ?).  That the partition of a key is down is a first use of that key.
+\* (SEQ-4 ?).  A refusal because the key's partition is down fixes that partition,
+\* as a first use does.
 SendFails(m) ==
     /\ MaySend(m)
     /\ Blocked(m) \/ MayBeBusy
@@ -99,8 +100,8 @@ MaySendBatch(m) == /\ Offers("batches")
 
 \* KEY-7: "a batch whose messages carry different keys is rejected whole".  Whether
 \* a keyless one may go with a keyed one no source says: either verdict.
-OneKey(m) == Partitioned => Cardinality(BatchKeys(m) \ {NoKey}) <= 1
-MayRefuseKeys(m) == Partitioned /\ Cardinality(BatchKeys(m)) > 1
+OneKey(m) == AzurePartitions => Cardinality(BatchKeys(m) \ {NoKey}) <= 1
+MayRefuseKeys(m) == AzurePartitions /\ Cardinality(BatchKeys(m)) > 1
 
 BatchSaid(m, out) == [ Said("batch", NoClient, m, out) EXCEPT !.ms = OfBatch(m) ]
 
@@ -173,6 +174,7 @@ Receive(c, m) ==
        \/ /\ InCache(m)
           /\ msg' = [ msg EXCEPT ![m] = HandedOver(m, c) ]
        \/ /\ MayTurnOutLost(m)
+          /\ InOrder(m)
           /\ \E n \in LostCounts(m) :
                 /\ n < MaxTries /\ n <= MaxDeliveryCount
                 /\ msg' = [ msg EXCEPT ![m] = LockedFor(m, c, n) ]
@@ -249,7 +251,7 @@ RejectedByLock(op, c, m, t) ==
                       [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
        /\ txn' = DoomedBy(m)
        /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
-    \/ /\ HeldBy(c, m, t)
+    \/ /\ HeldBy(c, m, t)  \* the open transaction settles by it already: either verdict
        /\ Enlists(m)
        /\ UNCHANGED mechanism
        /\ Record(history, [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
@@ -277,7 +279,7 @@ AbandonFails(c, m, t) ==
 
 \* One request that settles two locks: RCV-14 rejects it if they are of different
 \* partitions.
-MaySettleBoth(m, n) == Partitioned => msg[m].part = msg[n].part
+MaySettleBoth(m, n) == AzurePartitions => msg[m].part = msg[n].part
 Both(c, m, n) == /\ Offers("pairs")
                  /\ m < n
                  /\ HeldBy(c, m, msg[m].turn) /\ HeldBy(c, n, msg[n].turn)
@@ -412,7 +414,7 @@ TxnSendLetPass(m) ==
 \* transaction can go on after that is free (reading "Transactions").
 TxnSendInvalid(m) ==
     /\ Open /\ MaySend(m)
-    /\ running
+    /\ running \/ ~Valid(m)
     /\ ~MayJoin(m) \/ Apart(m)
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ txn' = [ txn EXCEPT !.doubt = TRUE ]

@@ -76,9 +76,9 @@ DutyWithout(p, c, s) ==
                  { [ gone EXCEPT ![o] = "ready" ] : o \in Having(p, {"paused"}) }
        ELSE { [ duty[p] EXCEPT ![c] = "unbound" ] }
 
-\* REB-7: the delay starts when an active flow goes.  If it had no partition, nor
-\* leaves one in a handoff to nobody, there is nothing to wait for, and no source
-\* says.
+\* REB-7: the delay starts when an active flow goes.  If it had no partition, and
+\* no handoff is left without a flow to end at, no source says whether the delay
+\* starts: either.
 \* @type: (Str, Int -> (Str -> Str)) => Set(Bool);
 DelayWithout(c, after) ==
     IF flow[c] # "active" THEN { delay }

@@ -58,14 +58,14 @@ KEY_2 == [](Partitioned /\ ~HasFlows =>
 
 \* KEY-3 (A, K): session ID and partition key both set and different: rejected as
 \* invalid, nothing stored.
-KEY_3 == [](\A m \in TwoKeys :
+KEY_3 == [](AzurePartitions => \A m \in TwoKeys :
     /\ history.sent[m] # "accepted"
     /\ history.shown[m] = {})
 
 \* KEY-7 (D, I): "a batch whose messages carry different keys is rejected whole,
 \* nothing stored; a batch is all or nothing".
 KEY_7 == [][ answer'.op = "batch" =>
-    /\ answer'.out = "ok" /\ Partitioned => \A m, n \in answer'.ms :
+    /\ answer'.out = "ok" /\ AzurePartitions => \A m, n \in answer'.ms :
             Keyed(m) /\ Keyed(n) => KeyOf[m] = KeyOf[n]
     /\ answer'.out = "ok" => \A m \in answer'.ms : history'.sent[m] = "accepted"
     /\ answer'.out # "ok" => \A m \in answer'.ms : history'.sent[m] = "refused" ]_ghostVars
@@ -86,18 +86,18 @@ KEY_9 == [][ answer'.out = "invalid" =>
         keys == { KeyOf[n] : n \in history.deal.sends }
         places == { PlaceOf(n).part : n \in history.deal.sends \cup history.deal.settles }
     IN \/ answer'.op = "send" /\ m \in TwoKeys
-       \/ answer'.op = "batch" /\ \E a, b \in answer'.ms : KeyOf[a] # KeyOf[b]
+       \/ answer'.op = "batch" /\ AzurePartitions /\ \E a, b \in answer'.ms : KeyOf[a] # KeyOf[b]
        \/ answer'.op = "batch" /\ answer'.ms \cap TwoKeys # {}
        \/ /\ answer'.op = "txn send"
           /\ \/ m \in TwoKeys
              \/ Partitioned /\ (~Keyed(m) \/ keys \ { KeyOf[m] } # {})
              \/ Partitioned /\ keys = {} /\ history.deal.settles # {}
-       \/ answer'.op = "complete both" /\ Partitioned
+       \/ answer'.op = "complete both" /\ AzurePartitions
             /\ \E a, b \in answer'.ms : ~SamePlace(a, b)
        \/ answer'.op = "bind" /\ answer'.by \in history.bound
        \/ answer'.op = "unbind" /\ answer'.by \notin history.bound
        \/ answer'.op = "txn complete" /\ Partitioned
-            /\ places \ { PlaceOf(m).part } # {} ]_ghostVars
+            /\ places \ { NoPartition, PlaceOf(m).part } # {} ]_ghostVars
 
 (***************************************************************************)
 (* ROUTE                                                                    *)
@@ -126,21 +126,22 @@ ROUTE_5 == [][
 
 \* ROUTE-6 (A): keyless send while the chosen partition is down: "stored in
 \* another; the send succeeds" (judged where no operation is refused in passing).
-ROUTE_6 == [][ /\ Sends /\ answer'.out = "refused"
-               /\ ~Keyed(answer'.m) /\ ~May("busy")
+ROUTE_6 == [][ /\ answer'.op \in { "send", "batch" } /\ answer'.out = "refused"
+               /\ (\A m \in answer'.ms : ~Keyed(m)) /\ ~May("busy")
                => history.outage = Partitions \/ ~history.alive ]_ghostVars
 
-\* ROUTE-7 (A): "faults are isolated: operations on other partitions go on": what
-\* is refused in passing was known to be elsewhere by nobody.
-ROUTE_7 == [][ /\ answer'.op \in { "send", "complete", "abandon" }
+\* ROUTE-7 (A): "faults are isolated: operations on other partitions go on": a send
+\* or settlement is refused only if no one has seen its partition to be up (of a
+\* batch, that of one of its messages).
+ROUTE_7 == [][ /\ answer'.op \in { "send", "batch", "complete", "abandon" }
                /\ answer'.out = "refused"
                /\ history.alive /\ ~May("busy")
                =>
-               LET m == answer'.m IN
-               IF answer'.op = "send"
-               THEN \A n \in Messages : Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
-                        ShownPartitions(n) \subseteq history.outage
-               ELSE ShownPartitions(m) \subseteq history.outage ]_ghostVars
+               IF answer'.op \in { "send", "batch" }
+               THEN \E m \in answer'.ms : \A n \in Messages :
+                        Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
+                            ShownPartitions(n) \subseteq history.outage
+               ELSE ShownPartitions(answer'.m) \subseteq history.outage ]_ghostVars
 
 \* ROUTE-8 (A): "no partition up: an error, nothing stored".
 ROUTE_8 == [][ answer'.op \in { "send", "batch", "txn send" } /\ answer'.out = "ok" =>
@@ -180,7 +181,8 @@ MayHaveUsed(p) ==
     { m \in Messages :
         \/ history.sent[m] = "accepted" /\ PlaceOf(m).part = p /\ history.shown[m] = {}
         \/ May("gaps") /\ p \in history.skips[m]
-        \/ m \in history.deal.sends /\ history.shown[m] = {} }
+        \/ /\ m \in history.deal.sends /\ history.shown[m] = {}
+           /\ PlaceOf(m).part \in { p, NoPartition } }
 
 \* @type: ({part: Int, seq: Int}, {part: Int, seq: Int}) => Bool;
 Explained(o, q) ==
@@ -193,11 +195,11 @@ SEQ_4 == [](ShowsNumbers =>
     \A m, n \in Messages : \A o \in history.shown[m], q \in history.shown[n] :
         o.part = q.part => Explained(o, q))
 
-\* SEQ-5 (M): "the counter rolls over to zero": numbers stay within their bits,
-\* and from the last of them to zero there is no gap.
+\* SEQ-5 (M): "the counter rolls over to zero": numbers stay within their bits (they
+\* do not run into those of the partition), and from the last to zero is no gap.
 SEQ_5 == [](ShowsNumbers =>
     \A m, n \in Messages : \A o \in history.shown[m], q \in history.shown[n] :
-        /\ NumberIn(o.seq) \in Numbers
+        /\ o.seq - SequenceNumber(o.part, 0) \in Numbers
         /\ o.part = q.part /\ m \in history.before[n] /\ o.seq > q.seq
               => Explained(o, q) /\ Before(NumberIn(o.seq), NumberIn(q.seq)))
 
@@ -238,8 +240,9 @@ RCV_7 == [][ Delivers => answer'.m \notin history.consumed ]_ghostVars
 
 \* RCV-8 (D): "settling or renewing with a lost lock is rejected, and changes
 \* nothing"; so is one by a lock that nobody was given (reading "Locks").
-RCV_8 == [][ Settles /\ answer'.out = "ok" =>
-    history.lock[answer'.m][answer'.turn] \in { "held", "doubt" } ]_ghostVars
+RCV_8 == [][ ~HasFlows /\ answer'.out = "ok" =>
+    /\ Settles => history.lock[answer'.m][answer'.turn] \in { "held", "doubt" }
+    /\ answer'.op = "complete both" => \A m \in answer'.ms : MaybeHeld(m) ]_ghostVars
 
 \* RCV-9 (D): "abandon and lock expiry raise the delivery count by one; beyond the
 \* maximum the message moves to the dead-letter queue".
@@ -262,14 +265,14 @@ FlatState(h, m) == IF m \in h.consumed THEN "gone"
 \* @type: Set(<<Str, Str>>);
 FlatSteps == { <<"absent", "there">>, <<"there", "locked">>, <<"there", "gone">>,
                <<"locked", "there">>, <<"locked", "gone">> }
-RCV_12 == [][ \A m \in Messages :
+RCV_12 == [][ ~HasFlows => \A m \in Messages :
     LET now == FlatState(history, m)
         then == FlatState(history', m)
     IN now = then \/ << now, then >> \in FlatSteps ]_ghostVars
 
 \* RCV-14 (I): "one settlement request naming locks of different partitions is
 \* rejected".
-RCV_14 == [][ answer'.op = "complete both" /\ answer'.out = "ok" /\ Partitioned =>
+RCV_14 == [][ answer'.op = "complete both" /\ answer'.out = "ok" /\ AzurePartitions =>
     \A m, n \in answer'.ms : SamePlace(m, n) ]_ghostVars
 
 (***************************************************************************)
@@ -323,10 +326,11 @@ TXN_10 == [][ /\ answer'.op \in { "txn send", "txn complete", "commit", "rollbac
 (* PEEK                                                                     *)
 (***************************************************************************)
 
-\* The walk w explains an answer of ms: it goes on, and in its partition no live,
-\* older, visible message is left out.
+\* The walk w explains an answer of ms: it goes on, shows nothing that is gone, and
+\* in its partition no live, older, visible message is left out.
 \* @type: (Set(Int), Set(Int)) => Bool;
 Oldest(w, ms) ==
+    /\ ms \cap (history.consumed \cup history.buried) = {}
     /\ \A m \in ms : PastWalk(history, w, m)
     /\ \A m \in ms : \A x \in CertainlyVisible :
           OlderPlace(x, m) /\ PastWalk(history, w, x) => x \in ms
@@ -458,13 +462,13 @@ REB_13 == [][
             LET p == PlaceOf(answer'.m).part IN
             answer'.by \in AssignedTo(p) => history.duty[p][answer'.by] = "ready"
     /\ \A p \in Partitions, c \in Clients :
-            history'.duty[p][c] = "ready" => c \in history'.bound ]_ghostVars
+            Carries(history', p, c) => c \in history'.bound ]_ghostVars
 
 \* REB-14 (D): "the new one starts when the old one's unacknowledged messages are
 \* settled or the handoff time ends; only then may they be redelivered".
 REB_14 ==
     [][ \A p \in Partitions : \A n \in Clients :
-        /\ history.duty[p][n] = "waiting"
+        /\ history.duty[p][n] \notin { "ready", "paused" }
         /\ history'.duty[p][n] = "ready"
         /\ ~(answer'.op = "handoff" /\ answer'.out = "time over")
         => \A m \in Messages : PlaceOf(m).part = p => ~\E t \in Turns :

@@ -19,10 +19,10 @@ VARIABLES
 (* doubt    the broker may have rolled it back, or may refuse to go on:     *)
 (*          after a fault, and after an operation in it that was rejected   *)
 (*          (readings "Transactions", "Locks")                              *)
-(* missing  what it settles was settled otherwise meanwhile: the commit may   *)
-(*          be refused for that                                             *)
 (* doomed   it can't be committed: something in it breaks a rule and was    *)
 (*          not refused at once, or a lock that it settles was lost         *)
+(* missing  what it settles was settled otherwise meanwhile: the commit may *)
+(*          be refused for that                                             *)
 (***************************************************************************)
 \* @type: (Str) => $transaction;
 NoWork(state) == [ state |-> state, key |-> NoKey, part |-> NoPartition,
@@ -57,7 +57,7 @@ SamePartition(m) == Partitioned => txn.part \in { NoPartition, msg[m].part }
 Apart(m) == /\ Partitioned /\ Keyed(m)
             /\ txn.key = NoKey
             /\ txn.part # NoPartition
-            /\ home[KeyOf[m]] # txn.part
+            /\ home[Key(m)] # txn.part
 Mixed(m) == Partitioned /\ txn.key # NoKey /\ home[txn.key] # msg[m].part
 
 Enlisted(m, p) == [ Empty("pending") EXCEPT !.part = p ]
