@@ -29,17 +29,21 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "exploration": exploration.figures,
     "campaign": campaign.figures,
     "validation": validation.figures,
+    "agreement": validation.agreement,
 }
 
-_USUAL = [name for name in BENCHMARKS if name != "validation"]
-"""What runs unless it is named: `validation` needs TLC, and takes an hour."""
+_USUAL = [name for name in BENCHMARKS if name not in ("validation", "agreement")]
+"""What runs unless it is named: the others need TLC, and `agreement` takes hours."""
 
 
 def main() -> None:
     """Run all benchmarks, or those named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", choices=[[], *BENCHMARKS], help="which; if none is named, all but validation"
+        "names",
+        nargs="*",
+        choices=[[], *BENCHMARKS],
+        help="which; if none is named, all but those that need TLC",
     )
     parser.add_argument("--json", type=Path, help="keep the numbers in this file")
     options = parser.parse_args()
