@@ -27,13 +27,16 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "blaming": blaming.figures,
     "search": search.figures,
     "exploration": exploration.figures,
+    "tlc": exploration.beside_tlc,
     "campaign": campaign.figures,
     "validation": validation.figures,
     "agreement": validation.agreement,
 }
 
-_USUAL = [name for name in BENCHMARKS if name not in ("validation", "agreement")]
-"""What runs unless it is named: the others need TLC, and `agreement` takes hours."""
+_NAMED = ("tlc", "validation", "agreement")
+"""What runs only if it is named: all need TLC (`partq spec setup`), and take their time; `agreement`, hours."""
+
+_USUAL = [name for name in BENCHMARKS if name not in _NAMED]
 
 
 def main() -> None:
@@ -43,7 +46,7 @@ def main() -> None:
         "names",
         nargs="*",
         choices=[[], *BENCHMARKS],
-        help="which; if none is named, all but those that need TLC",
+        help="which; if none is named, all but tlc, validation and agreement",
     )
     parser.add_argument("--json", type=Path, help="keep the numbers in this file")
     options = parser.parse_args()

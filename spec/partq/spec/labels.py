@@ -76,8 +76,12 @@ def labelled(name: str, body: str, every: Iterable[Instance]) -> str:
     every = [*every]
     operators = [f"{one.operator} == TRUE /\\ {_call(one)}" for one in every]
     nexts = [f"    \\/ {one.operator}" for one in every]
-    lines = [f"---- MODULE {name} ----", "EXTENDS PartitionedQueue, TLC", body, *operators]
-    return "\n".join([*lines, "LabelledNext ==", *nexts, "====", ""])
+    return extended(name, "\n".join([body, *operators, "LabelledNext ==", *nexts]))
+
+
+def extended(name: str, body: str) -> str:
+    """A module that extends the specification with ``body``."""
+    return "\n".join([f"---- MODULE {name} ----", "EXTENDS PartitionedQueue, TLC", body, "====", ""])
 
 
 def _call(one: Instance) -> str:

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
 from .graphs import Graph, read_dump, relabelled
-from .labels import Domains, Instance, actions, instances, labelled, text_of
+from .labels import Domains, Instance, actions, extended, instances, labelled, text_of
 from .tlc import MODULES, Answer, check
 from .values import Function
 
@@ -82,8 +82,7 @@ def graph_of(scope: SpecScope, leave_out: Label | None = None, modules: Path = M
     every = {one.operator: one for one in instances(actions(modules), scope.domains)}
     with tempfile.TemporaryDirectory(prefix="partq-graph-") as folder:
         module = Path(folder) / "Labelled.tla"
-        body = "\n".join(f"The{name} == {text_of(value)}" for name, value in scope.constants().items())
-        module.write_text(labelled("Labelled", body, every.values()), encoding="utf-8")
+        module.write_text(labelled("Labelled", _definitions(scope), every.values()), encoding="utf-8")
         dump = Path(folder) / "graph.dot"
         plain = _explored(scope, module, modules, "Next")
         dumped = ("-dump", "dot,actionlabels", str(dump))
@@ -102,11 +101,36 @@ def graph_of(scope: SpecScope, leave_out: Label | None = None, modules: Path = M
     return relabelled(graph, label)
 
 
-def _explored(scope: SpecScope, module: Path, modules: Path, next: str, *options: str) -> Answer:
+def counted(
+    scope: SpecScope, workers: int = 1, machine: Sequence[str] = (), modules: Path = MODULES
+) -> Answer:
+    """TLC's search through a scope for its figures alone, with so many workers. ``machine``: options of Java.
+
+    Raises `NotExplored`, `ToolMissing`.
+    """
+    with tempfile.TemporaryDirectory(prefix="partq-count-") as folder:
+        module = Path(folder) / "Counted.tla"
+        module.write_text(extended("Counted", _definitions(scope)), encoding="utf-8")
+        return _explored(scope, module, modules, "Next", workers=workers, machine=machine)
+
+
+def _definitions(scope: SpecScope) -> str:
+    return "\n".join(f"The{name} == {text_of(value)}" for name, value in scope.constants().items())
+
+
+def _explored(
+    scope: SpecScope,
+    module: Path,
+    modules: Path,
+    next: str,
+    *options: str,
+    workers: int = 1,
+    machine: Sequence[str] = (),
+) -> Answer:
     configuration = module.with_suffix(".cfg")
     constants = "\n".join(f"  {name} <- The{name}" for name in scope.constants())
     configuration.write_text(f"INIT Init\nNEXT {next}\nCHECK_DEADLOCK FALSE\nCONSTANTS\n{constants}\n")
-    answer = check(module, configuration, options=options, library=modules)
+    answer = check(module, configuration, workers=workers, options=options, library=modules, machine=machine)
     if not answer.holds:
         raise NotExplored(answer.error or f"{answer.violated} is violated")
     return answer

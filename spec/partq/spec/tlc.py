@@ -90,7 +90,15 @@ def check(
     Raises `ToolMissing`.
     """
     with tempfile.TemporaryDirectory(prefix="partq-tlc-") as folder:
-        command = [*_command(library, machine), "-workers", str(workers), "-metadir", folder, *options]
+        own = f"-Djava.io.tmpdir={folder}"  # TLC unpacks its own modules there, and deletes them at its end
+        command = [
+            *_command(library, (own, *machine)),
+            "-workers",
+            str(workers),
+            "-metadir",
+            folder,
+            *options,
+        ]
         command += ["-config", str(configuration), str(module)]
         try:
             done = subprocess.run(

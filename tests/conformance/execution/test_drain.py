@@ -150,6 +150,13 @@ def test_flows_leave_and_the_drainer_takes_over_after_delay_and_handoff() -> Non
     assert steps[5].args == {"by": 9}
 
 
+def test_a_flow_that_is_lost_with_its_connection_is_bound_again() -> None:
+    empty, steps = played(SOLACE, receives=(StepResult("error", "connection_lost"), one("m1")))
+    assert empty
+    drainer = [step.op for step in steps if step.proc == DRAINER]
+    assert drainer[:5] == ["bind", "receive", "disconnect", "bind", "receive"]
+
+
 def test_a_flow_that_may_still_be_bound_leaves_it_open() -> None:
     def answers(step: Step) -> StepResult | None:
         return StepResult("unknown", "hang") if step.proc == "a" else OK

@@ -9,7 +9,7 @@ from partq.model.state import FOREVER
 
 def told(profile: str, text: str, whole: bool = False) -> tuple[Effect, ...]:
     given = history(text, profile, partitions=1 if profile == "azure-flat" else 2)
-    return effects_of(given.header, given.records, 2, whole)
+    return effects_of(given.header, given.records, given.header.entities["q"], whole)
 
 
 def ids(effect: Effect) -> list[str]:
@@ -55,6 +55,24 @@ def test_a_flow_is_handed_its_messages_one_by_one() -> None:
 def test_an_unknown_outcome_may_take_effect_at_any_later_time() -> None:
     (effect,) = told("azure-flat", "p send m1 -> unknown timeout @1-5")
     assert (effect.call, effect.ret, effect.doubt) == (1, FOREVER, MAYBE)
+
+
+def test_an_unknown_receive_may_have_locked_what_is_counted_too_often() -> None:
+    text = (
+        "p send m1\np send m2\nq receive 1 -> m1 lock=l count=0\nq abandon l\n"
+        "q receive 1 -> unknown timeout\nenv advance 60s\n"
+        "q receive 2 -> m1 lock=k count=2, m2 lock=j count=0\nq receive 1 -> unknown timeout"
+    )
+    _, _, _, _, first, _, last = told("azure-flat", text)
+    assert first.missed == {"m1"}
+    assert not last.missed
+
+
+def test_a_hidden_lock_is_that_of_one_receive() -> None:
+    unknown = "q receive 1 -> unknown timeout\n"
+    text = f"p send m1\np send m2\n{unknown}{unknown}env advance 60s\nq receive 2 -> m1 count=1, m2 count=0"
+    _, _, first, second, _ = told("azure-flat", text)
+    assert (first.missed, second.missed) == ({"m1"}, set())
 
 
 def test_a_passing_error_may_have_no_reason() -> None:

@@ -179,6 +179,9 @@ def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | N
         if did is None or not did.ok:
             if did is not None and did.error == "unsupported":
                 mode = "peek_lock"
+            if did is not None and did.error == "connection_lost" and plan.profile.flows:
+                yield Step(DRAINER, "disconnect")
+                yield Step(DRAINER, "bind")
             continue
         quiet = 0 if did.messages else quiet + 1
         found += len(did.messages)

@@ -19,7 +19,7 @@ from partq.model.actions import Action, Observed, action_of
 from partq.model.delivery import DELETE
 from partq.model.messages import Delivery, effective_key
 from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
-from partq.model.profiles import Profile, profile, requirements_of
+from partq.model.profiles import Entity, Profile, profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
 
 MAYBE: Final = 1
@@ -63,7 +63,7 @@ class Effect(NamedTuple):
 def effects_of(
     header: Header,
     records: Sequence[Record],
-    partitions: int,
+    entity: Entity,
     whole: bool = False,
     waived: frozenset[str] = frozenset(),
 ) -> tuple[Effect, ...]:
@@ -74,11 +74,12 @@ def effects_of(
     appearances = _appearances(records)
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
-    vanished, returned = _vanished(records), _returned(records)
+    vanished = _vanished(records)
+    hidden = _hidden_locks(records, entity.lock_duration if family.locks_expire else 0)
     unseen = {m.id for r in records for m in r.args.get("messages", ())}
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
-    positions = min(partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
+    positions = min(entity.partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
     timed = "SEQ-7" in requirements_of(header.profile) and "SEQ-7" not in waived
     found: list[Effect] = []
     for record in records:
@@ -87,8 +88,8 @@ def effects_of(
             if effect.action.messages and timed:
                 effect = _by_enqueued_time(effect, header.skew_ns)
             if effect.doubt & MAYBE and record.op == "receive":
-                missed = vanished if effect.action.mode == DELETE else returned
-                effect = effect._replace(missed=missed)
+                deletes = effect.action.mode == DELETE
+                effect = effect._replace(missed=vanished if deletes else _taken(record, hidden))
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
             elif "KEY-7" in waived and effect.action.op == "send_batch":
@@ -155,13 +156,38 @@ def _by_enqueued_time(effect: Effect, skew: int) -> Effect:
     return effect._replace(ret=latest) if effect.call <= latest < effect.ret else effect
 
 
-def _returned(records: Iterable[Record]) -> frozenset[str]:
-    """The messages that are marked as redelivered when they are shown for the first time."""
-    first: dict[str, Delivery] = {}
+class _HiddenLock(NamedTuple):
+    """A lock on a message that no receive shows, and between what instants it most likely began, ns."""
+
+    id: str
+    since: int
+    until: int
+
+
+def _hidden_locks(records: Iterable[Record], lasting: int) -> list[_HiddenLock]:
+    """Of messages that are marked as redelivered when they are shown for the first time, or counted more
+    often than they were delivered; those that end first come first. ``lasting``: how long locks last, ns."""
+    found: list[_HiddenLock] = []
+    last: dict[str, tuple[int, int]] = {}
     for record in records:
         for shown in record.messages if record.op == "receive" else ():
-            first.setdefault(shown.id, shown)
-    return frozenset(id for id, shown in first.items() if shown.redelivered)
+            count = shown.delivery_count or 0
+            free, known = last.get(shown.id, (0, -1))
+            unseen = count - known - 1 or int(known < 0 and shown.redelivered is True)
+            found += [_HiddenLock(shown.id, free, (record.ret or record.call) - lasting)] * unseen
+            last[shown.id] = shown.locked_until or record.call, count
+    return sorted(found, key=lambda lock: lock.until)
+
+
+def _taken(record: Record, hidden: list[_HiddenLock]) -> frozenset[str]:
+    """What a receive of unknown outcome most likely took: as many of the hidden locks as it may have, which
+    are then explained."""
+    ret = FOREVER if record.ret is None else record.ret
+    fits = [lock for lock in hidden if lock.since <= ret and record.call <= lock.until]
+    taken = fits[: record.args.get("max", 1)]
+    for lock in taken:
+        hidden.remove(lock)
+    return frozenset(lock.id for lock in taken)
 
 
 def _vanished(records: Sequence[Record]) -> frozenset[str]:

@@ -86,7 +86,8 @@ def _estimate(effect: Effect, enqueued: Mapping[str, list[int]], cfg: Config) ->
         times = enqueued.get(effect.action.txn or "", [])
     if times and effect.call <= max(times) <= effect.ret:
         return _within(max(times) - cfg.skew, max(times) + cfg.skew)
-    return _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
+    soon = _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
+    return soon._replace(high=FOREVER * FINE) if effect.ret == FOREVER else soon
 
 
 def _within(low: int, high: int) -> Estimate:
@@ -159,7 +160,7 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
                 if shown.lock is not None:
                     holders[shown.lock] = shown.id, n
     for n, effect in enumerate(effects):
-        if effect.observed.status != Outcome.OK:
+        if effect.observed.status == Outcome.ERROR:
             continue
         if effect.action.op == "receive" and effect.action.mode != "peek_lock":
             for shown in effect.observed.messages:
@@ -237,5 +238,9 @@ def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:
         n: min((e.call for e in ready if e.action.flow == effects[n].action.flow), default=FOREVER)
         for n in binds
     }
-    binds.sort(key=firsts.__getitem__)
-    yield from ((a, b) for a, b in pairwise(binds) if effects[b].ret >= effects[a].call)
+    given = sorted((n for n in binds if firsts[n] < FOREVER), key=firsts.__getitem__)
+    yield from ((a, b) for a in given for b in binds if firsts[a] < firsts[b] and _overlap(effects, a, b))
+
+
+def _overlap(effects: Sequence[Effect], a: int, b: int) -> bool:
+    return effects[a].call <= effects[b].ret and effects[b].call <= effects[a].ret

@@ -90,13 +90,14 @@ class Guide:
 
     def _happened(self, n: int) -> bool:
         """Whether an effect of unknown outcome most likely took place: messages came back that it may have
-        taken, or what it settles is not seen again."""
+        taken, or what it settles is not received again."""
         effect = self.effects[n]
         if effect.missed:
             return True
         ids = [self.held.get(token) for token in effect.action.locks]
-        later = (self.effects[k].call for id in ids for k in self.shows.get(id or "", ()))
-        return effect.action.op == "complete" and all(call < effect.call for call in later)
+        shown = (self.effects[k] for id in ids for k in self.shows.get(id or "", ()))
+        again = any(other.action.op == "receive" and other.call >= effect.call for other in shown)
+        return effect.action.op == "complete" and not again
 
     def _told(self, hasty: bool) -> Mapping[int, Sequence[int] | None]:
         """The events of each partition, in an order that is certain, or at least likely."""

@@ -9,6 +9,7 @@ likely: a choice for all groups together is a colouring, and a choice that faile
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect
@@ -26,7 +27,8 @@ STEPS: Final = 2_000
 
 class Delivered(NamedTuple):
     """A delivery of a message: its group, between what instants it was sent and delivered, in which record
-    and at which place of the answer, to which flow, and whether it was known to be a redelivery."""
+    and at which place of the answer, to which flow, with which lock, and whether it was known to be a
+    redelivery."""
 
     id: str
     group: str
@@ -35,6 +37,7 @@ class Delivered(NamedTuple):
     record: int
     rank: int
     flow: str | None
+    lock: str | None
     redelivered: bool
 
 
@@ -51,9 +54,8 @@ class Owned(NamedTuple):
 class Clues(NamedTuple):
     """What the history says. ``groups``: by message, what it shares its partition with. By group: ``masks``,
     the positions where it may be, as bits; ``likely``, those of them where nothing speaks against it.
-    ``apart``: for each group those that cannot share its partition. ``pauses``: partitions whose handoff took
-    all its time, each with the groups of which a message may have been unsettled. ``deliveries``: in their
-    order."""
+    ``apart``: for each group those that cannot share its partition. ``pauses``: partitions that were paused,
+    each with the groups of which a message may have been unsettled. ``deliveries``: in their order."""
 
     groups: Mapping[str, str]
     masks: Mapping[str, int]
@@ -81,7 +83,8 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
             mine = owned.get(delivery.flow or "", ())
             masks[delivery.group] &= _reachable(mine, delivery, None)
             likely[delivery.group] &= _reachable(mine, delivery, ends.get(delivery.id, FOREVER))
-    apart = _apart(deliveries, _abandoned(effects))
+    abandoned = (effect.action.locks for effect in effects if effect.action.op == "abandon")
+    apart = _apart(deliveries, frozenset(chain.from_iterable(abandoned)))
     likely = {group: likely[group] or masks[group] for group in masks}
     if cfg.waived:
         masks = dict.fromkeys(masks, (1 << len(cfg.names)) - 1)
@@ -183,6 +186,7 @@ def _deliveries(effects: Sequence[Effect], groups: Mapping[str, str]) -> Iterato
                         effect.record,
                         rank,
                         effect.action.flow,
+                        shown.lock,
                         bool(shown.redelivered),
                     )
 
@@ -208,7 +212,8 @@ def _ownership(effects: Sequence[Effect], cfg: Config) -> dict[str, list[Owned]]
 def _pauses(
     effects: Sequence[Effect], cfg: Config, deliveries: Sequence[Delivered]
 ) -> Iterator[tuple[int, Sequence[str]]]:
-    """The handoffs that took all their time, each with what may have been unsettled at the old flow."""
+    """The handoffs that did not pass at once, each with what may have been unsettled at the old flow: to the
+    end of one that took all its time, when a shorter one began, and settled since if it passed on."""
     ends = _settled_at(effects)
     began: dict[int, Effect] = {}
     for effect in effects:
@@ -217,10 +222,12 @@ def _pauses(
         before = began.pop(effect.action.partition, None)
         if effect.action.state == "paused":
             began[effect.action.partition] = effect
-        elif before is not None and effect.call - before.call >= cfg.entity.max_handoff:
-            flow, until = before.action.flow, effect.call
-            held = [d for d in deliveries if d.flow == flow and d.received[0] < before.call]
-            groups = dict.fromkeys(d.group for d in held if ends.get(d.id, FOREVER) > until)
+        elif before is not None:
+            whole = effect.call - before.call >= cfg.entity.max_handoff
+            since = (effect if whole else before).call
+            until = effect.ret if effect.action.state == "unassigned" and not whole else FOREVER
+            held = [d for d in deliveries if d.flow == before.action.flow and d.received[0] < before.call]
+            groups = dict.fromkeys(d.group for d in held if since < ends.get(d.id, FOREVER) <= until)
             yield cfg.names.index(effect.action.partition), tuple(groups)
 
 
@@ -255,33 +262,34 @@ def _settled_at(effects: Sequence[Effect]) -> dict[str, int]:
     return ends
 
 
-def _abandoned(effects: Sequence[Effect]) -> set[str]:
-    """The messages that were abandoned, and may stand anywhere since."""
-    tokens = {token for effect in effects if effect.action.op == "abandon" for token in effect.action.locks}
-    return {shown.id for effect in effects for shown in effect.observed.messages if shown.lock in tokens}
-
-
-def _apart(deliveries: Sequence[Delivered], abandoned: set[str]) -> dict[str, list[str]]:
+def _apart(deliveries: Sequence[Delivered], abandoned: frozenset[str]) -> dict[str, list[str]]:
     """For each group those that cannot share its partition: a message was delivered while an earlier one,
-    which the flow did not have, was still to come."""
+    which the flow did not have, was still to come. ``abandoned``: locks; until its next delivery a message
+    may stand anywhere then."""
     coming: dict[str, list[Delivered]] = {}
     for delivery in reversed(deliveries):
         coming.setdefault(delivery.id, []).append(delivery)
     waiting: dict[str, list[str]] = {}
     for delivery in sorted(deliveries, key=lambda d: d.sent):
-        if delivery.id not in abandoned and delivery.id not in waiting.setdefault(delivery.group, []):
+        if delivery.id not in waiting.setdefault(delivery.group, []):
             waiting[delivery.group].append(delivery.id)
-    holders: dict[str, str | None] = {}
+    last: dict[str, Delivered] = {}
+
+    def in_line(id: str, flow: str | None) -> bool:
+        """Whether the message is in its place, for that flow to get."""
+        before = last.get(id)
+        return bool(coming[id]) and (before is None or (before.lock not in abandoned and before.flow != flow))
+
     pairs: set[tuple[str, str]] = set()
     for delivery in deliveries:
         for group, ids in waiting.items():
             if group == delivery.group or (group, delivery.group) in pairs:
                 continue
-            passed = next((id for id in ids if coming[id] and holders.get(id) != delivery.flow), None)
+            passed = next((id for id in ids if in_line(id, delivery.flow)), None)
             if passed is not None and _overtakes(delivery, coming[passed][-1]):
                 pairs |= {(group, delivery.group), (delivery.group, group)}
         coming[delivery.id].pop()
-        holders[delivery.id] = delivery.flow
+        last[delivery.id] = delivery
         if not coming[delivery.id] and delivery.id in waiting.get(delivery.group, ()):
             waiting[delivery.group].remove(delivery.id)
     apart: dict[str, list[str]] = {}

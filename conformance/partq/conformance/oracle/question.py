@@ -87,8 +87,8 @@ def question_of(history: History, name: str, late: int, waived: frozenset[str]) 
         if family.column is None:
             raise Unanswerable(str(error)) from error
         raise Impossible("REB-13" if family.flows else "SEQ-2", None, str(error)) from error
-    effects = effects_of(header, records, entity.partitions, waived=waived)
-    whole = effects_of(header, records, entity.partitions, whole=True) if family.flows else effects
+    effects = effects_of(header, records, entity, waived=waived)
+    whole = effects_of(header, records, entity, whole=True) if family.flows else effects
     return Question(start, effects, whole)
 
 

@@ -28,7 +28,7 @@ CursorsOf(c) == { cursor[c] } \cup (IF mislaid[c] THEN { AtStart } ELSE {})
 \* @type: (Int, Int, Int -> Int) => Bool;
 Beyond(m, p, from) == /\ Visible(m)
                       /\ msg[m].part = p
-                      /\ from[p] = NoNumber \/ Before(from[p], msg[m].num)
+                      /\ IF from[p] = NoNumber THEN TRUE ELSE Before(from[p], msg[m].num)
 
 \* PEEK-2: "within one answer and one partition no live, older, visible message
 \* is skipped".  PEEK-4: at most the number asked; fewer is allowed.
