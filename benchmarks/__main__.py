@@ -34,7 +34,7 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
 }
 
 _NAMED = ("tlc", "validation", "agreement")
-"""What runs only if it is named: all need TLC (`partq spec setup`), and take their time; `agreement`, hours."""
+"""What runs only if it is named: all need TLC (`partq spec setup`), and take their time."""
 
 _USUAL = [name for name in BENCHMARKS if name not in _NAMED]
 

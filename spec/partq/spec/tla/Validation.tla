@@ -13,7 +13,8 @@
 (* these (`Optional`): it happens where a step needs it, or never.          *)
 (*                                                                          *)
 (* What a history shows later of a message, its partition and its number,   *)
-(* is known from the start (`place`): no choice is made that contradicts it.*)
+(* is known from the start (`place`), and so is which assignments are told  *)
+(* of (`events`): no choice is made that contradicts them.                  *)
 (***************************************************************************)
 EXTENDS PartitionedQueue, TLC, Sequences
 
