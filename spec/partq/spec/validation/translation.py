@@ -53,6 +53,7 @@ class _Translation:
         self.bound = {one.flow: one.client for one in self.operations if one.op == "bind" and one.flow}
         self.steps: list[Step] = []
         self.given: dict[str, _Given] = {}
+        self.events: dict[int, int] = {}  # of each partition the last that was told of it
         self.some_locks_hidden = any(
             shown.lock is None
             for one in self.operations
@@ -318,7 +319,9 @@ class _Translation:
 
     def _assignment(self, one: Operation) -> None:
         part = self.places.names[one.partition or 0]
-        self._put(one, [Step("assigned", who=one.flow or NOBODY, part=part, state=one.state or "")])
+        event = Step("assigned", who=one.flow or NOBODY, part=part, state=one.state or "")
+        event.prior = self.events.get(part, 0)
+        self.events[part] = self._put(one, [event])
 
     def _events(self) -> list[list[tuple[str, str]]]:
         found: list[list[tuple[str, str]]] = [[] for _ in range(self.places.count)]

@@ -587,33 +587,3 @@ def test_what_a_flow_that_went_had_goes_back_to_its_place(before: str, after: st
     inspection = inspect(history(THREE + WENT.format(before, after), "solace"), SCREENS)
     expected = {"REB-3", "RCV-2", "KEY-8", "ROUTE-1", "ROUTE-2"}
     assert set(inspection.candidates) == (expected if late else set())
-
-
-WENT = """
-    c1 send m1 key=a @12s-12001ms
-    c1 send m2 key=a
-    c1 receive 2 flow=f1 -> m1 lock=l1, m2 lock=l2
-    {}
-    c1 unbind f1 @13s-13001ms
-    env assignment 0 f1 unassigned @13002ms
-    env assignment 0 f3 ready @13003ms
-    c3 receive 2 flow=f3 -> {}
-    c3 receive 1 flow=f3 -> nothing
-    """
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "late"),
-    [
-        ("", "m2 lock=l3 redelivered=yes", True),
-        ("", "m1 lock=l3 redelivered=yes, m2 lock=l4 redelivered=yes", False),
-        ("", "m1 lock=l3 redelivered=yes", False),
-        ("c1 complete l1", "m2 lock=l3 redelivered=yes", False),
-        ("c1 abandon l1", "m2 lock=l3 redelivered=yes", False),
-        ("c1 abandon l2", "m2 lock=l3 redelivered=yes", False),
-    ],
-)
-def test_what_a_flow_that_went_had_goes_back_to_its_place(before: str, after: str, late: bool) -> None:
-    inspection = inspect(history(THREE + WENT.format(before, after), "solace"), SCREENS)
-    expected = {"REB-3", "RCV-2", "KEY-8", "ROUTE-1", "ROUTE-2"}
-    assert set(inspection.candidates) == (expected if late else set())
