@@ -54,6 +54,9 @@ FASTER: Final = 50.0
 """How many times as many events a second the judge has to decide."""
 
 SECONDS: Final = 10.0
+BATCH: Final = 50
+"""How many histories TLC is given at a time, at the most."""
+
 LIMITS: Final = Limits(states=6_000, seconds=900.0)
 
 T = TypeVar("T")
@@ -209,7 +212,7 @@ def _validated(histories: Sequence[History]) -> list[Validated]:
     followed = {n: one for n, one in enumerate(recordings) if isinstance(one, Recording)}
     found = [Validated(Status.UNKNOWN, reason=str(one)) for one in recordings]
     places = list(followed)
-    for batch in batches(list(followed.values())):
+    for batch in batches(list(followed.values()), BATCH):
         answers = validate([followed[places[k]] for k in batch], LIMITS, locate=False)
         for k, answer in zip(batch, answers, strict=True):
             found[places[k]] = answer

@@ -36,14 +36,21 @@ class Limits(NamedTuple):
 
 
 def batches(recordings: Sequence[Recording], size: int = SIZE) -> list[list[int]]:
-    """The places of the recordings, those together that TLC validates in one run: of one family, and about as
-    long as each other."""
+    """The places of the recordings, those together that TLC can validate in one run, about as long as each
+    other. Those that are not followed are a batch, too."""
     alike: dict[tuple[Any, ...], list[int]] = {}
     for n, one in sorted(enumerate(recordings), key=lambda item: len(item[1].operations)):
-        alike.setdefault((one.words, one.rules, one.partitions, one.maximum), []).append(n)
+        alike.setdefault(_kind(one), []).append(n)
     return [
         members[start : start + size] for members in alike.values() for start in range(0, len(members), size)
     ]
+
+
+def _kind(recording: Recording) -> tuple[Any, ...]:
+    try:
+        return kind_of(trace_of(recording))
+    except NotFollowed:
+        return ()
 
 
 def validate(

@@ -49,7 +49,7 @@ class _Translation:
         self.expiry = "expiry" in recording.words
         self.places = Places(recording)
         self.sent = self.places.sent
-        self.shown_by = self._first_shown()
+        self.first_shown = self._first_shown()
         self.bound = {one.flow: one.client for one in self.operations if one.op == "bind" and one.flow}
         self.steps: list[Step] = []
         self.given: dict[str, _Given] = {}
@@ -143,7 +143,7 @@ class _Translation:
         kind = "send" if one.txn is None else "txn send"
         ret = one.ret
         if not one.happened:
-            ret = min(self.shown_by.get(m, FOREVER) for m in ms)
+            ret = min(self.first_shown.get(m, FOREVER) for m in ms)
             if ret == FOREVER:
                 self._put(one, [Step(kind, ms=ms, keyless=keyless)], optional=True)
                 return
@@ -190,24 +190,23 @@ class _Translation:
         elif not one.shown:
             self._put(one, [Step("receive nothing", who=who)])
         else:
-            head = 0
-            for group in self._delivered_together(one):
-                steps = [
-                    Step(
-                        op,
-                        who=who,
-                        ms=[self.sent[shown.id]],
-                        counts=[self._count(shown)],
-                        prior=head if self.flows else 0,
-                    )
+            self._delivered(op, who, one)
+
+    def _delivered(self, op: str, who: str, one: Operation) -> None:
+        head = 0
+        for group in self._delivered_together(one):
+            prior = head if self.flows else 0
+            head = self._put(
+                one,
+                (
+                    Step(op, who=who, ms=[self.sent[shown.id]], counts=[self._count(shown)], prior=prior)
                     for shown in group
-                ]
-                head = self._put(one, steps)
-                for n, shown in enumerate(group, head):
-                    if shown.lock is not None:
-                        self.given.setdefault(
-                            shown.lock, _Given(self.sent[shown.id], n, who or one.client, one.client)
-                        )
+                ),
+            )
+            for n, shown in enumerate(group, head):
+                if shown.lock is not None:
+                    given = _Given(self.sent[shown.id], n, who, one.client)
+                    self.given.setdefault(shown.lock, given)
 
     def _receiver(self, one: Operation) -> str:
         """The flow by which a client receives; the client itself where there are none."""
@@ -218,15 +217,12 @@ class _Translation:
     def _delivered_together(self, one: Operation) -> list[list[Shown]]:
         """What was delivered at one instant: a flow is handed its messages one by one, in the answer's
         order; others get those of one partition together."""
-        numbered = {id(shown): n for n, shown in enumerate(one.shown)}
 
-        def part(shown: Shown) -> Hashable:
-            return (not self.flows and self.places.part(self.sent[shown.id])) or (
-                "by itself",
-                numbered[id(shown)],
-            )
+        def instant(item: tuple[int, Shown]) -> int:
+            place, shown = item
+            return (0 if self.flows else self.places.part(self.sent[shown.id])) or -1 - place
 
-        groups = _grouped(one.shown, part)
+        groups = [[shown for _, shown in group] for group in _grouped(enumerate(one.shown), instant)]
         for group in groups:
             group.sort(key=lambda shown: self.places.number(self.sent[shown.id]))
         return groups
