@@ -36,21 +36,26 @@ class Limits(NamedTuple):
 
 
 def batches(recordings: Sequence[Recording], size: int = SIZE) -> list[list[int]]:
-    """The places of the recordings, those together that TLC can validate in one run, about as long as each
-    other. Those that are not followed are a batch, too."""
-    alike: dict[tuple[Any, ...], list[int]] = {}
-    for n, one in sorted(enumerate(recordings), key=lambda item: len(item[1].operations)):
-        alike.setdefault(_kind(one), []).append(n)
-    return [
-        members[start : start + size] for members in alike.values() for start in range(0, len(members), size)
-    ]
+    """The places of the recordings, those together that TLC can validate in one run, of like sizes. Those
+    that are not followed are together, too."""
+    alike: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+    for n, one in enumerate(recordings):
+        kind, partitions = _kind(one)
+        alike.setdefault(kind, []).append((partitions, n))
+    found = []
+    for members in alike.values():
+        places = [n for _, n in sorted(members, key=lambda m: (m[0], len(recordings[m[1]].operations)))]
+        found += [places[start : start + size] for start in range(0, len(places), size)]
+    return found
 
 
-def _kind(recording: Recording) -> tuple[Any, ...]:
+def _kind(recording: Recording) -> tuple[tuple[Any, ...], int]:
+    """The kind of its trace, and how many partitions that names."""
     try:
-        return kind_of(trace_of(recording))
+        trace = trace_of(recording)
     except NotFollowed:
-        return ()
+        return (), 0
+    return kind_of(trace), trace.partitions
 
 
 def validate(

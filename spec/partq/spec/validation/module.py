@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from partq.spec.labels import text_of
 
+from .places import ORIGIN
 from .steps import Step, Trace
 
 Overrides = Mapping[str, str]
@@ -49,20 +50,22 @@ class Text(str):
 
 
 def kind_of(trace: Trace) -> tuple[Any, ...]:
-    """What the traces of one module have in common: they share the constants."""
+    """What the traces of one module have in common: they share the constants. That of their partitions some
+    are never named makes no difference, as long as there are that many."""
     recording = trace.recording
-    return recording.words, recording.rules, trace.partitions, recording.maximum
+    return recording.words, recording.rules, recording.partitions, recording.maximum
 
 
 def module_text(traces: Sequence[Trace], states: int, overrides: Overrides) -> str:
     """The module. The traces are of one kind. ``states``: how many TLC makes of one trace at the most."""
     recording = traces[0].recording
     messages = max(1, *(trace.messages for trace in traces))
+    partitions = max(trace.partitions for trace in traces)
     clients = sorted(set().union(*(trace.clients for trace in traces)) or {"c1"})
     flows = "flows" in recording.words
     constants = {
         "MessageCount": messages,
-        "PartitionCount": traces[0].partitions,
+        "PartitionCount": partitions,
         "Clients": frozenset(clients),
         "KeyOf": {1: "-"},
         "TwoKeys": frozenset(),
@@ -84,7 +87,10 @@ def module_text(traces: Sequence[Trace], states: int, overrides: Overrides) -> s
             f"---- MODULE {NAME} ----",
             "EXTENDS Validation" + (", Bugs" if overrides else ""),
             *(f"The{name} == {_text(value)}" for name, value in constants.items()),
-            *(f"Trace{n} == {_trace(trace, messages, clients)}" for n, trace in enumerate(traces, 1)),
+            *(
+                f"Trace{n} == {_trace(trace, messages, partitions, clients)}"
+                for n, trace in enumerate(traces, 1)
+            ),
             f"TheTraces == <<{', '.join(f'Trace{n}' for n in range(1, len(traces) + 1))}>>",
             "====",
             "",
@@ -100,33 +106,37 @@ def configuration_text(overrides: Overrides) -> str:
     return "\n".join([*head, *lines, ""])
 
 
-def _trace(trace: Trace, messages: int, clients: Sequence[str]) -> Text:
-    """The record of a trace, for a module with so many messages and these clients."""
-    spare = messages - trace.messages
+def _trace(trace: Trace, messages: int, partitions: int, clients: Sequence[str]) -> Text:
+    """The record of a trace, for a module with so many messages and partitions and these clients."""
+    unsent, unnamed = messages - trace.messages, partitions - trace.partitions
     nowhere = [-1] * trace.partitions
+    owner = [*trace.owner, *[{}] * unnamed]
     order = trace.order
     return _record(
         {
             "messages": trace.messages,
-            "keys": [*trace.keys, *["-"] * spare],
+            "keys": [*trace.keys, *["-"] * unsent],
             "conflicting": frozenset(trace.conflicting),
-            "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * spare]],
-            "allowed": [frozenset(parts) for parts in [*trace.allowed, *[(1,)] * spare]],
-            "owner": [_by_number(owner) for owner in trace.owner],
-            "base": [min(owner, default=1) - 1 for owner in trace.owner],
-            "start": list(trace.start),
-            "floor": list(trace.floor),
-            "top": list(trace.top),
-            "events": [[_record({"who": w, "state": s}) for w, s in events] for events in trace.events],
+            "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
+            "allowed": [frozenset(parts) for parts in [*trace.allowed, *[(1,)] * unsent]],
+            "owner": [_by_number(numbers) for numbers in owner],
+            "base": [min(numbers, default=1) - 1 for numbers in owner],
+            "start": [*trace.start, *[ORIGIN] * unnamed],
+            "floor": [*trace.floor, *[0] * unnamed],
+            "top": [*trace.top, *[0] * unnamed],
+            "events": [
+                [_record({"who": who, "state": state}) for who, state in events]
+                for events in [*trace.events, *[()] * unnamed]
+            ],
             "observed": trace.observed,
-            "cursors": _record({c: list(trace.cursors.get(c, nowhere)) for c in clients}),
+            "cursors": _record({c: [*trace.cursors.get(c, nowhere), *[-1] * unnamed] for c in clients}),
             "steps": [_step(step) for step in trace.steps],
             "order": list(order.heads),
             "window": list(order.window),
             "optional": list(order.optional),
             "rank": _ranks(trace),
             "optionals": frozenset(n for n, step in enumerate(trace.steps, 1) if step.optional),
-            "last": [*order.last, *[0] * spare],
+            "last": [*order.last, *[0] * unsent],
         }
     )
 
