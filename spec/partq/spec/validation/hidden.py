@@ -64,23 +64,27 @@ class Hidden:
         self._follow_locks()
 
     def _follow_locks(self) -> None:
-        """Who was given what; by when it was settled for certain; whose locks were said to be lost."""
+        """Who was given what; by when it was settled for certain; whose locks were lost, or may have been."""
         given: dict[str, int] = {}
         for one in self.operations:
-            if one.op == "receive" and one.happened:
-                for place, shown in enumerate(one.shown):
-                    m = self.sent.get(shown.id)
-                    if m is not None:
-                        self.deliveries[m].append(Delivery(one, place))
-                        given |= {shown.lock: m} if shown.lock is not None else {}
-                        if one.deletes:
-                            self.over[m] = min(self.over[m], returned(one))
+            for place, shown in enumerate(one.shown if one.op == "receive" else ()):
+                m = self.sent.get(shown.id)
+                if m is not None:
+                    self.deliveries[m].append(Delivery(one, place))
+                    if one.deletes:
+                        self.over[m] = min(self.over[m], returned(one))
+                    if shown.lock is not None:
+                        given[shown.lock] = m
         for one in self.operations:
             for m in (given[token] for token in one.locks if token in given):
                 if one.op == "complete" and one.happened:
                     self.over[m] = min(self.over[m], returned(one))
                 else:
                     self.contested.add(m)
+        for m, every in self.deliveries.items():
+            if any(self.over[m] < returned(delivery.receive) for delivery in every):
+                self.over[m] = FOREVER  # it came back: a lost lock need not settle
+                self.contested.add(m)
 
     def candidates(self) -> dict[int, frozenset[int]]:
         """For each message the partitions that were ready for every flow that got it."""
