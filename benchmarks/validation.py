@@ -2,8 +2,8 @@
 time of both.
 
 The specification has no clock, so TLC accepts what the judge rejects for times alone: that is so where the
-judge accepts the history `without_clock`. Everything else is a disagreement, printed with its seed, to be
-settled by the catalogue. What one of them does not decide says nothing.
+judge accepts the history `without_clock`, in either way. Everything else is a disagreement, printed with
+its seed, to be settled by the catalogue. What one of them does not decide says nothing.
 """
 
 from __future__ import annotations
@@ -136,23 +136,30 @@ def _cases(profile: str) -> Iterator[Case]:
         yield Case(profile, number, edit, other)
 
 
-def without_clock(history: History) -> History:
-    """The history as one who has no clock knows it: any timer may have ended at once, or never, and no times
-    are shown."""
-    header = history.header
-    entities = {
-        name: dataclasses.replace(entity, lock_duration=1, rebalance_delay=0, max_handoff=0)
-        for name, entity in header.entities.items()
-    }
-    timeless = [
+def without_clock(history: History) -> tuple[History, History]:
+    """The history as one who has no clock knows it, without the times that a broker showed: timers may end
+    late, by any time; or they end at once."""
+    records = tuple(
         structs.replace(
             record,
             messages=tuple(shown._replace(enqueued_at=None, locked_until=None) for shown in record.messages),
         )
         for record in history.records
-    ]
-    header = dataclasses.replace(header, entities=entities, late_ns=1_000_000 * SECOND)
-    return History(header, tuple(timeless))
+    )
+    late = dataclasses.replace(history.header, late_ns=1_000_000 * SECOND)
+    at_once = {
+        name: dataclasses.replace(entity, lock_duration=1, rebalance_delay=0, max_handoff=0)
+        for name, entity in late.entities.items()
+    }
+    return History(late, records), History(dataclasses.replace(late, entities=at_once), records)
+
+
+def rejected_for_times(history: History) -> bool:
+    """Whether the judge accepts a history that it rejects, once it has no clock."""
+    return any(
+        judge(timeless, SECONDS, waived=CLOCK).status is Judged.ACCEPTED
+        for timeless in without_clock(history)
+    )
 
 
 # Agreement
@@ -198,11 +205,8 @@ def _said(case: Case, answer: Validated) -> tuple[str, str, str]:
     words = str(judged), str(answer.status)
     if judged is Judged.UNKNOWN or not _decided(answer) or words[0] == words[1]:
         return *words, ""
-    if answer.status is Status.ACCEPTED:
-        timeless = judge(without_clock(case.history), SECONDS, waived=CLOCK).status
-        return *words, {"accepted": "for times", "unknown": "for times, perhaps"}.get(
-            str(timeless), "DISAGREE"
-        )
+    if answer.status is Status.ACCEPTED and rejected_for_times(case.history):
+        return *words, "for times"
     return *words, "DISAGREE"
 
 
