@@ -177,7 +177,7 @@ def _agreement(profile: str) -> Figure:
         table["edited" if case.edit else "recorded", *said] += 1
         both += "unknown" not in said[:2]
         if not _decided(answer):
-            reasons["a limit was reached" if answer.states else answer.reason] += 1
+            reasons["a limit of states" if answer.reason.startswith("more than") else answer.reason] += 1
         if said[2] == "DISAGREE":
             wrong += 1
             out.print(
