@@ -30,10 +30,11 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "tlc": exploration.beside_tlc,
     "campaign": campaign.figures,
     "validation": validation.figures,
+    "agreement": validation.agreement,
 }
 
-_NAMED = ("tlc", "validation")
-"""What runs only if it is named: both need TLC (`partq spec setup`), and take their time."""
+_NAMED = ("tlc", "validation", "agreement")
+"""What runs only if it is named: all need TLC (`partq spec setup`), and take their time."""
 
 _USUAL = [name for name in BENCHMARKS if name not in _NAMED]
 
@@ -45,7 +46,7 @@ def main() -> None:
         "names",
         nargs="*",
         choices=[[], *BENCHMARKS],
-        help="which; if none is named, all but tlc and validation",
+        help="which; if none is named, all but tlc, validation and agreement",
     )
     parser.add_argument("--json", type=Path, help="keep the numbers in this file")
     options = parser.parse_args()

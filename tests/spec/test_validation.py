@@ -1,8 +1,8 @@
 """Recorded histories, followed by TLC through the specification."""
 
 import pytest
+from test_tlc import needs_tlc
 
-from partq.spec.toolbox import ToolMissing, java, tlc_jar
 from partq.spec.validation import (
     NotFollowed,
     Operation,
@@ -10,29 +10,33 @@ from partq.spec.validation import (
     Sent,
     Shown,
     Status,
+    Validated,
+    batches,
     prefix,
     trace_of,
     validate,
 )
+from partq.spec.validation.batches import Limits
 
-WORDS = frozenset({"partitioned", "numbers", "expiry", "caches"})
-
-
-def needs_tlc() -> None:
-    """Skip where there is no TLC."""
-    try:
-        java(), tlc_jar()
-    except ToolMissing as error:
-        pytest.skip(str(error))
+AZURE = frozenset({"partitioned", "numbers", "expiry", "caches"})
+AZURE_RULES = frozenset({"KEY-3", "KEY-7", "RCV-3", "RCV-8", "RCV-9", "RCV-14"})
+FLOWS = frozenset({"partitioned", "flows"})
+WITH_CONNECTIONS = frozenset({"partitioned"})
+REB_3 = frozenset({"REB-3"})
 
 
-def recording(*operations: Operation, partitions: int = 2) -> Recording:
+def recording(
+    *operations: Operation,
+    partitions: int = 2,
+    words: frozenset[str] = AZURE,
+    rules: frozenset[str] = AZURE_RULES,
+) -> Recording:
     """One after the other, each between two instants of its own, unless it says which."""
     timed = [
         one if one.call else one._replace(call=10 * n, ret=None if one.outcome == "unknown" else 10 * n + 5)
         for n, one in enumerate(operations, 1)
     ]
-    return Recording(WORDS, partitions, tuple(one._replace(record=n) for n, one in enumerate(timed)))
+    return Recording(words, rules, partitions, tuple(one._replace(record=n) for n, one in enumerate(timed)))
 
 
 def did(op: str, client: str = "c1", **more: object) -> Operation:
@@ -53,6 +57,36 @@ def receive(*shown: Shown, deletes: bool = False) -> Operation:
 
 def complete(lock: str, **more: object) -> Operation:
     return did("complete", "c2", locks=(lock,), **more)
+
+
+def abandon(lock: str, **more: object) -> Operation:
+    return did("abandon", "c2", locks=(lock,), **more)
+
+
+def bind(flow: str) -> Operation:
+    return did("bind", flow, flow=flow)
+
+
+def assigned(flow: str, partition: int, state: str = "ready") -> Operation:
+    return did("assignment", "env", partition=partition, flow=flow, state=state)
+
+
+def delivered(flow: str, *ids: str) -> Operation:
+    """What a flow is delivered: nothing shows its partition."""
+    return did("receive", flow, flow=flow, limit=9, shown=tuple(Shown(id, lock=f"{id}/{flow}") for id in ids))
+
+
+def by_flows(*operations: Operation, partitions: int = 2) -> Recording:
+    return recording(*operations, partitions=partitions, words=FLOWS, rules=REB_3)
+
+
+def over_connections(*operations: Operation) -> Recording:
+    return recording(*operations, words=WITH_CONNECTIONS, rules=REB_3)
+
+
+def told(found: Validated) -> tuple[Status, int | None]:
+    """The status, and the record that is named."""
+    return found.status, found.record
 
 
 LAWFUL = recording(
@@ -95,17 +129,123 @@ def test_histories_of_one_batch_are_told_apart() -> None:
     assert (found[5].record, found[5].explained) == (3, 3)  # equal keys in two partitions
 
 
-def test_an_operation_that_is_not_specified_is_not_followed() -> None:
-    found = validate([recording(send("a"), did("schedule"))])
+ABANDONS = did("begin", "c2", txn="t"), abandon("x", txn="t"), did("commit", "c2", txn="t")
+GIVEN_BACK = recording(
+    send("a"), receive(show("a", 1, lock="x")), *ABANDONS, receive(show("a", 1, 1, lock="y"))
+)
+GIVEN_BACK_UNCOUNTED = recording(
+    send("a"), receive(show("a", 1, lock="x")), *ABANDONS, receive(show("a", 1, 0, lock="y"))
+)
+COMMITTED_LATE = recording(
+    send("a"), receive(show("a", 1, lock="x")), did("begin", "c2", txn="t"), complete("x", txn="t"),
+    did("commit", "c2", txn="t", outcome="error", error="not_found"), receive(show("a", 1, 1, lock="y")),
+)  # fmt: skip
 
-    assert found[0].status is Status.NOT_FOLLOWED
-    assert found[0].reason == "the specification has no operation schedule"
+
+def test_a_transaction_gives_back_what_it_abandons_and_counts_it() -> None:
+    needs_tlc()
+    found = validate([GIVEN_BACK, GIVEN_BACK_UNCOUNTED])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 5)
+
+
+def test_a_commit_is_refused_where_a_lock_of_it_ran_out() -> None:
+    needs_tlc()
+
+    assert validate([COMMITTED_LATE])[0].status is Status.ACCEPTED
+
+
+TAKEN_OVER = by_flows(
+    bind("f"), bind("g"), assigned("f", 1), send("a"), send("b"), delivered("f", "a", "b"),
+    did("unbind", "f", flow="f"), assigned("f", 1, "unassigned"), assigned("g", 1), delivered("g", "a", "b"),
+    partitions=1,
+)  # fmt: skip
+OUT_OF_ORDER = TAKEN_OVER._replace(
+    operations=(*TAKEN_OVER.operations[:-1], TAKEN_OVER.operations[-1]._replace(
+        shown=TAKEN_OVER.operations[-1].shown[::-1]))
+)  # fmt: skip
+NOT_ITS_OWN = by_flows(
+    bind("f"), bind("g"), assigned("f", 1), assigned("g", 2), send("a"), send("b"),
+    delivered("f", "a"), delivered("g", "b"),
+)  # fmt: skip
+TWO_OWNERS = by_flows(bind("f"), bind("g"), assigned("f", 1), assigned("g", 1))
+
+
+def test_flows_are_followed_by_what_assignments_tell() -> None:
+    needs_tlc()
+    found = validate([TAKEN_OVER, OUT_OF_ORDER, NOT_ITS_OWN, TWO_OWNERS])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 9)  # REB-3: the younger first, at the flow that took over
+    assert told(found[2]) == (Status.REJECTED, 7)  # one key at the flows of two partitions
+    assert told(found[3]) == (Status.REJECTED, 3)  # REB-1
+
+
+def test_a_hidden_partition_was_ready_for_the_flow_that_received() -> None:
+    trace = trace_of(NOT_ITS_OWN._replace(operations=NOT_ITS_OWN.operations[:-1]))
+
+    assert [set(parts) for parts in trace.allowed] == [{1}, {1}]
+
+
+BOTH_READY = bind("f"), assigned("f", 1), assigned("f", 2), send("a", None), send("b", None)
+
+
+def test_where_nothing_can_be_out_of_order_a_hidden_partition_is_chosen() -> None:
+    in_order = trace_of(by_flows(*BOTH_READY, delivered("f", "a", "b")))
+    reversed = trace_of(by_flows(*BOTH_READY, delivered("f", "b", "a")))
+
+    assert [set(parts) for parts in in_order.allowed] == [{1}, {1}]
+    assert [set(parts) for parts in reversed.allowed] == [{1, 2}, {1, 2}]
+    assert [set(parts) for parts in reversed.likely] == [{1}, {2}]
+
+
+LOST_LINK = over_connections(
+    send("a"), send("b"), receive(Shown("a", 7, lock="x")), did("disconnect", "c2"),
+    did("receive", "c3", limit=9, shown=(Shown("a", 7, lock="y"), Shown("b", 7, lock="z"))),
+)  # fmt: skip
+HELD_LINK = over_connections(
+    *(one for one in LOST_LINK.operations if one.op != "disconnect"),
+)
+OVERTAKING = over_connections(
+    send("a"), send("b"), did("receive", "c3", limit=9, shown=(Shown("b", 7, lock="z"),)),
+    did("receive", "c3", limit=9, shown=(Shown("a", 7, lock="y"),)),
+)  # fmt: skip
+
+
+def test_a_lock_may_end_with_its_connection_and_its_message_keeps_its_place() -> None:
+    needs_tlc()
+    found = validate([LOST_LINK, HELD_LINK, OVERTAKING])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 3)  # RCV-6: nothing ended the first lock
+    assert told(found[2]) == (Status.REJECTED, 2)  # REB-3
+
+
+@pytest.mark.parametrize(
+    ("one", "reason"),
+    [
+        (recording(send("a"), did("schedule")), "no operation schedule"),
+        (recording(send("a"), send("a")), "sent twice"),
+        (over_connections(did("broker_kill", "env")), "kill of a broker"),
+        (by_flows(assigned("f", 1)), "no client bound"),
+    ],
+)
+def test_what_is_not_specified_is_unknown_with_the_reason(one: Recording, reason: str) -> None:
+    (found,) = validate([one])
+
+    assert (found.status, found.states) == (Status.UNKNOWN, 0)
+    assert reason in found.reason
 
 
 def test_two_transactions_at_a_time_are_not_followed() -> None:
     begins = did("begin", txn="t"), did("begin", txn="u"), did("commit", txn="t"), did("commit", txn="u")
     with pytest.raises(NotFollowed, match="two transactions at a time"):
         trace_of(recording(*begins))
+
+
+def test_a_batch_is_of_one_family_and_of_like_lengths() -> None:
+    assert batches([TWICE, LOST_LINK, GIVEN_BACK, LAWFUL], size=2) == [[3, 0], [2], [1]]
 
 
 def test_a_count_that_falls_is_impossible() -> None:
@@ -120,7 +260,7 @@ def test_a_count_that_falls_is_impossible() -> None:
 
 def test_a_history_is_given_up_at_the_limit_of_states() -> None:
     needs_tlc()
-    found = validate([LAWFUL], states=2)
+    found = validate([LAWFUL], Limits(states=2))
 
     assert found[0].status is Status.UNKNOWN
     assert "states" in found[0].reason
@@ -145,4 +285,4 @@ def test_steps_of_one_instant_stand_together() -> None:
 
     assert [step.op for step in trace.steps] == ["send", "send", "receive", "receive", "complete", "complete"]
     assert (trace.steps[2].then, trace.steps[3].then) == (4, 0)
-    assert trace.order == [1, 2, 3, 5, 6]
+    assert list(trace.order.heads) == [1, 2, 3, 5, 6]

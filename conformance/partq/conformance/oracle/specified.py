@@ -9,16 +9,20 @@ from collections.abc import Mapping
 
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import is_topic, settings_of
+from partq.conformance.history.lost_connections import with_lost_connections
+from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.question import entities_of
-from partq.model.messages import Delivery, Message, conflicting, effective_key
+from partq.model.messages import Delivery, Message, ambiguous, conflicting, effective_key
 from partq.model.operations import Outcome
-from partq.model.profiles import SECOND, Profile, profile
+from partq.model.profiles import SECOND, SEND_TIMEOUT, Profile, profile, requirements_of
+from partq.model.state import COUNTER_BITS
 from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 
 PATIENT = 15 * SECOND
 """ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
 
-COUNTER_BITS = 48
+NUMBER_BITS = 64
+"""Of a sequence number; without partitions all of them count."""
 
 
 def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
@@ -35,27 +39,30 @@ def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
 def recording_of(history: History, name: str) -> Recording:
     """The recording of one entity. Raises `NotFollowed`."""
     header, family = history.header, profile(history.header.profile)
-    records = [record for record in history.records if record.entity in (name, "")]
+    records = tuple(record for record in history.records if record.entity in (name, ""))
     entity = settings_of(header, name) or family.default_entity
     if entity.duplicate_detection:
         raise NotFollowed("duplicate detection is not specified")
-    if is_topic(name, {record.entity for record in history.records}):
+    if is_topic(name, {record.entity for record in records}):
         raise NotFollowed("topics are not specified")
     sent = {message.id: message for record in records for message in record.args.get("messages", ())}
     _check_messages(header, records, sent)
+    records = with_lost_connections(named_by_numbers(records, family))
     return Recording(
         words_of(family),
+        requirements_of(header.profile),
         entity.partitions,
         tuple(operation_of(record, header, sent) for record in records),
         counter_bits(family),
         entity.seq_start,
         entity.max_delivery_count,
+        header.lateness + header.skew_ns + (len(records) if header.clock == "virtual" else 0),
     )
 
 
 def counter_bits(family: Profile) -> int:
     """How many bits of a sequence number count, below the partition's."""
-    return COUNTER_BITS if family.partitioned else 64
+    return COUNTER_BITS if family.partitioned else NUMBER_BITS
 
 
 def words_of(family: Profile) -> frozenset[str]:
@@ -70,7 +77,7 @@ def words_of(family: Profile) -> frozenset[str]:
     return frozenset(word for word, on in switches.items() if on)
 
 
-def _check_messages(header: Header, records: list[Record], sent: dict[str, Message]) -> None:
+def _check_messages(header: Header, records: tuple[Record, ...], sent: dict[str, Message]) -> None:
     last = max((record.call if record.ret is None else record.ret for record in records), default=0)
     for record in records:
         for message in record.args.get("messages", ()):
@@ -78,6 +85,8 @@ def _check_messages(header: Header, records: list[Record], sent: dict[str, Messa
                 raise NotFollowed("scheduled messages are not specified")
             if message.ttl is not None and record.call + message.ttl <= last + header.skew_ns:
                 raise NotFollowed("a message's time to live may have ended, which is not specified")
+            if ambiguous(message, profile(header.profile).key_rule):
+                raise NotFollowed("a message with two keys, of which no source says which one counts")
         if not sent and record.messages:
             raise NotFollowed("how its messages came to the entity is not known")
 
@@ -85,38 +94,52 @@ def _check_messages(header: Header, records: list[Record], sent: dict[str, Messa
 def operation_of(record: Record, header: Header, sent: Mapping[str, Message]) -> Operation:
     """The operation that a record tells of. ``sent``: every message of the history by its ID."""
     args, family = record.args, profile(header.profile)
-    timeout = args.get("timeout")
-    if timeout is None:
-        ret = record.ret if record.ret is not None else record.call
-        timeout = 60 * SECOND if header.clock == "virtual" else ret - record.call
-    since = args.get("from_seq")
-    bits = counter_bits(family)
-    locks = (args["lock"],) if "lock" in args else tuple(args.get("locks", ()))
+    since, bits = args.get("from_seq"), counter_bits(family)
     unknown = record.outcome == Outcome.UNKNOWN
     return Operation(
         record.i,
         record.op,
         args.get("proc", record.proc) if record.is_env else record.proc,
         record.call,
-        None if unknown else record.ret,
-        str(record.outcome),
+        None if unknown and record.op != "disconnect" else record.ret,
+        str(Outcome.UNKNOWN if unknown or _unnoticed(record, header) else record.outcome),
         record.error,
         tuple(sent_of(message, family) for message in args.get("messages", ())),
         tuple(_shown(shown, bits, family, sent) for shown in record.messages),
-        locks,
+        (args["lock"],) if "lock" in args else tuple(args.get("locks", ())),
         args.get("txn"),
         args.get("max", 1),
         args.get("mode") == "receive_and_delete",
         None if since is None else (since >> bits, since % (1 << bits)),
-        timeout <= PATIENT,
+        _waited(record, header) <= PATIENT,
         args.get("partition"),
+        args.get("flow"),
+        args.get("state"),
     )
+
+
+def _unnoticed(record: Record, header: Header) -> bool:
+    """Whether it is not known when, if at all, the broker noticed that a connection had ended."""
+    if record.op != "disconnect":
+        return False
+    return record.outcome != Outcome.OK or (header.clock == "wall" and record.args.get("how") == "socket")
+
+
+def _waited(record: Record, header: Header) -> int:
+    """How long a send waited for its answer at the most, ns."""
+    timeout: int | None = record.args.get("timeout")
+    if timeout is not None:
+        return timeout
+    if header.clock == "virtual":
+        return SEND_TIMEOUT
+    return 0 if record.ret is None else record.ret - record.call
 
 
 def sent_of(message: Message, family: Profile) -> Sent:
     """A message as it is sent to a queue of that family."""
     key = effective_key(message, family.key_rule) if family.partitioned else None
-    return Sent(message.id, key, family.partitioned and conflicting(message))
+    rules = requirements_of(family.name)
+    return Sent(message.id, key, "KEY-3" in rules and conflicting(message))
 
 
 def _shown(shown: Delivery, bits: int, family: Profile, sent: Mapping[str, Message]) -> Shown:

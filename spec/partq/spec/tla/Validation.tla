@@ -13,13 +13,16 @@
 (* these (`Optional`): it happens where a step needs it, or never.          *)
 (*                                                                          *)
 (* What a history shows later of a message, its partition and its number,   *)
-(* is known from the start (`place`): no choice is made that contradicts it.*)
+(* is known from the start (`place`), and so is which assignments are told  *)
+(* of (`events`): no choice is made that contradicts them.                  *)
 (***************************************************************************)
 EXTENDS PartitionedQueue, TLC, Sequences
 
 CONSTANTS
     \* The traces, each a record.
     Traces,
+    \* The requirements that bind the family: what no rule forbids is allowed.
+    Rules,
     \* A trace of which more states than that are made is given up.
     StateLimit
 
@@ -34,9 +37,12 @@ VARIABLES
     taken,    \* how often each operation of unknown outcome has happened
     tried,    \* where sends that wait may have used up a number in vain
     deal,     \* the name of the last transaction
+    returns,  \* what it gives back at its commit; all else that it settles is completed
+    told,     \* of each partition what no event has told of yet, and how many were heard
     chosen    \* the step was just chosen, and nothing was done for it yet
 
-progress == << trace, at, ahead, aim, excuse, spent, shaky, taken, tried, deal, chosen >>
+progress == << trace, at, ahead, aim, excuse, spent, shaky, taken, tried, deal,
+               returns, told, chosen >>
 
 T == Traces[trace]
 E == T.steps[aim]
@@ -60,10 +66,20 @@ AnySend(m) == msg[m].at = "unsent"
 \* The sends of a batch: not just two.
 TraceBatch(m) == In(E.ms)
 
+\* REB-3: what was not acknowledged "goes back to its place".
+KeepsPlaces == "REB-3" \in Rules
+TraceCountsDeliveries == "RCV-9" \in Rules
+
 \* A lock is known by the step in which it was given.
 TurnByStep(t) == aim
 TraceHandedOver(m, c) == [ msg[m] EXCEPT !.at = "locked", !.by = c, !.turn = aim,
-                             !.placed = IF HasFlows THEN @ ELSE FALSE ]
+                             !.placed = @ /\ KeepsPlaces ]
+TraceLockedFor(m, c, n) == [ TraceHandedOver(m, c) EXCEPT !.count = n, !.doubt = "no",
+                               !.settling = FALSE ]
+
+\* A family without flows that keeps places gives a lost lock back first (`Comeback`).
+GivesBackFirst == KeepsPlaces /\ ~HasFlows
+TraceMayTurnOutLost(m) == InDoubt(m) /\ Serves(msg[m].part) /\ ~GivesBackFirst
 TraceCached(m) == [ msg[m] EXCEPT !.at = "cached", !.turn = 0 ]
 
 \* The same, without two reasons at a time: TLC would follow each, of every message.
@@ -101,19 +117,83 @@ TraceRolledBack ==
     IN IF open = {} THEN { sure }
        ELSE { [ m \in Messages |-> IF m \in open THEN f[m] ELSE sure[m] ] : f \in ways }
 
-\* Reading "Transactions": "if it expires before the commit, the commit may be
-\* rejected".
-TraceMayFail == \/ txn.doubt
-                \/ txn.doomed
-                \/ ~running
-                \/ \E p \in Involved : ~up[p]
-                \/ \E m \in Settling : InDoubt(m)
-                \/ MayBeBusy
+\* A transaction may also give back.  What is beyond the maximum then is dead-lettered;
+\* what is at it may be (`Exhausted`).
+GivenBackAtCommit(m) == LET n == Raised(msg[m].count)
+                        IN IF n > MaxDeliveryCount THEN Empty("dead") ELSE GivenBack(m, n, FALSE)
+TraceCommitted(where) ==
+    [ m \in Messages |->
+        IF msg[m].at = "pending" THEN [ msg[m] EXCEPT !.at = where, !.num = NumberAtCommit(m) ]
+        ELSE IF ~msg[m].settling THEN msg[m]
+        ELSE IF m \in returns THEN GivenBackAtCommit(m) ELSE Settled(m) ]
 
 TracePeekingInit == /\ cursor = T.cursors
                     /\ mislaid = [ c \in Clients |-> FALSE ]
 TraceLogInit == /\ msg = [ m \in Messages |-> Empty("unsent") ]
                 /\ counter = T.start
+
+(***************************************************************************)
+(* Assignments.  An event tells that a partition and a flow are a pair from *)
+(* now on; "unassigned" ends it.  What changes is remembered until an event *)
+(* tells of it, and no choice is made that contradicts the events to come.  *)
+(* The last ones may be missing: they may be late.                          *)
+(***************************************************************************)
+None == [ who |-> NoClient, state |-> "unassigned", may |-> FALSE ]
+Pair(row) == LET c == CHOOSE c \in DOMAIN row : row[c] \in { "ready", "paused", "unbound" }
+             IN IF \A d \in DOMAIN row : row[d] \in { "none", "waiting" } THEN None
+                ELSE [ who |-> c, state |-> row[c], may |-> row[c] = "paused" ]
+
+\* The events that tell of a change.  A pause need not be told of (`may`), nor what
+\* becomes of a flow that is paused.
+Changes(old, new) ==
+    LET before == Pair(old)
+        after == Pair(new)
+    IN IF before = after THEN << >>
+       ELSE (IF before # None /\ before.who # after.who
+             THEN << [ before EXCEPT !.state = "unassigned", !.may = FALSE ] >> ELSE << >>)
+         \o (IF after = None THEN << >>
+             ELSE << [ after EXCEPT !.may = @ \/ (before.state = "paused" /\ after.state = "unbound") ] >>)
+
+TellsOf(event, change) == event.who = change.who /\ event.state = change.state
+
+\* These changes of partition p agree with its events from the n-th on.
+RECURSIVE Agrees(_, _, _)
+Agrees(changes, p, n) ==
+    IF changes = << >> \/ n > Len(T.events[p]) THEN TRUE
+    ELSE \/ TellsOf(T.events[p][n], Head(changes)) /\ Agrees(Tail(changes), p, n + 1)
+         \/ Head(changes).may /\ Agrees(Tail(changes), p, n)
+
+\* The changes that are left when this event has told of the first, or of one that
+\* only such come before as need not be told of.
+RECURSIVE Hears(_, _)
+Hears(changes, event) ==
+    IF changes = << >> THEN FALSE
+    ELSE TellsOf(event, Head(changes)) \/ (Head(changes).may /\ Hears(Tail(changes), event))
+RECURSIVE Left(_, _)
+Left(changes, event) == IF TellsOf(event, Head(changes)) THEN Tail(changes)
+                        ELSE Left(Tail(changes), event)
+
+Told(p, row) == told[p].changes \o Changes(duty[p], row)
+MayBe(p, row) == T.observed => Agrees(Told(p, row), p, told[p].heard + 1)
+
+\* One of each of the sets: all functions of which the events let it be so.
+RECURSIVE Product(_, _)
+Product(sets, n) == IF n = 0 THEN { << >> }
+                    ELSE { Append(f, x) : f \in Product(sets, n - 1), x \in sets[n] }
+Functions(sets) == { [ p \in Partitions |-> f[p] ] : f \in Product(sets, PartitionCount) }
+
+TraceDistributions ==
+    LET heirs == [ p \in Partitions |->
+            { c \in Owners : MayBe(p, IF c = NoClient THEN NoDuty ELSE DutyFor(p, c)) } ]
+    IN { f \in Functions(heirs) : Even(f) }
+TraceDutiesWithout(c, s) ==
+    Functions([ p \in Partitions |-> { row \in DutyWithout(p, c, s) : MayBe(p, row) } ])
+
+\* What is to be told of after a step that changes duties.
+Tells == IF T.observed
+         THEN /\ told' = [ p \in Partitions |-> [ told[p] EXCEPT !.changes = Told(p, duty'[p]) ] ]
+              /\ (\A p \in Partitions : MayBe(p, duty'[p])) = TRUE
+         ELSE told' = told
 
 (***************************************************************************)
 (* What is never contradicted.                                              *)
@@ -132,13 +212,24 @@ Consistent ==
 (* none for an answer that the readings allow, the answer is spelled out.   *)
 (***************************************************************************)
 Idle == UNCHANGED mechanism /\ UNCHANGED ghostVars
+Else == UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars, ghostVars >>
 
 OneDelivery ==
     /\ Receive(E.who, E.m)
     /\ E.count # -1 => msg'[E.m].count = E.count
 
+\* By a flow, of which the specification does not speak.
+FlowDeletes(c, m) ==
+    /\ running
+    /\ MayReceive(c, msg[m].part)
+    /\ MayLock(m) \/ MayTurnOutLost(m)
+    /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
+    /\ Else
+
+Deletes(c, m) == IF HasFlows THEN FlowDeletes(c, m) ELSE ReceiveAndDelete(c, m)
+
 OneDeletion ==
-    /\ ReceiveAndDelete(E.who, E.m)
+    /\ Deletes(E.who, E.m)
     /\ E.count # -1 => \/ msg[E.m].count = E.count
                        \/ MayTurnOutLost(E.m) /\ E.count \in LostCounts(E.m)
 
@@ -158,7 +249,7 @@ PeekedNothing == PeekNothing(E.who) \/ (~running /\ Idle)
 
 \* Mixed with a keyless message: either verdict.
 OneSend ==
-    /\ E.first => OneKey(E.m)
+    /\ E.first /\ "KEY-7" \in Rules => OneKey(E.m)
     /\ Send(E.m)
 
 NoneStored ==
@@ -197,7 +288,7 @@ TxnSendsRefused ==
 TxnSendsInvalid ==
     /\ SameTxn /\ Open /\ running
     /\ \A m \in In(E.ms) : MaySend(m)
-    /\ \/ \E m \in In(E.ms) : ~MayJoin(m)
+    /\ \/ \E m \in In(E.ms) : ~MayJoin(m) \/ Apart(m)
        \/ MayRefuseKeys(E.m)
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
     /\ txn' = TxnDoubt(txn)
@@ -207,16 +298,26 @@ TxnSendsInvalid ==
 OneTxnSend == SameTxn /\ (TxnSend(E.m) \/ TxnSendLetPass(E.m))
 
 \* RCV-14: all locks of a request are of one partition.
-Together == HasFlows \/ \A m, n \in In(E.ms) : MaySettleBoth(m, n)
+Together == "RCV-14" \notin Rules \/ \A m, n \in In(E.ms) : MaySettleBoth(m, n)
 
 OneSettlement ==
     /\ E.first => Together
     /\ CASE E.op = "complete" -> Complete(E.who, E.m, E.lock)
          [] E.op = "abandon" -> Abandon(E.who, E.m, E.lock)
-         [] E.op = "txn complete" -> SameTxn /\ TxnComplete(E.who, E.m, E.lock)
+         [] E.op \in { "txn complete", "txn abandon" } -> SameTxn /\ TxnComplete(E.who, E.m, E.lock)
 
-Locks == { << E.ms[i], E.locks[i] >> : i \in DOMAIN E.ms }
-IsHeld(lock) == HeldBy(E.who, lock[1], lock[2])
+\* Where RCV-8 is no rule a lost lock may settle all the same, or be said to.
+SettledAnyhow ==
+    /\ "RCV-8" \notin Rules
+    /\ ~HeldBy(E.who, E.m, E.lock)
+    /\ \/ Idle
+       \/ E.op = "complete" /\ Stored(E.m) /\ msg' = [ msg EXCEPT ![E.m] = Settled(E.m) ] /\ Else
+       \/ /\ E.op = "abandon" /\ msg[E.m].at = "locked"
+          /\ \E r \in AfterLock(E.m, Raised(msg[E.m].count), FALSE) : msg' = [ msg EXCEPT ![E.m] = r ]
+          /\ Else
+
+Locks == { << E.ms[i], E.locks[i], E.users[i] >> : i \in DOMAIN E.ms }
+IsHeld(lock) == HeldBy(lock[3], lock[1], lock[2])
 Held == { lock \in Locks : IsHeld(lock) }
 
 \* RCV-8: a lock that ended, or that nobody was given; a lock that a fault put in
@@ -226,7 +327,7 @@ SettlementLost ==
     /\ \/ /\ \/ E.unknown
              \/ \E lock \in Locks : ~IsHeld(lock)
              \/ \E lock \in Held : Enlists(lock[1])
-             \/ ~HasFlows /\ \E x, y \in Held : ~MaySettleBoth(x[1], y[1])
+             \/ "RCV-14" \in Rules /\ \E x, y \in Held : ~MaySettleBoth(x[1], y[1])
           /\ UNCHANGED msg
        \/ \E lock \in Held :
              /\ MayTurnOutLost(lock[1])
@@ -285,6 +386,36 @@ CommitRefused == IF SameTxn THEN CommitFails \/ CommitRejected ELSE Idle
 RollbackRefused == IF SameTxn THEN RollbackFails \/ RollbackRejected ELSE Idle
 RollsBack == SameTxn /\ Rollback
 
+\* A connection ends, and its client's locks with it, or not (reading "Locks").
+LinkLost ==
+    /\ msg' = [ m \in Messages |-> IF msg[m].at = "locked" /\ msg[m].by = E.who
+                                    THEN [ msg[m] EXCEPT !.doubt = "fault" ] ELSE msg[m] ]
+    /\ Else
+
+\* A flow goes, whether or not it was there (reading "Flows"); also while the broker is
+\* down, of which no action of the specification speaks.
+GoesWhileDown(c, s) ==
+    /\ ~running
+    /\ flow[c] # "off"
+    /\ flow' = [ d \in Clients |-> IF d = c THEN "off" ELSE IF d = s THEN "active" ELSE flow[d] ]
+    /\ msg' = MessagesWithout(c)
+    /\ duty' \in DutiesWithout(c, s)
+    /\ delay' \in IF s = NoClient THEN DelayWithout(c, duty') ELSE { delay }
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, ghostVars >>
+
+Goes(c) ==
+    \/ Unbind(c)
+    \/ \E s \in Clients : Takeover(c, s)
+    \/ (flow[c] = "standby" \/ Standbys = {}) /\ GoesWhileDown(c, NoClient)
+    \/ flow[c] = "active" /\ \E s \in Standbys : GoesWhileDown(c, s)
+FlowGoes == Goes(E.who) \/ (flow[E.who] = "off" /\ Idle)
+
+RefusedInPassing == E.error = "passing" /\ (MayBeBusy \/ ~running) /\ Idle
+BindIsRefused == RefusedInPassing \/ (E.error # "passing" /\ BindRejected(E.who))
+UnbindIsRefused == RefusedInPassing \/ (flow[E.who] = "off" /\ Idle)
+
+Assigned == (Hears(told[E.part].changes, E) = TRUE) /\ Idle
+
 \* Found empty, but for what a transaction that nobody ended holds, and for
 \* partitions that are down.
 FoundEmpty ==
@@ -307,7 +438,8 @@ Taken ==
       [] E.op = "peek" -> OnePeek
       [] E.op = "peek nothing" -> PeekedNothing
       [] E.op = "peek fails" -> PeekFails(E.who)
-      [] E.op \in { "complete", "abandon", "txn complete" } -> OneSettlement
+      [] E.op \in { "complete", "abandon" } -> OneSettlement \/ SettledAnyhow
+      [] E.op \in { "txn complete", "txn abandon" } -> OneSettlement
       [] E.op = "settlement refused" -> SettlementRefused
       [] E.op = "txn settlement refused" -> TxnSettlementRefused
       [] E.op = "renew" -> Renewal
@@ -317,11 +449,17 @@ Taken ==
       [] E.op = "commit refused" -> CommitRefused
       [] E.op = "rollback" -> RollsBack
       [] E.op = "rollback refused" -> RollbackRefused
-      [] E.op = "partition down" -> PartitionDown(E.part)
-      [] E.op = "partition up" -> PartitionUp(E.part)
-      [] E.op = "kill" -> BrokerKill
-      [] E.op = "start" -> BrokerStart
+      [] E.op = "partition down" -> PartitionDown(E.part) \/ (~up[E.part] /\ Idle)
+      [] E.op = "partition up" -> PartitionUp(E.part) \/ (up[E.part] /\ Idle)
+      [] E.op = "kill" -> BrokerKill \/ (~running /\ Idle)
+      [] E.op = "start" -> BrokerStart \/ (running /\ Idle)
       [] E.op = "front end lost" -> FrontendLost(E.who)
+      [] E.op = "link lost" -> LinkLost
+      [] E.op = "bind" -> Bind(E.who)
+      [] E.op = "bind refused" -> BindIsRefused
+      [] E.op \in { "unbind", "flow lost" } -> FlowGoes
+      [] E.op = "unbind refused" -> UnbindIsRefused
+      [] E.op = "assigned" -> Assigned
       [] E.op = "drained" -> FoundEmpty
       [] OTHER -> FALSE
 
@@ -334,7 +472,12 @@ Beyond1(n, done) == IF n > Len(T.order) THEN n
 
 ExcusesOf(step) == IF step # 0 /\ T.steps[step].passing THEN BOOLEAN ELSE { FALSE }
 
-Chosen(n, done) == IF n > Len(T.order) THEN { 0 } ELSE T.window[n] \ done
+\* What has to be done before step h is: it is one of `done`, or before the n-th.
+PriorDone(h, n, done) == LET prior == T.steps[h].prior
+                         IN prior = 0 \/ prior \in done \/ T.rank[prior] < n
+
+Chosen(n, done) == IF n > Len(T.order) THEN { 0 }
+                   ELSE { h \in T.window[n] \ done : PriorDone(h, n, done) }
 
 MovesOn ==
     /\ IF E.then # 0
@@ -372,6 +515,8 @@ Changeless(step) ==
       [] S.op = "settlement refused" ->
             /\ S.error = "lost" /\ running
             /\ \A i \in DOMAIN S.ms : NotHeld(S.ms[i], S.locks[i])
+      [] S.op = "receive fails" -> HasFlows /\ flow[S.who] = "off"
+      [] S.op = "assigned" -> Hears(told[S.part].changes, S)
       [] OTHER -> FALSE
 
 \* Another step is to be taken first.
@@ -379,14 +524,26 @@ Deferred ==
     /\ chosen
     /\ E.head = aim
     /\ \E s \in T.window[at] \ (ahead \cup { aim }) :
-          Changeless(s) /\ (s < aim \/ ~Changeless(aim))
+          PriorDone(s, at, ahead) /\ Changeless(s) /\ (s < aim \/ ~Changeless(aim))
 
-Follow == Taken /\ (Consistent = TRUE) /\ MovesOn
+\* What the transaction gives back, of what it settles.
+GivesBack(ms) == returns' = { m \in returns \cup ms : msg'[m].settling }
+Given(step) == IF step.op = "txn abandon" THEN { step.m } ELSE {}
+
+Heard ==
+    CASE E.op = "assigned" ->
+            told' = [ told EXCEPT ![E.part].changes = Left(@, E), ![E.part].heard = @ + 1 ]
+      [] E.op = "start" ->  \* flows that a kill ended end untold
+            told' = IF duty' = duty THEN told
+                    ELSE [ p \in Partitions |-> [ told[p] EXCEPT !.changes = << >> ] ]
+      [] OTHER -> Tells
+
+Follow == Taken /\ (Consistent = TRUE) /\ MovesOn /\ GivesBack(Given(E)) /\ Heard
 
 (***************************************************************************)
 (* The broker's own moves, where the step needs them.                       *)
 (***************************************************************************)
-Waits == chosen' = FALSE /\ UNCHANGED << trace, at, ahead, aim, excuse, spent, shaky, deal >>
+Waits == chosen' = FALSE /\ Tells /\ UNCHANGED << trace, at, ahead, aim, excuse, spent, shaky, deal >>
 Delivers1 == E.op \in { "receive", "delete" }
 Peeks1 == E.op \in { "peek", "peek nothing" }
 
@@ -417,6 +574,24 @@ LockFor(m) ==
     \/ Delivers1 /\ InWay(m, E.m)
     \/ E.op = "partition down" /\ (m \in E.cached \/ \E x \in E.cached : InWay(m, x))
     \/ (Peeks1 \/ E.op = "drained") /\ m \notin In(E.ms) /\ AtMaximum(m) /\ msg[m].at = "ready"
+
+\* A lock that its client's connection took with it.
+ComebackFor(m) == /\ GivesBackFirst /\ InDoubt(m)
+                  /\ m \in In(E.ms) /\ (Delivers1 \/ E.op = "settlement refused")
+Comeback(m) == msg' = [ msg EXCEPT ![m] = GivenBack(m, msg[m].count, TRUE) ] /\ Else
+
+ExhaustedFor(m) == /\ Peeks1 \/ E.op = "drained"
+                   /\ m \notin In(E.ms)
+                   /\ msg[m].at = "ready" /\ msg[m].count >= MaxDeliveryCount
+Exhausted(m) == msg' = [ msg EXCEPT ![m] = Empty("dead") ] /\ Else
+
+\* An event that tells of what has not happened yet, a delivery by a flow that
+\* partition p is not ready for, a lock that a handoff ended.
+HandoffFor(p) ==
+    \/ E.op = "assigned" /\ E.part = p /\ ~Hears(told[p].changes, E)
+    \/ Delivers1 /\ msg[E.m].part = p /\ duty[p][E.who] # "ready"
+    \/ E.op = "settlement refused" /\ \E m \in In(E.ms) : msg[m].part = p
+RebalanceFor == E.op # "settlement refused" /\ \E p \in Partitions : HandoffFor(p)
 
 AppearFor ==
     \/ \E m \in In(E.ms) : msg[m].at = "lagging"
@@ -456,6 +631,10 @@ Own ==
        \/ \E m \in Here : CachingFrontends /\ LockFor(m) /\ Prefetch(m)
        \/ AppearFor /\ Appear
        \/ \E m \in Here : NumberFor(m) /\ NumberEarly(m)
+       \/ \E m \in Here : ComebackFor(m) /\ Comeback(m)
+       \/ \E m \in Here : ExhaustedFor(m) /\ Exhausted(m)
+       \/ HasFlows /\ RebalanceFor /\ Rebalance
+       \/ HasFlows /\ \E p \in Partitions : HandoffFor(p) /\ (Handoff(p) \/ HandoffTimeout(p))
 
 Waiting == { u \in T.window[at] \cup T.optional[at] : u \notin ahead /\ T.steps[u].keyless }
 
@@ -493,13 +672,17 @@ Wasted(u, U) ==
         /\ counter' = [ counter EXCEPT ![p] = @ + 1 ]
     /\ UNCHANGED << faultVars, msg, home, txn, peekVars, flowVars, ghostVars >>
 
+\* A flow that came or went unnoticed makes a difference to such a step.
+FlowsMatter == E.op \in { "assigned", "bind", "bind refused", "unbind refused", "receive",
+                          "delete", "receive fails", "settlement refused" }
+
 Optional1(u, U) ==
     CASE U.op = "receive" ->
             /\ taken[u] < U.max
             /\ \E m \in Here : LockFor(m) /\ Receive(U.who, m)
       [] U.op = "delete" ->
             /\ taken[u] < U.max
-            /\ \E m \in Here : GoneFor(m) /\ ReceiveAndDelete(U.who, m)
+            /\ \E m \in Here : GoneFor(m) /\ Deletes(U.who, m)
       [] U.op = "peek" ->
             /\ taken[u] = 0 /\ Peeks1 /\ E.who = U.who
             /\ \E p \in Partitions : \E k \in 1 .. U.max :
@@ -515,7 +698,9 @@ Optional1(u, U) ==
             /\ taken[u] = 0
             /\ Touches(U.m) \/ (U.op = "complete" /\ GoneFor(U.m))
             /\ IF U.op = "complete" THEN Complete(U.who, U.m, U.lock) ELSE Abandon(U.who, U.m, U.lock)
-      [] U.op = "txn complete" ->
+      [] U.op = "bind" -> taken[u] = 0 /\ FlowsMatter /\ Bind(U.who)
+      [] U.op \in { "unbind", "flow lost" } -> taken[u] = 0 /\ FlowsMatter /\ Goes(U.who)
+      [] U.op \in { "txn complete", "txn abandon" } ->
             /\ taken[u] = 0 /\ U.txn = deal /\ Open
             /\ Touches(U.m) \/ E.txn = deal \/ GoneFor(U.m)
             /\ \/ TxnComplete(U.who, U.m, U.lock)
@@ -534,6 +719,7 @@ Optional1(u, U) ==
 Optional ==
     /\ \E u \in T.optional[at] :
         /\ Optional1(u, T.steps[u])
+        /\ GivesBack(Given(T.steps[u]))
         /\ taken' = [ taken EXCEPT ![u] = @ + 1 ]
     /\ UNCHANGED tried
 
@@ -545,7 +731,8 @@ TraceInit ==
     /\ at = 1 /\ ahead = {}
     /\ aim \in Chosen(1, {})
     /\ excuse \in ExcusesOf(aim)
-    /\ spent = FALSE /\ shaky = {} /\ tried = {} /\ deal = "" /\ chosen = TRUE
+    /\ spent = FALSE /\ shaky = {} /\ tried = {} /\ deal = "" /\ returns = {} /\ chosen = TRUE
+    /\ told = [ p \in Partitions |-> [ changes |-> << >>, heard |-> 0 ] ]
     /\ taken = [ u \in T.optionals |-> 0 ]
     /\ Init
 
@@ -553,9 +740,9 @@ TraceNext ==
     /\ aim # 0
     /\ ~Deferred
     /\ \/ Follow
-       \/ (Own \/ Optional) /\ (Consistent = TRUE) /\ Waits
-       \/ Tries /\ (Consistent = TRUE) /\ Waits
-       \/ (\E p \in Partitions : BeginAt(p)) /\ UNCHANGED << taken, tried >> /\ Waits
+       \/ Optional /\ (Consistent = TRUE) /\ Waits
+       \/ (Own \/ Tries) /\ (Consistent = TRUE) /\ GivesBack({}) /\ Waits
+       \/ (\E p \in Partitions : BeginAt(p)) /\ UNCHANGED << taken, tried, returns >> /\ Waits
 
 (***************************************************************************)
 (* What is printed: of each trace the furthest that it was followed (its    *)

@@ -16,7 +16,7 @@ from partq.conformance.verdict import Exit
 
 if TYPE_CHECKING:
     from partq.conformance.history import History
-    from partq.spec.validation import Recording, Validated
+    from partq.spec.validation import Limits, Recording, Validated
 
 
 class Followed(NamedTuple):
@@ -38,13 +38,13 @@ def validate(
 ) -> None:
     """Follow recorded histories through the TLA+ specification.
 
-    A history is accepted, rejected (with the first operation that no behaviour explains), unknown (a limit
-    was reached) or not followed (the specification does not say what was done). The specification has no
-    clock: times are not compared. Exit codes: 0 all accepted, 1 one rejected, 3 otherwise."""
+    A history is accepted, rejected (with the first operation that no behaviour explains), or unknown (a limit
+    was reached, or the specification does not say what was done). The specification has no clock: times are
+    not compared. Exit codes: 0 all accepted, 1 one rejected, 3 otherwise."""
     from partq.conformance.frontends.cli.check import read_files
     from partq.conformance.oracle.specified import recordings_of
     from partq.spec.toolbox import ToolMissing
-    from partq.spec.validation import NotFollowed, Status, Validated
+    from partq.spec.validation import Limits, NotFollowed, Status, Validated
 
     read = read_files(histories, None)
     done: list[Followed] = []
@@ -52,11 +52,11 @@ def validate(
     for file, history in read.items():
         for entity, recording in recordings_of(history).items():
             if isinstance(recording, NotFollowed):
-                done.append(Followed(file, entity, Validated(Status.NOT_FOLLOWED, reason=str(recording))))
+                done.append(Followed(file, entity, Validated(Status.UNKNOWN, reason=str(recording))))
             else:
                 waiting.append((file, entity, recording))
     try:
-        done += _followed(waiting, jobs, timeout, states)
+        done += _followed(waiting, jobs, Limits(states, timeout))
     except ToolMissing as error:
         fail(str(error))
     order = list(read)
@@ -75,26 +75,21 @@ def _code(done: Sequence[Followed]) -> int:
     return Exit.CONFORMANT if statuses <= {"accepted"} else Exit.INCONCLUSIVE
 
 
-def _followed(
-    waiting: Sequence[tuple[str, str, Recording]], jobs: int, timeout: float, states: int
-) -> Iterator[Followed]:
+def _followed(waiting: Sequence[tuple[str, str, Recording]], jobs: int, limits: Limits) -> Iterator[Followed]:
     """Every recording followed, in batches of such as are alike."""
-    from partq.spec.validation import BATCH, validate
+    from partq.spec.validation import batches, validate
 
-    alike = sorted(waiting, key=lambda one: (sorted(one[2].words), one[2].partitions, len(one[2].operations)))
-    batches = [alike[start : start + BATCH] for start in range(0, len(alike), BATCH)]
-
-    def run(batch: Sequence[tuple[str, str, Recording]]) -> list[Followed]:
-        found = validate([recording for _, _, recording in batch], states, timeout)
-        return [Followed(file, entity, one) for (file, entity, _), one in zip(batch, found, strict=True)]
+    def run(batch: Sequence[int]) -> list[Followed]:
+        found = validate([waiting[n][2] for n in batch], limits)
+        return [Followed(*waiting[n][:2], one) for n, one in zip(batch, found, strict=True)]
 
     ended = 0
     with ThreadPoolExecutor(jobs) as pool:
-        for batch in pool.map(run, batches):
+        for batch in pool.map(run, batches([recording for *_, recording in waiting])):
             ended += len(batch)
             rejected = sum(str(one.found.status) == "rejected" for one in batch)
             console.print(
-                f"{ended}/{len(alike)} followed, {rejected} of the last {len(batch)} rejected", markup=False
+                f"{ended}/{len(waiting)} followed, {rejected} of the last {len(batch)} rejected", markup=False
             )
             yield from batch
 
@@ -143,4 +138,4 @@ def _show(done: Sequence[Followed], read: Mapping[str, History]) -> None:
     output().print(", ".join(f"{count} {status}" for status, count in counts.items() if count))
 
 
-_STATUSES = ("accepted", "rejected", "unknown", "not followed")
+_STATUSES = ("accepted", "rejected", "unknown")

@@ -1,0 +1,179 @@
+"""The module that TLC is started on: traces as TLA+ text, and the configuration that follows them.
+
+`tla/Validation.tla` says what the records mean, and which of the specification's operators others take the
+place of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from partq.spec.labels import text_of
+
+from .places import ORIGIN
+from .steps import Step, Trace
+
+Overrides = Mapping[str, str]
+"""Operators of the specification that others take the place of, for checking the check: ``{"MayLock":
+"BugMayLock"}``."""
+
+NAME: Final = "Traces"
+
+_MODULUS: Final = 2**29
+
+_REPLACED: Final = {
+    "Key": "TraceKey", "Keys": "TheKeyNames", "Valid": "TraceValid", "MaySend": "AnySend",
+    "OfBatch": "TraceBatch", "TurnAfter": "TurnByStep", "LockedFor": "TraceLockedFor",
+    "HandedOver": "TraceHandedOver", "Cached": "TraceCached", "Choices": "TraceChoices",
+    "WastedNumbers": "TraceWastedNumbers", "Wastes": "TraceWastes", "MayBeBusy": "TraceBusy",
+    "MayTurnOutLost": "TraceMayTurnOutLost", "RolledBack": "TraceRolledBack", "Committed": "TraceCommitted",
+    "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
+    "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
+    "Beyond": "TraceBeyond",
+}  # fmt: skip
+
+_ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
+_WITHOUT_FLOWS: Final = frozenset({"delete", "shared locks", "peek", "transaction"})
+
+_FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel"})
+
+_CONSTANTS: Final = (
+    "MessageCount", "PartitionCount", "Clients", "KeyOf", "TwoKeys", "MaxTries", "MaxDeliveryCount",
+    "PeekMax", "Modulus", "FirstNumber", "Profile", "Alphabet", "Freedoms", "Observing", "Rules",
+    "StateLimit", "Traces",
+)  # fmt: skip
+
+
+class Text(str):
+    """What is TLA+ text already."""
+
+
+def kind_of(trace: Trace) -> tuple[Any, ...]:
+    """What the traces of one module have in common: they share the constants. That of their partitions some
+    are never named makes no difference, as long as there are that many."""
+    recording = trace.recording
+    return recording.words, recording.rules, recording.partitions, recording.maximum
+
+
+def module_text(traces: Sequence[Trace], states: int, overrides: Overrides) -> str:
+    """The module. The traces are of one kind. ``states``: how many TLC makes of one trace at the most."""
+    recording = traces[0].recording
+    messages = max(1, *(trace.messages for trace in traces))
+    partitions = max(trace.partitions for trace in traces)
+    clients = sorted(set().union(*(trace.clients for trace in traces)) or {"c1"})
+    flows = "flows" in recording.words
+    constants = {
+        "MessageCount": messages,
+        "PartitionCount": partitions,
+        "Clients": frozenset(clients),
+        "KeyOf": {1: "-"},
+        "TwoKeys": frozenset(),
+        "MaxTries": 1_000_000,
+        "MaxDeliveryCount": recording.maximum if "RCV-9" in recording.rules else 1_000_000,
+        "PeekMax": 1,
+        "Modulus": _MODULUS,
+        "FirstNumber": 0,
+        "Profile": recording.words | {"numbers"},
+        "Alphabet": _ALPHABET if flows else _ALPHABET | _WITHOUT_FLOWS,
+        "Freedoms": _FREEDOMS,
+        "Observing": False,
+        "KeyNames": frozenset(key for trace in traces for key in trace.keys) - {"-"},
+        "Rules": recording.rules,
+        "StateLimit": states,
+    }
+    return "\n".join(
+        [
+            f"---- MODULE {NAME} ----",
+            "EXTENDS Validation" + (", Bugs" if overrides else ""),
+            *(f"The{name} == {_text(value)}" for name, value in constants.items()),
+            *(
+                f"Trace{n} == {_trace(trace, messages, partitions, clients)}"
+                for n, trace in enumerate(traces, 1)
+            ),
+            f"TheTraces == <<{', '.join(f'Trace{n}' for n in range(1, len(traces) + 1))}>>",
+            "====",
+            "",
+        ]
+    )
+
+
+def configuration_text(overrides: Overrides) -> str:
+    """The configuration of every such module."""
+    replaced = {**{name: f"The{name}" for name in _CONSTANTS}, **_REPLACED, **overrides}
+    lines = [f"  {name} <- {other}" for name, other in replaced.items()]
+    head = ["INIT TraceInit", "NEXT TraceNext", "CONSTRAINT Watched", "CHECK_DEADLOCK FALSE", "CONSTANTS"]
+    return "\n".join([*head, *lines, ""])
+
+
+def _trace(trace: Trace, messages: int, partitions: int, clients: Sequence[str]) -> Text:
+    """The record of a trace, for a module with so many messages and partitions and these clients."""
+    unsent, unnamed = messages - trace.messages, partitions - trace.partitions
+    nowhere = [-1] * trace.partitions
+    owner = [*trace.owner, *[{}] * unnamed]
+    order = trace.order
+    return _record(
+        {
+            "messages": trace.messages,
+            "keys": [*trace.keys, *["-"] * unsent],
+            "conflicting": frozenset(trace.conflicting),
+            "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
+            "allowed": [frozenset(parts) for parts in [*trace.allowed, *[(1,)] * unsent]],
+            "owner": [_by_number(numbers) for numbers in owner],
+            "base": [min(numbers, default=1) - 1 for numbers in owner],
+            "start": [*trace.start, *[ORIGIN] * unnamed],
+            "floor": [*trace.floor, *[0] * unnamed],
+            "top": [*trace.top, *[0] * unnamed],
+            "events": [
+                [_record({"who": who, "state": state}) for who, state in events]
+                for events in [*trace.events, *[()] * unnamed]
+            ],
+            "observed": trace.observed,
+            "cursors": _record({c: [*trace.cursors.get(c, nowhere), *[-1] * unnamed] for c in clients}),
+            "steps": [_step(step) for step in trace.steps],
+            "order": list(order.heads),
+            "window": list(order.window),
+            "optional": list(order.optional),
+            "rank": _ranks(trace),
+            "optionals": frozenset(n for n, step in enumerate(trace.steps, 1) if step.optional),
+            "last": [*order.last, *[0] * unsent],
+        }
+    )
+
+
+def _ranks(trace: Trace) -> list[int]:
+    """The place in the order of each step that is the head of an instant; 0 for the others."""
+    rank = {n: k for k, n in enumerate(trace.order.heads, 1)}
+    return [rank.get(n, 0) for n in range(1, len(trace.steps) + 1)]
+
+
+def _by_number(owner: Mapping[int, int]) -> list[int]:
+    """The messages by number, from the least one on; 0 where there is none."""
+    return [owner.get(n, 0) for n in range(min(owner, default=0), max(owner, default=-1) + 1)]
+
+
+def _step(step: Step) -> Text:
+    return _record(
+        {
+            "op": step.op, "who": step.who, "ms": list(step.ms), "counts": list(step.counts),
+            "locks": list(step.locks), "users": list(step.users), "m": step.ms[0] if step.ms else 0,
+            "count": step.counts[0] if step.counts else -1, "lock": step.locks[0] if step.locks else 0,
+            "part": step.part, "state": step.state, "txn": step.txn, "error": step.error, "max": step.max,
+            "first": step.first, "passing": step.passing, "free": step.free, "unknown": step.unknown,
+            "keyless": step.keyless, "cached": frozenset(step.cached), "head": step.head,
+            "then": step.then, "prior": step.prior,
+        }
+    )  # fmt: skip
+
+
+def _record(values: Mapping[str, Any]) -> Text:
+    return Text("[" + ", ".join(f"{name} |-> {_text(value)}" for name, value in values.items()) + "]")
+
+
+def _text(value: Any) -> str:
+    """A value as TLA+ text: lists are sequences."""
+    if isinstance(value, Text):
+        return value
+    if isinstance(value, list):
+        return "<<" + ", ".join(map(_text, value)) + ">>"
+    return text_of(value)

@@ -1,0 +1,100 @@
+"""What the specification says nothing of: a recording with any of it is not followed, and the reason is
+given.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .recording import FOREVER, NotFollowed, Operation, Recording
+
+SENDS: Final = frozenset({"send", "send_batch"})
+LINKS: Final = frozenset({"disconnect", "connection_lost", "frontend_lost"})
+FAULTS: Final = frozenset({"partition_down", "partition_up"})
+
+_EVERYWHERE: Final = (
+    SENDS
+    | LINKS
+    | FAULTS
+    | {"receive", "complete", "abandon", "peek", "broker_kill", "broker_start", "drained", "advance"}
+)
+_WITH_EXPIRY: Final = frozenset({"renew_lock", "begin", "commit", "rollback"})
+_WITH_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
+_WITHOUT_EXPIRY: Final = frozenset({"reconnect"})
+
+
+def check_scope(recording: Recording) -> None:
+    """Raises `NotFollowed` for what the specification has no word for."""
+    for one in recording.operations:
+        reason = _unspecified(one, recording)
+        if reason:
+            raise NotFollowed(reason)
+    _check_ids(recording)
+    _check_transactions(recording)
+    if "flows" in recording.words:
+        _check_flows(recording)
+
+
+def _unspecified(one: Operation, recording: Recording) -> str:
+    """Why an operation cannot be followed; empty if it can."""
+    words = recording.words
+    known = _EVERYWHERE
+    known |= _WITH_EXPIRY if "expiry" in words else _WITHOUT_EXPIRY
+    if "flows" in words:
+        known = (known | _WITH_FLOWS) - FAULTS - {"reconnect"}
+    if one.op not in known and not (one.refused and one.error == "unsupported"):
+        return f"the specification has no operation {one.op} of this family"
+    if "expiry" not in words:
+        if one.op == "peek" and not one.refused:
+            return "the specification has no peek of this family"
+        if one.op == "broker_kill" and "flows" not in words:
+            return "what a kill of a broker leaves that writes to disk late is not specified"
+    if one.error == "unsupported" and one.txn is not None:
+        return "an operation in a transaction that the broker does not offer"
+    return ""
+
+
+def _check_ids(recording: Recording) -> None:
+    sent: set[str] = set()
+    for one in recording.operations:
+        for message in one.sent:
+            if message.id in sent:
+                raise NotFollowed(f"message ID {message.id!r} was sent twice")
+            sent.add(message.id)
+
+
+def _check_transactions(recording: Recording) -> None:
+    """The specification has one transaction after the other."""
+    begins = [one for one in recording.operations if one.op == "begin" and not one.refused]
+    names = [one.txn for one in begins]
+    if len(set(names)) < len(names):
+        raise NotFollowed("a transaction's name is used twice")
+    for later in begins:
+        for earlier in begins:
+            if earlier.call < later.call and not _over(recording, earlier.txn, later.call):
+                raise NotFollowed("two transactions at a time")
+    for one in recording.operations:
+        if one.txn is not None and one.txn not in names and not one.refused:
+            raise NotFollowed("a transaction that no client began")
+
+
+def _over(recording: Recording, txn: str | None, instant: int) -> bool:
+    """Whether nothing more happens in the transaction from that instant on. What is refused may come later,
+    if the transaction ended for certain."""
+    mine = [one for one in recording.operations if one.txn == txn]
+    late = [one for one in mine if one.ret is None or one.ret > instant]
+    ended = any(
+        one.op in ("commit", "rollback") and one.happened and (one.ret or FOREVER) <= instant for one in mine
+    )
+    return all(one.refused for one in late) and (ended or not late)
+
+
+def _check_flows(recording: Recording) -> None:
+    """A flow is one client's, and only flows that clients bound are assigned anything."""
+    owner: dict[str, str] = {}
+    for one in recording.operations:
+        if one.op == "bind" and one.flow is not None and owner.setdefault(one.flow, one.client) != one.client:
+            raise NotFollowed(f"the flow {one.flow!r} is bound by two clients")
+    for one in recording.operations:
+        if one.op == "assignment" and one.flow not in owner:
+            raise NotFollowed("an assignment to a flow that no client bound")

@@ -1,0 +1,52 @@
+"""``partq spec validate`` as a user meets it: files in, what TLC says of each, and one exit code."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partq.conformance.frontends.cli.app import main
+from partq.conformance.history import History
+from partq.conformance.history.codec import write_history
+from partq.conformance.history.notation import history
+from partq.spec.toolbox import ToolMissing, java, tlc_jar
+
+LAWFUL = history("p send a key=k\nc receive 5 -> a#1.1 lock=x")
+PHANTOM = history("p send a key=k\nc receive 5 -> b#1.1 lock=x")
+INTERLEAVED = history("p begin t\np begin u\np commit t\np commit u")
+
+
+@pytest.fixture(autouse=True)
+def needs_tlc() -> None:
+    """Skip where there is no TLC."""
+    try:
+        java(), tlc_jar()
+    except ToolMissing as error:
+        pytest.skip(str(error))
+
+
+def validated(folder: Path, capsys: pytest.CaptureFixture[str], **files: History) -> tuple[int, Any]:
+    """The exit code, and what is said of each file."""
+    paths = [folder / f"{name}.ndjson" for name in files]
+    for path, one in zip(paths, files.values(), strict=True):
+        write_history(path, one)
+    code = main(["spec", "validate", *map(str, paths), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["histories"]
+    return code, {Path(one["file"]).stem: one for one in found}
+
+
+def test_a_rejected_history_names_its_operation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = validated(tmp_path, capsys, lawful=LAWFUL, phantom=PHANTOM)
+
+    assert code == 1
+    assert found["lawful"]["status"] == "accepted"
+    assert (found["phantom"]["status"], found["phantom"]["operation"]) == ("rejected", "c receive -> b")
+
+
+def test_what_is_not_specified_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = validated(tmp_path, capsys, lawful=LAWFUL, interleaved=INTERLEAVED)
+
+    assert code == 3
+    assert found["interleaved"]["status"] == "unknown"
+    assert found["interleaved"]["reason"] == "two transactions at a time"

@@ -1,0 +1,107 @@
+"""Histories of brokers followed by TLC through the specification, and the judge beside it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from benchmarks.edited import edited
+from benchmarks.validation import rejected_for_times
+
+from partq.conformance.adapters import open_broker
+from partq.conformance.execution.runner import run
+from partq.conformance.history import History
+from partq.conformance.history.codec import read_history
+from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.oracle.specified import recording_of, recordings_of
+from partq.conformance.workload.generator import generate, trace_seed
+from partq.model.profiles import profile
+from partq.spec.toolbox import ToolMissing, java, tlc_jar
+from partq.spec.validation import Limits, Recording, Status, Validated, batches, validate
+
+PROFILES = ("azure-premium", "azure-flat", "solace")
+PHRASES = 5
+HISTORIES = 6
+LIMITS = Limits(states=3_000)
+RABBITMQ = sorted((Path(__file__).parent / "rabbitmq").glob("*.ndjson"))
+"""Recorded with RabbitMQ 3.10.8 by the project's adapter: generated programs on classic and quorum queues."""
+
+
+def needs_tlc() -> None:
+    """Skip where there is no TLC."""
+    try:
+        java(), tlc_jar()
+    except ToolMissing as error:
+        pytest.skip(str(error))
+
+
+def history_of(broker: str, profile: str, number: int, phrases: int = PHRASES) -> History:
+    """What a broker does with a generated program."""
+    opened = open_broker(broker)
+    opened.profile = profile
+    return run(opened, generate(profile, trace_seed(7, number), length=phrases, lacks=opened.lacks()))
+
+
+def followed(histories: Sequence[History]) -> list[Validated]:
+    """What TLC says of each."""
+    recordings = [next(iter(recordings_of(history).values())) for history in histories]
+    known = [one for one in recordings if isinstance(one, Recording)]
+    assert len(known) == len(recordings)
+    found: dict[int, Validated] = {}
+    for batch in batches(known, size=len(known)):
+        found |= zip(batch, validate([known[n] for n in batch], LIMITS), strict=True)
+    return [found[n] for n in range(len(known))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", PROFILES)
+def test_judge_and_specification_agree_but_for_times(profile: str) -> None:
+    needs_tlc()
+    recorded = [history_of("reference", profile, number) for number in range(HISTORIES)]
+    histories = recorded + [edited(history, Random(n)) for n, history in enumerate(recorded)]
+
+    decided = 0
+    for n, (history, found) in enumerate(zip(histories, followed(histories), strict=True)):
+        judged = judge(history, 10.0).status
+        if Judged.UNKNOWN is judged or found.status is Status.UNKNOWN:
+            continue
+        decided += 1
+        for_times = found.status is Status.ACCEPTED and rejected_for_times(history)
+        assert str(judged) == str(found.status) or for_times, (n, found)
+    assert decided >= HISTORIES
+
+
+def test_a_fault_planted_in_the_reference_is_found() -> None:
+    needs_tlc()
+    history = history_of("mutant:flat-newest-first", "azure-flat", 2, phrases=6)
+    (found,) = followed([history])
+    named = next((record for record in history.records if record.i == found.record), None)
+
+    assert found.status is Status.REJECTED
+    assert named is not None
+    assert named.op == "receive"
+    assert judge(history, 10.0).status is Judged.REJECTED
+
+
+def without_disconnects(history: History) -> History:
+    """What could not have happened: locks come back though no connection ended."""
+    kept = (record for record in history.records if record.op != "disconnect" and not record.error)
+    return History(history.header, tuple(kept))
+
+
+@pytest.mark.slow
+def test_what_rabbitmq_did_is_explained_and_what_it_cannot_do_is_not() -> None:
+    needs_tlc()
+    recorded = [read_history(path) for path in RABBITMQ]
+    found = followed([*recorded, *map(without_disconnects, recorded)])
+
+    assert [one.status for one in found] == [Status.ACCEPTED] * 4 + [Status.REJECTED] * 4
+
+
+def test_a_recording_names_the_rules_of_its_family() -> None:
+    recording = recording_of(read_history(RABBITMQ[0]), "queue")
+
+    assert recording.words == {"partitioned"}
+    assert "REB-3" in recording.rules
+    assert "RCV-8" not in recording.rules
+    assert not profile("rabbitmq").flows
