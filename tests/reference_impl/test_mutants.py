@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 
 import pytest
 
@@ -18,7 +19,8 @@ from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program
 from partq.model.profiles import PROFILES
 from partq.model.requirements import Level, catalogue
-from partq.reference_impl.mutants.registry import APART, BY_CHANCE, defect, held_out
+from partq.reference_impl.broker import Parts
+from partq.reference_impl.mutants.registry import APART, BY_CHANCE, defect
 from partq.reference_impl.store import Store
 
 CORE = (
@@ -74,6 +76,9 @@ SHORT = 14
 """Phrases in the programs that the judge is asked about."""
 
 
+KNOWN = {name for name, mutant in MUTANTS.items() if not mutant.held_out}
+"""The mutants that may be looked at. What is set aside is killed in campaigns only (`partq mutants`)."""
+
 STEPS = 10
 """So short gets a program that kills a mutant, at the least."""
 
@@ -90,7 +95,7 @@ LONGER = {
 
 def test_every_core_rule_is_broken_by_a_mutant() -> None:
     assert set(CORE) <= {mutant.breaks for mutant in MUTANTS.values()}
-    assert len(MUTANTS) >= 170
+    assert len(MUTANTS) >= 250
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -108,6 +113,9 @@ def test_a_mutant_is_what_the_table_says(name: str) -> None:
 
 EXCUSED = {
     "numbers-go-back": {"SEQ-7"},
+    "keyless-numbered-first": {"SEQ-7"},
+    "route-by-number-of-flows": set(BY_CHANCE),
+    "batch-goes-with-its-first": {*APART, BY_CHANCE[1]},
     "jms-group-ignored": set(BY_CHANCE),
     "solace-route-by-body": set(BY_CHANCE),
     "solace-rehash-on-restart": {*APART, BY_CHANCE[0]},
@@ -128,11 +136,17 @@ def test_other_rules_are_excused_for_keys_that_come_apart_only() -> None:
         assert set(mutant.also) <= allowed
 
 
-def test_a_third_of_the_mutants_is_set_aside_by_name() -> None:
-    aside = {name for name, mutant in MUTANTS.items() if mutant.held_out}
-    assert aside == set(filter(held_out, MUTANTS))
-    assert {"number-twice", "lopsided-shares"} <= aside and not {"session-wins", "newest-first"} & aside
+def test_nearly_a_third_of_the_mutants_is_set_aside_of_every_core_rule() -> None:
+    aside = [mutant for mutant in MUTANTS.values() if mutant.held_out]
+    assert set(CORE) <= {mutant.breaks for mutant in aside}
+    assert {mutant.profile for mutant in aside} == {mutant.profile for mutant in MUTANTS.values()}
     assert 0.25 < len(aside) / len(MUTANTS) < 0.4
+
+
+def test_those_set_aside_are_declared_in_their_own_package() -> None:
+    for mutant in MUTANTS.values():
+        parts = (getattr(mutant.parts, field.name) for field in fields(Parts))
+        assert any(".held_out." in part.__module__ for part in parts) == mutant.held_out
 
 
 def test_two_mutants_of_one_name_are_refused() -> None:
@@ -141,11 +155,11 @@ def test_two_mutants_of_one_name_are_refused() -> None:
 
 
 def test_what_is_owed_is_known() -> None:
-    assert set(MUTANTS) >= NOT_YET
+    assert KNOWN >= NOT_YET
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in MUTANTS if name not in NOT_YET])
+@pytest.mark.parametrize("name", sorted(KNOWN - NOT_YET))
 def test_a_mutant_is_killed_by_its_own_rule_and_shrunk(name: str) -> None:
     mutant, broker = MUTANTS[name], open_mutant(name)
     lacks = frozenset(broker.lacks())

@@ -210,10 +210,12 @@ def _fits(cfg: Config, entry: Entry, taken: Taken, seen: Delivery, reach: int) -
         if not (cfg.waived and any(id in cfg.waived for id in ("REB-3", "RCV-1", "RCV-7"))):
             return False
     until = seen.locked_until
-    if until is None:
-        return True
-    latest = reach + cfg.lock_duration if taken.held is None else taken.held
-    return until <= latest + cfg.skew or not cfg.forbids("RCV-13")
+    return until is None or until <= _latest(cfg, taken, reach) or not cfg.forbids("RCV-13")
+
+
+def _latest(cfg: Config, taken: Taken, reach: int) -> int:
+    """Until when the lock may be shown to last that begins by ``reach``."""
+    return (reach + cfg.lock_duration if taken.held is None else taken.held) + cfg.skew
 
 
 def _delivered(
@@ -304,10 +306,14 @@ def _rivals(state: State, entry: Entry, action: Action) -> tuple[str, ...]:
     return (*lock.rivals, lock.token)
 
 
+@clause("RCV-13")
 def _deadline(state: State, taken: Taken, slack: int, until: int | None) -> tuple[int, int]:
+    """When the lock ends: as it is shown; with RCV-13 waived, where that is too late, then or when it would
+    have to."""
     cfg = state.cfg
     if until is not None:
-        return until - cfg.skew, until + cfg.skew
+        late = until > _latest(cfg, taken, state.now + slack) and state.breaks("RCV-13")
+        return _deadline(state, taken, slack, None)[0] if late else until - cfg.skew, until + cfg.skew
     if not cfg.profile.locks_expire:
         return FOREVER, FOREVER
     if cfg.untimed:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from . import rebalancing, routing, transactions
 from .actions import OK, Action, Answer, Observed
 from .clauses import clause
+from .commits import in_part
 from .edits import later, with_client, with_log, with_part
 from .locks import may_be_gone, struck
 from .settling import expired
@@ -26,10 +27,10 @@ def partition_down(state: State, action: Action, seen: Observed | None) -> Steps
     p = position(state.cfg, action.partition)
     if p is not None and not state.down >> p & 1:
         after = _shake(state._replace(down=state.down | 1 << p, used=state.used | 1 << p), p)
-        after = _taint(after, lambda txn: p in transactions.parts_of(txn))
-        yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
+        for tainted in _ending(after, lambda txn: p in transactions.parts_of(txn)):
+            yield from ((OK, redrawn) for redrawn in routing.redrawn(tainted))
         if not state.forbids("ROUTE-7"):
-            yield OK, _felt_elsewhere(after)
+            yield OK, _felt_elsewhere(_taint(after, lambda txn: p in transactions.parts_of(txn)))
 
 
 @clause("ROUTE-7")
@@ -66,6 +67,17 @@ def _given_up(state: State) -> State:
     return state
 
 
+@clause("TXN-5")
+def _ending(state: State, hit: Callable[[Txn], bool]) -> Iterator[State]:
+    """The states after a fault that may have transactions rolled back, which shows as they are used. With
+    TXN-5 waived it may also have done them in part."""
+    states = [_taint(state, hit)]
+    for txn in filter(hit, state.txns if state.breaks("TXN-5") else ()):
+        if txn.settles or any(send.seq is not None for send in txn.sends):
+            states += [after for before in states for after in in_part(before, txn, 0)]
+    yield from states
+
+
 def _taint(state: State, hit: Callable[[Txn], bool]) -> State:
     return state._replace(txns=tuple(t._replace(tainted=True) if hit(t) else t for t in state.txns))
 
@@ -78,11 +90,11 @@ def broker_kill(state: State, action: Action, seen: Observed | None) -> Steps:
     after = state._replace(dead=True)
     for p in range(len(state.parts)):
         after = _shake(after, p)
-    after = _taint(_cursors_loosened(after), lambda txn: True)
+    after = _cursors_loosened(after)
     for known in state.clients:
         after = with_client(after, client(after, known.proc)._replace(shaky=True))
-    for flows in rebalancing.killed(after):
-        yield OK, flows
+    for tainted in _ending(after, lambda txn: True):
+        yield from ((OK, flows) for flows in rebalancing.killed(tainted))
 
 
 def broker_start(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -98,9 +110,9 @@ def frontend_lost(state: State, action: Action, seen: Observed | None) -> Steps:
     """The front end of a client is lost: its next call may fail. Which other clients it served is not known:
     the cursor and the transaction of any may be gone."""
     victim = action.victim or action.proc
-    after = _taint(_cursors_loosened(_disturbed(state, victim)), lambda txn: True)
-    for gone in rebalancing.lost(after, victim, action.slack):
-        yield from ((OK, redrawn) for redrawn in routing.redrawn(gone))
+    for after in _ending(_cursors_loosened(_disturbed(state, victim)), lambda txn: True):
+        for gone in rebalancing.lost(after, victim, action.slack):
+            yield from ((OK, redrawn) for redrawn in routing.redrawn(gone))
 
 
 def disconnect(state: State, action: Action, seen: Observed | None) -> Steps:

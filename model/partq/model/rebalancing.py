@@ -11,6 +11,7 @@ Reconnecting with a former mapping, and changing the partition count, are not mo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, combinations, islice, product
 from typing import Final
 
 from . import delivery
@@ -24,6 +25,9 @@ from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, positi
 NOBODY: Final = ""
 """Whom a partition is handed to if the flow that it was for has gone, and none stands by. No source says
 whether such a handoff ends before the next rebalance."""
+
+FORGOTTEN: Final = 64
+"""How many sets of partitions that stay unbound are tried, with REB-11 waived."""
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -295,18 +299,20 @@ def rebalance(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @clause("REB-11")
 def _forgotten(state: State, flows: Flows, wanted: tuple[str | None, ...]) -> Iterator[State]:
-    """With REB-11 waived the partitions of a lost flow may stay unbound: the others move, or nothing does."""
-    kept = {p: pair for p, pair in enumerate(flows.owner) if pair is not None and pair[1] == "unbound"}
-    if not kept:
+    """With REB-11 waived any partitions of lost flows may stay unbound: the others move, or nothing does."""
+    unbound = {p: pair for p, pair in enumerate(flows.owner) if pair is not None and pair[1] == "unbound"}
+    if not unbound:
         return
     ended = flows._replace(timer=None)
     yield state._replace(flows=ended)
-    if all(name is not None for name in wanted):
-        for after in _redistributed(state, ended, wanted):
-            assert after.flows is not None
-            owner = tuple(kept.get(p, pair) for p, pair in enumerate(after.flows.owner))
-            unseen = tuple(event for event in after.flows.unseen if event[0] not in kept)
-            yield after._replace(flows=after.flows._replace(owner=owner, unseen=unseen))
+    if None in wanted:
+        return
+    subsets = chain.from_iterable(combinations(unbound, size) for size in range(len(unbound), 0, -1))
+    for after, kept in product(_redistributed(state, ended, wanted), islice(subsets, FORGOTTEN)):
+        assert after.flows is not None
+        owner = tuple(unbound[p] if p in kept else pair for p, pair in enumerate(after.flows.owner))
+        unseen = tuple(event for event in after.flows.unseen if event[0] not in kept)
+        yield after._replace(flows=after.flows._replace(owner=owner, unseen=unseen))
 
 
 @clause("REB-13", "REB-14")

@@ -18,7 +18,7 @@ from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous
 from .operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
 from .pending import before
 from .sequencing import assign, burn, counter_of, entered, home, named, stamp, timed
-from .state import FRESH, Config, Entry, State, choices, is_up, key_partition, up
+from .state import FRESH, NARROWLY, Config, Entry, State, choices, is_up, key_partition, up
 
 Steps = Iterator[tuple[Answer, State]]
 Placed = tuple[State, tuple[int, ...]]
@@ -298,7 +298,15 @@ def unpinned(state: State, action: Action, message: Message) -> bool:
         return False
     key_rule = "KEY-8" if state.cfg.profile.flows else "KEY-1" if message.session_id else "KEY-2"
     binding = ["ROUTE-2", key_rule] if action.txn is None else ["ROUTE-2", key_rule, "TXN-8"]
-    return sum(state.breaks(requirement) for requirement in binding) > 0  # each one is asked
+    waived = [requirement for requirement in binding if state.breaks(requirement)]  # each one is asked
+    if waived == ["KEY-8"] and NARROWLY in state.cfg.waived:
+        return not _is_plain(message)
+    return bool(waived)
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether the key is where any broker finds it: the first property, under the first of its names."""
+    return message.properties[:1] == ((SOLACE_KEY, message.property(SOLACE_KEY)),)
 
 
 @clause("ROUTE-5")

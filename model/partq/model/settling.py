@@ -69,12 +69,14 @@ def _settled_anyhow(state: State, action: Action, places: list[Place | None], se
     if None in places or (seen.status == Outcome.ERROR and _may_be_refused(state, action, known, seen)):
         for op in dict.fromkeys((action.op, "complete") if state.breaks("RCV-8") else (action.op,)):
             yield answer, apply(state, op, every)
-    if seen.status == Outcome.OK and None in places and every:
+    if None in places and every:
         yield answer, apply(state, action.op, known)
-    for place in known if seen.status == Outcome.OK else ():  # of which one may have been lost
+    for place in known:  # of which one may have been lost
         for after in lost(state, place, state.now + action.slack):
-            rest = (find_lock(after, token) for token in action.locks)
-            yield answer, apply(after, action.op, [other for other in rest if other is not None])
+            found = (find_lock(after, token) for token in action.locks)
+            rest = [other for other in found if other is not None]
+            if rest or seen.status == Outcome.OK:
+                yield answer, apply(after, action.op, rest)
 
 
 def _may_be_refused(state: State, action: Action, places: list[Place], seen: Observed) -> bool:
@@ -162,7 +164,9 @@ def _abandoned(state: State, entry: Entry) -> Entry | None:
     if entry.lock is None:  # by a lost lock, whose end may be counted already
         return entry._replace(upsets=entry.upsets + 1)
     after = returned(state, entry, entry.tries + 1, state.now)
-    left = 0 if entry.lock.shaken else entry.upsets  # of peeks, with PEEK-6 waived
+    left = (
+        0 if entry.lock.shaken and not state.breaks("PEEK-6") else entry.upsets
+    )  # those of peeks, if waived
     return after and after._replace(status=BACK, upsets=left)
 
 
@@ -213,22 +217,31 @@ def _as_renewal(state: State, action: Action, p: int, index: int, shown: Deliver
     partition, with another number, or its lock ends later than it can. With SEQ-6 waived a message may be
     renumbered into another partition."""
     cfg, until = state.cfg, shown.locked_until
-    latest = state.now + action.slack + cfg.lock_duration + cfg.skew
-    timely = until is None or state.now - cfg.skew <= until <= latest or not state.forbids("RCV-13")
+    early_or_late = until is not None and not state.now - cfg.skew <= until <= _latest(state, action)
     consistent, where = home(cfg, shown)
     part = state.parts[p]
-    if not (timely and consistent and shown.id == part.log[index].id):
+    if not consistent or shown.id != part.log[index].id or (early_or_late and state.forbids("RCV-13")):
         return None
     if where in (None, p):
         return as_shown(cfg, part, [(index, shown)])
     return None if state.forbids("SEQ-6") else part
 
 
+def _latest(state: State, action: Action) -> int:
+    """Until when a lock that is renewed now may be shown to last."""
+    return state.now + action.slack + state.cfg.lock_duration + state.cfg.skew
+
+
+@clause("RCV-13")
 def _renewed(state: State, entry: Entry, action: Action, shown: Delivery | None) -> Entry:
+    """The message with its lock's new end: as it is shown; with RCV-13 waived, where that is too late, then
+    or when it would have to."""
     assert entry.lock is not None
     until, skew = None if shown is None else shown.locked_until, state.cfg.skew
-    low = state.now + state.cfg.lock_duration if until is None else until - skew
+    low = state.now + state.cfg.lock_duration
     high = low + action.slack if until is None else until + skew
+    if until is not None and (until <= _latest(state, action) or not state.breaks("RCV-13")):
+        low = until - skew
     return entry._replace(lock=entry.lock._replace(lo=low, hi=high, shaken=False), upsets=0)
 
 

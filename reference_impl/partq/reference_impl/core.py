@@ -209,7 +209,7 @@ class Core:
         """A message as it is received, with its lock's token, or as it is peeked, with its state."""
         content = stored.content
         late = self.counts_late and state is not None
-        return self.config.view(
+        fields = (
             content.id,
             content.body,
             stored.number,
@@ -222,12 +222,14 @@ class Core:
             content.session_id,
             content.partition_key,
             content.properties,
+            None,
         )
+        return self.config.view(fields)
 
     def show_to_flow(self, stored: Stored, token: str | None) -> Any:
         """A message received through a flow: nothing tells where it was."""
         content = stored.content
-        return self.config.view(
+        fields = (
             content.id,
             content.body,
             None,
@@ -242,3 +244,4 @@ class Core:
             content.properties,
             stored.tries > (0 if token is None else 1),
         )
+        return self.config.view(fields)

@@ -36,8 +36,8 @@ class Config:
 
     ``first_name``: partitions are named by numbers from here on. ``seq_start``: the counter of each
     partition's first message. ``peek_cap`` and ``peek_bytes``: the most that one peek returns.
-    ``eagerness``: how often a further answer to a receive comes before it was called off. ``view``: in what
-    shape clients get messages (the fields of `Shown`, in that order). ``max_delivery_count``:
+    ``eagerness``: how often a further answer to a receive comes before it was called off. ``view``: what it
+    makes of a message's fields (those of `Shown`, in that order) is what clients get. ``max_delivery_count``:
     after so many failed deliveries a message is dead-lettered; None: never. ``lateness``: how late timers and
     news of assignments may be. ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
@@ -60,5 +60,5 @@ class Config:
     max_delivery_count: int | None = None
     lateness: int = 0
     freedoms: Freedoms = field(default_factory=Freedoms.none)
-    view: Callable[..., Any] = Shown
+    view: Callable[[tuple[Any, ...]], Any] = Shown._make
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

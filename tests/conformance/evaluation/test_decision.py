@@ -52,6 +52,15 @@ def decide(
 WOLF: tuple[Screen, ...] = (replace(ALL[0], check=crying), *ALL[1:])
 
 
+def test_the_candidates_come_in_the_order_that_the_whole_history_leaves() -> None:
+    text = (
+        "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1\n"
+        "p send m3 session=b\np send m4 session=b\nq receive 2 delete -> m3#1.2, m4#2.2"
+    )
+    said = decide(history(text, "azure-premium", partitions=2), screens=())
+    assert said.candidates["ROUTE-2"] == ("ROUTE-2", "KEY-2")
+
+
 def test_a_screen_that_suspects_what_is_allowed_is_overruled() -> None:
     said = decide(LAWFUL, screens=WOLF)
     assert not said.findings and said.overruled == {"RCV-3": 1} and said.judged == {"accepted": 1}

@@ -35,6 +35,15 @@ def test_a_message_certainly_is_there_from_the_answer_to_its_send_or_its_first_a
     assert unsure.certainly_from == FOREVER and not unsure.seen
 
 
+def test_how_a_message_was_shown_is_in_order_of_calls_either_way_and_both() -> None:
+    text = "p send m1\np send m2\np peek 9 -> m1#1\np receive 1 -> m1#1 lock=k\np peek 9 -> m1#1"
+    lives = lifetimes(text)
+    shown = lives.by_id["m1"]
+    assert [seen.record.op for seen in shown.appearances] == ["peek", "receive", "peek"]
+    assert shown.first is shown.peeks[0]
+    assert [life.id for life in lives.unseen] == ["m2"]
+
+
 def test_what_may_have_removed_a_message() -> None:
     text = "p send m1\np receive 1 -> m1#1 lock=k\np complete k -> error lock_lost\np complete k"
     facts = facts_of(history(text))[0]

@@ -112,6 +112,11 @@ NEVER: dict[str, Told] = {
         "azure-flat",
         "env partition_down 0\np send m1 -> error invalid_operation",
     ),
+    "a lock ends before the time that is shown, which is late": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l until=60s count=0\nenv advance 31s\n"
+        "q receive 1 delete -> m1#1 count=1",
+    ),
     "a lost lock is refused, and settles": (
         "solace",
         f"{GONE}p complete l -> error lock_lost @5000000012-5000000013\nenv drained @5000000014-5000000015",

@@ -390,6 +390,38 @@ FIRST: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "q complete l -> error lock_lost",
         ("PEEK-6", "RCV-6"),
     ),
+    "shown to hold longer than it may, and lost in time": (
+        "azure-premium",
+        "p send m1\nq receive 1 -> m1#1.1 lock=l until=60s count=0\nenv advance 31s\n"
+        "q receive 1 delete -> m1#1.1 count=1",
+        ("RCV-13",),
+    ),
+    "renewed for longer than it may be, and lost in time": (
+        "azure-premium",
+        "p send m1\nq receive 1 -> m1#1.1 lock=l until=30s count=0\n"
+        "q renew_lock l -> m1#1.1 lock=l until=60s count=0\nenv advance 31s\n"
+        "q receive 1 delete -> m1#1.1 count=1",
+        ("RCV-13",),
+    ),
+    "two locks of three are lost, and the third is settled all the same": (
+        "azure-flat",
+        "p send m1\np send m2\np send m3\nq receive 2 -> m1#1 lock=l until=30s, m2#2 lock=k until=30s\n"
+        "env advance 16s\nq receive 1 -> m3#3 lock=j until=46s\nenv advance 16s\n"
+        "q complete l k j -> error lock_lost\nq receive 9 delete -> m1#1 count=1, m2#2 count=1\nenv drained",
+        ("RCV-8", "RCV-2"),
+    ),
+    "a kill stores what an open transaction sent": (
+        "azure-flat",
+        "p begin t @1-2\np send m1 txn=t @3-4\nenv broker_kill @5-6\nenv broker_start @7-8\n"
+        "p rollback t -> error not_found @9-10\nq receive 1 delete -> m1#1 enqueued=5 @11-12",
+        ("TXN-5",),
+    ),
+    "a peek counts a locked message, which is then abandoned": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1#1 lock=l count=0\np peek 1 -> m1#1 count=0\nq abandon l\n"
+        "q receive 1 delete -> m1#1 count=2",
+        ("PEEK-6", "RCV-9"),
+    ),
     "completed by a lost lock, said to be": (
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv broker_kill\nenv broker_start\n"
@@ -437,7 +469,19 @@ OF_FLOWS: dict[str, tuple[str, tuple[str, ...]]] = {
     "nobody has it after the delay": (
         f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 5s\n"
         "env assignment 1 g unassigned\nenv advance 20s\ns send m1 key=a",
-        ("REB-7", "REB-11", "REB-13"),
+        ("REB-11", "REB-7", "REB-13"),
+    ),
+    "one of two lost partitions is left to nobody": (
+        f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\np unbind f\nenv assignment 2 f unbound\n"
+        "q bind h\nenv advance 5s\nenv assignment 2 f unassigned\nenv assignment 2 h ready\n"
+        "env advance 20s\ns send m1 key=a",
+        ("REB-11", "REB-7"),
+    ),
+    "a new flow is told of, and the end of the old one is not": (
+        f"{ALL_F}p unbind f\nenv assignment 1 f unbound\nenv assignment 2 f unbound\nq bind g\n"
+        "env advance 5s\nenv assignment 1 g ready\nenv assignment 2 g ready\nenv advance 20s\n"
+        "s send m1 key=a",
+        ("REB-1",),
     ),
     "a client that comes back late is left out": (
         f"{F_AND_G}q unbind g\nenv assignment 1 g unbound\nenv advance 5s\n"
@@ -479,6 +523,41 @@ def test_of_flows(name: str) -> None:
     text, first = OF_FLOWS[name]
     said = blame(history(text, "solace", partitions=2))
     assert said.complete and said.candidates[: len(first)] == first
+
+
+SPLIT = "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1"
+ASTRAY: dict[str, tuple[str, tuple[str, ...]]] = {
+    "nothing more": ("", ("KEY-2", "ROUTE-2")),
+    "sessions come apart, too": (
+        "\np send m3 session=b\np send m4 session=b\nq receive 2 delete -> m3#1.2, m4#2.2",
+        ("ROUTE-2", "KEY-2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASTRAY)
+def test_what_does_not_explain_the_whole_comes_last(name: str) -> None:
+    more, candidates = ASTRAY[name]
+    cut, whole = (history(text, "azure-premium", partitions=2) for text in (SPLIT, SPLIT + more))
+    said = blame(cut, whole=whole)
+    assert said.candidates == candidates and said.violated is None
+
+
+TO_TWO_FLOWS = (
+    f"{F_AND_G}s send m1 {{0}}\ns send m2 {{0}}\np receive 1 flow=f -> m1 lock=l\n"
+    "q receive 1 flow=g -> m2 lock=k"
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "candidates"),
+    [("prop.JMSXGroupID=a", ("KEY-8", "ROUTE-2")), ("key=a", ("ROUTE-2", "KEY-8"))],
+)
+def test_key_8_comes_first_where_the_key_is_not_in_the_first_place(
+    key: str, candidates: tuple[str, ...]
+) -> None:
+    said = blame(history(TO_TWO_FLOWS.format(key), "solace", partitions=2))
+    assert tuple(id for id in said.candidates if id in candidates) == candidates
 
 
 def test_a_lawful_history_is_not_blamed() -> None:

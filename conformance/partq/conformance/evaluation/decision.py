@@ -187,7 +187,7 @@ class Decider:
         none."""
         signature = _signature(decision)
         cut = shortest_rejected(history, self._rejects)
-        blamed = blame(cut, WAIVED * self.exact.seconds, nodes=self.exact.waived)
+        blamed = blame(cut, WAIVED * self.exact.seconds, nodes=self.exact.waived, whole=history)
         self.left -= blamed.visited
         if (finding := _attribution(cut, blamed)) is not None:
             standing = decision.replace(finding, blamed.open)

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 from partq.conformance.workload.program import Step
 from partq.model.messages import Delivery
@@ -32,7 +34,7 @@ TRIES: Final = 3
 BATCH: Final = 64
 
 
-class StepResult(NamedTuple):
+class StepResult(Struct, frozen=True, gc=False):
     """What came of a step, as it was recorded. The driver sends None where there was nothing to do."""
 
     outcome: str

@@ -151,17 +151,18 @@ class Facts:
     -> its sends, scheduled ones included (what became of each message: `facts.lifetimes`) ·
     ``received``/``peeked``: message ID -> its appearances · ``receives``/``peeks``: the answers · ``locks``:
     lock -> its delivery · ``settled``: lock -> the settlements naming it · ``renewals``: lock -> its renewals
-    · ``txns`` by name · ``down``: partition -> when · ``dead``: when the broker was killed · ``disruptions``:
-    every fault, and every connection or front end lost · ``flows``: bind, unbind, disconnect, reconnect ·
-    ``assignment_events``: who was given which partition, and lost it · ``unfollowed``: operations whose
-    effects no screen follows · ``origins``: message ID -> its sends to the topic or queue that this entity
-    belongs to · ``elsewhere``: IDs sent to any entity · ``drained``: when the entity was found empty, or
-    None.
+    · ``txns`` by name · ``begins``: the operations that began them · ``down``: partition -> when · ``dead``:
+    when the broker was killed · ``disruptions``: every fault, and every connection or front end lost ·
+    ``flows``: bind, unbind, disconnect, reconnect · ``assignment_events``: who was given which partition, and
+    lost it · ``unfollowed``: operations whose effects no screen follows · ``origins``: message ID -> its
+    sends to the topic or queue that this entity belongs to · ``elsewhere``: IDs sent to any entity ·
+    ``drained``: when the entity was found empty, or None.
     """
 
     __slots__ = (
         "_derived",
         "assignment_events",
+        "begins",
         "by_id",
         "dead",
         "disruptions",
@@ -207,6 +208,7 @@ class Facts:
         self.settlements: list[Record] = []
         self.renewals: dict[str, list[Record]] = {}
         self.txns: dict[str, Txn] = {}
+        self.begins: list[Record] = []
         self.flows: list[Record] = []
         self.assignment_events: list[Record] = []
         self.disruptions: list[Record] = []
@@ -234,10 +236,6 @@ class Facts:
     def saw(self, id: str) -> bool:
         """Whether any client received or peeked a message of that ID."""
         return id in self.received or id in self.peeked
-
-    def partition_of(self, delivery: Delivery) -> int | None:
-        """The partition that the broker showed, or None."""
-        return self.profile.partition_of(delivery)
 
     def _index(self) -> None:
         handlers = _HANDLERS
@@ -310,6 +308,7 @@ class Facts:
         self.renewals.setdefault(record.args["lock"], []).append(record)
 
     def _on_begin(self, record: Record) -> None:
+        self.begins.append(record)
         txn = self._txn(record)
         txn.reused = txn.begin is not None
         txn.begin = record

@@ -8,7 +8,7 @@ of the others `Lifetimes.left_out` says why they are not. Shared by the screens;
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
@@ -28,12 +28,12 @@ TWO_KEYS: Final = "it has two keys, and no source says which one counts (KEY-8)"
 class Lifetime(Struct, eq=False, gc=False):
     """One message that is followed.
 
-    ``record``: its send · ``deliveries``, ``peeks``: its appearances, each in order of calls ·
-    ``partition``, ``seq``: what the first of them shows (0 on a non-partitioned entity, None where the broker
-    does not show it) · ``accepted``: when it certainly had been accepted, as its sender knows; `FOREVER`:
-    never certainly · ``certainly_from``: when it certainly had been stored, by its sender's answer or its
-    first appearance · ``times``: the enqueued times that it was ever shown with, in order · ``redelivered``:
-    whether a lock on it had ended before its first appearance.
+    ``record``: its send · ``deliveries``, ``peeks``, ``appearances``: how it was shown, either way and both,
+    each in order of calls · ``partition``, ``seq``: what the first of them shows (0 on a non-partitioned
+    entity, None where the broker does not show it) · ``accepted``: when it certainly had been accepted, as
+    its sender knows; `FOREVER`: never certainly · ``certainly_from``: when it certainly had been stored, by
+    its sender's answer or its first appearance · ``times``: the enqueued times that it was ever shown with,
+    in order · ``redelivered``: whether a lock on it had ended before its first appearance.
     """
 
     id: str
@@ -41,6 +41,7 @@ class Lifetime(Struct, eq=False, gc=False):
     record: Record
     deliveries: Sequence[Observation]
     peeks: Sequence[Observation]
+    appearances: Sequence[Observation]
     accepted: int
     certainly_from: int
     partition: int | None = None
@@ -56,33 +57,21 @@ class Lifetime(Struct, eq=False, gc=False):
     @property
     def seen(self) -> bool:
         """Whether any client received or peeked it."""
-        return bool(self.deliveries or self.peeks)
+        return bool(self.appearances)
 
     @property
     def first(self) -> Observation:
         """The earliest of its appearances, of which there must be one."""
-        deliveries, peeks = self.deliveries, self.peeks
-        if not deliveries or (peeks and peeks[0].call < deliveries[0].call):
-            return peeks[0]
-        return deliveries[0]
-
-    @property
-    def appearances(self) -> list[Observation]:
-        """Its deliveries and peeks, in order of calls."""
-        if self.deliveries and self.peeks:
-            return sorted((*self.deliveries, *self.peeks), key=CALL)
-        return [*self.deliveries, *self.peeks]
+        return self.appearances[0]
 
     @property
     def removal(self) -> Removal:
         """What may have removed it, by its deliveries and the settlements of their locks."""
         answered = tried = certain = FOREVER
-        last = self.peeks[-1].call if self.peeks else -1
+        last = self.appearances[-1].call if self.appearances else -1
         for seen in self.deliveries:
-            called = seen.call
-            last = max(last, called)
             if seen.delivery.lock is None:
-                answered = min(answered, called)
+                answered = min(answered, seen.call)
                 if certain == FOREVER and deletes(seen.record):
                     certain = seen.ret
             for settlement in seen.settlements:
@@ -98,7 +87,7 @@ class Lifetime(Struct, eq=False, gc=False):
         return Removal(answered, tried, certain, last)
 
 
-class Removal(NamedTuple):
+class Removal(Struct, frozen=True, gc=False):
     """What may have removed a message.
 
     ``answered``: the earliest call of what removes it, and was answered so · ``tried``: that of a removal
@@ -114,30 +103,33 @@ class Removal(NamedTuple):
 
 class Lifetimes:
     """``by_id``: ID -> the lifetime of each message that is followed, in order of sends · ``left_out``: ID ->
-    why another one that was sent is not followed · ``delivered``: those that were received, in order of their
-    first receives · ``stored``: those that were seen and may have been accepted, the ones received first ·
-    ``get``: the lifetime of an ID, if it is followed."""
+    why another one that was sent is not followed · ``unseen``: those that no client saw, in order of sends ·
+    ``delivered``: those that were received, in order of their first receives · ``stored``: those that were
+    seen and may have been accepted, the ones received first · ``get``: the lifetime of an ID, if it is
+    followed."""
 
-    __slots__ = ("by_id", "delivered", "get", "left_out", "stored")
+    __slots__ = ("by_id", "delivered", "get", "left_out", "stored", "unseen")
 
     def __init__(self, facts: Facts) -> None:
         self.by_id: dict[str, Lifetime] = {}
         self.get = self.by_id.get
         self.left_out: dict[str, str] = {}
+        self.unseen: list[Lifetime] = []
         facts.derive(Locks)  # fills in the deliveries
         received, peeked = facts.received, facts.peeked
         for id, sends in facts.by_id.items():
-            sent = sends[0]
-            why = SENT_TWICE if len(sends) > 1 else _left_out(facts, sent)
+            why = _left_out(facts, sends)
             if why is not None:
                 self.left_out[id] = why
                 continue
-            accepted = _accepted(facts, sent.record)
-            life = Lifetime(
-                id, sent, sent.record, received.get(id, ()), peeked.get(id, ()), accepted, accepted
-            )
-            if life.deliveries or life.peeks:
+            sent, seens, peeks = sends[0], received.get(id, ()), peeked.get(id, ())
+            record, accepted = sent.record, _accepted(facts, sent.record)
+            appearances = in_order(seens, peeks)
+            life = Lifetime(id, sent, record, seens, peeks, appearances, accepted, accepted)
+            if appearances:
                 _place(facts, life)
+            else:
+                self.unseen.append(life)
             self.by_id[id] = life
         self.delivered = [life for life in map(self.get, received) if life is not None]
         peeked_only = (self.get(id) for id in peeked if id not in received)
@@ -157,14 +149,21 @@ class Lifetimes:
         return None
 
 
+def in_order(deliveries: Sequence[Observation], peeks: Sequence[Observation]) -> Sequence[Observation]:
+    """A message's deliveries and peeks, in order of calls, as each of the two is."""
+    return sorted((*deliveries, *peeks), key=CALL) if deliveries and peeks else deliveries or peeks
+
+
 def scheduled(sent: Sent) -> bool:
     """Whether the message is stored for a later time."""
     return sent.message.scheduled_at is not None or sent.record.op == "schedule"
 
 
-def _left_out(facts: Facts, sent: Sent) -> str | None:
-    """Why a message whose ID was sent once is not followed; None: it is."""
-    message = sent.message
+def _left_out(facts: Facts, sends: Sequence[Sent]) -> str | None:
+    """Why a message with these sends is not followed; None: it is."""
+    if len(sends) > 1:
+        return SENT_TWICE
+    sent, message = sends[0], sends[0].message
     if scheduled(sent):
         return SCHEDULED
     if (
@@ -191,15 +190,12 @@ def _accepted(facts: Facts, record: Record) -> int:
 
 def _place(facts: Facts, life: Lifetime) -> None:
     """Take in what the first appearance shows."""
-    first = life.first
+    first = life.appearances[0]
     delivery = first.delivery
     life.seq = delivery.seq
     life.redelivered = bool(delivery.delivery_count or delivery.redelivered)
     life.partition = first.partition if facts.profile.partitioned else 0
-    life.certainly_from = min(life.accepted, first.ret)
-    if len(life.deliveries) + len(life.peeks) == 1:
-        at = delivery.enqueued_at
-        life.times = () if at is None else (at,)
-    else:
-        shown = {one.delivery.enqueued_at for one in (*life.deliveries, *life.peeks)}
-        life.times = tuple(sorted(at for at in shown if at is not None))
+    if first.ret < life.accepted:
+        life.certainly_from = first.ret
+    times = {at for one in life.appearances if (at := one.delivery.enqueued_at) is not None}
+    life.times = tuple(sorted(times))

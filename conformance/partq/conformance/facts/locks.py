@@ -81,7 +81,6 @@ class Locks:
         "_faults",
         "_handoffs",
         "_renewals",
-        "_settled",
         "_skew",
         "_stray",
         "_upsets",
@@ -97,19 +96,21 @@ class Locks:
         self._expire = profile.locks_expire
         self._duration = facts.entity.lock_duration
         self._skew = facts.header.skew_ns
-        self._settled = facts.settled
         self._renewals = facts.renewals
-        self._stray: list[int] | None = None
         self.faulty = bool(facts.down or facts.dead)
         self._faults: dict[int | None, Intervals] = {}
         self._upsets: dict[int | None, Intervals] = {}
         self._clients: dict[str, Intervals] | None = None
         self._handoffs: dict[str | None, Intervals] | None = None
         self.given = facts.locks
+        unseen = facts.settled.keys() - facts.locks.keys()
+        stray = (s.call for lock in unseen for s in facts.settled[lock] if s.outcome != Outcome.ERROR)
+        self._stray = sorted(stray)
         for id, seens in facts.received.items():
             sends = facts.by_id.get(id)
+            sent = sends[0].record.call if sends else 0
             for seen in seens:
-                self._fold(seen, sends[0].record.call if sends else 0)
+                self._fold(seen, sent)
 
     def faults(self, partition: int | None) -> Intervals:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
@@ -135,31 +136,32 @@ class Locks:
     def _fold(self, seen: Observation, sent: int) -> None:
         """Fill in the times of the delivery's lock. ``sent``: when the message was sent at the earliest; no
         lock on it can be older."""
-        delivery, record = seen.delivery, seen.record
-        called, until, duration = record.call, delivery.locked_until, self._duration
-        last = self._last(seen)
-        if until is not None and (record.ret is None or until > record.ret + duration + self._skew):
+        called, duration, skew = seen.call, self._duration, self._skew
+        lock, until, last = seen.delivery.lock, seen.delivery.locked_until, self._last(seen)
+        if until is not None and until > seen.ret + duration + skew:
             until = None  # later than can be (RCV-13)
         if self._caching:
-            seen.began = max((called if until is None else until) - duration, sent) - self._skew
+            earliest = (called if until is None else until) - duration
+            seen.began = (earliest if earliest > sent else sent) - skew
             end = max(called, sent + duration) if until is None else until
         else:
             seen.began = called
             end = called + duration if until is None else until
         if not self._expire:
-            end = min(self._left(record), self._moved(record))
+            end = min(self._left(seen.record), self._moved(seen.record))
         else:
-            if delivery.lock in self._renewals:
-                end, last = self._renewed(delivery.lock, end, last)
-            end -= self._skew
-            seen.expired = min(last + self._skew, FOREVER)
+            if lock in self._renewals:
+                end, last = self._renewed(lock, end, last)
+            end -= skew
+            seen.expired = seen.ended = last + skew
         if self.faulty:
-            seen.struck = self.faults(seen.partition).first(seen.began)
-            end = min(end, seen.struck)
+            seen.struck = struck = self.faults(seen.partition).first(seen.began)
+            if struck < end:
+                end = struck
         seen.held_unsettled = seen.held_until = end
-        seen.ended = seen.expired
-        if delivery.lock is None:
-            seen.held_until = min(end, self._settled_unseen(called))
+        if lock is None:
+            if self._stray:
+                seen.held_until = min(end, self._settled_unseen(called))
         elif seen.settlements:
             self._settle(seen)
 
@@ -173,10 +175,8 @@ class Locks:
 
     def _last(self, seen: Observation) -> int:
         """The latest instant of its lock's expiry, without renewals and skew."""
-        until, record = seen.delivery.locked_until, seen.record
-        return (
-            (record.call if record.ret is None else record.ret) + self._duration if until is None else until
-        )
+        until = seen.delivery.locked_until
+        return seen.ret + self._duration if until is None else until
 
     def _renewed(self, lock: str, end: int, last: int, but: Record | None = None) -> tuple[int, int]:
         """The earliest and the latest instant of expiry, after its renewals. ``but``: one that does not
@@ -188,7 +188,7 @@ class Locks:
             if renewal.outcome == Outcome.OK:
                 end = max(end, renewal.call + self._duration if shown is None else shown)
             if renewal.ret is None:
-                last = FOREVER
+                last = FOREVER - self._skew
             else:
                 last = max(last, renewal.ret + self._duration if shown is None else shown)
         return end, last
@@ -196,10 +196,6 @@ class Locks:
     def _settled_unseen(self, since: int) -> int:
         """The first call of a settlement from then on by a lock that no delivery shows: any may be the one
         that is not shown."""
-        if self._stray is None:
-            unseen = self._settled.keys() - self.facts.locks.keys()
-            stray = (s.call for lock in unseen for s in self._settled[lock] if s.outcome != Outcome.ERROR)
-            self._stray = sorted(stray)
         at = bisect_left(self._stray, since)
         return self._stray[at] if at < len(self._stray) else FOREVER
 
@@ -260,7 +256,8 @@ class UnseenLocks:
         # An unknown receive may come to pass at any later time: all of them count, in every gap.
         hidden = bisect_right(self.uncertain, end) if self.uncertain else 0
         if self._caching:
-            hidden += max(0, end - start + self._skew) // self._duration  # each held for its full time
+            since_free = end - start + self._skew
+            hidden += since_free // self._duration if since_free > 0 else 0  # each held for its full time
         if self._upset and (self._caching or hidden):
             hidden += self._locks.upsets(partition).touching(since, end)
         return hidden

@@ -36,14 +36,7 @@ class Numbers:
         self.counters: dict[int, list[int]] = {}
         self._flat = not facts.profile.partitioned
         for number, seen in facts.derive(Placements).numbers.items():
-            partition = 0 if self._flat else seen.delivery.partition
-            if partition is None:
-                partition = number >> COUNTER_BITS
-            found = self.counters.get(partition)
-            if found is None:
-                self.counters[partition] = [number & self.mask]
-            else:
-                found.append(number & self.mask)
+            self.counters.setdefault(self.partition(seen), []).append(number & self.mask)
         for found in self.counters.values():
             found.sort()
         self.start = self._honoured(facts.entity.seq_start)

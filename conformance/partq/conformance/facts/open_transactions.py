@@ -18,13 +18,13 @@ from partq.model.profiles import MAX_IDLE
 
 def begins(facts: Facts) -> Counter[str]:
     """How often each name of a transaction was begun. Use it by ``facts.derive(begins)``."""
-    return Counter(record.args["txn"] for record in facts.records if record.op == "begin")
+    return Counter(record.args["txn"] for record in facts.begins)
 
 
 def first_begins(facts: Facts) -> dict[str, int]:
     """When each transaction may first have been open. Use it by ``facts.derive(first_begins)``."""
-    accepted = (r for r in facts.records if r.op == "begin" and r.outcome != Outcome.ERROR)
-    return {record.args["txn"]: record.call for record in sorted(accepted, key=_call, reverse=True)}
+    accepted = [record for record in facts.begins if record.outcome != Outcome.ERROR]
+    return {record.args["txn"]: record.call for record in reversed(accepted)}
 
 
 def certainly_open(facts: Facts, record: Record, ret: int) -> bool:
@@ -53,7 +53,3 @@ def _may_idle(facts: Facts, records: Sequence[Record], ret: int) -> bool:
     returns = [*sorted(map(returned, records))[1:], ret]
     silences = (end - call for call, end in zip(calls, returns, strict=True))
     return any(silence >= MAX_IDLE - facts.header.skew_ns for silence in silences)
-
-
-def _call(record: Record) -> int:
-    return record.call

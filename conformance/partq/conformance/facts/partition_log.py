@@ -24,7 +24,6 @@ from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.placements import Placements
 from partq.conformance.facts.records import deletes, out_of_order
-from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
 _SCAN: Final = 8
@@ -56,7 +55,8 @@ class PartitionLog:
         self.half, self.mask = 1 << (bits - 1), (1 << bits) - 1
         self.high = high
         self.origin = spells[0].number - self.half
-        turned = sorted(((self.place(spell.number), n) for n, spell in enumerate(spells)))
+        origin, mask = self.origin, self.mask
+        turned = sorted([((spell.number - origin) & mask, n) for n, spell in enumerate(spells)])
         self.places = [place for place, _ in turned]
         self.spells = [spells[n] for _, n in turned]
         self._tree: list[int] | None = None
@@ -179,6 +179,7 @@ class PartitionLogs:
             (r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN and deletes(r)),
             FOREVER,
         )
+        self._patience = _patience(facts)
         shown, lives = facts.derive(Placements), facts.derive(Lifetimes)
         strange = {seen.delivery.id for pair in (*shown.clashes, *shown.renumbered) for seen in pair}
         bits, flat = facts.profile.counter_bits, not facts.profile.partitioned
@@ -205,7 +206,7 @@ class PartitionLogs:
         )
         self._starts = [start for start, _ in intervals]
         self._ends = list(accumulate((end for _, end in intervals), max))
-        self.unseen = self._unseen(lives)
+        self.unseen = self._unseen(lives) if facts.drained is None else None
 
     def any_there(self, call: int, ret: int) -> bool:
         """Whether some message, of whatever partition, certainly was there all the time."""
@@ -213,12 +214,10 @@ class PartitionLogs:
         return at > 0 and self._ends[at - 1] > ret
 
     def _unseen(self, lives: Lifetimes) -> Spell | None:
-        if self.facts.drained is not None:
-            return None
         accepted = (
-            Spell(0, life.accepted, min(self.doubtful, self._spent(life.record)), life)
-            for life in lives.by_id.values()
-            if not life.seen and life.accepted < FOREVER and "txn" not in life.record.args
+            Spell(0, life.accepted, min(self.doubtful, life.record.call + self._patience), life)
+            for life in lives.unseen
+            if life.accepted < FOREVER and "txn" not in life.record.args
         )
         return min(accepted, key=_start, default=None)
 
@@ -230,19 +229,20 @@ class PartitionLogs:
         removal, limit = life.removal, facts.entity.max_delivery_count
         if removal.certain < FOREVER:
             self.gone[life.id] = removal.certain
-        end = min(removal.answered, self._spent(record))
+        end = min(removal.answered, record.call + self._patience)
         if len(life.deliveries) >= limit:  # possibly dead-lettered
             end = min(end, life.deliveries[limit - 1].record.call)
         last = removal.last_there
         return min(end, last if facts.drained is not None else max(min(removal.tried, self.doubtful), last))
 
-    def _spent(self, sent: Record) -> int:
-        """When locks of caches that nobody saw may first have run out too often, or fallen to faults, so that
-        it was dead-lettered."""
-        if not self.facts.profile.caching_front_ends:
-            return FOREVER
-        entity, faults = self.facts.entity, len(self.facts.disruptions)
-        return sent.call + max(0, entity.max_delivery_count - faults) * entity.lock_duration
+
+def _patience(facts: Facts) -> int:
+    """For how long certainly no message is dead-lettered because locks of caches that nobody saw ran out too
+    often, or fell to faults."""
+    if not facts.profile.caching_front_ends:
+        return FOREVER
+    entity, faults = facts.entity, len(facts.disruptions)
+    return max(0, entity.max_delivery_count - faults) * entity.lock_duration
 
 
 def _start(spell: Spell) -> int:

@@ -7,9 +7,10 @@ Where a single message is, its lifetime says (`facts.lifetimes`). Shared by the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
-from partq.conformance.facts.index import CALL, Facts, Observation
-from partq.conformance.facts.lifetimes import Lifetimes
+from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetimes, in_order
 from partq.model.state import COUNTER_BITS
 
 
@@ -28,33 +29,35 @@ class Placements:
         self.renumbered: list[Sequence[Observation]] = []
         self.names: dict[tuple[int, int], Observation] = {}
         self.unnumbered: list[Observation] = []
-        followed, received, peeked = facts.derive(Lifetimes).by_id, facts.received, facts.peeked
-        for id, seen in received.items():
-            if id in peeked:
-                seen = sorted(seen + peeked[id], key=CALL)
-            self._note(seen, id in followed)
-        for id, seen in peeked.items():
-            if id not in received:
-                self._note(seen, id in followed)
+        lives, received, peeked = facts.derive(Lifetimes), facts.received, facts.peeked
+        for id in dict.fromkeys(chain(received, peeked)):
+            life = lives.get(id)
+            if life is not None:
+                self._note(life.appearances, True)
+            else:
+                self._note(in_order(received.get(id, ()), peeked.get(id, ())), False)
         if not facts.profile.partitioned:
             self.names.clear()
 
     def _note(self, seen: Sequence[Observation], followed: bool) -> None:
         """Take in all appearances of one message, in order of calls."""
-        numbers, first_seq, renumbered = self.numbers, seen[0].delivery.seq, False
+        numbers, names, first_seq, renumbered = self.numbers, self.names, seen[0].delivery.seq, False
         for one in seen:
             delivery = one.delivery
             seq = delivery.seq
             if seq is None:
                 self.unnumbered.append(one)
                 continue
-            first = numbers.setdefault(seq, one)
-            if first is not one and first.delivery.id != delivery.id:
-                self.clashes.append((first, one))
             if seq != first_seq:
                 renumbered = True
+            first = numbers.setdefault(seq, one)
+            if first is not one:
+                if first.delivery.id != delivery.id:
+                    self.clashes.append((first, one))
+                if first.delivery.partition == delivery.partition:
+                    continue
             if delivery.partition is not None:
-                self.names.setdefault((seq >> COUNTER_BITS, delivery.partition), one)
+                names.setdefault((seq >> COUNTER_BITS, delivery.partition), one)
         if followed and len(seen) > 1:
             self.repeated += 1
             if renumbered:

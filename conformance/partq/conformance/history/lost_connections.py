@@ -22,16 +22,14 @@ _CUTS: Final = frozenset({"frontend_lost", "connection_lost", "broker_kill"})
 def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
     """The records, and after each that tells of a lost connection the disconnect of its client, under its
     number. Where a fault is recorded at the time, that was it."""
-    told = [record for record in records if _tells(record)]
+    told = [r for r in records if r.error == CONNECTION_LOST and not r.is_env and r.op not in _LINKS]
     if not told:
         return tuple(records)
     faults = [record for record in records if record.op in _CUTS]
     by_itself = {record.i for record in told if not any(_cut(fault, record) for fault in faults)}
+    if not by_itself:
+        return tuple(records)
     return tuple(one for record in records for one in _told(record, record.i in by_itself))
-
-
-def _tells(record: Record) -> bool:
-    return record.error == CONNECTION_LOST and not record.is_env and record.op not in _LINKS
 
 
 def _cut(fault: Record, record: Record) -> bool:

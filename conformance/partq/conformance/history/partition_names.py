@@ -19,10 +19,21 @@ def named_by_numbers(records: Sequence[Record], family: Profile) -> tuple[Record
     """The records with each partition called what the numbers of its messages say. They are left as they are
     where the two differ nowhere, where numbers name no partition, and where a partition has two labels, or
     two have one."""
-    labels = _labels(records) if family.partitioned and family.shows_seq else {}
-    if all(name == label for name, label in labels.items()):
-        return tuple(records)
-    return tuple(_renamed(record, labels) for record in records)
+    both = family.partitioned and family.shows_seq
+    labels = _labels(records) if both and _differ(records) else {}
+    return tuple(_renamed(record, labels) for record in records) if labels else tuple(records)
+
+
+def _differ(records: Sequence[Record]) -> bool:
+    """Whether some message shows another name than its number."""
+    differing = (
+        shown
+        for record in records
+        for shown in record.messages
+        if shown.seq is not None and shown.partition is not None
+        if shown.seq >> COUNTER_BITS != shown.partition
+    )
+    return next(differing, None) is not None
 
 
 def _labels(records: Sequence[Record]) -> dict[int, int]:

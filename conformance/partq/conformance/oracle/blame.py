@@ -6,6 +6,9 @@ requirement; of several each may be it. Where no single waiver helps, pairs are 
 
 Only what the model consulted while it rejected the history can make a difference, and only that is waived.
 A waived search that gives up makes the candidates a lower bound.
+
+What is blamed is mostly a small part of a history, or of a program, in which many a requirement explains what
+is left. All of it is the evidence: a candidate that does not explain that comes after those that do.
 """
 
 from __future__ import annotations
@@ -75,10 +78,16 @@ class _Consulted(frozenset[str]):
         return id(self)
 
 
-def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int | None = None) -> Blame:
-    """Which requirements the history may violate. It has to be one that the judge rejects. The other
-    arguments are as for `judge`: the budget is that of each waived search, and `REJECTING` times as much that
-    of the rejection."""
+def blame(
+    history: History,
+    seconds: float = SECONDS,
+    late: int = 0,
+    nodes: int | None = None,
+    whole: History | None = None,
+) -> Blame:
+    """Which requirements the history may violate. It has to be one that the judge rejects. ``whole``: what it
+    was cut or shrunk from, if anything. The other arguments are as for `judge`: the budget is that of each
+    waived search, and `REJECTING` times as much that of the rejection."""
     consulted = _Consulted()
     most = None if nodes is None else REJECTING * nodes
     judgement = judge(history, REJECTING * seconds, late, consulted, most)
@@ -86,7 +95,7 @@ def blame(history: History, seconds: float = SECONDS, late: int = 0, nodes: int 
         return Blame(judgement, visited=judgement.visited)
     if judgement.owner is not None:
         return Blame(judgement, (judgement.owner,), visited=judgement.visited)
-    waived = _Waived(history, seconds, late, nodes, judgement.visited)
+    waived = _Waived(history, whole, seconds, late, nodes, judgement.visited)
     binding = requirements_of(history.header.profile)
     asked = special_first([id for id in consulted.asked if id in binding])
     statuses = {id: waived.ask(id) for id in asked}
@@ -110,23 +119,41 @@ class _Waived:
     """The judge asked about one history with requirements waived, and how many nodes that took."""
 
     history: History
+    whole: History | None
     seconds: float
     late: int
     nodes: int | None
     visited: int
 
     def ask(self, *waived: str, patience: int = 1) -> Judged:
-        """What the judge says with these requirements waived, in ``patience`` budgets."""
+        """What the judge says of the history with these requirements waived, in ``patience`` budgets."""
+        return self._ask(self.history, waived, patience)
+
+    def _ask(self, history: History, waived: Sequence[str], patience: int = 1) -> Judged:
         nodes = None if self.nodes is None else patience * self.nodes
-        judgement = judge(self.history, patience * self.seconds, self.late, frozenset(waived), nodes)
+        judgement = judge(history, patience * self.seconds, self.late, frozenset(waived), nodes)
         self.visited += judgement.visited
         return judgement.status
 
     def ordered(self, candidates: Sequence[str]) -> tuple[str, ...]:
-        """The candidates, the most special first; last those that take the wide form to explain it."""
-        unsure = WIDE.intersection(candidates) if len(candidates) > 1 else ()
-        wide = [id for id in unsure if self.ask(id, NARROWLY) is not Judged.ACCEPTED]
-        return special_first([id for id in candidates if id not in wide]) + special_first(wide)
+        """The candidates, the most special first; after them those that take the wide form to explain the
+        history, and last those that do not explain the whole."""
+        if len(candidates) < 2:
+            return tuple(candidates)
+        doubts = {id: (self._is_refuted(id), self._is_far_fetched(id)) for id in candidates}
+        groups = ([id for id in candidates if doubts[id] == doubt] for doubt in sorted({*doubts.values()}))
+        return tuple(id for group in groups for id in special_first(group))
+
+    def _is_refuted(self, id: str) -> bool:
+        """Whether the requirement does not explain the whole."""
+        if self.whole is None or self.whole is self.history:
+            return False
+        form = (id, NARROWLY) if id in WIDE else (id,)
+        return self._ask(self.whole, form) is Judged.REJECTED
+
+    def _is_far_fetched(self, id: str) -> bool:
+        """Whether it takes the wide form to explain the history."""
+        return id in WIDE and self.ask(id, NARROWLY) is not Judged.ACCEPTED
 
     def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """The first pair that explains the history together, if one does before a search gives up."""

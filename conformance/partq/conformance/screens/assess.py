@@ -36,16 +36,9 @@ class ScreenTimeout(Exception):
 
 def inspect(history: History, screens: Sequence[Screen] = ALL, limit: float = SCREEN_LIMIT) -> Inspection:
     """Run every screen on every entity of the history. Rows that do not apply are left out."""
-    inspection = Inspection()
     question = history.header.profile, tuple(screens), history.header.lacks
-    asked = _in_question(*question)
-    records = named_by_numbers(history.records, profile(history.header.profile))
-    history = History(history.header, with_lost_connections(records))
-    with _alarm(limit) as alarm, _no_collection():
-        for facts in facts_of(history):
-            for screen in asked:
-                take_in(inspection, _guarded(screen, facts, alarm))
-            facts.forget()
+    with _no_collection():
+        inspection = _inspected(history, _in_question(*question), limit)
     exempt = not_applicable(*question).keys()
     for requirement in exempt & (inspection.exercised.keys() | inspection.doubts.keys()):
         inspection.drop(requirement)
@@ -53,6 +46,18 @@ def inspect(history: History, screens: Sequence[Screen] = ALL, limit: float = SC
     for doubt in inspection.doubts.values():
         if not exempt.isdisjoint(doubt.candidates):
             doubt.candidates = ()
+    return inspection
+
+
+def _inspected(history: History, screens: Sequence[Screen], limit: float) -> Inspection:
+    """What these screens say of every entity. The facts are gone when it returns."""
+    inspection = Inspection()
+    records = named_by_numbers(history.records, profile(history.header.profile))
+    with _alarm(limit) as alarm:
+        for facts in facts_of(History(history.header, with_lost_connections(records))):
+            for screen in screens:
+                take_in(inspection, _guarded(screen, facts, alarm))
+            facts.forget()
     return inspection
 
 
@@ -97,7 +102,8 @@ def _guarded(screen: Screen, facts: Facts, alarm: _Alarm) -> Report:
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Without garbage collection: one comes with every so many objects made, goes through all of a long
-    history, and finds nothing, for what a screen leaves is not in cycles."""
+    history, and finds nothing, for what a screen leaves is not in cycles. Facts that outlast it would be gone
+    through by the next one."""
     if not gc.isenabled():
         yield
         return

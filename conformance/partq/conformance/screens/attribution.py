@@ -149,7 +149,8 @@ def missing(facts: Facts) -> list[Missing]:
     """
     if facts.drained is None:
         return []
-    unseen = [life.record for life in facts.derive(Lifetimes).by_id.values() if _unseen(life, facts.drained)]
+    possible = (life.record for life in facts.derive(Lifetimes).unseen if life.record.call < facts.drained)
+    unseen = [record for record in possible if record.outcome != Outcome.ERROR]
     if not unseen or any(map(_plain, unseen)):
         return []
     found = []
@@ -165,10 +166,6 @@ def missing(facts: Facts) -> list[Missing]:
 def missing_ids(facts: Facts) -> Mapping[str, str]:
     """ID of each message whose loss `missing` explains -> the requirement that owns it."""
     return {id: loss.requirement for loss in facts.derive(missing) for id in loss.ids}
-
-
-def _unseen(life: Lifetime, drained: int) -> bool:
-    return not life.seen and life.record.outcome != Outcome.ERROR and life.record.call < drained
 
 
 def _plain(record: Record) -> bool:
@@ -214,7 +211,7 @@ def _ids(lives: Sequence[Lifetime]) -> tuple[str, ...]:
 def _may_be_wiped(facts: Facts, since: int, siblings: Sequence[Lifetime]) -> bool:
     """Whether a fault may have lost what was accepted from that instant on: of the broker, of a front end, or
     of a partition, if that may have been theirs."""
-    places = {one.partition for life in siblings for one in (*life.deliveries, *life.peeks)}
+    places = {one.partition for life in siblings for one in life.appearances}
     return any(
         returned(fault) > since
         and not (fault.op == "partition_down" and places and fault.args["partition"] not in places)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 from partq.conformance.history.codec_fields import (
     FieldError,
@@ -97,7 +99,7 @@ class InvalidProgram(ValueError):
     """A stored program does not fit the schema. The text names the field."""
 
 
-class Step(NamedTuple):
+class Step(Struct, frozen=True, gc=False):
     """One thing one client (or ``env``) will do."""
 
     proc: str

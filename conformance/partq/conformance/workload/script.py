@@ -73,8 +73,10 @@ class Script:
         return f"{self.proc}-{kind}{self.serial}"
 
     def _send(self, args: Args) -> Args | None:
+        if "txn" not in args and "ended" not in args:
+            return args
         plain = {name: value for name, value in args.items() if name not in ("txn", "ended")}
-        return plain if len(plain) == len(args) else self._in_txn(plain, args)
+        return self._in_txn(plain, args)
 
     def _in_txn(self, plain: dict[str, Any], args: Args) -> Args | None:
         """The arguments, in the transaction that the step asks for; None if there is none such."""

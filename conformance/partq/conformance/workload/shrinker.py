@@ -13,6 +13,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
 
+from msgspec import structs
+
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 from partq.model.operations import ENV
@@ -102,7 +104,7 @@ def _merged(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
         yield tuple(_with_keys(step, {gone: kept}) for step in steps)
     clients = dict.fromkeys(step.proc for step in steps if step.proc != ENV)
     for kept, gone in combinations(clients, 2):
-        yield tuple(step._replace(proc=kept) if step.proc == gone else step for step in steps)
+        yield tuple(structs.replace(step, proc=kept) if step.proc == gone else step for step in steps)
 
 
 def _moved(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
@@ -152,9 +154,9 @@ _KEY_PROPERTIES: Final = (SOLACE_KEY, JMS_KEY)
 def _simpler(step: Step) -> Iterator[Step]:
     args, messages = step.args, _messages(step)
     if step.op == "send_batch" and len(messages) == 1:
-        yield step._replace(op="send")
+        yield structs.replace(step, op="send")
     if messages and "txn" in args:
-        yield step._replace(args={name: value for name, value in args.items() if name != "txn"})
+        yield structs.replace(step, args={name: value for name, value in args.items() if name != "txn"})
     if len(messages) > 1:
         for drop in range(len(messages)):
             yield _with(step, messages=messages[:drop] + messages[drop + 1 :])
@@ -166,4 +168,4 @@ def _simpler(step: Step) -> Iterator[Step]:
 
 
 def _with(step: Step, **changed: Any) -> Step:
-    return step._replace(args={**step.args, **changed})
+    return structs.replace(step, args={**step.args, **changed})

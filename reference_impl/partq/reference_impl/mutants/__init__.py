@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from .registry import MUTANTS, Mutant, held_out
+from .registry import MUTANTS, Mutant
 
-__all__ = ["MUTANTS", "Mutant", "held_out"]
+__all__ = ["MUTANTS", "Mutant"]
 
 for _family in (
     "keys",
@@ -34,5 +34,13 @@ for _family in (
     "takeovers",
     "handoffs",
     "endurance",
+    "held_out.keys",
+    "held_out.routing",
+    "held_out.numbers",
+    "held_out.receiving",
+    "held_out.settling",
+    "held_out.browsing",
+    "held_out.committing",
+    "held_out.sharing",
 ):
     import_module(f"{__name__}.{_family}")

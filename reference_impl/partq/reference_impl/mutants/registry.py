@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from hashlib import blake2b
+from functools import partial
 from typing import Any, Final
 
 from ..broker import Parts
@@ -21,22 +21,12 @@ BY_CHANCE: Final = ("KEY-8", "ROUTE-1")
 thousand another explanation fits so well, by chance, that it is taken for the right one."""
 
 
-LOOKED_AT: Final = frozenset({"commit-reverses-sends"})
-"""Mutants that were set aside, and whose histories somebody has looked at since: they measure nothing."""
-
-
-def held_out(name: str) -> bool:
-    """Whether the mutant of that name is set aside: its histories measure how well violations are attributed
-    to requirements, and are never used while that is built. A third of all names, by their hash alone: nobody
-    chooses, and no mutant changes sides, unless it was looked at."""
-    return name not in LOOKED_AT and blake2b(name.encode(), digest_size=8).digest()[-1] % 3 == 0
-
-
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """``breaks``: the rule by which it must be killed. ``also``: rules that may be reported besides.
     ``profile``: under which it is run. ``parts``: the broker's classes, one of them defective.
-    ``held_out``: see the function."""
+    ``held_out``: it is set aside; its histories measure how well violations are attributed to requirements,
+    and are never looked at while that is built."""
 
     name: str
     breaks: str
@@ -48,7 +38,12 @@ class Mutant:
 
 
 def defect(
-    name: str, breaks: str, *, profile: str = "azure-premium", also: tuple[str, ...] = ()
+    name: str,
+    breaks: str,
+    *,
+    profile: str = "azure-premium",
+    also: tuple[str, ...] = (),
+    held_out: bool = False,
 ) -> Callable[[type[Any]], type[Any]]:
     """Register the decorated subclass as that mutant; its docstring is the summary."""
 
@@ -56,10 +51,14 @@ def defect(
         if name in MUTANTS:
             raise ValueError(f"two mutants are called {name}")
         parts = replace(Parts(), **{_slot(part): part})
-        MUTANTS[name] = Mutant(name, breaks, part.__doc__ or "", profile, also, parts, held_out(name))
+        MUTANTS[name] = Mutant(name, breaks, part.__doc__ or "", profile, also, parts, held_out)
         return part
 
     return register
+
+
+held_out: Final = partial(defect, held_out=True)
+"""As `defect`, of a mutant that is set aside (`mutants.held_out`)."""
 
 
 def _slot(part: type[Any]) -> str:

@@ -431,6 +431,13 @@ def test_the_tree_and_the_plain_scan_agree() -> None:
     assert set(late.findings) == {"PEEK-1"}
 
 
+def test_of_several_messages_that_are_gone_the_first_in_the_answer_is_named() -> None:
+    sends = "\n".join(f"p1 send m{n}" for n in range(1, 10))
+    shown = ", ".join(f"m{n}#{n}" for n in range(1, 10))
+    inspection = inspected(f"{sends}\np2 receive 9 delete -> {shown}\np1 peek 9 -> {shown}", FLAT)
+    assert "message 'm1' was peeked after its removal" in inspection.open["PEEK-1"]
+
+
 def test_the_screen_is_in_the_suite() -> None:
     assert SCREEN in ALL
     assert SCREEN.blind_spots

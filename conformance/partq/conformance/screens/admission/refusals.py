@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from partq.conformance.facts.flow_timeline import FlowTimeline
-from partq.conformance.facts.index import FOREVER, Facts, Txn
+from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.open_transactions import begins, certainly_open, first_begins
 from partq.conformance.facts.outages import Outages
@@ -25,6 +25,9 @@ from partq.model.operations import FOR_GOOD, Outcome
 
 SENDS: Final = frozenset({"send", "send_batch"})
 
+_DENIED: Final = FOR_GOOD | {"unsupported"}
+"""Errors of sends that do not exercise KEY-9."""
+
 
 def check(facts: Facts) -> Report:
     """Every operation that was refused for good, and that certainly was valid. KEY-9 is exercised by each
@@ -32,16 +35,14 @@ def check(facts: Facts) -> Report:
     report = Report()
     if facts.unfollowed:
         return report
-    valid, plainly_valid = _Valid(facts), 0
+    valid = _Valid(facts)
     for record in facts.records:
-        if record.op not in _VALID or record.ret is None:
-            continue
-        if record.outcome == Outcome.ERROR and record.error in FOR_GOOD:
-            if _VALID[record.op](valid, record, record.ret):
+        if record.error in FOR_GOOD and record.outcome == Outcome.ERROR and record.op in _VALID:
+            if record.ret is not None and _VALID[record.op](valid, record, record.ret):
                 _refused(facts, report, record)
-        elif record.op in SENDS and record.outcome != Outcome.UNKNOWN and record.error != "unsupported":
-            plainly_valid += "txn" not in record.args and valid.send(record, record.ret)
-    report.count("KEY-9", plainly_valid)
+    plain = (r for r in facts.requests if r.ret is not None and "txn" not in r.args)
+    answered = (r for r in plain if r.outcome != Outcome.UNKNOWN and r.error not in _DENIED)
+    report.count("KEY-9", sum(map(valid.has_one_key, answered)))
     _judge_never_begun(facts, report)
     return report
 
@@ -93,27 +94,35 @@ class _Valid:
         self.rule = facts.profile.key_rule
         self.partitioned = facts.profile.partitioned
 
+    def has_one_key(self, record: Record) -> bool:
+        """Whether the messages of a send may be in one request."""
+        messages = record.args["messages"]
+        if len(messages) == 1:
+            return not conflicting(messages[0])
+        if any(map(conflicting, messages)) or self.facts.entity.duplicate_detection:
+            return False
+        if not self.partitioned or self.facts.profile.flows:
+            return True
+        return key_count(record) <= 1 and len(self._keys(record)) <= 1
+
+    def _keys(self, record: Record) -> set[str | None]:
+        return {effective_key(message, self.rule) for message in record.args["messages"]}
+
     def send(self, record: Record, ret: int) -> bool:
         """It bears one key or none, that of its transaction if it has one."""
-        messages = record.args["messages"]
-        if len(messages) == 1 and "txn" not in record.args:
-            return not conflicting(messages[0])
-        keys = {effective_key(message, self.rule) for message in messages}
-        if any(map(conflicting, messages)) or (len(messages) > 1 and self.facts.entity.duplicate_detection):
-            return False
-        if self.partitioned and not self.facts.profile.flows and (len(keys) > 1 or key_count(record) > 1):
+        if not self.has_one_key(record):
             return False
         if "txn" not in record.args:
             return True
-        txn = self.facts.txns[record.args["txn"]]
-        return certainly_open(self.facts, record, ret) and self._fits(txn, keys, record)
+        return certainly_open(self.facts, record, ret) and self._fits(record)
 
-    def _fits(self, txn: Txn, keys: set[str | None], record: Record) -> bool:
-        """Whether a send into the transaction may bear these keys, whatever else is in there."""
+    def _fits(self, record: Record) -> bool:
+        """Whether a send into a transaction may bear its keys, whatever else is in there."""
         if not self.partitioned:
             return True
+        txn, keys = self.facts.txns[record.args["txn"]], self._keys(record)
         before = [send for send in txn.sends if send.call < record.call]
-        known = {effective_key(m, self.rule) for send in before for m in send.args["messages"]}
+        known = {key for send in before for key in self._keys(send)}
         return None not in keys and known <= keys and not txn.settlements
 
     def receive(self, record: Record, ret: int) -> bool:

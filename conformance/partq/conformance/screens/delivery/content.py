@@ -8,7 +8,7 @@ here.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.lifetimes import Lifetimes
@@ -27,7 +27,7 @@ def check_content(facts: Facts, report: Report) -> None:
     """RCV-1 on every message received or peeked."""
     shown, lives = 0, facts.derive(Lifetimes)
     for appearances in (facts.received, facts.peeked):
-        unshown = _Unshown()
+        unshown: list[_Unshown] = []
         for id, seens in appearances.items():
             life = lives.get(id)
             if life is not None:
@@ -38,7 +38,8 @@ def check_content(facts: Facts, report: Report) -> None:
                 _check_any(facts, report, facts.by_id[id], seens)
             else:
                 shown += _from_elsewhere(facts, report, id, seens)
-        unshown.report(report)
+        if unshown:
+            _judge_unshown(report, unshown, [seen for id in lives.by_id for seen in appearances.get(id, ())])
     report.count(_REQUIREMENT, shown)
 
 
@@ -63,26 +64,35 @@ def _from_elsewhere(facts: Facts, report: Report, id: str, seens: list[Observati
     return 0
 
 
-def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Observation], unshown: _Unshown) -> None:
-    message, record = sent.message, sent.record
-    called, body = record.call, message.body
-    fields = _fields(message)
-    if record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
+def _check_one(
+    facts: Facts, report: Report, sent: Sent, seens: list[Observation], unshown: list[_Unshown]
+) -> None:
+    message, called = sent.message, sent.record.call
+    content = _content(message)
+    if sent.record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
         _rejected(facts, report, sent, seens[0])
     for seen in seens:
-        delivery = seen.delivery
         if seen.ret < called:
             _phantom(report, seen, "was shown before its send was called", sent)
-        unchanged = delivery.body == body
-        if unchanged and (fields, _fields(delivery)) in unshown.whole:
+        if _content(seen.delivery) == content:
             continue
-        changed = _difference(message, delivery)
+        changed = _difference(message, seen.delivery)
         if changed is not None:
             _altered(report, changed, seen, sent)
-        unshown.note(seen, sent, unchanged and changed is None)
+        if seen.record.op != "receive_deferred":
+            given = (field for field in _FIELDS if getattr(message, field))
+            unshown += (_Unshown(field, seen, sent) for field in given if not _shows(seen.delivery, field))
 
 
-_fields: Final = attrgetter("session_id", "partition_key", "properties")
+_FIELDS: Final = {
+    "body": "body",
+    "session_id": "session ID",
+    "partition_key": "partition key",
+    "properties": "properties",
+}
+"""What a message holds: fields and their names in findings."""
+
+_content: Final = attrgetter(*_FIELDS)
 
 
 def _rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> None:
@@ -125,42 +135,27 @@ def _difference(message: Message, delivery: Delivery) -> str | None:
     return None
 
 
-class _Unshown:
-    """Fields that were sent and not shown by one kind of operation: dropped, if it shows that field of other
-    messages.
+class _Unshown(NamedTuple):
+    """A field that was sent and not shown."""
 
-    ``whole``: fields as sent and as shown, with nothing changed or missing: they need no second look.
-    """
+    field: str
+    seen: Observation
+    sent: Sent
 
-    def __init__(self) -> None:
-        self.shown: set[str] = set()
-        self.whole: set[object] = set()
-        self.missing: list[tuple[str, Observation, Sent]] = []
 
-    def note(self, seen: Observation, sent: Sent, unchanged: bool) -> None:
-        """Take in which fields of a message were shown. ``unchanged``: those that were are as they were sent,
-        the body among them."""
-        delivery, message = seen.delivery, sent.message
-        for field, given, got in (
-            ("body", message.body, delivery.body is not None),
-            ("session ID", message.session_id, delivery.session_id),
-            ("partition key", message.partition_key, delivery.partition_key),
-            ("properties", message.properties, delivery.properties),
-        ):
-            if got:
-                self.shown.add(field)
-            elif given:
-                unchanged = False
-                if seen.record.op != "receive_deferred":
-                    self.missing.append((field, seen, sent))
-        if unchanged:
-            self.whole.add((_fields(message), _fields(delivery)))
+def _shows(delivery: Delivery, field: str) -> bool:
+    """Whether it shows something there. An empty body is a body."""
+    value = getattr(delivery, field)
+    return value is not None and (field == "body" or bool(value))
 
-    def report(self, report: Report) -> None:
-        """Now that all messages are known."""
-        for field, seen, sent in self.missing:
-            if field in self.shown:
-                _altered(report, field, seen, sent)
+
+def _judge_unshown(report: Report, unshown: list[_Unshown], appearances: list[Observation]) -> None:
+    """By one kind of operation: a field was dropped where that kind shows it of other messages, the
+    ``appearances``."""
+    shown = {field for field in _FIELDS if any(_shows(seen.delivery, field) for seen in appearances)}
+    for field, seen, sent in unshown:
+        if field in shown:
+            _altered(report, _FIELDS[field], seen, sent)
 
 
 def _phantom(report: Report, seen: Observation, why: str, sent: Sent | None = None) -> None:

@@ -89,11 +89,13 @@ def _shows_too_long(facts: Facts) -> bool:
 
 def _fell_short(facts: Facts, short: list[Record]) -> int:
     """How many of these came back short although some message was there and not yet delivered."""
-    waiting = []
-    for life in facts.derive(Lifetimes).delivered:
-        if life.accepted < FOREVER and "txn" not in life.record.args:
-            waiting.append((life.accepted, life.deliveries[0].call))
-    waiting.sort()
+    waiting = sorted(
+        [
+            (life.accepted, life.deliveries[0].call)
+            for life in facts.derive(Lifetimes).delivered
+            if life.accepted < FOREVER and "txn" not in life.record.args
+        ]
+    )
     accepted = [at for at, _ in waiting]
     latest = list(accumulate((first for _, first in waiting), max))
     found = 0

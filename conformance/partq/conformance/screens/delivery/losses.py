@@ -219,8 +219,7 @@ def _plainly_taken(seen: Observation) -> bool:
 
 def _last_seen(life: Lifetime) -> int:
     """The latest instant at which the message certainly was there."""
-    shown = (seen.call for seen in (*life.deliveries, *life.peeks))
-    return max(shown, default=life.record.call)
+    return life.appearances[-1].call if life.appearances else life.record.call
 
 
 def _whole(record: Record) -> str:

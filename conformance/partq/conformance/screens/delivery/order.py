@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import attrgetter, itemgetter
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
@@ -22,7 +23,7 @@ from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
 
-class FirstDelivery(NamedTuple):
+class FirstDelivery(Struct, frozen=True, eq=False, gc=False):
     """A message's first delivery. ``place``: its number; the call of its send where there are no numbers."""
 
     place: int
@@ -136,10 +137,10 @@ class Order:
     def _sorted(self, group: list[FirstDelivery]) -> list[FirstDelivery]:
         """By number, in the serial order that survives the roll-over. Numbers borne twice are left out."""
         origin, mask = group[0].place - self.half, self.mask
-        places = [(first.place - origin) & mask for first in group]
-        bearers = Counter(places)
-        in_order = sorted(range(len(group)), key=places.__getitem__)
-        return [group[n] for n in in_order if bearers[places[n]] == 1]
+        if len({first.place for first in group}) < len(group):
+            bearers = Counter(first.place for first in group)
+            group = [first for first in group if bearers[first.place] == 1]
+        return sorted(group, key=lambda first: (first.place - origin) & mask)
 
     def _upsets(self, partition: int | None) -> Intervals | None:
         if not self.shadows:
@@ -220,11 +221,11 @@ def _certainly_first(seens: Sequence[Observation]) -> bool:
 def _suspicious(in_order: Iterable[FirstDelivery]) -> bool:
     """Whether one may have overtaken another; nothing needs a closer look otherwise."""
     latest = -1
-    for _, _, seen in in_order:
-        if seen.ret < latest:
+    for first in in_order:
+        if first.seen.ret < latest:
             return True
-        if seen.began > latest:
-            latest = seen.began
+        if first.seen.began > latest:
+            latest = first.seen.began
     return False
 
 

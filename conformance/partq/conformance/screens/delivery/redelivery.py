@@ -43,14 +43,14 @@ class Redelivery:
                 continue
             if len(seens) > 1:  # twice in one answer is `delivery.py`'s
                 seens = list({seen.record.i: seen for seen in seens}.values())
-            if len(seens) == 1 or not self._came_again(seens):
-                self._count(life, seens)
+            by_return = sorted(seens, key=RET)
+            if len(seens) == 1 or not self._came_again(seens, by_return):
+                self._count(life, by_return)
         self.report.count("RCV-9", self.counted)
         self._exercised()
 
-    def _came_again(self, seens: Sequence[Observation]) -> bool:
+    def _came_again(self, seens: Sequence[Observation], by_return: list[Observation]) -> bool:
         """Whether one of several deliveries broke RCV-6 or RCV-7, or possibly so."""
-        by_return = sorted(seens, key=RET)
         if self._finished(seens, by_return[-1].ret):
             return True
         return self._contested(by_return) and (
@@ -77,7 +77,7 @@ class Redelivery:
             end = self._finish(first)
             if end is None or end.call >= last_return:
                 continue
-            later = [s for s in seens if s is not first and self._came_back(s.record, first.record, end)]
+            later = [s for s in seens if s is not first and self._came_back(s, first, end)]
             if later and self._judge_return(first, end, later):
                 return True
         return False
@@ -91,11 +91,11 @@ class Redelivery:
                 return None if "txn" in settlement.args else settlement
         return None
 
-    def _came_back(self, again: Record, first: Record, end: Record) -> bool:
+    def _came_back(self, again: Observation, first: Observation, end: Record) -> bool:
         """Whether the delivery was not certainly before the finish, nor excused by a kill that undid it."""
-        if first.ret is None or again.ret is None or again.ret <= end.call:
+        if again.ret <= end.call:
             return False
-        if again.call <= first.ret and (end is not first or again.call < first.call):
+        if again.call <= first.ret and (end is not first.record or again.call < first.call):
             return False  # it may have been the earlier one; of two that delete, each sees the other
         return not any(kill.start < again.ret and kill.end >= end.call for kill in self.kills)
 
@@ -215,55 +215,50 @@ class Redelivery:
 
     # RCV-9
 
-    def _count(self, life: Lifetime, seens: Sequence[Observation]) -> None:
+    def _count(self, life: Lifetime, by_return: list[Observation]) -> None:
         """Hold the counts shown against the locks that ended between one delivery and the next."""
-        if all(seen.delivery.delivery_count is None for seen in seens):
+        if all(seen.delivery.delivery_count is None for seen in by_return):
             return
         low = high = 0
-        free_from, since, before = life.possibly_from, life.possibly_from, None
-        for seen in sorted(seens, key=RET):
-            record, count = seen.record, seen.delivery.delivery_count
-            hidden = self._hidden(seen, free_from, since)
-            if before is not None and before.ret >= record.call:
+        free_from, since, before = life.record.call, life.record.call, None
+        for seen in by_return:
+            called, count = seen.call, seen.delivery.delivery_count
+            hidden = self.unseen.ended(seen.partition, free_from, since, seen.ret)
+            if before is not None and before.ret >= called:
                 # Two at a time: which was first is not known.
                 if count is not None and count == before.delivery.delivery_count:
-                    if self._must_raise(before, record) and self._must_raise(seen, before.record):
+                    if self._must_raise(before, seen) and self._must_raise(seen, before):
                         self._leave_low_open(seen)
                         return
                 # Of the one that was last, the count is shown; its lock is still to end.
                 low = low if count is None else min(low, count)
                 high = high + 1 if count is None else max(high, count)
                 high += hidden
-                free_from, since = min(free_from, seen.held_until), min(since, record.call)
+                free_from, since = min(free_from, seen.held_until), min(since, called)
                 before = seen
                 continue
-            certain = before is not None and self._certainly_raised(before, record)
+            certain = before is not None and self._certainly_raised(before, seen)
             low, high = low + certain, high + hidden + (before is not None)
             if count is not None:
                 self.counted += certain
                 if not low <= count <= high:
                     self._judge_count(life, seen, before, low, high)
                     return
-                if count == low and not certain and before is not None and self._must_raise(before, record):
+                if count == low and not certain and before is not None and self._must_raise(before, seen):
                     self._leave_low_open(seen)
                     return
                 low = high = count
-            free_from, since, before = seen.held_until, record.call, seen
+            free_from, since, before = seen.held_until, called, seen
 
-    def _certainly_raised(self, seen: Observation, again: Record) -> bool:
-        """Whether the delivery's lock certainly ended, before that receive, in a way that raises the
-        count."""
-        delivery, called = seen.delivery, again.call
-        if delivery.lock is None:
+    def _certainly_raised(self, seen: Observation, again: Observation) -> bool:
+        """Whether the delivery's lock certainly ended, before that one, in a way that raises the count."""
+        if seen.delivery.lock is None or self._struck(seen, again):
             return False
-        if self._struck(seen, again):
-            return False
-        settlements = seen.possibly_settled_by
-        if not settlements or all(s.op == "abandon" and "txn" not in s.args for s in settlements):
-            if seen.expired < called:
-                return True
+        called, settlements = again.call, seen.possibly_settled_by
         if not settlements:
-            return False
+            return seen.expired < called
+        if seen.expired < called and all(s.op == "abandon" and "txn" not in s.args for s in settlements):
+            return True
         first = settlements[0]
         if (
             first.op != "abandon"
@@ -274,12 +269,11 @@ class Redelivery:
             return False
         return first.ret is not None and first.ret < called and seen.held_until == first.call
 
-    def _struck(self, seen: Observation, again: Record) -> bool:
+    def _struck(self, seen: Observation, again: Observation) -> bool:
         """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
-        until = returned(again)
-        return seen.struck <= (until if self.kills else min(seen.ended, until))
+        return seen.struck <= again.ret and (seen.struck <= seen.ended or bool(self.kills))
 
-    def _must_raise(self, seen: Observation, again: Record) -> bool:
+    def _must_raise(self, seen: Observation, again: Observation) -> bool:
         """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
         lock = seen.delivery.lock
         if lock is None or not self.facts.profile.locks_expire:
@@ -294,11 +288,6 @@ class Redelivery:
             f"the delivery count of message {seen.delivery.id!r} did not rise: the last lock was not counted "
             f"(RCV-9), or had not ended (RCV-6), or had removed the message (RCV-7)",
         )
-
-    def _hidden(self, seen: Observation, start: int, since: int) -> int:
-        """How many locks that no client saw may have ended before that delivery, the message being free from
-        ``start`` and known from ``since`` on."""
-        return self.unseen.ended(seen.partition, start, since, seen.ret)
 
     def _judge_count(
         self, life: Lifetime, seen: Observation, before: Observation | None, low: int, high: int
@@ -343,7 +332,7 @@ class Redelivery:
         receives = self.facts.receives
         if not receives:
             return
-        last = receives[-1].call
+        last = self.calls[-1]
         finished = sum(
             len(record.args["locks"])
             for record in self.facts.settlements

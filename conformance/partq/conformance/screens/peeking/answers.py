@@ -74,8 +74,9 @@ class Peeking:
         if len(messages) > record.args["max"]:
             self._too_many(record)
         groups: dict[int, list[Delivery]] = {}
+        partition_of = self.facts.profile.partition_of
         for delivery in messages:
-            partition = 0 if self.flat else self.facts.partition_of(delivery)
+            partition = 0 if self.flat else partition_of(delivery)
             if partition is not None and delivery.seq is not None:
                 groups.setdefault(partition, []).append(delivery)
         if len(groups) > 1:
@@ -90,7 +91,7 @@ class Peeking:
         self, record: Record, walk: Walk | None, partition: int, log: PartitionLog, group: list[Delivery]
     ) -> None:
         """One partition's part of an answer."""
-        places = [log.place((delivery.seq or 0) & log.mask) for delivery in group]
+        places = [log.place(delivery.seq or 0) for delivery in group]
         ordered = sorted(places)
         if self.flat and ordered != places and self.skipping.trusts(partition, log):
             self._unordered(record)
@@ -190,7 +191,7 @@ class Peeking:
 
     def _check_each(self, record: Record) -> None:
         """No message twice in one answer, and none that is gone."""
-        ids = {delivery.id for delivery in record.messages}
+        ids = dict.fromkeys(delivery.id for delivery in record.messages)
         if len(ids) < len(record.messages):
             self._check_twice(record)
         gone = self.logs.gone

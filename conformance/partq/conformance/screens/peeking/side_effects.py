@@ -7,6 +7,7 @@ Where it is out of these bounds, the peek (PEEK-6) or the end of a lock (RCV-9, 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import Final
 
 from partq.conformance.facts.index import CALL, FOREVER, RET, Facts, Observation
@@ -40,7 +41,7 @@ def check_touching(facts: Facts, visibility: Visibility, report: Report) -> None
 
 
 def _check_count(
-    facts: Facts, visibility: Visibility, report: Report, life: Lifetime, appearances: list[Observation]
+    facts: Facts, visibility: Visibility, report: Report, life: Lifetime, appearances: Sequence[Observation]
 ) -> bool:
     """From a peek to the next appearance the count stays, if no lock can have ended in between. Whether it
     was found not to."""
@@ -81,7 +82,7 @@ def _is_later_receive(seen: Observation, before: Observation) -> bool:
     return seen.record.op != "peek" and before.ret < seen.call
 
 
-def _check_bounds(facts: Facts, report: Report, life: Lifetime, appearances: list[Observation]) -> None:
+def _check_bounds(facts: Facts, report: Report, life: Lifetime, appearances: Sequence[Observation]) -> None:
     """No count is less than one that was shown before, and no peek shows more than the locks that may have
     ended by then explain."""
     if facts.profile.kill_undoes_settlements:
@@ -95,7 +96,7 @@ def _check_bounds(facts: Facts, report: Report, life: Lifetime, appearances: lis
         report.ambiguous(("RCV-9", "PEEK-6", "RCV-6"), why)
 
 
-def _sunk(appearances: list[Observation]) -> Observation | None:
+def _sunk(appearances: Sequence[Observation]) -> Observation | None:
     """The first that shows a lower count than one that was over before it. They are in order of calls."""
     counts = [count for seen in appearances if (count := seen.delivery.delivery_count) is not None]
     if counts == sorted(counts):

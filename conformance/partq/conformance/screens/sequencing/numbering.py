@@ -25,8 +25,8 @@ from partq.conformance.screens.sequencing.gaps import judge_gaps
 from partq.model.operations import Outcome
 from partq.model.state import COUNTER_BITS
 
-Line = list[tuple[int, Lifetime]]
-"""The messages of one partition by their places: counters made serial, lowest first."""
+Line = Sequence[Lifetime]
+"""The messages of one partition, lowest number first in serial order."""
 
 
 def check(facts: Facts) -> Report:
@@ -233,17 +233,16 @@ class Sequencing:
     def _order_and_times(self) -> None:
         within = 0
         in_order: list[Line] = []
-        for partition, line in self._lines().items():
-            for _, life in line:
+        for partition, lives in self._placed().items():
+            for life in lives:
                 if life.times:
                     within += 1
                     if not life.record.call <= life.times[0] <= life.times[-1] <= life.certainly_from:
                         self._outside(life)
-            if partition in self.wrong:
-                continue
-            line.sort(key=_place)
-            if self._in_order(partition, line):
-                in_order.append(line)
+            if partition not in self.wrong:
+                line = self._line(partition, lives)
+                if self._in_order(partition, line):
+                    in_order.append(line)
         if self._shows_times():
             self.report.count("SEQ-7", within)
         if not {"SEQ-3", "SEQ-7"} & {f.requirement for f in self.report.findings}:
@@ -255,18 +254,17 @@ class Sequencing:
         records = self.facts.records
         return self.facts.header.skew_ns <= records[-1].call - records[0].call if records else False
 
-    def _lines(self) -> dict[int, Line]:
-        lines: dict[int, tuple[int, Line]] = {}
-        mask, origin = self.numbers.mask, self.numbers.origin
+    def _placed(self) -> dict[int, list[Lifetime]]:
+        """The messages of each partition whose numbers are known."""
+        placed: dict[int, list[Lifetime]] = {}
         for life in self.facts.derive(Lifetimes).stored:
-            seq, partition = life.seq, life.partition
-            if seq is None or partition is None:
-                continue
-            known = lines.get(partition)
-            if known is None:
-                known = lines[partition] = origin(partition), []
-            known[1].append(((seq - known[0]) & mask, life))
-        return {partition: line for partition, (_, line) in lines.items()}
+            if life.seq is not None and life.partition is not None:
+                placed.setdefault(life.partition, []).append(life)
+        return placed
+
+    def _line(self, partition: int, lives: list[Lifetime]) -> Line:
+        origin, mask = self.numbers.origin(partition), self.numbers.mask
+        return sorted(lives, key=lambda life: ((life.seq or 0) - origin) & mask)
 
     def _outside(self, life: Lifetime) -> None:
         skew = self.facts.header.skew_ns
@@ -287,13 +285,15 @@ class Sequencing:
         self.report.find("SEQ-7", "outside of the send", title, records, detail, allowed)
 
     def _in_order(self, partition: int, line: Line) -> bool:
-        """SEQ-3: of two messages, the one certainly accepted earlier has the lower number."""
-        inverted = self._inversion([life for _, life in line if not life.redelivered])
+        """SEQ-3: of two messages, the one certainly accepted earlier has the lower number. Exercised by each
+        that is not redelivered and certainly was accepted before the next such one was sent."""
+        fresh = [life for life in line if not life.redelivered]
+        inverted = self._inversion(fresh)
         if inverted is not None:
             self._inverted(partition, *inverted)
             return False
-        if any(life.redelivered for _, life in line):
-            inverted = self._inversion([life for _, life in line])
+        if len(fresh) < len(line):
+            inverted = self._inversion(line)
             if inverted is not None:
                 first, second = (one.id for one in inverted)
                 why = (
@@ -302,11 +302,12 @@ class Sequencing:
                 )
                 self.report.ambiguous(("SEQ-3", "SEQ-6"), why)
                 return False
-        self.report.count("SEQ-3", self._following(line))
+        following = [one.certainly_from < two.record.call for one, two in pairwise(fresh)]
+        self.report.count("SEQ-3", sum(following))
         return True
 
     @staticmethod
-    def _inversion(line: Sequence[Lifetime]) -> tuple[Lifetime, Lifetime] | None:
+    def _inversion(line: Line) -> tuple[Lifetime, Lifetime] | None:
         """Of messages by number, one that certainly was accepted before one with a lower number was sent, and
         that one."""
         soonest: Lifetime | None = None
@@ -316,12 +317,6 @@ class Sequencing:
             if soonest is None or life.certainly_from < soonest.certainly_from:
                 soonest = life
         return None
-
-    @staticmethod
-    def _following(line: Line) -> int:
-        """How many messages, not redelivered, certainly were accepted before the next one was sent."""
-        fresh = [life for _, life in line if not life.redelivered]
-        return sum(one.certainly_from < two.record.call for one, two in pairwise(fresh))
 
     def _inverted(self, partition: int, first: Lifetime, second: Lifetime) -> None:
         numbers = self.numbers
@@ -354,22 +349,24 @@ class Sequencing:
         skew = 2 * self.facts.header.skew_ns
         after: Lifetime | None = None
         follows: list[Lifetime | None] = []
-        for _, life in reversed(line):
+        for life in reversed(line):
             follows.append(after)
             times = life.times
             if times and (after is None or times[0] < after.times[0]):
                 after = life
         before: Lifetime | None = None
-        for (_, life), after in zip(line, reversed(follows), strict=True):
-            times, sent = life.times, life.record.call
-            low = times[-1] if times else sent
-            high = times[0] if times else life.certainly_from
-            if after is not None and max(low, sent) > after.times[0] + skew:
-                self._back_in_time(life, after, skew)
-                return
-            if before is not None and min(high, life.certainly_from) + skew < before.times[-1]:
-                self._back_in_time(before, life, skew)
-                return
+        for life, after in zip(line, reversed(follows), strict=True):
+            times, low, high = life.times, life.record.call, life.certainly_from
+            if after is not None:
+                last = after.times[0] + skew
+                if low > last or (times and times[-1] > last):
+                    self._back_in_time(life, after, skew)
+                    return
+            if before is not None:
+                first = before.times[-1] - skew
+                if high < first or (times and times[0] < first):
+                    self._back_in_time(before, life, skew)
+                    return
             if times and (before is None or times[-1] > before.times[-1]):
                 before = life
 
@@ -396,10 +393,6 @@ def _when(life: Lifetime) -> str:
     """When it was enqueued, in words, as far as the history shows."""
     sent = f"was sent from {exact(life.possibly_from)} to {exact(life.certainly_from)}"
     return f"{sent}, at {' or '.join(map(exact, life.times))}" if life.times else sent
-
-
-def _place(entry: tuple[int, Lifetime]) -> int:
-    return entry[0]
 
 
 _CLASH_TITLES: Final = {

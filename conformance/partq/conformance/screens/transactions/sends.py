@@ -102,5 +102,5 @@ def certainly_committed(facts: Facts, txn: Txn) -> int | None:
     ]
     ids = [message.id for record in sends for message in record.args["messages"]]
     lives = filter(None, map(facts.derive(Lifetimes).get, ids))
-    shown = (seen for life in lives for seen in (*life.deliveries, *life.peeks))
+    shown = (seen for life in lives for seen in life.appearances)
     return min(map(RET, shown), default=None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from msgspec import structs
+
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
 from partq.model.operations import ENV
@@ -115,7 +117,7 @@ def rollback(proc: str) -> Step:
 
 def in_ended(step: Step) -> Step:
     """The step inside the transaction that its client ended last."""
-    return step._replace(args={**step.args, "ended": True})
+    return structs.replace(step, args={**step.args, "ended": True})
 
 
 def disconnect(proc: str) -> Step:
