@@ -30,6 +30,9 @@ SCOPE: Final = "scope"
 SHOWN: Final = ("answer", "msg", "up")
 """The variables that a trace keeps."""
 
+BEAT: Final = "beat"
+"""The field of an answer that tells a step from a stutter, and nothing to a reader."""
+
 LIMIT: Final = 3600.0
 """Seconds that one run of a tool may take."""
 
@@ -80,8 +83,12 @@ def traces(order: Order) -> list[Trace]:
 
 def _trace(states: Iterable[Function], meta: Mapping[str, Any]) -> Trace:
     every = [*states]
-    shown = tuple(Function((name, state[name]) for name in SHOWN) for state in every)
-    return Trace(shown, every[0][SCOPE], meta)
+    return Trace(tuple(map(_shown, every)), every[0][SCOPE], meta)
+
+
+def _shown(state: Function) -> Function:
+    answer = Function((name, value) for name, value in state["answer"].items() if name != BEAT)
+    return Function((name, answer if name == "answer" else state[name]) for name in SHOWN)
 
 
 Behaviours = list[list[Function]]
