@@ -38,6 +38,12 @@ LINK = (
 ACCEPTED: dict[str, tuple[str, str]] = {
     "nothing at all": ("azure-flat", ""),
     "in order": ("azure-flat", "p send m1\np send m2\np receive 2 delete -> m1#1, m2#2"),
+    "an unseen receive finds out that a kill ended a lock": (
+        "azure-flat",
+        "p send m1\nq receive 1 -> m1 lock=l count=0\nenv broker_kill\nenv broker_start\n"
+        "q receive 1 -> unknown timeout\nenv broker_kill\nenv broker_start\n"
+        "q receive 1 delete -> m1 count=2",
+    ),
     "overlapping sends in either order": (
         "azure-flat",
         "p send m1 @1-9\nq send m2 @2-8\np receive 2 delete -> m2#1, m1#2 @10-11",

@@ -7,26 +7,30 @@ what is down already.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, combinations, islice
 from typing import Final
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.rebalances import Target
 from partq.model.actions import Action, Answer, Observed
 from partq.model.edits import appeared
+from partq.model.locks import takings
 from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 from partq.model.peeked import unseen
 from partq.model.routing import failed
 from partq.model.sequencing import burn
-from partq.model.state import State, position
+from partq.model.state import LOCKED, State, position
 
 SHOWN: Final = 6
 """How many allowed answers are named of an effect that does not fit."""
 
 TRIED: Final = 100
 """How many of its answers the model is asked for, to name them."""
+
+FOUND_OUT: Final = 200
+"""How many sets of messages an unseen receive is tried with whose locks nobody saw end."""
 
 TIMERS: Final = frozenset({"rebalance", "handoff"})
 """The broker's own moves that no observation makes on its way."""
@@ -66,6 +70,18 @@ def _received_unseen(state: State, action: Action, missed: frozenset[str]) -> It
         if missed:
             yield from _taken(seen, action, missed)
         yield from (after for answer, after in steps(seen, action) if answer.status == Outcome.OK)
+        yield from _found_out(seen, action)
+
+
+def _found_out(state: State, action: Action) -> Iterator[State]:
+    """The states after a receive that took nothing but messages of one partition whose locks, as it found
+    out, had ended; `FOUND_OUT` sets of them are tried."""
+    reach = state.now + action.slack
+    for part in state.parts:
+        held = [e.id for e in part.log if e.status == LOCKED and takings(state, e, reach)]
+        sizes = range(1, min(action.max, len(held)) + 1)
+        for ids in islice(chain.from_iterable(combinations(held, size) for size in sizes), FOUND_OUT):
+            yield from explain(state, action, _showing(tuple(map(Delivery, ids))))
 
 
 def _taken(state: State, action: Action, missed: frozenset[str]) -> Iterator[State]:
