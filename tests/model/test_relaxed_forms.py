@@ -12,6 +12,7 @@ from partq.model.actions import STORE, Action, Answer, Observed
 from partq.model.machine import State, explain, initial, internal, steps
 from partq.model.messages import Delivery
 from partq.model.profiles import SECOND, Entity
+from partq.model.state import NARROWLY
 
 Step = tuple[Action, Observed]
 P, Q = 5 << 48, 9 << 48
@@ -187,6 +188,16 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
             "azure-flat",
             [sent("x", 0), sent("y", 0), sent("z", 1), shows(at("x", 0), at("y", 0), at("z", 1))],
         ),
+        (
+            "azure-flat",
+            [
+                *[sent("x", 0), sent("y", 0), shows(at("x", 0, lock="l"), at("y", 0, lock="m"))],
+                *[
+                    ok(Action("advance", by=D)),
+                    shows(at("x", 0, delivery_count=1), at("y", 0, delivery_count=1)),
+                ],
+            ],
+        ),
     ],
     "SEQ-2": [
         ("azure-premium", [sent("x", P), sent("y", Q + 1), shows(at("x", P), at("y", Q + 1))]),
@@ -337,7 +348,14 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
         (
             "azure-premium",
             [sent("x", P), txn("begin"), sent("y", Q, txn="t"), txn("commit"), shows(at("y", Q))],
-        )
+        ),
+        (
+            "azure-premium",
+            [
+                *[sent("x", P), got[0], txn("begin", "c"), ok(complete("l", txn="t"))],
+                no(send("y", key="k", proc="c", txn="t"), INVALID),
+            ],
+        ),
     ],
     "KEY-9": [
         ("azure-premium", [no(send("x", key="k"), INVALID)]),
@@ -405,6 +423,16 @@ def test_roll_overs_and_times_too(requirement: str) -> None:
         loose = [(action._replace(slack=5), observed) for action, observed in todo]
         assert not explained(begun(), *loose)
         assert explained(begun(requirement), *loose)
+
+
+def test_soon_after_the_roll_over_only_the_wide_form_explains_numbers_by_it() -> None:
+    todo = [sent("x", LAST), sent("y", 0), sent("z", 0)]
+    forms = [("SEQ-5",), ("SEQ-5", NARROWLY), ("SEQ-1", NARROWLY)]
+    found = [
+        explained(initial("azure-premium", Entity(2, seq_start=LAST), (0, 1), waived=frozenset(form)), *todo)
+        for form in forms
+    ]
+    assert [bool(states) for states in found] == [True, False, True]
 
 
 DELAY, HANDOFF = 5 * SECOND, 3 * SECOND

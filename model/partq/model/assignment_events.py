@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from .actions import OK, Action, Answer, Observed
 from .clauses import clause
 from .rebalancing import Owner, given_back, handoff, moves, rebalance
-from .state import Flows, State, position
+from .state import NARROWLY, Flows, State, position
 
 Steps = Iterator[tuple[Answer, State]]
 
@@ -52,8 +52,8 @@ def _heard(state: State, flows: Flows, p: int, left: list[tuple[int, str, str, i
 def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Iterator[State]:
     """What an event may tell if a requirement is waived: that a partition is ready at another flow while it
     is not taken from the old one, or so again (REB-1); that the partition of a lost flow has another one
-    before the rebalance (REB-6), or the end of the delay (REB-7), or nobody after it (REB-11); another state
-    than it is in (REB-13)."""
+    before the rebalance (REB-6, REB-7; narrowly before the delay ends), or nobody after it (REB-11); another
+    state than it is in (REB-13)."""
     pair, flow = flows.owner[p], action.flow
     if flow is None:
         return
@@ -75,10 +75,10 @@ def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Itera
     if flows.standby and not state.forbids("REB-5"):
         yield from _told_of_surplus(state, flows, p, flow, action.state)
     orphan = pair is not None and pair[1] == "unbound"
-    early = flows.timer is not None and flows.timer.lo > state.now
-    if orphan and (not state.forbids("REB-6") or (early and not state.forbids("REB-7"))):
+    early = NARROWLY not in state.cfg.waived or (flows.timer is not None and flows.timer.lo > state.now)
+    if orphan and not (state.forbids("REB-6") and state.forbids("REB-7")):
         assert pair is not None
-        if ready:
+        if ready and (early or not state.forbids("REB-6")):
             yield _owned(_heard(state, flows, p, []), p, (flow, "ready"))
         elif action.state == "unassigned" and pair[0] == flow:
             yield _heard(state, flows, p, [])

@@ -104,7 +104,7 @@ def most_tries(cfg: Config, entry: Entry, reach: int) -> int:
     return min(most, cfg.limit)
 
 
-@clause("RCV-6", "RCV-9")
+@clause("RCV-6", "RCV-9", "PEEK-6")
 def ended(state: State, entry: Entry, reach: int) -> list[Entry | None]:
     """What a client's lock may have left by ``reach`` if it ended without a settlement: expiry raises the
     count, a fault may or may not. None: the message was dead-lettered. Empty while the lock holds; with RCV-6
@@ -116,7 +116,8 @@ def ended(state: State, entry: Entry, reach: int) -> list[Entry | None]:
         ways.append(freed(state, entry, entry.tries, entry.since, entry.upsets))
     elif lock.lo > reach and not state.forbids("RCV-6"):
         ways.append(freed(state, entry, entry.tries, state.now, 1))
-    if lock.lo <= reach and (not lock.shaken or (cfg.hindsight and lock.lo < entry.since)):
+    touched = state.breaks("PEEK-6")  # a peek has counted, and ended nothing
+    if lock.lo <= reach and (not lock.shaken or touched or (cfg.hindsight and lock.lo < entry.since)):
         after = returned(state, entry, entry.tries + 1, lock.lo)
         ways.append(after and after._replace(upsets=entry.upsets))
     return ways

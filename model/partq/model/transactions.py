@@ -109,7 +109,7 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, _doomed(state, txn)
         if False not in verdicts or (None in keys and not may_be_keyless(state)):
             return
-    if anywhere and (True in verdicts or may_refuse_key(state, txn, keys)):
+    if anywhere and (True in verdicts or _may_refuse_key(state, txn, action)):
         yield failure(INVALID), refused
     if seen is None or seen.status == Outcome.ERROR:
         for answer, after in rejected(state, action):
@@ -184,15 +184,20 @@ def _keyless(refused: State) -> Steps:
     yield failure(INVALID), refused
 
 
-@clause("TXN-2")
-def may_refuse_key(state: State, txn: Txn, keys: set[str | None]) -> bool:
+@clause("TXN-2", "TXN-8")
+def _may_refuse_key(state: State, txn: Txn, action: Action) -> bool:
     """Whether a key may be refused: it is a second one (even if both live in one partition), or it lives in
-    another partition than the messages that the transaction settles (not settled by any source)."""
+    another partition than the messages that the transaction settles (not settled by any source), as it may
+    do where it is waived that it says where it lives."""
     if not state.cfg.profile.partitioned:
         return False
+    keys = {key_of(state.cfg, m) for m in action.messages}
     if txn.key is not None:
         return keys != {txn.key}
-    return txn.locks_in is not None and any(k and key_partition(state, k) != txn.locks_in for k in keys)
+    if txn.locks_in is None:
+        return False
+    apart = any(key and key_partition(state, key) != txn.locks_in for key in keys)
+    return apart or any(unpinned(state, action, m) for m in action.messages)
 
 
 @clause("TXN-2", "TXN-8", "ROUTE-1")

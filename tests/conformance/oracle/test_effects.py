@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, effects_of
+from partq.model.actions import STORE
 from partq.model.state import FOREVER
 
 
-def told(profile: str, text: str, whole: bool = False) -> tuple[Effect, ...]:
+def told(profile: str, text: str, whole: bool = False, *waived: str) -> tuple[Effect, ...]:
     given = history(text, profile, partitions=1 if profile == "azure-flat" else 2)
-    return effects_of(given.header, given.records, given.header.entities["q"], whole)
+    entity = given.header.entities["q"]
+    return effects_of(given.header, given.records, entity, whole, frozenset(waived))
 
 
 def ids(effect: Effect) -> list[str]:
@@ -50,6 +52,21 @@ def test_a_flow_is_handed_its_messages_one_by_one() -> None:
     text = "p send m1\np send m2\np bind f\np receive 2 flow=f delete -> m1, m2"
     assert [ids(effect) for effect in told("solace", text)][3:] == [["m1"], ["m2"]]
     assert [ids(effect) for effect in told("solace", text, whole=True)][3:] == [["m1", "m2"]]
+
+
+def test_with_a_waiver_what_was_refused_may_be_stored_at_any_later_time() -> None:
+    text = "p send m1 -> error timeout @1-2\np send m2 @3-4\nq receive 2 delete -> m1#1, m2#2"
+    assert [e.action.op for e in told("azure-flat", text)] == ["send", "send", "receive"]
+    sent, later, *_ = told("azure-flat", text, False, "RCV-1")
+    assert (sent.action.op, later.action.op, later.action.messages) == ("send", STORE, sent.action.messages)
+    assert (later.record, later.call, later.ret, ids(later)) == (sent.record, sent.call, FOREVER, ["m1"])
+
+
+def test_with_a_waiver_a_repair_may_be_felt_twice() -> None:
+    text = "env broker_kill\nenv broker_start"
+    assert len(told("azure-premium", text)) == 2
+    _, first, second = told("azure-premium", text, False, "ROUTE-1")
+    assert first == second._replace(rank=0)
 
 
 def test_an_unknown_outcome_may_take_effect_at_any_later_time() -> None:

@@ -147,16 +147,23 @@ class _Waived:
             return tuple(candidates)
         whole = self.history if self.whole is None else self.whole
         others = contradicted(whole) if not KINDS.keys().isdisjoint(candidates) else frozenset()
-        doubts = {id: (self._of_the_whole(id), id in others, self._is_far_fetched(id)) for id in candidates}
+        doubts = {
+            id: (self._of_the_whole(id, candidates), id in others, self._is_far_fetched(id))
+            for id in candidates
+        }
         groups = ([id for id in candidates if doubts[id] == doubt] for doubt in sorted({*doubts.values()}))
         return tuple(id for group in groups for id in special_first(group))
 
-    def _of_the_whole(self, id: str) -> int:
-        """Whether the requirement explains the whole, as a place among `CERTAINTY`."""
+    def _of_the_whole(self, id: str, candidates: Sequence[str]) -> int:
+        """Whether the requirement explains the whole, as a place among `CERTAINTY`. One that comes before
+        another candidate is asked about with more patience."""
         if self.whole is None or self.whole is self.history:
             return 0
         form = (id, NARROWLY) if id in WIDE else (id,)
-        return CERTAINTY.index(self._ask(self.whole, form))
+        status = self._ask(self.whole, form)
+        if status is Judged.UNKNOWN and not set(candidates).isdisjoint(requirement(id).precedes):
+            status = self._ask(self.whole, form, REJECTING)
+        return CERTAINTY.index(status)
 
     def _is_far_fetched(self, id: str) -> bool:
         """Whether it takes the wide form to explain the history."""

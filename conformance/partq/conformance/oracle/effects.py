@@ -93,7 +93,7 @@ def effects_of(
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
     vanished = _vanished(records)
-    hidden = _hidden_locks(records, entity.lock_duration if family.locks_expire else 0)
+    unseen_locks = _by_receive(records, entity.lock_duration if family.locks_expire else 0)
     unseen = {m.id for r in records for m in r.args.get("messages", ())}
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
@@ -108,7 +108,7 @@ def effects_of(
                 effect = _by_enqueued_time(effect, header.skew_ns)
             if effect.doubt & MAYBE and record.op == "receive":
                 deletes = effect.action.mode == DELETE
-                effect = effect._replace(missed=vanished if deletes else _taken(record, hidden))
+                effect = effect._replace(missed=vanished if deletes else unseen_locks[record.i])
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
             elif "KEY-7" in waived and effect.action.op == "send_batch":
@@ -223,15 +223,26 @@ def _hidden_locks(records: Iterable[Record], lasting: int) -> list[_HiddenLock]:
     return sorted(found, key=lambda lock: lock.until)
 
 
-def _taken(record: Record, hidden: list[_HiddenLock]) -> frozenset[str]:
-    """What a receive of unknown outcome most likely took: as many of the hidden locks as it may have, which
-    are then explained."""
-    ret = FOREVER if record.ret is None else record.ret
-    fits = [lock for lock in hidden if lock.since <= ret and record.call <= lock.until]
-    taken = fits[: record.args.get("max", 1)]
+def _by_receive(records: Sequence[Record], lasting: int) -> dict[int, frozenset[str]]:
+    """What each receive that locks and is of unknown outcome most likely took, by its `Record.i`: as many of
+    the hidden locks as it may have; those that one has explained no other one does."""
+    hidden, found = _hidden_locks(records, lasting), {}
+    for record in records:
+        if record.op == "receive" and record.outcome == Outcome.UNKNOWN and record.args.get("mode") != DELETE:
+            ret = FOREVER if record.ret is None else record.ret
+            fits = [lock for lock in hidden if lock.since <= ret and record.call <= lock.until]
+            taken = fits[: record.args.get("max", 1)]
+            hidden = _without(hidden, taken)
+            found[record.i] = frozenset(lock.id for lock in taken)
+    return found
+
+
+def _without(locks: Sequence[_HiddenLock], taken: Iterable[_HiddenLock]) -> list[_HiddenLock]:
+    """The locks but for the first of each that is taken, as several may be alike."""
+    left = list(locks)
     for lock in taken:
-        hidden.remove(lock)
-    return frozenset(lock.id for lock in taken)
+        left.remove(lock)
+    return left
 
 
 def _vanished(records: Sequence[Record]) -> frozenset[str]:

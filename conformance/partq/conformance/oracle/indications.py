@@ -1,10 +1,10 @@
 """What messages that complied tell of a rejected history: which requirement is broken where equal keys are in
 two partitions.
 
-By logic alone each of KEY-1, KEY-2, TXN-8 and ROUTE-2 is: the key is not the session ID, not the partition
-key, another one in transactions, or does not say where a message goes. But the first three speak of sends of
-one kind. Where one of another kind is not where most of its key are, it is not they, but ROUTE-2. Partitions
-have to be shown (with flows they are not).
+By logic alone each of KEY-1, KEY-2, TXN-8, ROUTE-5 and ROUTE-2 may be: the key is not the session ID, not the
+partition key, another one in transactions, given up in an outage, or does not say where a message goes. But
+all of them but the last speak of sends of one kind. Where one of another kind is not where most of its key
+are, it is not they. Partitions have to be shown (with flows they are not).
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from partq.model.profiles import profile
 
 
 class Send(NamedTuple):
-    """A send, or what a batch or a transaction sent to one partition; a key, and where it is."""
+    """A send, or what a batch or a transaction sent of one key to one partition. ``disturbed``: some
+    partition was, or may have been, down meanwhile."""
 
-    entity: str
-    key: str
+    key: tuple[str, str]
     partition: int
-    record: Record
+    in_txn: bool
+    disturbed: bool
     messages: tuple[Message, ...]
 
 
@@ -39,12 +40,17 @@ def _by_partition_key(send: Send) -> bool:
 
 
 def _in_transaction(send: Send) -> bool:
-    return "txn" in send.record.args
+    return send.in_txn
+
+
+def _in_outage(send: Send) -> bool:
+    return send.disturbed
 
 
 KINDS: Final[Mapping[str, Callable[[Send], bool]]] = {
     "KEY-1": _by_session,
     "KEY-2": _by_partition_key,
+    "ROUTE-5": _in_outage,
     "TXN-8": _in_transaction,
 }
 """Of which sends a requirement speaks."""
@@ -60,29 +66,35 @@ def contradicted(history: History) -> frozenset[str]:
 def _astray(history: History) -> list[Send]:
     """The sends that are not in the partition where most of their key are."""
     sends = _sends(history)
-    counts = Counter((send.entity, send.key, send.partition) for send in sends)
     homes: dict[tuple[str, str], int] = {}
-    for (entity, key, partition), _ in counts.most_common():
-        homes.setdefault((entity, key), partition)
-    return [send for send in sends if homes[send.entity, send.key] != send.partition]
+    for (key, partition), _ in Counter((send.key, send.partition) for send in sends).most_common():
+        homes.setdefault(key, partition)
+    return [send for send in sends if homes[send.key] != send.partition]
 
 
 def _sends(history: History) -> list[Send]:
     """Every send with a key whose partition is shown."""
     rule = profile(history.header.profile).key_rule
-    places = {
-        shown.id: name
-        for record in history.records
-        for shown in record.messages
-        if (name := name_of(shown)) is not None
-    }
+    places = {shown.id: name_of(shown) for record in history.records for shown in record.messages}
     found: dict[tuple[object, ...], Send] = {}
     for record in history.records:
         for message in record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ():
             key, place = effective_key(message, rule), places.get(message.id)
             if key is not None and place is not None:
-                unit = (record.args.get("txn", record.i), record.entity, key, place)
-                known = found.get(unit)
-                messages = (message,) if known is None else (*known.messages, message)
-                found[unit] = Send(record.entity, key, place, record, messages)
+                txn = record.args.get("txn")
+                unit = (record.i if txn is None else txn, record.entity, key, place)
+                messages = (*found[unit].messages, message) if unit in found else (message,)
+                disturbed = _is_disturbed(record, history)
+                found[unit] = Send((record.entity, key), place, txn is not None, disturbed, messages)
     return list(found.values())
+
+
+def _is_disturbed(send: Record, history: History) -> bool:
+    """Whether some partition may have been down during the send: its outage began, and had not ended."""
+    down: dict[int, int] = {}
+    for record in history.records:
+        if record.op == "partition_down" and (send.ret is None or record.call <= send.ret):
+            down[record.args["partition"]] = record.call
+        elif record.op == "partition_up" and record.ret is not None and record.ret < send.call:
+            down.pop(record.args["partition"], None)
+    return bool(down)
