@@ -69,7 +69,7 @@ def _counted_unseen(facts: Facts, life: Lifetime, before: Observation, seen: Obs
 
 
 def _counted_late(life: Lifetime, before: Observation, seen: Observation) -> bool:
-    """Whether a lock that had ended before the peek may have been counted after it (RCV-9 does not say when)."""
+    """Whether a lock that had ended before the peek may have been counted after it (RCV-9 says not when)."""
     once = _count(before) + 1
     return _count(seen) == once and any(given.call < before.call for given in life.deliveries[:1])
 
