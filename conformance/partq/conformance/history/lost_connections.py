@@ -23,8 +23,8 @@ _CUTS: Final = frozenset({"frontend_lost", "connection_lost", "broker_kill"})
 
 def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
     """The records, with failed disconnects as such of unknown outcome; and after each that tells of a lost
-    connection the disconnect of its client, under its number. Where a fault is recorded at the time, that
-    was it."""
+    connection the disconnect of its client, under its number. Where a fault was under way when it was called,
+    that was it."""
     of_links = [r for r in records if r.op in _LINKS or r.error == CONNECTION_LOST]
     if not of_links:
         return tuple(records)
@@ -35,9 +35,9 @@ def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def _cut(fault: Record, record: Record) -> bool:
-    """Whether the fault struck the client while it waited for the answer."""
+    """Whether the fault struck the client, and nothing of the operation can have come before it."""
     meets = fault.op == "broker_kill" or fault.args.get("proc") == record.proc
-    return meets and fault.call <= _end(record) and record.call <= _end(fault)
+    return meets and fault.call <= record.call <= _end(fault)
 
 
 def _end(record: Record) -> float:

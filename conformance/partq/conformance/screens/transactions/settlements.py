@@ -161,7 +161,7 @@ def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen
 
 
 def _possibly_open(txn: Txn) -> bool:
-    """Whether it may not be over: its end is unknown, or was refused as by a broker that is busy or cut off."""
+    """Whether it may not be over: its end is unknown, or refused as by a broker that is busy or cut off."""
     end = txn.end
     return end is not None and (end.outcome == Outcome.UNKNOWN or end.error in GONE)
 
