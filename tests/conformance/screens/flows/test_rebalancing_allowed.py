@@ -46,6 +46,20 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         TWO + "c1 disconnect f1 -> error connection_lost @20s-20009ms\n env drained @40s",
         {},
     ),
+    "late by nearly as much as a timer may be, twice: the delay's and the handoff's": (
+        "REB-4",
+        ONE
+        + """
+        c2 bind f2 @12s-12001ms
+        env assignment 1 f1 paused @17900ms
+        env assignment 1 f1 unassigned @21800ms
+        env assignment 1 f2 ready @21800ms
+        c1 unbind f1 @21100ms-21101ms
+        env assignment 0 f1 unbound @21101ms
+        env drained @22s
+        """,
+        {"late": 950_000_000},
+    ),
     "delay to the nanosecond": (
         "REB-4",
         """

@@ -138,6 +138,11 @@ GOOD: dict[str, tuple[str, str, dict[str, int]]] = {
         + KEYED_REST,
         {"PEEK-5": 3},
     ),
+    "a peek of unknown outcome may move the cursor later": (
+        FLAT,
+        THREE + "p1 peek 1 -> unknown timeout\np1 peek 1 -> m1#1\np1 peek 1 -> m3#3\n" + REST,
+        {"PEEK-1": 2},
+    ),
     "a peek of unknown outcome may have moved the cursor": (
         FLAT,
         THREE + "p1 peek 1 -> unknown timeout\np1 peek 1 -> m2#2\np1 peek 1 -> m3#3\n" + REST,

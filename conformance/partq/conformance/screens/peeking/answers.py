@@ -153,14 +153,12 @@ class Peeking:
     ) -> int | None:
         """The index from which on a walk's answer may leave nothing out; None if that is not known."""
         cursor = walk.cursors.get(partition)
-        if cursor is None:
-            return None if walk.vague else 0
-        if min(places) > cursor.place:
-            return None if cursor.moved else log.after(cursor.place)
+        if cursor is None or min(places) > cursor.place:
+            return self._rest(walk, partition, log)
         if cursor.reset:
-            return self._possibly_reset(
-                record, walk.shown.pop(partition, set()), partition, log, group, places
-            )
+            shown = walk.shown.pop(partition, set())
+            start = self._possibly_reset(record, shown, partition, log, group, places)
+            return None if walk.vague else start
         if self.skipping.trusts(partition, log):
             self._went_back(record, walk.shown.get(partition, set()), group, places, cursor.place)
         return None
@@ -217,10 +215,11 @@ class Peeking:
             self._nothing_at_all(record)
 
     def _rest(self, walk: Walk, partition: int, log: PartitionLog) -> int | None:
+        """The index of what the walk has still to be shown; None if that is not known."""
+        if walk.vague:
+            return None
         cursor = walk.cursors.get(partition)
-        if cursor is None:
-            return None if walk.vague else 0
-        return None if cursor.moved else log.after(cursor.place)
+        return 0 if cursor is None else log.after(cursor.place)
 
     def _nothing_at_all(self, record: Record) -> None:
         """An empty first answer, and messages that nobody ever saw: without a drain they are not lost."""
