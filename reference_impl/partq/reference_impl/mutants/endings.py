@@ -10,8 +10,7 @@ from ..errors import Refused
 from ..faults import Faults
 from ..frontend import FrontEnd
 from ..settings import SECOND
-from ..store import Content
-from ..transactions import Transaction
+from ..store import Content, Holder, Stored
 from .registry import defect
 
 
@@ -32,7 +31,8 @@ class _RefusedCommitStores(FrontEnd):
 
 @defect("committed-in-steps", "TXN-5", profile="azure-standard")
 class _CommittedInSteps(FrontEnd):
-    """Of what a transaction sent the first message is stored by the commit, the others ten seconds later."""
+    """Of what a transaction sent the first message can be seen after the commit, the others, which have their
+    numbers, ten seconds later."""
 
     def commit(self, name: str) -> Steps[None]:
         txn = self.broker.transactions.get(name)
@@ -41,12 +41,13 @@ class _CommittedInSteps(FrontEnd):
             del txn.sends[1:]
         yield from super().commit(name)
         if txn is not None and txn.partition is not None and later:
-            self.clock.spawn(self._store(txn, later))
+            hidden = txn.partition.reserve(later, self.clock.now)
+            self.clock.spawn(self._reveal(txn.partition, hidden))
 
-    def _store(self, txn: Transaction, contents: Sequence[Content]) -> Steps[None]:
+    def _reveal(self, partition: Holder, hidden: Sequence[Stored]) -> Steps[None]:
         yield self.clock.now + 10 * SECOND
-        if txn.partition is not None:
-            self.broker.accept(txn.partition, contents)
+        partition.reveal(hidden)
+        self.broker.ring()
 
 
 @defect("front-end-loss-stores-what-was-sent", "TXN-5")
