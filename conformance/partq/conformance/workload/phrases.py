@@ -187,6 +187,14 @@ def _peek(draft: Draft) -> None:
     draft.add(draft.client(), "peek", max=(1, 3, 10, 100)[draft.source.below(4)], **{"from": start})
 
 
+def _past_the_end(draft: Draft) -> None:
+    """A peek from a number on at which there may be nothing any more."""
+    client = draft.client()
+    send(draft)
+    draft.add(client, "receive", max=20, mode="receive_and_delete", timeout=SECOND)
+    draft.add(client, "peek", max=5, **{"from": draft.source.below(50)})
+
+
 def _walk(draft: Draft) -> None:
     client = draft.client()
     for _ in range(3 + draft.source.below(6)):
@@ -302,6 +310,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "stale": _stale,
     "renew": _renew,
     "peek": _peek,
+    "past_the_end": _past_the_end,
     "walk": _walk,
     "transaction": _transaction,
     "settle_transaction": _settle_transaction,

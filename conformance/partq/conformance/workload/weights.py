@@ -85,7 +85,16 @@ THEMES: Final[Mapping[str, Weights]] = {
         "cut_off": 4,
         "late": 5,
     },
-    "peek": {"send": 26, "receive": 8, "complete": 5, "abandon": 2, "peek": 26, "walk": 10, "advance": 2},
+    "peek": {
+        "send": 26,
+        "receive": 8,
+        "complete": 5,
+        "abandon": 2,
+        "peek": 26,
+        "past_the_end": 2,
+        "walk": 10,
+        "advance": 2,
+    },
     "transactions": {
         "send": 10,
         "transaction": 34,
