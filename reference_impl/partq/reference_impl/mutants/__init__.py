@@ -42,5 +42,16 @@ for _family in (
     "takeovers",
     "handoffs",
     "endurance",
+    "held_out.addressing",
+    "held_out.affinity",
+    "held_out.deliveries",
+    "held_out.flows",
+    "held_out.locks",
+    "held_out.numbering",
+    "held_out.outages",
+    "held_out.peeks",
+    "held_out.placing",
+    "held_out.refusals",
+    "held_out.transactions",
 ):
     import_module(f"{__name__}.{_family}")
