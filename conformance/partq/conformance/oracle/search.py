@@ -16,7 +16,7 @@ from functools import partial
 from time import thread_time
 from typing import Final, NamedTuple
 
-from partq.conformance.oracle.backjumping import Level, conflict_of, jump_back
+from partq.conformance.oracle.backjumping import Level, concerned, conflict_of, jump_back
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, tried_meanwhile
 from partq.conformance.oracle.explanations import (
     allowed_answers,
@@ -43,13 +43,14 @@ class Outcome(StrEnum):
 class Found(NamedTuple):
     """``path``: the records of the longest explained order. ``stuck``: the effects that could come next and
     are not explained. ``allowed``: what the model would have answered to the first of these. ``visited``:
-    nodes."""
+    nodes. ``concerned``: of each stuck effect the messages that it is about."""
 
     outcome: Outcome
     path: tuple[int, ...]
     stuck: tuple[Effect, ...]
     allowed: tuple[str, ...]
     visited: int
+    concerned: tuple[frozenset[str], ...] = ()
 
 
 _Key = tuple[int, State, bool, Receivings]
@@ -318,4 +319,6 @@ class Search:
         waiting = (self.effects[n] for n in self.by_call if not self.furthest.done >> n & 1)
         stuck = tuple(e for e in waiting if e.call <= horizon and not e.doubt & MAYBE)
         allowed = allowed_answers(self.furthest.state, stuck[0], horizon) if stuck else ()
-        return Found(outcome, records, stuck, allowed, self.visited)
+        state, held = self.furthest.state, self.guidance.held
+        about = tuple(concerned(state, effect, horizon, held) for effect in stuck)
+        return Found(outcome, records, stuck, allowed, self.visited, about)

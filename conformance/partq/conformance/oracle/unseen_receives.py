@@ -9,6 +9,7 @@ search's own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from partq.conformance.oracle.effects import MAYBE, Effect
@@ -18,7 +19,7 @@ from partq.model.delivery import DELETE
 from partq.model.locks import ended, takings
 from partq.model.machine import explain
 from partq.model.messages import Delivery
-from partq.model.state import LAGGING, LOCKED, Entry, State
+from partq.model.state import FRESH, LAGGING, LOCKED, STATUS_NAMES, Entry, State
 
 
 class Receiving(NamedTuple):
@@ -72,14 +73,36 @@ def _moves(state: State, action: Action, known: Receiving) -> Iterator[tuple[Rec
             yield Receiving(known.effect, known.room - len(answer), asked), after
 
 
-Taken = tuple[tuple[Delivery, ...], State]
+Messages = tuple[Delivery, ...]
 
 
-def _answers(
-    state: State, p: int, action: Action, room: int, sofar: tuple[Delivery, ...] = (), first: int = 0
-) -> Iterator[Taken]:
-    """Every answer of one partition, of up to ``room`` messages more than those ``sofar``, from place
-    ``first`` in its log on; what the model does not explain it does not explain with more messages either."""
+def _answers(state: State, p: int, action: Action, room: int) -> Iterator[tuple[Messages, State]]:
+    """Every answer of one partition, of up to ``room`` messages, the likely ones first."""
+    new, any_status = frozenset({FRESH}), frozenset(range(len(STATUS_NAMES)))
+    oldest = (_oldest(state, p, action, room, statuses) for statuses in (new, any_status))
+    likely = dict.fromkeys(chain.from_iterable(oldest))
+    for answer in likely:
+        yield from ((answer, after) for after in explain(state, action, showing(answer)))
+    yield from ((answer, after) for answer, after in _every(state, p, action, room) if answer not in likely)
+
+
+def _oldest(state: State, p: int, action: Action, room: int, statuses: frozenset[int]) -> list[Messages]:
+    """The oldest messages of these statuses, as brokers hand them out: as many as there is room for, then
+    fewer."""
+    answer: Messages = ()
+    for entry in state.parts[p].log:
+        if len(answer) < room and entry.status in statuses:
+            for delivery in _deliveries(state, entry, action)[:1]:
+                if next(explain(state, action, showing((*answer, delivery))), None) is not None:
+                    answer = (*answer, delivery)
+    return [answer[:count] for count in range(len(answer), 0, -1)]
+
+
+def _every(
+    state: State, p: int, action: Action, room: int, sofar: Messages = (), first: int = 0
+) -> Iterator[tuple[Messages, State]]:
+    """Every answer of up to ``room`` messages more than those ``sofar``, from place ``first`` in the log on;
+    what the model does not explain it does not explain with more messages either."""
     log = state.parts[p].log
     for index in range(first, len(log)):
         for delivery in _deliveries(state, log[index], action):
@@ -87,7 +110,7 @@ def _answers(
             afters = list(explain(state, action, showing(answer)))
             yield from ((answer, after) for after in afters)
             if afters and room > 1:
-                yield from _answers(state, p, action, room - 1, answer, index + 1)
+                yield from _every(state, p, action, room - 1, answer, index + 1)
 
 
 def _deliveries(state: State, entry: Entry, action: Action) -> list[Delivery]:
