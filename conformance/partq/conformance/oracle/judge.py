@@ -180,7 +180,7 @@ def _guessed(question: Question, budget: _Budget) -> Found | None:
 
 
 def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
-    """The rejection of an excerpt, or None."""
+    """The rejection of an excerpt, or None. What else would have been allowed is not known of an excerpt."""
     for effects, start, known in excerpts(question, stuck):
         if budget.is_spent(EXCERPTING):
             return None
@@ -188,7 +188,8 @@ def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
         limit = EXCERPT * len(effects) + PATIENCE
         found = budget.search(start, effects, guidance, EXCERPTING, limit)
         if found.outcome is Outcome.REJECTED:
-            return found
+            same = found.stuck[:1] == stuck.stuck[:1]
+            return found._replace(allowed=stuck.allowed if same else ())
     return None
 
 
