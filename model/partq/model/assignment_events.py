@@ -52,7 +52,8 @@ def _heard(state: State, flows: Flows, p: int, left: list[tuple[int, str, str, i
 def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Iterator[State]:
     """What an event may tell if a requirement is waived: that a partition is ready at another flow while it
     is not taken from the old one, or so again (REB-1); that the partition of a lost flow has another one
-    before the rebalance (REB-6, REB-7), or nobody after it (REB-11); another state than it is in (REB-13)."""
+    before the rebalance (REB-6), or the end of the delay (REB-7), or nobody after it (REB-11); another state
+    than it is in (REB-13)."""
     pair, flow = flows.owner[p], action.flow
     if flow is None:
         return
@@ -66,12 +67,16 @@ def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Itera
     if not state.forbids("REB-1") and action.state == "ready" and pair == (flow, "ready"):
         yield state
     if action.state == "unassigned" and (p, flow) in flows.former:
-        former = tuple(other for other in flows.former if other != (p, flow))
-        yield given_back(state._replace(flows=flows._replace(former=former)), flow, p)
+        yield given_back(state._replace(flows=_without(flows, p, flow)), flow, p)
+    others = [name for q, name in flows.former if q == p and name != flow]
+    if action.state == "unassigned" and pair == (flow, "ready") and others:
+        remaining = _without(flows, p, others[-1])
+        yield _owned(given_back(state._replace(flows=remaining), flow, p), p, (others[-1], "ready"))
     if flows.standby and not state.forbids("REB-5"):
         yield from _told_of_surplus(state, flows, p, flow, action.state)
     orphan = pair is not None and pair[1] == "unbound"
-    if orphan and not (state.forbids("REB-6") and state.forbids("REB-7")):
+    early = flows.timer is not None and flows.timer.lo > state.now
+    if orphan and (not state.forbids("REB-6") or (early and not state.forbids("REB-7"))):
         assert pair is not None
         if ready:
             yield _owned(_heard(state, flows, p, []), p, (flow, "ready"))
@@ -106,6 +111,11 @@ def _also(state: State, flows: Flows, p: int, flow: str, old: str) -> State:
     handoff = (*flows.handoff[:p], None, *flows.handoff[p + 1 :])
     heard = _heard(state, flows._replace(former=former, handoff=handoff), p, [])
     return _owned(heard, p, (flow, "ready"))
+
+
+def _without(flows: Flows, p: int, flow: str) -> Flows:
+    """The flows where this one does not have the partition beside another one any more."""
+    return flows._replace(former=tuple(other for other in flows.former if other != (p, flow)))
 
 
 def _owned(state: State, p: int, pair: Owner) -> State:

@@ -70,8 +70,20 @@ def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Ite
     if any_time:
         timer = Deadline(state.now, FOREVER)
         yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
-    if any_time and not surplus:  # it is left out of rebalances
-        yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
+        yield from _left_out(state, flows, flow, slack)
+
+
+@clause("REB-4", "REB-5")
+def _left_out(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
+    """The states after a bind, where a requirement is waived, of a flow that rebalances leave out, though
+    there may be one; or that they include with those that they left out before."""
+    waiting = (*flows.standby, flow)
+    timers = [flows.timer, Deadline(state.now, FOREVER), *_timers(state, flows, slack)]
+    for joining in dict.fromkeys(((), flows.standby, waiting)) if state.breaks("REB-4") else ((),):
+        standby = tuple(one for one in waiting if one not in joining)
+        active = (*flows.active, *joining)
+        for timer in dict.fromkeys(timers):
+            yield state._replace(flows=flows._replace(active=active, standby=standby, timer=timer))
 
 
 @clause("REB-9", "REB-10")
@@ -118,6 +130,7 @@ def _is_bound(flows: Flows, name: str) -> bool:
     return any(name == flow for flow, _ in flows.active + flows.standby)
 
 
+@clause("REB-4", "REB-9", "REB-10")
 def _left(state: State, name: str, slack: int) -> Iterator[State]:
     """The states after a flow is gone: what it had not settled is back in its place, marked redelivered."""
     flows = state.flows
@@ -134,6 +147,10 @@ def _left(state: State, name: str, slack: int) -> Iterator[State]:
         yield left
     elif standby:
         yield from _taken_over(left, left.flows, name, slack)
+        if state.breaks("REB-4"):  # it is none, but a flow that was left out, and may go on to be
+            joined = left.flows._replace(active=active + standby, standby=())
+            for after in (left.flows, joined):
+                yield from _unbound(left, after, name, slack)
     else:
         yield from _unbound(left, left.flows, name, slack)
 

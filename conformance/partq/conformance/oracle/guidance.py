@@ -123,6 +123,12 @@ class Guide:
             for n in showing:
                 if id in self.senders:
                     before[n] |= 1 << self.senders[id]
+        sent: dict[str, int] = {}
+        for n, effect in enumerate(self.effects):
+            for message in effect.action.messages:
+                if message.id in sent:  # what is stored later was sent before
+                    before[n] |= 1 << sent[message.id]
+                sent[message.id] = n
         return tuple(before)
 
     def _places(self, effect: Effect, clues: Clues) -> tuple[int, ...]:
@@ -204,7 +210,7 @@ def _apart(effects: Sequence[Effect], told: Sequence[int]) -> bool:
 
 
 def _senders(effects: Sequence[Effect]) -> dict[str, int]:
-    """The effect that sends each message."""
+    """The effect that sends each message, or stores it later."""
     return {message.id: n for n, effect in enumerate(effects) for message in effect.action.messages}
 
 
