@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Final
 
 
@@ -168,8 +169,8 @@ class Freedoms:
     def sample(self, random: Callable[[], float], share: float) -> Freedoms:
         """Some of these freedoms: of those that there are each with that chance, the others never. So that
         one run of a broker makes much use of a few."""
-        without = {name: 0.0 for name in NAMES if getattr(self, name) > 0 and random() >= share}
-        return replace(self, **without)
+        without = {name: 0.0 for name in _used(self) if random() >= share}
+        return replace(self, **without) if without else self
 
 
 NAMES: Final = Freedoms.names()
@@ -216,6 +217,12 @@ CAMPAIGN: Final = Freedoms(
     late_handoffs=0.7,
     late_events=0.7,
 )
+
+
+@cache
+def _used(freedoms: Freedoms) -> tuple[str, ...]:
+    """The names of those with a chance."""
+    return tuple(name for name in NAMES if getattr(freedoms, name) > 0)
 
 
 def taken(freedom: float, random: Callable[[], float]) -> bool:
