@@ -142,11 +142,19 @@ class Freedoms:
     restart_handoff: float = 0.0
     """REB-14: a rebalance that gives a paused partition to another flow starts the handoff time anew."""
 
+    orphan_handoff: float = 0.0
+    """REB-9, REB-14: a handoff whose new flow has gone is not called off: at its end nobody has the partition
+    until the rebalance, or it stays paused until then."""
+
+    cancel_handoffs: float = 0.0
+    """REB-9: a bind during the delay that makes the flows as many as before cancels the handoffs."""
+
     late_timers: float = 0.0
     """REB-7, REB-14: a timer is late, within `Config.lateness`."""
 
     late_handoffs: float = 0.0
-    """REB-14: a handoff takes a while, within `Config.lateness`, though nothing is unsettled."""
+    """REB-14: a handoff takes a while, within `Config.lateness`, though nothing is unsettled, or the old flow
+    has gone."""
 
     late_events: float = 0.0
     """REB-13: what happens to assignments is told late, within `Config.lateness`, and in order."""
@@ -213,6 +221,8 @@ CAMPAIGN: Final = Freedoms(
     any_standby=0.7,
     restart_delay=0.5,
     restart_handoff=0.5,
+    orphan_handoff=0.5,
+    cancel_handoffs=0.7,
     late_timers=0.7,
     late_handoffs=0.7,
     late_events=0.7,
