@@ -46,7 +46,7 @@ LONGEST: Final = 20
 AFTER: Final = 4
 """Transitions that a tour goes on after the one that it leads to."""
 
-SHORT_DELAY: Final = SECOND // 100
+SHORT_DELAY: Final = SECOND // 100_000
 """ns of a rebalance delay that may end while a handoff goes on that has nothing to wait for."""
 
 STEP: Final = 0.2
