@@ -182,6 +182,47 @@ def test_flows_are_followed_by_what_assignments_tell() -> None:
     assert told(found[3]) == (Status.REJECTED, 3)  # REB-1
 
 
+REBALANCED_TWICE = by_flows(
+    bind("f"), bind("g"), assigned("f", 1), assigned("f", 2), assigned("f", 2, "unassigned"), assigned("g", 2)
+)  # fmt: skip
+EVEN_AT_ONCE = by_flows(bind("f"), bind("g"), assigned("f", 1), assigned("g", 2))
+
+
+def test_a_rebalance_may_come_before_the_next_bind_and_be_told_of_later() -> None:
+    needs_tlc()
+    found = validate([REBALANCED_TWICE, EVEN_AT_ONCE])
+
+    assert [one.status for one in found] == [Status.ACCEPTED] * 2
+
+
+def batch(*ids: str) -> Operation:
+    return did("send_batch", sent=tuple(Sent(id, "k") for id in ids))
+
+
+READY = bind("f"), assigned("f", 1)
+ANY_ORDER = by_flows(*READY, batch("a", "b"), delivered("f", "b", "a"), partitions=1)
+TOLD_APART = by_flows(*READY, send("a"), send("b"), delivered("f", "b", "a"), partitions=1)
+LATER_IN_ORDER = by_flows(
+    *READY, bind("g"), batch("a", "b"), delivered("f", "b", "a"), did("unbind", "f", flow="f"),
+    assigned("f", 1, "unassigned"), assigned("g", 1), delivered("g", "a", "b"), partitions=1,
+)  # fmt: skip
+UNSEEN = LATER_IN_ORDER._replace(
+    operations=(*LATER_IN_ORDER.operations, did("receive", "g", flow="g", outcome="unknown")._replace(
+        record=9, call=200, ret=None))
+)  # fmt: skip
+
+
+def test_a_batch_is_stored_in_any_order_which_stays() -> None:
+    needs_tlc()
+    found = validate([ANY_ORDER, TOLD_APART, LATER_IN_ORDER, UNSEEN])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 4)  # REB-3: they were sent one after the other
+    assert told(found[2]) == (Status.REJECTED, 8)  # REB-3: they go back to their places
+    assert told(found[3]) == (Status.UNKNOWN, None)  # one may have been delivered unseen
+    assert "order" in found[3].reason
+
+
 def test_a_hidden_partition_was_ready_for_the_flow_that_received() -> None:
     trace = trace_of(NOT_ITS_OWN._replace(operations=NOT_ITS_OWN.operations[:-1]))
 
@@ -256,6 +297,15 @@ def test_a_count_that_falls_is_impossible() -> None:
     trace = trace_of(recording(send("a"), receive(show("a", 1, lock="x")), *peeks))
 
     assert [step.op for step in trace.steps] == ["send", "receive", "peek", "impossible"]
+
+
+@pytest.mark.parametrize(("shown", "becomes"), [("a", "renew"), ("b", "impossible")])
+def test_a_renewal_shows_the_message_of_its_lock(shown: str, becomes: str) -> None:
+    given = receive(show("a", 1, lock="x"), show("b", 2, lock="y"))
+    renewal = did("renew_lock", "c2", locks=("x",), shown=(show(shown, 1 if shown == "a" else 2),))
+    trace = trace_of(recording(send("a"), send("b"), given, renewal))
+
+    assert trace.steps[-1].op == becomes
 
 
 def test_a_history_is_given_up_at_the_limit_of_states() -> None:

@@ -585,9 +585,13 @@ ExhaustedFor(m) == /\ Peeks1 \/ E.op = "drained"
                    /\ msg[m].at = "ready" /\ msg[m].count >= MaxDeliveryCount
 Exhausted(m) == msg' = [ msg EXCEPT ![m] = Empty("dead") ] /\ Else
 
+\* What changes the flows finds what was due before it done, or not.
+ChangesFlows == E.op \in { "bind", "unbind", "flow lost", "kill" }
+
 \* An event that tells of what has not happened yet, a delivery by a flow that
 \* partition p is not ready for, a lock that a handoff ended.
 HandoffFor(p) ==
+    \/ ChangesFlows
     \/ E.op = "assigned" /\ E.part = p /\ ~Hears(told[p].changes, E)
     \/ Delivers1 /\ msg[E.m].part = p /\ duty[p][E.who] # "ready"
     \/ E.op = "settlement refused" /\ \E m \in In(E.ms) : msg[m].part = p

@@ -98,7 +98,8 @@ class Trace:
     it, of which ``likely`` ones are tried first. ``owner``: of each partition the messages by number.
     ``start``: its counter before the first one; ``floor``, ``top``: the first and last number shown.
     ``events``: the assignments that were told of it: flow and state; ``observed``: whether any were.
-    ``cursors``: of walks that start at a number, by who walks."""
+    ``cursors``: of walks that start at a number, by who walks. ``presumed``: the order in which messages of a
+    batch were stored is not known for certain, so that a rejection says nothing."""
 
     recording: Recording
     partitions: int
@@ -117,6 +118,7 @@ class Trace:
     cursors: Mapping[str, Sequence[int]] = field(default_factory=dict)
     steps: Sequence[Step] = ()
     order: Order = Order((), (), (), ())
+    presumed: bool = False
 
     @property
     def messages(self) -> int:
