@@ -223,10 +223,52 @@ def test_a_batch_is_stored_in_any_order_which_stays() -> None:
     assert "order" in found[3].reason
 
 
+def outage(partition: int, *during: Operation) -> tuple[Operation, ...]:
+    return (
+        did("partition_down", "env", partition=partition),
+        *during,
+        did("partition_up", "env", partition=partition),
+    )
+
+
+def refused(id: str, *more: str) -> Operation:
+    op = "send_batch" if more else "send"
+    return did(op, sent=tuple(Sent(name, "k") for name in (id, *more)), outcome="error", error="unavailable")
+
+
+BOTH_SHOWN = (
+    send("a", None), send("b", None),
+    *(did("peek", "c2", limit=5, shown=(shown,)) for shown in (show("a", 1), show("b", 1, partition=8))),
+)  # fmt: skip
+BLOCKED_TWICE = recording(
+    *BOTH_SHOWN, *outage(7, refused("p", "q"), refused("r", "s")), *outage(8, refused("t", "u"))
+)
+BLOCKED_BY_BOTH = recording(
+    *BOTH_SHOWN, *outage(7, refused("p", "q"), refused("r", "s")), *outage(8, refused("t"), refused("u"))
+)
+
+
+def test_a_batch_that_is_refused_for_the_partition_of_its_key_tells_which_that_is() -> None:
+    needs_tlc()
+    found = validate([BLOCKED_TWICE, BLOCKED_BY_BOTH])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)  # one refusal amid faults is no proof
+    assert told(found[1]) == (Status.REJECTED, 10)  # ROUTE-2
+
+
 def test_a_hidden_partition_was_ready_for_the_flow_that_received() -> None:
     trace = trace_of(NOT_ITS_OWN._replace(operations=NOT_ITS_OWN.operations[:-1]))
 
     assert [set(parts) for parts in trace.allowed] == [{1}, {1}]
+
+
+TO_A_STANDBY = by_flows(*READY, bind("g"), send("a"), delivered("g", "a"), partitions=1)
+
+
+def test_a_flow_that_no_partition_was_ready_for_is_delivered_nothing() -> None:
+    needs_tlc()
+
+    assert told(validate([TO_A_STANDBY])[0]) == (Status.REJECTED, 4)  # REB-2
 
 
 BOTH_READY = bind("f"), assigned("f", 1), assigned("f", 2), send("a", None), send("b", None)

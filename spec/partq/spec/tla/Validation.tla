@@ -97,9 +97,9 @@ Missing(p, n) == /\ n >= T.floor[p] /\ n < T.top[p]
                  /\ n \notin DOMAIN T.owner[p]
 
 TraceWastedNumbers(ps) == SUBSET { p \in ps : Missing(p, counter[p]) }
-TraceWastes(m, count) ==
+TraceWastesIn(ps, count) ==
     \/ counter' = counter
-    \/ \E p \in Choices(m) : \E used \in 1 .. count :
+    \/ \E p \in ps : \E used \in 1 .. count :
           /\ \A n \in 0 .. used - 1 : Missing(p, counter[p] + n)
           /\ counter' = [ counter EXCEPT ![p] = @ + used ]
 
@@ -254,22 +254,24 @@ OneSend ==
 
 NoneStored ==
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
-    /\ Wastes(E.m, Len(E.ms))
-    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars, ghostVars >>
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars, ghostVars >>
 
 SendsFail ==
     IF Len(E.ms) = 1 THEN SendFails(E.m)
     ELSE /\ \A m \in In(E.ms) : MaySend(m)
-         /\ (\E n \in In(E.ms) : Blocked(n)) \/ MayBeBusy
+         /\ BatchBlocked(E.m, Len(E.ms))
          /\ NoneStored
+
+\* Of no key it tells which partition is its.
+SendsRefused == NoneStored /\ Wastes(E.m, Len(E.ms)) /\ UNCHANGED home
 
 SendsInvalid ==
     /\ \A m \in In(E.ms) : MaySend(m)
     /\ MayRefuseKeys(E.m) \/ \E n \in In(E.ms) : ~Valid(n)
-    /\ NoneStored
+    /\ SendsRefused
 
 \* A quota, or a size: no limits are modelled.
-SendsFull == (\A m \in In(E.ms) : MaySend(m)) /\ NoneStored
+SendsFull == (\A m \in In(E.ms) : MaySend(m)) /\ SendsRefused
 
 SameTxn == E.txn = deal
 

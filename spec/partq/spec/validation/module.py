@@ -31,7 +31,7 @@ _REPLACED: Final = {
     "Key": "TraceKey", "Keys": "TheKeyNames", "Valid": "TraceValid", "MaySend": "AnySend",
     "OfBatch": "TraceBatch", "TurnAfter": "TurnByStep", "LockedFor": "TraceLockedFor",
     "HandedOver": "TraceHandedOver", "Cached": "TraceCached", "Choices": "TraceChoices",
-    "WastedNumbers": "TraceWastedNumbers", "Wastes": "TraceWastes", "MayBeBusy": "TraceBusy",
+    "WastedNumbers": "TraceWastedNumbers", "WastesIn": "TraceWastesIn", "MayBeBusy": "TraceBusy",
     "MayTurnOutLost": "TraceMayTurnOutLost", "RolledBack": "TraceRolledBack", "Committed": "TraceCommitted",
     "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
     "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
