@@ -42,7 +42,7 @@ LINE: Final = 200
 """Characters of an operation that a finding's sentence shows; the witness below it shows all."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exactness:
     """How much the judge is asked. ``share``: of how many histories in 100, by number, besides those that a
     screen suspects. ``seconds``: its budget for each history. ``nodes``: how many nodes it visits at the

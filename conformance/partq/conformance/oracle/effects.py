@@ -36,9 +36,6 @@ UNNAMED: Final = frozenset({"SEQ-2", "SEQ-5"})
 """With one of these waived a message may be in another partition than its number says."""
 
 
-_LINKS: Final = frozenset({"disconnect", "reconnect"})
-
-
 class Effect(NamedTuple):
     """One effect, to be placed in an order that the model explains.
 
@@ -233,9 +230,7 @@ def _is_keyless(effect: Effect, family: Profile) -> bool:
 
 def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery]) -> Effect:
     """The record's effect as a whole."""
-    unknown = record.outcome == Outcome.UNKNOWN or (
-        record.outcome == Outcome.ERROR and record.op in _LINKS  # a connection may be gone all the same
-    )
+    unknown = record.outcome == Outcome.UNKNOWN
     ret = FOREVER if record.ret is None or unknown else record.ret
     if record.op == "disconnect" and record.error == CONNECTION_LOST and record.ret is not None:
         ret = record.ret + header.lateness  # its client knew
