@@ -86,6 +86,16 @@ def test_what_only_a_clock_tells_is_no_disagreement() -> None:
     assert not rejected_for_times(history(ONE_LOCK_ENDS_AT_ONCE.format(0), "azure-flat"))  # RCV-9
 
 
+def test_two_keys_are_refused_or_not_where_nothing_is_partitioned() -> None:
+    needs_tlc()
+    sends = ("p send m1 session=s key=k", "p send m1 session=s key=k -> error invalid_operation")
+    flat = followed([history(send, "azure-flat") for send in sends])
+    partitioned = followed([history(send, "azure-premium") for send in sends])
+
+    assert [one.status for one in flat] == [Status.ACCEPTED, Status.ACCEPTED]
+    assert [one.status for one in partitioned] == [Status.REJECTED, Status.ACCEPTED]  # KEY-3
+
+
 def test_a_fault_planted_in_the_reference_is_found() -> None:
     needs_tlc()
     history = history_of("mutant:flat-newest-first", "azure-flat", 2, phrases=6)

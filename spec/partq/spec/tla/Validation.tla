@@ -58,7 +58,9 @@ Placed(m) == T.place[m].num # NoNumber   \* its number is known
 (***************************************************************************)
 
 TraceKey(m) == T.keys[m]
-TraceValid(m) == m \notin T.conflicting
+\* KEY-3; where that is no rule, either verdict.
+TwoKeyed(ms) == \E m \in ms : m \in T.conflicting
+TraceValid(m) == "KEY-3" \in Rules => ~TwoKeyed({m})
 
 \* Histories do not send in a fixed order.
 AnySend(m) == msg[m].at = "unsent"
@@ -267,7 +269,7 @@ SendsRefused == NoneStored /\ Wastes(E.m, Len(E.ms)) /\ UNCHANGED home
 
 SendsInvalid ==
     /\ \A m \in In(E.ms) : MaySend(m)
-    /\ MayRefuseKeys(E.m) \/ \E n \in In(E.ms) : ~Valid(n)
+    /\ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms))
     /\ SendsRefused
 
 \* A quota, or a size: no limits are modelled.
@@ -291,7 +293,7 @@ TxnSendsInvalid ==
     /\ SameTxn /\ Open /\ running
     /\ \A m \in In(E.ms) : MaySend(m)
     /\ \/ \E m \in In(E.ms) : ~MayJoin(m) \/ Apart(m)
-       \/ MayRefuseKeys(E.m)
+       \/ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms))
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
     /\ txn' = TxnDoubt(txn)
     /\ Wastes(E.m, Len(E.ms))
