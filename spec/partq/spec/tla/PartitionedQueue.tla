@@ -439,7 +439,7 @@ TxnSendInvalid(m) ==
     /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
 
 \* A fault is in the way, or the transaction was rolled back by the broker, or
-\* (TXN-10) it has ended.
+\* (TXN-10) it has ended.  So it tells nothing of which partition a key has.
 TxnSendFails(m) ==
     /\ Offers("transaction")
     /\ MaySend(m)
