@@ -60,7 +60,7 @@ FASTER: Final = 50.0
 """How many times as many events a second the judge has to decide."""
 
 SECONDS: Final = 10.0
-BATCH: Final = 150
+BATCH: Final = 300
 """How many histories TLC is given at a time, at the most."""
 
 LIMITS: Final = Limits(states=6_000, seconds=3_600.0)

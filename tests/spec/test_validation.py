@@ -156,6 +156,32 @@ def test_a_commit_is_refused_where_a_lock_of_it_ran_out() -> None:
     assert validate([COMMITTED_LATE])[0].status is Status.ACCEPTED
 
 
+def committed(id: str, txn: str) -> tuple[Operation, ...]:
+    return did("begin", txn=txn), send(id)._replace(txn=txn), did("commit", txn=txn)
+
+
+ONE_LAGS = recording(
+    *committed("a", "t"),
+    *committed("b", "u"),
+    send("c"),
+    receive(show("a", 1), show("c", 3)),
+    receive(show("b", 2)),
+)
+DELETED_UNSEEN = recording(
+    *committed("a", "t"), did("receive", "c2", deletes=True, outcome="unknown"), did("drained", "env")
+)
+LEFT_BEHIND = recording(*committed("a", "t"), did("drained", "env"))
+
+
+def test_what_one_transaction_committed_may_be_seen_later_than_what_another_did() -> None:
+    needs_tlc()
+    found = validate([ONE_LAGS, DELETED_UNSEEN, LEFT_BEHIND])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.ACCEPTED, None)
+    assert told(found[2]) == (Status.REJECTED, 3)  # RCV-2
+
+
 TAKEN_OVER = by_flows(
     bind("f"), bind("g"), assigned("f", 1), send("a"), send("b"), delivered("f", "a", "b"),
     did("unbind", "f", flow="f"), assigned("f", 1, "unassigned"), assigned("g", 1), delivered("g", "a", "b"),

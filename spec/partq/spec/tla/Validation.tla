@@ -601,8 +601,13 @@ HandoffFor(p) ==
     \/ E.op = "settlement refused" /\ \E m \in In(E.ms) : msg[m].part = p
 RebalanceFor == E.op # "settlement refused" /\ \E p \in Partitions : HandoffFor(p)
 
-AppearFor ==
-    \/ \E m \in In(E.ms) : msg[m].at = "lagging"
+\* All that was committed together: what another transaction committed may lag still.
+AppearFor(m) == msg[m].at = "lagging" /\ (m \in In(E.ms) \/ E.op = "drained")
+AppearWith(m) ==
+    /\ running
+    /\ msg' = [ n \in Messages |-> IF msg[n].at = "lagging" /\ T.within[n] = T.within[m]
+                                   THEN [ msg[n] EXCEPT !.at = "ready" ] ELSE msg[n] ]
+    /\ Else
 
 \* The partition's next number is that of m, and the step needs the one after it.
 NumberFor(m) ==
@@ -637,7 +642,7 @@ Own ==
     /\ UNCHANGED << taken, tried >>
     /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m)
        \/ \E m \in Here : CachingFrontends /\ LockFor(m) /\ Prefetch(m)
-       \/ AppearFor /\ Appear
+       \/ \E m \in Here : AppearFor(m) /\ AppearWith(m)
        \/ \E m \in Here : NumberFor(m) /\ NumberEarly(m)
        \/ \E m \in Here : ComebackFor(m) /\ Comeback(m)
        \/ \E m \in Here : ExhaustedFor(m) /\ Exhausted(m)
@@ -656,7 +661,7 @@ Tries ==
 (***************************************************************************)
 
 \* Nothing shows m any more.
-NeverShown(m) == T.last[m] = 0 \/ T.last[m] < at \/ T.order[T.last[m]] \in ahead
+NeverShown(m) == IF T.last[m] < at THEN TRUE ELSE T.order[T.last[m]] \in ahead
 
 GoneFor(m) ==
     /\ NeverShown(m)

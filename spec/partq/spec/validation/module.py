@@ -147,6 +147,7 @@ def _trace(trace: Trace, size: _Size) -> Text:
             "messages": trace.messages,
             "keys": [*trace.keys, *["-"] * unsent],
             "conflicting": frozenset(trace.conflicting),
+            "within": [*trace.within, *[""] * unsent],
             "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
             "allowed": [frozenset(parts) for parts in [*trace.allowed, *[(1,)] * unsent]],
             "owner": [_by_number(numbers) for numbers in owner],

@@ -85,6 +85,7 @@ class _Translation:
             places.count,
             renamed(places.messages),
             {n for n, message in enumerate(places.messages, 1) if message.conflicting},
+            [one.txn or "" for one in self.operations for _ in one.sent],
             places.place,
             places.allowed,
             places.likely,
