@@ -301,8 +301,13 @@ def program_of(survey: Survey, tour: Sequence[Edge], seed: int, delay: int | Non
     scope = survey.scope
     writer = Writer(scope.profile, survey.lacks, delay)
     steps = [step for edge in tour for step in writer.steps(_move(survey, edge))]
-    settings = {"partitions": scope.partitions, "rebalance_delay": writer.entity.rebalance_delay}
-    return program(scope.profile, *steps, seed=seed, **settings)
+    return program(
+        scope.profile,
+        *steps,
+        seed=seed,
+        partitions=scope.partitions,
+        rebalance_delay=writer.entity.rebalance_delay,
+    )
 
 
 def _move(survey: Survey, edge: Edge) -> Move:
