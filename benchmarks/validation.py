@@ -21,7 +21,7 @@ from rich.console import Console
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
-from partq.conformance.history import History
+from partq.conformance.history import History, Record
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.workload.generator import generate, trace_seed
@@ -38,11 +38,17 @@ HISTORIES: Final = int(os.environ.get("PARTQ_VALIDATION", "250"))
 FIRST: Final = int(os.environ.get("PARTQ_VALIDATION_FIRST", "0"))
 """The first history's number, so that a long count can be made in parts."""
 
-PROFILES: Final = {"azure-premium": 28, "azure-standard": 28, "azure-flat": 28, "solace": 18}
-"""The profiles that are compared, and the phrases of a program of each."""
+PROFILES: Final = ("azure-premium", "azure-standard", "azure-flat", "solace")
+"""The profiles that are compared."""
+
+PHRASES: Final = int(os.environ.get("PARTQ_VALIDATION_PHRASES", "10"))
+"""Of a program. With few of them TLC decides most histories within its limit."""
 
 CLOCK: Final = frozenset({"SEQ-7", "RCV-13"})
 """What only a clock can tell."""
+
+NEVER: Final = 1_000_000 * SECOND
+"""Longer than any history lasts, ns."""
 
 TIMED: Final = 200
 """How many histories the times of both are measured on."""
@@ -54,10 +60,10 @@ FASTER: Final = 50.0
 """How many times as many events a second the judge has to decide."""
 
 SECONDS: Final = 10.0
-BATCH: Final = 50
+BATCH: Final = 300
 """How many histories TLC is given at a time, at the most."""
 
-LIMITS: Final = Limits(states=6_000, seconds=900.0)
+LIMITS: Final = Limits(states=6_000, seconds=3_600.0)
 
 T = TypeVar("T")
 
@@ -130,7 +136,7 @@ def _history(profile: str, number: int, length: int) -> History:
 
 def _cases(profile: str) -> Iterator[Case]:
     for number in range(FIRST, FIRST + HISTORIES):
-        history = _history(profile, number, PROFILES[profile])
+        history = _history(profile, number, PHRASES)
         yield Case(profile, number, "", history)
         edit, other = edited_somehow(history, Random(number))
         yield Case(profile, number, edit, other)
@@ -138,20 +144,28 @@ def _cases(profile: str) -> Iterator[Case]:
 
 def without_clock(history: History) -> tuple[History, History]:
     """The history as one who has no clock knows it, without the times that a broker showed: timers may end
-    late, by any time; or they end at once."""
-    records = tuple(
-        structs.replace(
-            record,
-            messages=tuple(shown._replace(enqueued_at=None, locked_until=None) for shown in record.messages),
-        )
-        for record in history.records
-    )
-    late = dataclasses.replace(history.header, late_ns=1_000_000 * SECOND)
-    at_once = {
+    late, by any time; or each at any time, early or late."""
+    late = dataclasses.replace(history.header, late_ns=NEVER)
+    brief = {
         name: dataclasses.replace(entity, lock_duration=1, rebalance_delay=0, max_handoff=0)
         for name, entity in late.entities.items()
     }
-    return History(late, records), History(dataclasses.replace(late, entities=at_once), records)
+    vague = dataclasses.replace(late, entities=brief, skew_ns=NEVER)
+    return (
+        History(late, tuple(_showing(record, None) for record in history.records)),
+        History(vague, tuple(_showing(record, record.call) for record in history.records)),
+    )
+
+
+def _showing(record: Record, until: int | None) -> Record:
+    """The record with this end of the locks that it gave, and no other times."""
+    return structs.replace(
+        record,
+        messages=tuple(
+            shown._replace(enqueued_at=None, locked_until=None if shown.lock is None else until)
+            for shown in record.messages
+        ),
+    )
 
 
 def rejected_for_times(history: History) -> bool:

@@ -19,6 +19,7 @@ from itertools import combinations, islice
 from typing import Final
 
 from partq.conformance.history import History
+from partq.conformance.oracle.indications import KINDS, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
 from partq.model import clauses
 from partq.model.profiles import requirements_of
@@ -27,6 +28,9 @@ from partq.model.state import NARROWLY, WIDE
 
 REJECTING: Final = 4
 """The budget for the rejection itself, in budgets of a waived search: without it nothing is blamed."""
+
+CERTAINTY: Final = (Judged.ACCEPTED, Judged.UNKNOWN, Judged.REJECTED)
+"""What the judge may say of the whole of a history with a candidate waived, the best first."""
 
 PAIRS: Final = 200
 """How many pairs of requirements are tried at the most."""
@@ -143,19 +147,22 @@ class _Waived:
 
     def ordered(self, candidates: Sequence[str]) -> tuple[str, ...]:
         """The candidates, the most special first; after them those that take the wide form to explain the
-        history, and last those that do not explain the whole."""
+        history, then those that messages which complied speak against (`indications`), those of which it is
+        not known whether they explain the whole, and last those that do not."""
         if len(candidates) < 2:
             return tuple(candidates)
-        doubts = {id: (self._is_refuted(id), self._is_far_fetched(id)) for id in candidates}
+        whole = self.history if self.whole is None else self.whole
+        others = contradicted(whole) if not KINDS.keys().isdisjoint(candidates) else frozenset()
+        doubts = {id: (self._of_the_whole(id), id in others, self._is_far_fetched(id)) for id in candidates}
         groups = ([id for id in candidates if doubts[id] == doubt] for doubt in sorted({*doubts.values()}))
         return tuple(id for group in groups for id in special_first(group))
 
-    def _is_refuted(self, id: str) -> bool:
-        """Whether the requirement does not explain the whole."""
+    def _of_the_whole(self, id: str) -> int:
+        """Whether the requirement explains the whole, as a place among `CERTAINTY`."""
         if self.whole is None or self.whole is self.history:
-            return False
+            return 0
         form = (id, NARROWLY) if id in WIDE else (id,)
-        return self._ask(self.whole, form) is Judged.REJECTED
+        return CERTAINTY.index(self._ask(self.whole, form))
 
     def _is_far_fetched(self, id: str) -> bool:
         """Whether it takes the wide form to explain the history."""

@@ -12,7 +12,7 @@ from partq.conformance.history.entities import is_topic, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.question import entities_of
-from partq.model.messages import Delivery, Message, ambiguous, conflicting, effective_key
+from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Profile, profile, requirements_of
 from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
@@ -129,8 +129,7 @@ def _waited(record: Record, header: Header) -> int:
 def sent_of(message: Message, family: Profile) -> Sent:
     """A message as it is sent to a queue of that family."""
     key = effective_key(message, family.key_rule) if family.partitioned else None
-    rules = requirements_of(family.name)
-    return Sent(message.id, key, "KEY-3" in rules and conflicting(message))
+    return Sent(message.id, key, family.key_rule is KeyRule.SERVICE_BUS and conflicting(message))
 
 
 def _shown(shown: Delivery, bits: int, family: Profile, sent: Mapping[str, Message]) -> Shown:
