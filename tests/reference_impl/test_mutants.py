@@ -89,8 +89,8 @@ SURVIVING = {
     "second-renewal-refused",
     "sends-where-it-settled",
 }
-"""Mutants that neither does, within that: a renewal refused as invalid is taken for a lost lock (RCV-8); what goes
-where a transaction has settled, for a key that is no function (ROUTE-2), but for what a campaign counts."""
+"""Mutants that neither does, within that: a renewal refused as invalid is taken for a lost lock (RCV-8); that
+a key moves where its transaction has settled, for no function of keys (ROUTE-2), but for long evidence."""
 
 SHORT = 14
 """Phrases in the programs that the judge is asked about."""
