@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from acts import D, abandon, complete, down, msg, queued, receive, seen, send, up
 
-from partq.model.actions import Action, Answer, Observed
+from partq.model.actions import STORE, Action, Answer, Observed
 from partq.model.machine import State, explain, initial, internal, steps
 from partq.model.messages import Delivery
 from partq.model.profiles import SECOND, Entity
@@ -65,9 +65,15 @@ def sent(id: str, seq: int, key: str | None = "k", **more: object) -> Step:
     return ok(send(id, key=key, **more), at(id, seq))
 
 
+def stored(id: str, seq: int, key: str | None = None) -> Step:
+    """It is stored after its send."""
+    return ok(Action(STORE, messages=(msg(id, key),)), at(id, seq))
+
+
 conflict = Action("send", "p", messages=(msg("x", "k", "s"),))
 two_keys = Action("send_batch", "p", messages=(msg("x", "k"), msg("y", "q")))
 session = Action("send", "p", messages=(msg("y", None, "s"),))
+RENEW = Action("renew_lock", "c", locks=("l",))
 got = [shows(at("x", P, lock="l")), shows(at("y", Q, lock="m"))]
 settled = [sent("x", P), sent("y", Q, "q"), *got, txn("begin", "c")]
 
@@ -78,15 +84,34 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
             [ok(session, at("y", P)), ok(session._replace(messages=(msg("x", None, "s"),)), at("x", Q))],
         )
     ],
-    "KEY-2": [("azure-premium", [sent("x", P), sent("y", Q)])],
+    "KEY-2": [
+        ("azure-premium", [sent("x", P), sent("y", Q)]),
+        (
+            "azure-premium",
+            [
+                ok(send("w", key="s"), at("w", P)),
+                ok(
+                    Action("send_batch", "p", messages=(msg("x", None, "s"), msg("y", "s"))),
+                    *[at("x", Q), at("y", Q + 1)],
+                ),
+            ],
+        ),
+    ],
     "KEY-3": [
         ("azure-premium", [ok(conflict, at("x", P))]),
-        ("azure-premium", [no(conflict, INVALID, at("x", P)), shows(at("x", P))]),
+        ("azure-premium", [no(conflict, INVALID, at("x", P)), stored("x", P, "k"), shows(at("x", P))]),
+        (
+            "azure-premium",
+            [
+                *[no(conflict, INVALID, at("x", P + 1)), sent("y", P)],
+                *[stored("x", P + 1, "k"), shows(at("y", P), at("x", P + 1))],
+            ],
+        ),
     ],
     "KEY-5": [("azure-premium", [no(send("x", "y"), INVALID)])],
     "KEY-7": [
         ("azure-premium", [ok(two_keys, at("x", P), at("y", Q))]),
-        ("azure-premium", [no(two_keys, INVALID, at("x", P)), shows(at("x", P))]),
+        ("azure-premium", [no(two_keys, INVALID, at("x", P)), stored("x", P, "k"), shows(at("x", P))]),
         (
             "azure-premium",
             [
@@ -115,6 +140,7 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
                 ok(down(5)),
                 no(send("y", key="k"), DOWN, at("y", P + 1)),
                 ok(up(5)),
+                stored("y", P + 1, "k"),
                 shows(at("x", P), at("y", P + 1)),
             ],
         ),
@@ -123,7 +149,7 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
         ("azure-premium", [ok(down(5)), no(send("x"), DOWN)]),
         ("azure-premium", [ok(down(5)), sent("x", P, None)]),
         ("azure-premium", [ok(down(5)), no(send("x"), "not_found")]),
-        ("azure-premium", [ok(down(5)), no(send("x"), DOWN, at("x", Q)), shows(at("x", Q))]),
+        ("azure-premium", [ok(down(5)), no(send("x"), DOWN, at("x", Q)), stored("x", Q), shows(at("x", Q))]),
     ],
     "ROUTE-7": [
         ("azure-premium", [sent("x", P), ok(down(9)), no(send("y", key="k"), DOWN)]),
@@ -146,7 +172,10 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
         ("azure-premium", [ok(down(5)), ok(down(9)), sent("x", P, None)]),
         (
             "azure-premium",
-            [ok(down(5)), ok(down(9)), no(send("x"), DOWN, at("x", P)), ok(up(5)), shows(at("x", P))],
+            [
+                *[ok(down(5)), ok(down(9)), no(send("x"), DOWN, at("x", P)), ok(up(5))],
+                *[stored("x", P), shows(at("x", P))],
+            ],
         ),
         ("azure-premium", [ok(Action("broker_kill")), sent("x", P)]),
     ],
@@ -220,16 +249,44 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
                 txn("begin"),
                 sent("x", P, txn="t"),
                 sent("y", Q + 1, "q", txn="t"),
+                stored("y", Q + 1, "q"),
                 shows(at("a", Q), at("y", Q + 1)),
                 txn("commit"),
             ],
         ),
+        (
+            "azure-premium",
+            [
+                txn("begin"),
+                sent("x", P, txn="t"),
+                sent("y", P + 2, "q", txn="t"),
+                sent("z", P + 1, txn="t"),
+                txn("commit"),
+                stored("y", P + 2, "q"),
+                shows(at("x", P), at("z", P + 1), at("y", P + 2)),
+            ],
+        ),
     ],
     "TXN-5": [
-        ("azure-flat", [txn("begin"), sent("x", 0, None, txn="t"), shows(at("x", 0)), txn("commit")]),
+        (
+            "azure-flat",
+            [txn("begin"), sent("x", 0, None, txn="t"), stored("x", 0), shows(at("x", 0)), txn("commit")],
+        ),
         (
             "azure-flat",
             [txn("begin"), sent("x", 0, None, txn="t"), txn("rollback"), shows(at("x", 0))],
+        ),
+        (
+            "azure-flat",
+            [
+                txn("begin"),
+                sent("x", 0, None, txn="t"),
+                sent("y", 2, None, txn="t"),
+                txn("commit"),
+                sent("z", 1, None),
+                stored("y", 2),
+                shows(at("x", 0), at("z", 1), at("y", 2)),
+            ],
         ),
         (
             "azure-flat",
@@ -287,17 +344,25 @@ BROKEN: dict[str, list[tuple[str, list[Step]]]] = {
         ("azure-flat", [no(send("x"), "not_found"), sent("y", 0, None)]),
         ("azure-premium", [txn("begin"), no(send("x", key="k", txn="t"), INVALID)]),
         ("azure-flat", [no(receive(), INVALID)]),
+        ("azure-flat", [sent("x", 0), shows(at("x", 0, lock="l")), no(RENEW, INVALID)]),
+        ("azure-flat", [sent("x", 0), shows(at("x", 0, lock="l")), no(complete("l"), "not_found")]),
     ],
     "RCV-1": [
-        ("azure-flat", [no(send("x"), "timeout", at("x", 0)), shows(at("x", 0))]),
+        ("azure-flat", [no(send("x"), "timeout", at("x", 0)), stored("x", 0), shows(at("x", 0))]),
         (
             "azure-flat",
-            [txn("begin"), no(send("x", txn="t"), DOWN, at("x", 0)), txn("commit"), shows(at("x", 0))],
+            [
+                *[txn("begin"), no(send("x", txn="t"), DOWN, at("x", 0)), txn("commit")],
+                *[stored("x", 0), shows(at("x", 0))],
+            ],
         ),
     ],
     "TXN-10": [
         ("azure-flat", [txn("begin"), txn("commit"), txn("rollback")]),
-        ("azure-flat", [txn("begin"), txn("rollback"), sent("x", 0, None, txn="t"), shows(at("x", 0))]),
+        (
+            "azure-flat",
+            [txn("begin"), txn("rollback"), sent("x", 0, None, txn="t"), stored("x", 0), shows(at("x", 0))],
+        ),
         (
             "azure-premium",
             [*settled, txn("rollback", "c"), ok(complete("l", txn="t")), no(complete("l"), LOST)],
@@ -392,6 +457,7 @@ FLOWS: dict[str, list[list[Step]]] = {
             gets("f", seen("x")),
         ],
         [*PAUSED, told(5, "g", "ready"), gets("g", seen("y")), told(5, "f", "unassigned")],
+        [*SHARED, told(5, "f", "ready"), told(5, "f", "unassigned"), gets("g", seen("x"))],
     ],
     "REB-2": [
         [*LOADED, of("bind", "g"), gets("g", seen("x"))],
@@ -406,12 +472,25 @@ FLOWS: dict[str, list[list[Step]]] = {
     ],
     "REB-3": [[*LOADED, gets("f", seen("y"))], [*LOADED, gets("f", seen("y"), seen("x"))]],
     "REB-4": [
+        [
+            *[*LOADED, of("bind", "g"), wait(DELAY), moved("f", "f")],
+            *[of("unbind", "f"), told(5, "f", "unbound"), told(9, "f", "unbound")],
+            *[wait(DELAY), moved("g", "g"), told(5, "f", "unassigned"), told(5, "g", "ready")],
+        ],
         [*LOADED, of("bind", "g"), wait(10 * DELAY)],
         [*LOADED, of("bind", "g"), moved("g", "f")],
         [*LOADED, of("bind", "g"), wait(2 * DELAY), moved("g", "f")],
     ],
     "REB-5": [
         [*STANDBY, gets("h", seen("x"))],
+        [
+            *STANDBY,
+            wait(DELAY),
+            moved("f", "g"),
+            ok(HANDED),
+            told(5, "g", "unassigned"),
+            told(5, "f", "ready"),
+        ],
         [*STANDBY, told(9, "f", "unassigned"), told(9, "h", "ready"), gets("h", seen("z"))],
         [*STANDBY, moved("h", "f"), ok(HANDED), told(5, "g", "unassigned")],
     ],

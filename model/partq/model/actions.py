@@ -24,7 +24,8 @@ GONE: Final = UNAVAILABLE | {"connection_lost"}
 """What a client hears when its way to the broker is broken."""
 FULL: Final = frozenset({"quota", "too_large"})
 """A send that is beyond a limit; which limits there are is not modelled."""
-LOST: Final = frozenset({"lock_lost", "not_found", "invalid_operation"})
+LOCK_LOST: Final = "lock_lost"
+LOST: Final = frozenset({LOCK_LOST, "not_found", "invalid_operation"})
 """A settlement with a lock that is not, or no longer, held. No source settles the kind."""
 REFUSED: Final = frozenset({"invalid_operation", "unsupported", "not_found"})
 """Asking for what the interface does not offer."""
@@ -45,6 +46,11 @@ INTERNAL: Final = (
     "handoff",
 )
 """The broker's own moves, as operations of `Action`: see `machine`."""
+
+
+STORE: Final = "store"
+"""The broker's own move, where a requirement is waived, by which a single message is stored after its send,
+which was refused, or is part of a transaction."""
 
 
 class Action(NamedTuple):

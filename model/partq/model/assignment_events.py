@@ -13,6 +13,7 @@ from .rebalancing import Owner, given_back, handoff, moves, rebalance
 from .state import Flows, State, position
 
 Steps = Iterator[tuple[Answer, State]]
+Change = tuple[int, str, str, int]
 
 
 @clause("REB-1", "REB-13")
@@ -29,12 +30,14 @@ def _told(state: State, action: Action, fold: int) -> Steps:
     if state.cfg.waived:
         yield from ((OK, after) for after in _told_otherwise(state, flows, p, action))
     news = [event for event in flows.unseen if event[0] == p]
-    if news and news[0][2] == "paused" and action.state != "paused":
-        news = news[1:]  # a handoff with nothing to wait for need not be told of
+    while news and may_be_untold(news[0], action):
+        news = news[1:]
     if news:
         if news[0][2] == action.state and action.flow in (None, news[0][1]):
             yield OK, _heard(state, flows, p, news[1:])
         return
+    if _tells_of_end(flows, p, action):
+        yield OK, _owned(_heard(state, flows, p, []), p, (str(action.flow), "unbound"))
     if fold:
         for move in moves(state):
             mechanism = rebalance if move.op == "rebalance" else handoff
@@ -42,7 +45,22 @@ def _told(state: State, action: Action, fold: int) -> Steps:
                 yield from _told(after, action, fold - 1)
 
 
-def _heard(state: State, flows: Flows, p: int, left: list[tuple[int, str, str, int]]) -> State:
+def may_be_untold(change: Change, action: Action) -> bool:
+    """Whether the event may come without one that tells of this change before it: of a handoff with nothing
+    to wait for, or of what a flow that has come back under its name has lost and has again."""
+    _, flow, told, _ = change
+    if told == "unassigned":
+        return action.state == "ready" and action.flow in (None, flow)
+    return told == "paused" != action.state
+
+
+def _tells_of_end(flows: Flows, p: int, action: Action) -> bool:
+    """Whether the event tells that a flow is gone that was handing the partition off."""
+    gone = all(action.flow != name for name, _ in flows.active + flows.standby)
+    return gone and action.state == "unbound" and flows.owner[p] == (action.flow, "paused")
+
+
+def _heard(state: State, flows: Flows, p: int, left: list[Change]) -> State:
     """The state in which these changes of the partition are still to be told of."""
     others = (event for event in flows.unseen if event[0] != p)
     return state._replace(flows=flows._replace(unseen=tuple(sorted((*others, *left), key=_partition))))
@@ -52,7 +70,8 @@ def _heard(state: State, flows: Flows, p: int, left: list[tuple[int, str, str, i
 def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Iterator[State]:
     """What an event may tell if a requirement is waived: that a partition is ready at another flow while it
     is not taken from the old one, or so again (REB-1); that the partition of a lost flow has another one
-    before the rebalance (REB-6, REB-7), or nobody after it (REB-11); another state than it is in (REB-13)."""
+    before the rebalance (REB-6), or the end of the delay (REB-7), or nobody after it (REB-11); another state
+    than it is in (REB-13)."""
     pair, flow = flows.owner[p], action.flow
     if flow is None:
         return
@@ -66,12 +85,16 @@ def _told_otherwise(state: State, flows: Flows, p: int, action: Action) -> Itera
     if not state.forbids("REB-1") and action.state == "ready" and pair == (flow, "ready"):
         yield state
     if action.state == "unassigned" and (p, flow) in flows.former:
-        former = tuple(other for other in flows.former if other != (p, flow))
-        yield given_back(state._replace(flows=flows._replace(former=former)), flow, p)
+        yield given_back(state._replace(flows=_without(flows, p, flow)), flow, p)
+    others = [name for q, name in flows.former if q == p and name != flow]
+    if action.state == "unassigned" and pair == (flow, "ready") and others:
+        remaining = _without(flows, p, others[-1])
+        yield _owned(given_back(state._replace(flows=remaining), flow, p), p, (others[-1], "ready"))
     if flows.standby and not state.forbids("REB-5"):
         yield from _told_of_surplus(state, flows, p, flow, action.state)
     orphan = pair is not None and pair[1] == "unbound"
-    if orphan and not (state.forbids("REB-6") and state.forbids("REB-7")):
+    early = flows.timer is not None and flows.timer.lo > state.now
+    if orphan and (not state.forbids("REB-6") or (early and not state.forbids("REB-7"))):
         assert pair is not None
         if ready:
             yield _owned(_heard(state, flows, p, []), p, (flow, "ready"))
@@ -108,12 +131,17 @@ def _also(state: State, flows: Flows, p: int, flow: str, old: str) -> State:
     return _owned(heard, p, (flow, "ready"))
 
 
+def _without(flows: Flows, p: int, flow: str) -> Flows:
+    """The flows where this one does not have the partition beside another one any more."""
+    return flows._replace(former=tuple(other for other in flows.former if other != (p, flow)))
+
+
 def _owned(state: State, p: int, pair: Owner) -> State:
     flows = state.flows
     assert flows is not None
     return state._replace(flows=flows._replace(owner=(*flows.owner[:p], pair, *flows.owner[p + 1 :])))
 
 
-def _partition(event: tuple[int, str, str, int]) -> int:
+def _partition(event: Change) -> int:
     """What unseen events are sorted by: those of one partition stay in their order."""
     return event[0]

@@ -116,9 +116,10 @@ def _settled_in_part(state: State, settles: tuple[tuple[str, int, int, str], ...
     if index is not None and lock is not None and lock.token == token:
         entry = state.parts[p].log[index]
         ways = [
+            apply(state, op, [(p, index)]),
             put(state, p, index, entry._replace(lock=lock._replace(txn=None))),
-            *(apply(state, done, [(p, index)]) for done in dict.fromkeys((op, "abandon"))),
             put(state, p, index, returned(state, entry, entry.tries, state.now)),
+            *(apply(state, done, [(p, index)]) for done in ("abandon",) if op != done),
         ]
     elif index is not None and op == "complete":
         ways.append(apply(state, op, [(p, index)]))

@@ -41,7 +41,8 @@ without trying the others. The contract:
 - Requirements waived (`initial(waived=…)`), and those that do not bind the profile, are relaxed in `explain`,
   which then allows what breaks only them, besides all that it allows otherwise. `steps` stays strict, but for
   guards that both share: what a broken rule may do is mostly not enumerated finitely (any count, any loss),
-  and is decided by what is observed.
+  and is decided by what is observed. What is stored at another time than that of its send is an action
+  `STORE` by itself, one for each such message that the history shows, at any time after its send.
 - A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`. That
   a connection ended is told at any time; what it did to the client's flows, cursors and transactions is a
   `disconnect` by itself.
@@ -67,7 +68,20 @@ from . import (
     settling,
     transactions,
 )
-from .actions import FULL, GONE, LOST, NOWHERE, OK, Action, Answer, Observed, agrees, failure
+from .actions import (
+    FULL,
+    GONE,
+    LOCK_LOST,
+    LOST,
+    NOWHERE,
+    OK,
+    STORE,
+    Action,
+    Answer,
+    Observed,
+    agrees,
+    failure,
+)
 from .clauses import clause
 from .edits import with_client, with_txn
 from .operations import CONNECTION_LOST, FOR_GOOD, UNAVAILABLE
@@ -153,8 +167,8 @@ _UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
 _REQUESTS: Final = frozenset(
     {"send", "send_batch", "receive", "peek", "begin", "commit", "rollback", "bind", "unbind"}
 )
-"""Operations whose refusal for good is KEY-9's. That of settlements and renewals is their locks' (RCV), if
-the error can tell of locks."""
+"""Operations whose refusal for good is KEY-9's alone. That of a settlement or renewal may be its lock's, too
+(`_certainly_held`)."""
 
 
 @clause("KEY-9")
@@ -163,7 +177,15 @@ def _may_be_refused(state: State, action: Action, seen: Observed) -> bool:
     where it is waived that it must not be."""
     if seen.error in FULL and action.messages:
         return True
-    return (action.op in _REQUESTS or seen.error not in LOST) and not state.forbids("KEY-9")
+    theirs = action.op in _REQUESTS or seen.error not in LOST or _certainly_held(state, action, seen)
+    return theirs and not state.forbids("KEY-9")
+
+
+def _certainly_held(state: State, action: Action, seen: Observed) -> bool:
+    """Whether all locks that are named certainly hold, and the error speaks of none."""
+    if seen.error == LOCK_LOST or None in (places := settling.held(state, action)):
+        return False
+    return all(settling.holds(state, place, action.slack) for place in places if place is not None)
 
 
 def _refused(state: State, action: Action, kinds: frozenset[str]) -> Steps:
@@ -225,6 +247,7 @@ _TABLE: Final[dict[str, Mechanism]] = {
     "drained": faults.drained,
     "assignment": assignment_events.assignment,
     **dict.fromkeys(settling.OWN, settling.own),
+    STORE: routing.store_withheld,
     "forget": transactions.forget,
     "number": transactions.number,
     "reset": _reset,

@@ -2,7 +2,8 @@
 from another's.
 
 With RCV-7 waived, messages that were completed or deleted, which may come back; without RCV-8, every lock
-token that was given; and where a message is that is shown at another place than its own. With every
+token that was given; where a message is that is shown at another place than its own; and which messages are
+to be stored at another time than that of their send, of those that the history shows. With every
 requirement enforced all of it stays empty. Who asks for it is beside the clauses.
 """
 
@@ -107,6 +108,11 @@ def given(state: State, answer: Sequence[Delivery]) -> State:
         return state
     tokens = tuple((seen.lock, seen.id) for seen in answer if seen.lock is not None)
     return state._replace(former=tuple(sorted({*state.former, *tokens}))) if tokens else state
+
+
+def withheld(state: State, ids: Iterable[str]) -> State:
+    """The state in which these messages are not stored yet, and may be (`routing.store_withheld`)."""
+    return state._replace(withheld=tuple(sorted({*state.withheld, *ids})))
 
 
 def whose(state: State, token: str) -> tuple[int, int] | None:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Final
 
-from .actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
+from .actions import INVALID, LONG_SEND, NOWHERE, OK, STORE, Action, Answer, Observed, failure
 from .clauses import clause
 from .edits import using, with_key, with_part
+from .memory import withheld
 from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from .operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
 from .pending import before
@@ -33,8 +34,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     verdicts = refusals(state, action.messages)
     if True in verdicts and action.only in (None, NOWHERE):
         yield failure(INVALID), failed(state, action.messages)
-    if state.cfg.waived and (seen is None or seen.status == Outcome.ERROR):
-        yield from refused_and_done(state, action, seen)
+    if seen is not None and state.cfg.waived:
+        yield from _stored_later(state, action, seen)
     if False not in verdicts:
         return
     if seen is None or seen.status == Outcome.ERROR:
@@ -66,16 +67,29 @@ def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
 
 
 @clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
-def refused_and_done(state: State, action: Action, seen: Observed | None) -> Steps:
-    """Where a requirement that has a send refused is waived: the send refused, and all or some of it stored,
-    which is what the history shows of it. With RCV-1 waived what is stored need not have been sent."""
-    kinds = _refusable(state, action)
-    if seen is not None and seen.messages:
-        kinds |= stored_by_refusals(state, action, seen)
-    if not kinds or (seen is not None and not seen.messages):
+def _stored_later(state: State, action: Action, seen: Observed) -> Steps:
+    """Where a requirement that has a send refused is waived: it is refused, or not, and what the history
+    shows of it is stored at once or at any later time. With RCV-1 waived what is stored need not have been
+    sent."""
+    kinds, shown = _refusable(state, action), {d.id for d in seen.messages}
+    if not shown:
         return
-    ways = accepted(state, action, None) if seen is None else done_in_part(state, action, seen)
-    yield from ((failure(kinds), after) for after in ways)
+    after = withheld(failed(state, tuple(m for m in action.messages if m.id not in shown)), shown)
+    if kinds and seen.status == Outcome.OK:
+        yield OK, after
+    kinds |= stored_by_refusals(state, action, seen)
+    if kinds and seen.status == Outcome.ERROR:
+        yield failure(kinds), after
+
+
+@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
+def store_withheld(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The broker stores a message that it has withheld; if it has not, there is nothing to do."""
+    if action.messages[0].id not in state.withheld:
+        yield OK, state
+    elif not state.dead:
+        left = tuple(id for id in state.withheld if id != action.messages[0].id)
+        yield from ((OK, after) for after in accepted(state._replace(withheld=left), action, seen))
 
 
 def _refusable(state: State, action: Action) -> frozenset[str]:
@@ -293,15 +307,22 @@ def serves(state: State, key: str | None) -> bool:
 
 @clause("ROUTE-2", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
 def unpinned(state: State, action: Action, message: Message) -> bool:
-    """Whether the message's key need not say where it goes: whatever makes it its key is waived."""
+    """Whether the message's key need not say where it goes: what makes it its key is waived, or what makes
+    another one of its batch, with which it goes, have one."""
     if not state.cfg.waived or key_of(state.cfg, message) is None:
         return False
-    key_rule = "KEY-8" if state.cfg.profile.flows else "KEY-1" if message.session_id else "KEY-2"
-    binding = ["ROUTE-2", key_rule] if action.txn is None else ["ROUTE-2", key_rule, "TXN-8"]
+    binding = ["ROUTE-2", *dict.fromkeys(_key_rule(state, m) for m in action.messages)]
+    if action.txn is not None:
+        binding.append("TXN-8")
     waived = [requirement for requirement in binding if state.breaks(requirement)]  # each one is asked
     if waived == ["KEY-8"] and NARROWLY in state.cfg.waived:
         return not _is_plain(message)
     return bool(waived)
+
+
+def _key_rule(state: State, message: Message) -> str:
+    """The requirement that says what the message's key is."""
+    return "KEY-8" if state.cfg.profile.flows else "KEY-1" if message.session_id else "KEY-2"
 
 
 def _is_plain(message: Message) -> bool:
@@ -314,12 +335,12 @@ def _astray(
     state: State, action: Action, message: Message, hint: Delivery | None
 ) -> Iterator[tuple[State, int]]:
     """Where else a keyed message may go if a requirement is waived: anywhere; or, while its own partition is
-    down, to another one."""
+    down, or when it has waited for that, to another one."""
     key = key_of(state.cfg, message)
     if key is None:
         return
     home_of = key_partition(state, key)
-    free = unpinned(state, action, message)
+    free = unpinned(state, action, message) or (action.op == STORE and state.breaks("ROUTE-5"))
     down = [p for p in range(len(state.parts)) if not is_up(state, p)]
     for p in _candidates(state, None, hint, action.only):
         after = using(state, p)

@@ -13,7 +13,7 @@ from typing import Final
 from .clauses import clause
 from .edits import more, with_entry, with_key, with_log
 from .messages import Delivery
-from .state import COUNTER_BITS, RESERVED, Config, Entry, Part, State
+from .state import COUNTER_BITS, NARROWLY, RESERVED, Config, Entry, Part, State
 
 
 @clause("SEQ-1", "SEQ-2", "SEQ-5")
@@ -137,10 +137,12 @@ def _irregular(state: State, part: Part, gap: int) -> Iterator[Numbered]:
     """The number that a message may get because a requirement is waived: numbers are left out (SEQ-4), to be
     given later (SEQ-3) or never, as another message will bear this one, too (SEQ-1), or were given to one
     that got another (SEQ-6); one that was left out, or lies before the first (SEQ-3); one that was given
-    before, instead of its own (SEQ-1); any at the roll-over (SEQ-5)."""
+    before, instead of its own (SEQ-1); any at the roll-over, or, as the wide form has it, soon after it
+    (SEQ-5)."""
     assert part.base is not None
     size, forbids = 1 << state.cfg.bits, state.forbids
-    around = abs(part.base + part.next - size) <= NEAR  # of a counter that began before its end
+    beyond = part.base + part.next - size  # of a counter that began before its end
+    around = -NEAR <= beyond <= (0 if NARROWLY in state.cfg.waived else NEAR)
     if gap < size // 2:
         number = part.next + gap
         renumbered = not forbids("SEQ-6") and any(entry.turn for entry in part.log)

@@ -81,9 +81,13 @@ def _settled_anyhow(state: State, action: Action, places: list[Place | None], se
 
 def _may_be_refused(state: State, action: Action, places: list[Place], seen: Observed) -> bool:
     """Whether the refusal breaks no requirement: it is a passing one, or a lock may have been lost."""
-    locks = [lock_at(state, place) for place in places]
-    reach = state.now + action.slack
-    return seen.error in UNAVAILABLE or any(lock.shaken or lock.txn or lock.lo <= reach for lock in locks)
+    return seen.error in UNAVAILABLE or not all(holds(state, place, action.slack) for place in places)
+
+
+def holds(state: State, place: Place, slack: int) -> bool:
+    """Whether the lock there certainly holds, and no transaction settles by it."""
+    lock = lock_at(state, place)
+    return not (lock.shaken or lock.txn or lock.lo <= state.now + slack)
 
 
 def held(state: State, action: Action) -> list[Place | None]:
@@ -196,6 +200,8 @@ def _renewed_anyhow(state: State, action: Action, place: Place | None, seen: Obs
     if state.forbids("RCV-8") or (place is not None and seen.status == Outcome.OK):
         return
     if seen.status == Outcome.ERROR and not state.breaks("RCV-8"):
+        return
+    if place is not None and not _may_be_refused(state, action, [place], seen):
         return
     answer = failure(LOST) if seen.status == Outcome.ERROR else Answer(Outcome.OK, messages=seen.messages)
     if seen.status == Outcome.OK:
@@ -366,6 +372,4 @@ def expired(state: State) -> list[State]:
 
 
 def _replaced(state: State, p: int, entry: Entry, after: Entry | None) -> State:
-    index = find_number(state.parts[p], entry.number)
-    assert index is not None
-    return put(state, p, index, after)
+    return put(state, p, state.parts[p].log.index(entry), after)

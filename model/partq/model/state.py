@@ -26,7 +26,7 @@ NARROWLY: Final = "narrowly"
 """Waived beside a requirement that has two relaxed forms (`WIDE`), it leaves the narrow one: what speaks for
 this requirement rather than for another that explains it, too."""
 
-WIDE: Final = frozenset({"KEY-8", "PEEK-6", "PEEK-7", "RCV-9"})
+WIDE: Final = frozenset({"KEY-8", "SEQ-5", "PEEK-6", "PEEK-7", "RCV-9"})
 """The requirements with a wide and a narrow relaxed form."""
 
 RESERVED: Final = 0
@@ -251,7 +251,8 @@ class State(NamedTuple):
     many numbers failed sends may have used up that no gap has shown yet, as (partition, key, how many),
     sorted: in that partition; with partition -1 in that of the key, as soon as it has one; with partition
     -1 and the key "" in any. ``former``: every token that was given, with its message (remembered only
-    where RCV-8 is not enforced)."""
+    where RCV-8 is not enforced). ``withheld``: messages that may be stored after their send, though that was
+    refused or has its place in a transaction (remembered only with a requirement waived, see `memory`)."""
 
     cfg: Config
     now: int
@@ -265,6 +266,7 @@ class State(NamedTuple):
     txns: tuple[Txn, ...]
     flows: Flows | None
     former: tuple[tuple[str, str], ...] = ()
+    withheld: tuple[str, ...] = ()
 
     def forbids(self, requirement: str) -> bool:
         """Whether the requirement is enforced. Where it is waived, or does not bind the profile, its clause

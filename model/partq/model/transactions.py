@@ -14,13 +14,12 @@ from .clauses import clause
 from .commits import in_part, rolled_back, sent, settled
 from .edits import put, with_txn
 from .locks import returned
-from .memory import whose
+from .memory import whose, withheld
 from .messages import Delivery, conflicting
 from .operations import UNAVAILABLE, Outcome
 from .pending import take
 from .profiles import MAX_IDLE, SECOND
 from .routing import (
-    accepted,
     failed,
     hints_of,
     in_order,
@@ -71,18 +70,22 @@ def _ended(state: State, action: Action, seen: Observed | None) -> Steps:
     """In a transaction that is over nothing succeeds; where that is waived, it is done outside of it, or not
     at all."""
     yield failure(BROKEN_TXN), state
-    if seen is not None and seen.messages and seen.status == Outcome.ERROR and state.cfg.waived:
+    shown = _shown(action, seen)
+    if shown and seen is not None and seen.status == Outcome.ERROR and state.cfg.waived:
         if not state.forbids("TXN-10") or stored_by_refusals(state, action, seen):
-            yield from ((failure(BROKEN_TXN), after) for after in accepted(state, action, seen))
+            yield failure(BROKEN_TXN), withheld(state, shown)
     if state.forbids("TXN-10"):
         return
-    yield OK, state
-    if action.messages:
-        yield from ((OK, after) for after in accepted(state, action, seen))
-    elif action.locks:
+    yield OK, withheld(state, shown)
+    if action.locks:
         places = [place for place in held(state, action) if place is not None]
         if len(places) == len(action.locks):
             yield OK, apply(state, action.op, places)
+
+
+def _shown(action: Action, seen: Observed | None) -> set[str]:
+    """Those of the messages sent that the history shows."""
+    return set() if seen is None else {d.id for d in seen.messages if action.messages}
 
 
 def send(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -114,8 +117,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if seen is None or seen.status == Outcome.OK:
         for after in _enlisted(state, txn, action, seen):
             yield OK, after
-        if state.cfg.waived and _is_done_at_once(state, txn, keys):
-            yield from ((OK, after) for after in accepted(state, action, seen))
+        if seen is not None and seen.messages and state.cfg.waived and _is_done_apart(state, txn, keys):
+            yield OK, withheld(state, _shown(action, seen))
         if state.cfg.waived and _is_second(txn, keys) and not state.forbids("TXN-2"):
             yield OK, _doomed(state, txn)  # found out at the commit
         if seen is not None and not seen.messages and _may_be_ignored(state, txn, keys):
@@ -125,7 +128,7 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
 @clause("TXN-1", "TXN-2", "KEY-3", "KEY-7")
 def _refused_and_done(state: State, txn: Txn, action: Action, seen: Observed) -> Steps:
     """Where a requirement that has a send refused is waived: refused, and what the history shows of it is
-    part of the transaction, or stored at once."""
+    stored at once or at any later time."""
     keys = {key_of(state.cfg, m) for m in action.messages}
     kinds = stored_by_refusals(state, action, seen)
     if (
@@ -136,12 +139,7 @@ def _refused_and_done(state: State, txn: Txn, action: Action, seen: Observed) ->
     ):
         kinds |= INVALID
     if kinds:
-        shown = {d.id for d in seen.messages}
-        stored = action._replace(messages=tuple(m for m in action.messages if m.id in shown))
-        for after in _enlisted(state, txn, stored, seen):
-            yield failure(kinds), after
-        for after in accepted(state, stored, seen):
-            yield failure(kinds), after
+        yield failure(kinds), withheld(_tainted(state, txn), _shown(action, seen))
 
 
 @clause("TXN-1", "KEY-5")
@@ -151,10 +149,14 @@ def may_be_keyless(state: State) -> bool:
     return not state.forbids("TXN-1") or not state.forbids("KEY-5")
 
 
-@clause("TXN-2", "TXN-5")
-def _is_done_at_once(state: State, txn: Txn, keys: set[str | None]) -> bool:
-    """Whether a send may be done outside its transaction, because it is waived that it must not."""
-    return not state.forbids("TXN-5") or (_is_second(txn, keys) and not state.forbids("TXN-2"))
+@clause("TXN-1", "TXN-2", "TXN-5")
+def _is_done_apart(state: State, txn: Txn, keys: set[str | None]) -> bool:
+    """Whether a send may be done apart from its transaction, because it is waived that it must not."""
+    return (
+        state.breaks("TXN-5")
+        or (_is_second(txn, keys) and state.breaks("TXN-2"))
+        or (None in keys and state.breaks("TXN-1"))
+    )
 
 
 @clause("TXN-1", "TXN-2")

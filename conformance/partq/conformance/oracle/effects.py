@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from partq.conformance.history import Header, Record
-from partq.model.actions import Action, Observed, action_of
+from partq.model.actions import STORE, Action, Observed, action_of
 from partq.model.delivery import DELETE
-from partq.model.messages import Delivery, effective_key
+from partq.model.messages import Delivery, conflicting, effective_key
 from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
 from partq.model.profiles import Entity, Profile, profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
@@ -34,6 +34,22 @@ history while one is."""
 
 UNNAMED: Final = frozenset({"SEQ-2", "SEQ-5"})
 """With one of these waived a message may be in another partition than its number says."""
+
+
+WITHHELD: Final = frozenset(
+    {
+        *("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8", "RCV-1"),
+        *("TXN-1", "TXN-2", "TXN-5", "TXN-10"),
+    }
+)
+"""With one of these waived a message may be stored at another time than that of its send
+(`routing.store_withheld`)."""
+
+REPAIRS: Final = frozenset({"partition_up", "broker_start"})
+"""What ends a fault."""
+
+OUTAGES: Final = frozenset({"ROUTE-5", "ROUTE-6", "ROUTE-8"})
+"""Those of them that speak of partitions which are down."""
 
 
 class Effect(NamedTuple):
@@ -66,7 +82,9 @@ def effects_of(
 ) -> tuple[Effect, ...]:
     """The effects of one entity's records, in the order of the records. ``whole``: what a flow is handed in
     one answer is one effect, which is stricter than the rules. ``waived``: with KEY-7 waived a batch is
-    stored message by message. Stretches of time are in the calls already."""
+    stored message by message, with those of `WITHHELD` a message may be stored later than it was sent, with
+    ROUTE-1 waived a repair may be felt twice, first by what serves again and then by the keys. Stretches of
+    time are in the calls already."""
     family = profile(header.profile)
     appearances = _appearances(records)
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
@@ -78,23 +96,47 @@ def effects_of(
         unseen -= appearances.keys()
     positions = min(entity.partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
     timed = "SEQ-7" in requirements_of(header.profile) and "SEQ-7" not in waived
+    outage = min((r.call for r in records if r.op == "partition_down"), default=FOREVER)
     found: list[Effect] = []
     for record in records:
         if record.op != "advance" and not _never_happened(record):
             effect = _effect(record, header, appearances)
-            if effect.action.messages and timed:
-                effect = _by_enqueued_time(effect, header.skew_ns)
             if effect.doubt & MAYBE and record.op == "receive":
                 deletes = effect.action.mode == DELETE
                 effect = effect._replace(missed=vanished if deletes else _taken(record, hidden))
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
-            elif "KEY-7" in waived and effect.action.op == "send_batch":
-                found.extend(_of_torn_batch(effect))
             else:
-                found.extend(_parts(effect, family, positions))
+                torn = "KEY-7" in waived and effect.action.op == "send_batch"
+                parts = _of_torn_batch(effect) if torn else _parts(effect, family, positions)
+                found.extend(_by_enqueued_time(part, header.skew_ns) if timed else part for part in parts)
+            if "ROUTE-1" in waived and record.op in REPAIRS:
+                found.append(effect._replace(rank=1))
+            if not waived.isdisjoint(WITHHELD) and _may_be_withheld(effect, waived, outage):
+                found.extend(_stored_later(effect, timed, header.skew_ns))
     _with_waiting(found, family)
     return tuple(found)
+
+
+def _may_be_withheld(effect: Effect, waived: frozenset[str], outage: int) -> bool:
+    """Whether what the history shows of a send may be stored later: it was refused, or is part of a
+    transaction, or had to be refused. ``outage``: when the first one began, ns."""
+    if effect.doubt & MAYBE or not effect.action.messages:
+        return False
+    if effect.observed.status == Outcome.ERROR or effect.action.txn is not None:
+        return True
+    conflict = "KEY-3" in waived and any(map(conflicting, effect.action.messages))
+    return conflict or (effect.ret >= outage and not waived.isdisjoint(OUTAGES))
+
+
+def _stored_later(effect: Effect, timed: bool, skew: int) -> Iterator[Effect]:
+    """Each message of the send that the history shows, stored at any time after its call."""
+    for rank, message in enumerate(effect.action.messages, start=len(effect.action.messages)):
+        shown = tuple(hint for hint in effect.observed.messages if hint.id == message.id)
+        if shown:
+            action = Action(STORE, messages=(message,))
+            stored = Effect(effect.record, effect.call, FOREVER, action, Observed(messages=shown), rank=rank)
+            yield _by_enqueued_time(stored, skew) if timed else stored
 
 
 def _never_happened(record: Record) -> bool:
@@ -147,7 +189,9 @@ def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
 
 
 def _by_enqueued_time(effect: Effect, skew: int) -> Effect:
-    """The send took place at the enqueued time of its messages at the latest (SEQ-7)."""
+    """A send took place at the enqueued time of its messages at the latest (SEQ-7)."""
+    if not effect.action.messages:
+        return effect
     times = [hint.enqueued_at for hint in effect.observed.messages if hint.enqueued_at is not None]
     latest = min(times, default=FOREVER) + skew
     return effect._replace(ret=latest) if effect.call <= latest < effect.ret else effect
@@ -245,7 +289,8 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
     error = None if unknown or record.error == UNSUPPORTED else record.error
     observed = Observed(Outcome.OK if unknown else str(record.outcome), error, shown)
     harmless = record.op == "disconnect" and not profile(header.profile).flows  # it only leaves more open
-    doubt = 0 if harmless else MAYBE if unknown else BUSY if refused else 0
+    happened = bool(action.messages and shown)
+    doubt = 0 if harmless or (unknown and happened) else MAYBE if unknown else BUSY if refused else 0
     leeway = header.skew_ns if record.op == "assignment" else 0  # an event's times are the broker's
     return Effect(record.i, record.call - leeway, ret + leeway, action, observed, doubt)
 

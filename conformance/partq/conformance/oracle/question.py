@@ -88,7 +88,7 @@ def question_of(history: History, name: str, late: int, waived: frozenset[str]) 
             raise Unanswerable(str(error)) from error
         raise Impossible("REB-13" if family.flows else "SEQ-2", None, str(error)) from error
     effects = effects_of(header, records, entity, waived=waived)
-    whole = effects_of(header, records, entity, whole=True) if family.flows else effects
+    whole = effects_of(header, records, entity, whole=True, waived=waived) if family.flows else effects
     return Question(start, effects, whole)
 
 
