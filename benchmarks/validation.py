@@ -32,17 +32,14 @@ from .edited import edited_somehow
 from .figure import Figure
 
 SEED: Final = 2_026
-HISTORIES: Final = int(os.environ.get("PARTQ_VALIDATION", "250"))
+HISTORIES: Final = int(os.environ.get("PARTQ_VALIDATION", "280"))
 """How many campaign histories a profile, from the first on; as many edited ones."""
 
 FIRST: Final = int(os.environ.get("PARTQ_VALIDATION_FIRST", "0"))
 """The first history's number, so that a long count can be made in parts."""
 
-PROFILES: Final = ("azure-premium", "azure-standard", "azure-flat", "solace")
-"""The profiles that are compared."""
-
-PHRASES: Final = int(os.environ.get("PARTQ_VALIDATION_PHRASES", "10"))
-"""Of a program. With few of them TLC decides most histories within its limit."""
+PROFILES: Final = {"azure-premium": 6, "azure-standard": 6, "azure-flat": 6, "solace": 4}
+"""The profiles that are compared, and the phrases of a program of each: few, so that TLC decides most."""
 
 CLOCK: Final = frozenset({"SEQ-7", "RCV-13"})
 """What only a clock can tell."""
@@ -59,11 +56,13 @@ TIMED_LENGTHS: Final = {"azure-premium": 20, "azure-standard": 16, "azure-flat":
 FASTER: Final = 50.0
 """How many times as many events a second the judge has to decide."""
 
-SECONDS: Final = 10.0
+SECONDS: Final = 3.0
+"""Of the processor, for the judge and a history."""
+
 BATCH: Final = 300
 """How many histories TLC is given at a time, at the most."""
 
-LIMITS: Final = Limits(states=6_000, seconds=3_600.0)
+LIMITS: Final = Limits(states=3_000, seconds=3_600.0)
 
 T = TypeVar("T")
 
@@ -136,7 +135,7 @@ def _history(profile: str, number: int, length: int) -> History:
 
 def _cases(profile: str) -> Iterator[Case]:
     for number in range(FIRST, FIRST + HISTORIES):
-        history = _history(profile, number, PHRASES)
+        history = _history(profile, number, PROFILES[profile])
         yield Case(profile, number, "", history)
         edit, other = edited_somehow(history, Random(number))
         yield Case(profile, number, edit, other)
@@ -189,7 +188,7 @@ def _agreement(profile: str) -> Figure:
     for case, answer in zip(cases, found, strict=True):
         said = _said(case, answer)
         table["edited" if case.edit else "recorded", *said] += 1
-        both += "unknown" not in said[:2]
+        both += str(Judged.UNKNOWN) not in said
         if not _decided(answer):
             reasons["a limit of states" if answer.reason.startswith("more than") else answer.reason] += 1
         if said[2] == "DISAGREE":
@@ -214,10 +213,13 @@ def _agreement(profile: str) -> Figure:
 
 
 def _said(case: Case, answer: Validated) -> tuple[str, str, str]:
-    """What the judge and TLC say, and how it fits together: not at all, or but for times."""
+    """What the judge and TLC say, and how it fits together: not at all, or but for times. The judge is not
+    asked what TLC does not decide."""
+    if not _decided(answer):
+        return "not asked", str(answer.status), ""
     judged = judge(case.history, SECONDS).status
     words = str(judged), str(answer.status)
-    if judged is Judged.UNKNOWN or not _decided(answer) or words[0] == words[1]:
+    if judged is Judged.UNKNOWN or words[0] == words[1]:
         return *words, ""
     if answer.status is Status.ACCEPTED and rejected_for_times(case.history):
         return *words, "for times"
