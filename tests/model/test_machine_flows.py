@@ -210,6 +210,16 @@ def test_a_handoff_to_nobody_may_last_until_the_next_rebalance() -> None:
     assert [s for s in left if [*steps(s, advance(HANDOFF + 1))]], "nothing is due before the delay ends"
 
 
+def test_a_standby_takes_over_what_its_flow_was_handing_off_to_nobody() -> None:
+    state = took(loaded(), "f", "x1", "x2", "y1")
+    state = next(s for s in rebalanced(after(state, bind("g"))) if flows(s).handoff[0])
+    [state] = [s for _, s in steps(state, unbind("g")) if flows(s).handoff[0]]
+    [state] = [s for _, s in steps(state, bind("h")) if flows(s).handoff[0]]
+    state = after(state, bind("i"))
+    assert [flow for flow, _ in flows(state).standby] == ["i"]
+    assert owners(after(state, unbind("f"))) == ["i ready", "i ready"]
+
+
 def test_a_bind_during_the_delay_may_cancel_handoffs() -> None:
     state = took(loaded(4), "f", "x1", "y1")
     state = next(s for s in rebalanced(after(state, bind("g"))) if flows(s).handoff[0])
@@ -343,6 +353,32 @@ def test_a_handoff_with_nothing_to_wait_for_need_not_be_told_of() -> None:
     assert len(tells([state], *moved)) == 1
     assert len(tells([state], told(0, "f", "paused"), *moved)) == 1
     assert not tells([state], told(0, "g", "ready"))
+
+
+def test_a_flow_that_came_back_under_its_name_may_be_told_of_as_another_one() -> None:
+    state = after(solace(observed=1), bind("f"), advance(DELAY))
+    [state] = tells([state], told(0, "f", "ready"), told(1, "f", "ready"))
+    [state] = tells([after(state, unbind("f"))], told(0, "f", "unbound"), told(1, "f", "unbound"))
+    state = after(state, bind("f"), advance(DELAY))
+    again = told(0, "f", "ready")
+    assert len(tells([state], again)) == 1
+    assert len(tells([state], told(0, "f", "unassigned"), again)) == 1
+    assert not tells([state], told(0, "f", "unassigned"), told(0, "f", "unassigned"))
+    assert not tells([state], again, told(0, "f", "unassigned"))
+
+
+def test_where_the_old_flow_goes_in_a_handoff_the_partition_may_be_told_to_be_unbound() -> None:
+    state = after(solace(observed=1), bind("f"), advance(DELAY))
+    [state] = tells([state], told(0, "f", "ready"), told(1, "f", "ready"))
+    state = took(after(state, send("x1", "x", 0)), "f", "x1")
+    [state] = tells([after(state, bind("g"), advance(DELAY))], told(0, "f", "paused"))
+    unbound, moved = told(0, "f", "unbound"), (told(0, "f", "unassigned"), told(0, "g", "ready"))
+    assert not tells([state], unbound)
+    gone = after(state, unbind("f"))
+    assert len(tells([gone], *moved)) == 1
+    assert len(tells([gone], unbound, *moved)) == 1
+    assert not tells([gone], unbound, unbound)
+    assert not tells([gone], *moved, unbound)
 
 
 def test_an_explained_event_is_one_that_the_moves_lead_to() -> None:

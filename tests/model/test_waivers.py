@@ -238,6 +238,12 @@ BROKEN: dict[str, tuple[str, str, Story]] = {
         "azure-flat",
         (X, Y, TOOK_X, ok(peek(), got("y")), ok(complete("l1"))),
     ),
+    "a message is shown as deferred": ("PEEK-7", "azure-flat", (X, ok(peek(), seen("x", state="deferred")))),
+    "a message is shown as scheduled": (
+        "PEEK-7",
+        "azure-flat",
+        (X, ok(peek(), seen("x", state="scheduled"))),
+    ),
     "nothing but what is locked": ("PEEK-7", "azure-flat", (X, TOOK_X, ok(peek()), ok(complete("l1")))),
 }
 """What breaks a requirement: that requirement, a profile, and a story that only its waiver explains."""

@@ -549,6 +549,39 @@ def restart_handoff(world: World) -> Steps[bool]:
     return 25 in lengths
 
 
+def states(world: World) -> list[str]:
+    """How each partition is assigned."""
+    return [seat.state for seat in world.broker.front_ends[0].assignments.seats]  # type: ignore[attr-defined]
+
+
+def in_handoff(world: World, *names: str) -> Steps[None]:
+    """The first flow hands partitions off to the others."""
+    yield from bound(world, "f")
+    for index in range(3):
+        yield from keyed(world, f"m{index}", index=index)
+    yield from world.receive(9, proc="f", flow="f")
+    yield from bound(world, *names, wait=6)
+    assert states(world).count("paused") == len(names)
+
+
+@scene(flows=True, partitions=3, max_handoff=15 * SECOND)
+def orphan_handoff(world: World) -> Steps[bool]:
+    yield from in_handoff(world, "g")
+    yield from world.unbind("g", proc="g")
+    paused = "paused" in states(world)
+    yield from world.sleep(6 * SECOND)
+    assert owners(world) == list("fff") and states(world) == ["ready"] * 3
+    return paused
+
+
+@scene(flows=True, partitions=3, max_handoff=15 * SECOND)
+def cancel_handoffs(world: World) -> Steps[bool]:
+    yield from in_handoff(world, "g", "h")
+    yield from world.unbind("h", proc="h")
+    yield from bound(world, "i", wait=1)
+    return "paused" not in states(world)
+
+
 @scene(flows=True, lateness=SECOND)
 def late_timers(world: World) -> Steps[bool]:
     yield from bound(world, "f")

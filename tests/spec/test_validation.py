@@ -156,6 +156,32 @@ def test_a_commit_is_refused_where_a_lock_of_it_ran_out() -> None:
     assert validate([COMMITTED_LATE])[0].status is Status.ACCEPTED
 
 
+def committed(id: str, txn: str) -> tuple[Operation, ...]:
+    return did("begin", txn=txn), send(id)._replace(txn=txn), did("commit", txn=txn)
+
+
+ONE_LAGS = recording(
+    *committed("a", "t"),
+    *committed("b", "u"),
+    send("c"),
+    receive(show("a", 1), show("c", 3)),
+    receive(show("b", 2)),
+)
+DELETED_UNSEEN = recording(
+    *committed("a", "t"), did("receive", "c2", deletes=True, outcome="unknown"), did("drained", "env")
+)
+LEFT_BEHIND = recording(*committed("a", "t"), did("drained", "env"))
+
+
+def test_what_one_transaction_committed_may_be_seen_later_than_what_another_did() -> None:
+    needs_tlc()
+    found = validate([ONE_LAGS, DELETED_UNSEEN, LEFT_BEHIND])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.ACCEPTED, None)
+    assert told(found[2]) == (Status.REJECTED, 3)  # RCV-2
+
+
 TAKEN_OVER = by_flows(
     bind("f"), bind("g"), assigned("f", 1), send("a"), send("b"), delivered("f", "a", "b"),
     did("unbind", "f", flow="f"), assigned("f", 1, "unassigned"), assigned("g", 1), delivered("g", "a", "b"),
@@ -182,10 +208,93 @@ def test_flows_are_followed_by_what_assignments_tell() -> None:
     assert told(found[3]) == (Status.REJECTED, 3)  # REB-1
 
 
+REBALANCED_TWICE = by_flows(
+    bind("f"), bind("g"), assigned("f", 1), assigned("f", 2), assigned("f", 2, "unassigned"), assigned("g", 2)
+)  # fmt: skip
+EVEN_AT_ONCE = by_flows(bind("f"), bind("g"), assigned("f", 1), assigned("g", 2))
+
+
+def test_a_rebalance_may_come_before_the_next_bind_and_be_told_of_later() -> None:
+    needs_tlc()
+    found = validate([REBALANCED_TWICE, EVEN_AT_ONCE])
+
+    assert [one.status for one in found] == [Status.ACCEPTED] * 2
+
+
+def batch(*ids: str) -> Operation:
+    return did("send_batch", sent=tuple(Sent(id, "k") for id in ids))
+
+
+READY = bind("f"), assigned("f", 1)
+ANY_ORDER = by_flows(*READY, batch("a", "b"), delivered("f", "b", "a"), partitions=1)
+TOLD_APART = by_flows(*READY, send("a"), send("b"), delivered("f", "b", "a"), partitions=1)
+LATER_IN_ORDER = by_flows(
+    *READY, bind("g"), batch("a", "b"), delivered("f", "b", "a"), did("unbind", "f", flow="f"),
+    assigned("f", 1, "unassigned"), assigned("g", 1), delivered("g", "a", "b"), partitions=1,
+)  # fmt: skip
+UNSEEN = LATER_IN_ORDER._replace(
+    operations=(*LATER_IN_ORDER.operations, did("receive", "g", flow="g", outcome="unknown")._replace(
+        record=9, call=200, ret=None))
+)  # fmt: skip
+
+
+def test_a_batch_is_stored_in_any_order_which_stays() -> None:
+    needs_tlc()
+    found = validate([ANY_ORDER, TOLD_APART, LATER_IN_ORDER, UNSEEN])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 4)  # REB-3: they were sent one after the other
+    assert told(found[2]) == (Status.REJECTED, 8)  # REB-3: they go back to their places
+    assert told(found[3]) == (Status.UNKNOWN, None)  # one may have been delivered unseen
+    assert "order" in found[3].reason
+
+
+def outage(partition: int, *during: Operation) -> tuple[Operation, ...]:
+    return (
+        did("partition_down", "env", partition=partition),
+        *during,
+        did("partition_up", "env", partition=partition),
+    )
+
+
+def refused(id: str, *more: str) -> Operation:
+    op = "send_batch" if more else "send"
+    return did(op, sent=tuple(Sent(name, "k") for name in (id, *more)), outcome="error", error="unavailable")
+
+
+BOTH_SHOWN = (
+    send("a", None), send("b", None),
+    *(did("peek", "c2", limit=5, shown=(shown,)) for shown in (show("a", 1), show("b", 1, partition=8))),
+)  # fmt: skip
+BLOCKED_TWICE = recording(
+    *BOTH_SHOWN, *outage(7, refused("p", "q"), refused("r", "s")), *outage(8, refused("t", "u"))
+)
+BLOCKED_BY_BOTH = recording(
+    *BOTH_SHOWN, *outage(7, refused("p", "q"), refused("r", "s")), *outage(8, refused("t"), refused("u"))
+)
+
+
+def test_a_batch_that_is_refused_for_the_partition_of_its_key_tells_which_that_is() -> None:
+    needs_tlc()
+    found = validate([BLOCKED_TWICE, BLOCKED_BY_BOTH])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)  # one refusal amid faults is no proof
+    assert told(found[1]) == (Status.REJECTED, 10)  # ROUTE-2
+
+
 def test_a_hidden_partition_was_ready_for_the_flow_that_received() -> None:
     trace = trace_of(NOT_ITS_OWN._replace(operations=NOT_ITS_OWN.operations[:-1]))
 
     assert [set(parts) for parts in trace.allowed] == [{1}, {1}]
+
+
+TO_A_STANDBY = by_flows(*READY, bind("g"), send("a"), delivered("g", "a"), partitions=1)
+
+
+def test_a_flow_that_no_partition_was_ready_for_is_delivered_nothing() -> None:
+    needs_tlc()
+
+    assert told(validate([TO_A_STANDBY])[0]) == (Status.REJECTED, 4)  # REB-2
 
 
 BOTH_READY = bind("f"), assigned("f", 1), assigned("f", 2), send("a", None), send("b", None)
@@ -256,6 +365,15 @@ def test_a_count_that_falls_is_impossible() -> None:
     trace = trace_of(recording(send("a"), receive(show("a", 1, lock="x")), *peeks))
 
     assert [step.op for step in trace.steps] == ["send", "receive", "peek", "impossible"]
+
+
+@pytest.mark.parametrize(("shown", "becomes"), [("a", "renew"), ("b", "impossible")])
+def test_a_renewal_shows_the_message_of_its_lock(shown: str, becomes: str) -> None:
+    given = receive(show("a", 1, lock="x"), show("b", 2, lock="y"))
+    renewal = did("renew_lock", "c2", locks=("x",), shown=(show(shown, 1 if shown == "a" else 2),))
+    trace = trace_of(recording(send("a"), send("b"), given, renewal))
+
+    assert trace.steps[-1].op == becomes
 
 
 def test_a_history_is_given_up_at_the_limit_of_states() -> None:

@@ -13,6 +13,7 @@ from .rebalancing import Owner, given_back, handoff, moves, rebalance
 from .state import NARROWLY, Flows, State, position
 
 Steps = Iterator[tuple[Answer, State]]
+Change = tuple[int, str, str, int]
 
 
 @clause("REB-1", "REB-13")
@@ -29,12 +30,14 @@ def _told(state: State, action: Action, fold: int) -> Steps:
     if state.cfg.waived:
         yield from ((OK, after) for after in _told_otherwise(state, flows, p, action))
     news = [event for event in flows.unseen if event[0] == p]
-    if news and news[0][2] == "paused" and action.state != "paused":
-        news = news[1:]  # a handoff with nothing to wait for need not be told of
+    while news and may_be_untold(news[0], action):
+        news = news[1:]
     if news:
         if news[0][2] == action.state and action.flow in (None, news[0][1]):
             yield OK, _heard(state, flows, p, news[1:])
         return
+    if _tells_of_end(flows, p, action):
+        yield OK, _owned(_heard(state, flows, p, []), p, (str(action.flow), "unbound"))
     if fold:
         for move in moves(state):
             mechanism = rebalance if move.op == "rebalance" else handoff
@@ -42,7 +45,22 @@ def _told(state: State, action: Action, fold: int) -> Steps:
                 yield from _told(after, action, fold - 1)
 
 
-def _heard(state: State, flows: Flows, p: int, left: list[tuple[int, str, str, int]]) -> State:
+def may_be_untold(change: Change, action: Action) -> bool:
+    """Whether the event may come without one that tells of this change before it: of a handoff with nothing
+    to wait for, or of what a flow that has come back under its name has lost and has again."""
+    _, flow, told, _ = change
+    if told == "unassigned":
+        return action.state == "ready" and action.flow in (None, flow)
+    return told == "paused" != action.state
+
+
+def _tells_of_end(flows: Flows, p: int, action: Action) -> bool:
+    """Whether the event tells that a flow is gone that was handing the partition off."""
+    gone = all(action.flow != name for name, _ in flows.active + flows.standby)
+    return gone and action.state == "unbound" and flows.owner[p] == (action.flow, "paused")
+
+
+def _heard(state: State, flows: Flows, p: int, left: list[Change]) -> State:
     """The state in which these changes of the partition are still to be told of."""
     others = (event for event in flows.unseen if event[0] != p)
     return state._replace(flows=flows._replace(unseen=tuple(sorted((*others, *left), key=_partition))))
@@ -124,6 +142,6 @@ def _owned(state: State, p: int, pair: Owner) -> State:
     return state._replace(flows=flows._replace(owner=(*flows.owner[:p], pair, *flows.owner[p + 1 :])))
 
 
-def _partition(event: tuple[int, str, str, int]) -> int:
+def _partition(event: Change) -> int:
     """What unseen events are sorted by: those of one partition stay in their order."""
     return event[0]

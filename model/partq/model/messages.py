@@ -71,6 +71,11 @@ def _check_time(name: str, value: object) -> None:
         raise InvalidMessage(f"{name} must be nanoseconds from 0 to 2^63-1: {value!r}")
 
 
+DEFERRED: Final = "deferred"
+SCHEDULED: Final = "scheduled"
+"""States in which a peek shows a message that was deferred, or is scheduled. Any other text says nothing."""
+
+
 class Delivery(NamedTuple):
     """A message as a broker shows it, received or peeked. What the broker does not show is None.
 

@@ -14,7 +14,7 @@ from .cursors import certain, eligible, kept, most, moved, passed, start_of, sta
 from .edits import appeared, with_client, with_log, with_part
 from .locks import ended, may_be_gone, most_tries, raised, takings
 from .memory import elsewhere, revived
-from .messages import Delivery
+from .messages import DEFERRED, SCHEDULED, Delivery
 from .sequencing import as_shown, home
 from .state import (
     BACK,
@@ -38,7 +38,7 @@ LeftOut = Mapping[int, Entry | None]
 """What is left at the places of messages that an answer skips: None where they are gone."""
 
 
-@clause("PEEK-4", "PEEK-6")
+@clause("PEEK-4", "PEEK-6", "PEEK-7")
 def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Iterator[State]:
     """The state in which a peek that gave this answer left the broker, if it can have. With ``only`` an
     empty answer says nothing of other partitions."""
@@ -49,6 +49,8 @@ def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Itera
     if len(answer) > most(state, action) and state.forbids("PEEK-4"):
         return
     if any(seen.lock is not None for seen in answer) and state.forbids("PEEK-6"):
+        return
+    if any(seen.state in (DEFERRED, SCHEDULED) for seen in answer) and state.forbids("PEEK-7"):
         return
     if state.cfg.waived:
         state = elsewhere(revived(state, answer), answer)

@@ -165,7 +165,8 @@ def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[S
             handoff=_without(flows, name, heir[0]),
         )
         left = _left_behind(state, flows, name)
-        changes = {p: (heir[0], "ready") for p, pair in enumerate(flows.owner) if pair == (name, "ready")}
+        kept = [p for p in left if flows.owner[p] == (name, "ready") or _to_nobody(flows, p)]
+        changes = dict.fromkeys(kept, (heir[0], "ready"))
         yield _changed(state, after, {**left, **changes}, slack)
         if not state.forbids("REB-6"):  # it waits, or has some of them, or another flow does: events tell
             loose = after._replace(timer=Deadline(state.now, FOREVER))
@@ -176,12 +177,20 @@ def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[S
 
 @clause("REB-13")
 def _left_behind(state: State, flows: Flows, name: str) -> dict[int, Owner]:
-    """The partitions of a flow that is gone. One that it was handing off is due at once; where assignments
-    are observed that it is unbound until then lasts no time, and is not told of."""
-    left = ("ready",) if state.cfg.observed else ("ready", "paused")
+    """The partitions of a flow that is gone. One that it was handing off to another is due at once; where
+    assignments are observed it is unbound until then from the event that tells so, if there is one."""
     return {
-        p: (name, "unbound") for p, pair in enumerate(flows.owner) if pair in [(name, one) for one in left]
+        p: (name, "unbound")
+        for p, pair in enumerate(flows.owner)
+        if pair == (name, "ready")
+        or (pair == (name, "paused") and (not state.cfg.observed or _to_nobody(flows, p)))
     }
+
+
+def _to_nobody(flows: Flows, p: int) -> bool:
+    """Whether a partition is in a handoff to a flow that has gone."""
+    waiting = flows.handoff[p]
+    return waiting is not None and waiting[0] == NOBODY
 
 
 @clause("REB-7", "REB-9", "REB-13")
@@ -407,14 +416,15 @@ def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @clause("REB-1", "REB-13")
 def _changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int = 0) -> State:
-    """The state with other pairs of partition and flow; of each change there will be an event."""
+    """The state with other pairs of partition and flow; of each change there will be an event. A flow that
+    has come back under its name is another one (REB-9)."""
     owner, unseen = list(flows.owner), list(flows.unseen)
     latest = state.now + slack + state.cfg.telling
     for p, pair in sorted(changes.items()):
         before = owner[p]
         if before == pair:
             continue
-        if before is not None and (pair is None or pair[0] != before[0]):
+        if before is not None and (pair is None or pair[0] != before[0] or before[1] == "unbound"):
             unseen.append((p, before[0], "unassigned", latest))
         if pair is not None:
             unseen.append((p, *pair, latest))

@@ -78,7 +78,8 @@ class Broker(Core):
     def connect(self, proc: str) -> Connection:
         """A new client's connection, to one of the front ends."""
         connection = self._connection(proc, self.clock, len(self.connections) % len(self.front_ends))
-        connection.fails = self.lose_link
+        if self.free.lose_link > 0:
+            connection.fails = self.lose_link
         self.connections.append(connection)
         return connection
 

@@ -209,7 +209,7 @@ class Core:
         """A message as it is received, with its lock's token, or as it is peeked, with its state."""
         content = stored.content
         late = self.counts_late and state is not None
-        fields = (
+        return self.config.view(
             content.id,
             content.body,
             stored.number,
@@ -224,12 +224,11 @@ class Core:
             content.properties,
             None,
         )
-        return self.config.view(fields)
 
     def show_to_flow(self, stored: Stored, token: str | None) -> Any:
         """A message received through a flow: nothing tells where it was."""
         content = stored.content
-        fields = (
+        return self.config.view(
             content.id,
             content.body,
             None,
@@ -244,4 +243,3 @@ class Core:
             content.properties,
             stored.tries > (0 if token is None else 1),
         )
-        return self.config.view(fields)

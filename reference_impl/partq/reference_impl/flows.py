@@ -19,6 +19,9 @@ PAUSED: Final = "paused"
 UNBOUND: Final = "unbound"
 UNASSIGNED: Final = "unassigned"
 
+OVER: Final = 0
+"""When a handoff ends that has ended already."""
+
 
 class Flow:
     """One consumer's binding. ``standby``: it was bound when there were consumers enough. ``left_over``: it
@@ -36,8 +39,9 @@ class Flow:
 class Seat:
     """One partition's place in the assignment.
 
-    ``flow`` has it (in `UNBOUND`: had it until it went). While `PAUSED`, ``heir`` is who gets it, at
-    ``handoff_ends`` at the latest. ``unacked``: what its flow got and has not settled, by token.
+    ``flow`` has it (in `UNBOUND`: had it until it went). In a handoff ``heir`` is who gets it, at
+    ``handoff_ends`` at the latest; while `PAUSED` that may be None: nobody, or whom the rebalance finds.
+    ``unacked``: what its flow got and has not settled, by token.
     """
 
     __slots__ = ("flow", "handoff_ends", "heir", "partition", "state", "unacked")
@@ -47,7 +51,7 @@ class Seat:
         self.state = UNASSIGNED
         self.flow: Flow | None = None
         self.heir: Flow | None = None
-        self.handoff_ends = 0
+        self.handoff_ends = OVER
         self.unacked: dict[str, Stored] = {}
 
     @property
@@ -86,6 +90,7 @@ class Assignments:
         self.flows: list[Flow] = []
         self.age = 0
         self.delays = 0
+        self.dealt_to = 0
         self.rebalancing = False
         self.suspended = False
         self.parted: list[str] = []
@@ -98,6 +103,7 @@ class Assignments:
         flow = Flow(name, proc, standby=len(self.flows) >= len(self.seats))
         self.flows.append(flow)
         if not flow.standby:
+            self.may_cancel_handoffs()
             self.start_delay()
 
     def find(self, name: str | None, proc: str) -> Flow | None:
@@ -139,16 +145,20 @@ class Assignments:
 
     def replace_heir(self, seat: Seat, heir: Flow | None) -> None:
         """The heir of a handoff is gone."""
-        if heir is None:
-            self.cancel_handoff(seat)
-        else:
+        if heir is not None or seat.state == UNBOUND or self.takes(self.free.orphan_handoff):
             seat.heir = heir
+        else:
+            self.cancel_handoff(seat)
 
     def leave(self, seat: Seat, heir: Flow | None) -> None:
         """The flow of a partition is gone."""
         self.give_back(seat)
         if seat.state == PAUSED and seat.heir is not None:
-            self.give(seat, seat.heir)
+            if self.takes(self.free.late_handoffs):
+                self.time_handoff(seat)
+                self.set_state(seat, UNBOUND)
+            else:
+                self.give(seat, seat.heir)
         elif heir is not None:
             self.give(seat, heir)
         else:
@@ -179,7 +189,7 @@ class Assignments:
         parted, self.parted = self.parted, []
         for seat in self.seats:
             seat.unacked = {token: stored for token, stored in seat.unacked.items() if stored.lock == token}
-            if seat.state == PAUSED and seat.heir is not None:
+            if seat.heir is not None:
                 if seat.unacked:
                     self.time_handoff(seat)
                 else:
@@ -218,6 +228,7 @@ class Assignments:
 
     def rebalance(self) -> None:
         """Deal the partitions out anew; whoever has too many hands some over."""
+        self.dealt_to = len(self.flows)
         for seat, flow in self.deal().items():
             self.move(seat, flow)
         if not self.flows:
@@ -264,7 +275,7 @@ class Assignments:
             seat.heir = flow
             if flow is seat.flow:
                 self.cancel_handoff(seat)
-            elif again:
+            elif again or seat.handoff_ends == OVER:
                 self.time_handoff(seat)
         elif seat.state == READY and (seat.unacked or self.takes(self.free.late_handoffs)):
             self.start_handoff(seat, flow)
@@ -288,9 +299,28 @@ class Assignments:
 
     def _end_handoff(self, seat: Seat, until: int, age: int) -> Steps[None]:
         yield until
-        if age == self.age and seat.state == PAUSED and seat.handoff_ends == until and seat.heir is not None:
+        if age == self.age and seat.state in (PAUSED, UNBOUND) and seat.handoff_ends == until:
+            self.end_handoff(seat)
+
+    def end_handoff(self, seat: Seat) -> None:
+        """The partition goes to its new flow. If that has gone it has none until the rebalance, or stays
+        paused until then."""
+        seat.handoff_ends = OVER
+        if seat.heir is not None:
             self.give_back(seat)
             self.give(seat, seat.heir)
+            self.ring()
+        elif seat.state == PAUSED and not self.takes(self.free.orphan_handoff):
+            self.give_back(seat)
+            self.set_state(seat, UNASSIGNED)
+            seat.flow = None
+
+    def may_cancel_handoffs(self) -> None:
+        """The flows may be as many again as when the partitions were dealt out last."""
+        if self.rebalancing and len(self.flows) == self.dealt_to and self.takes(self.free.cancel_handoffs):
+            for seat in self.seats:
+                if seat.state == PAUSED:
+                    self.cancel_handoff(seat)
             self.ring()
 
     def cancel_handoff(self, seat: Seat) -> None:
@@ -300,9 +330,8 @@ class Assignments:
 
     def settled(self, seat: Seat) -> None:
         """A message of the partition was settled: the last one ends a handoff."""
-        if seat.state == PAUSED and not seat.unacked and seat.heir is not None:
-            self.give(seat, seat.heir)
-            self.ring()
+        if seat.state == PAUSED and not seat.unacked:
+            self.end_handoff(seat)
 
     def give(self, seat: Seat, flow: Flow) -> None:
         """The partition is that flow's from now on."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Final
 
 
@@ -141,11 +142,19 @@ class Freedoms:
     restart_handoff: float = 0.0
     """REB-14: a rebalance that gives a paused partition to another flow starts the handoff time anew."""
 
+    orphan_handoff: float = 0.0
+    """REB-9, REB-14: a handoff whose new flow has gone is not called off: at its end nobody has the partition
+    until the rebalance, or it stays paused until then."""
+
+    cancel_handoffs: float = 0.0
+    """REB-9: a bind during the delay that makes the flows as many as before cancels the handoffs."""
+
     late_timers: float = 0.0
     """REB-7, REB-14: a timer is late, within `Config.lateness`."""
 
     late_handoffs: float = 0.0
-    """REB-14: a handoff takes a while, within `Config.lateness`, though nothing is unsettled."""
+    """REB-14: a handoff takes a while, within `Config.lateness`, though nothing is unsettled, or the old flow
+    has gone."""
 
     late_events: float = 0.0
     """REB-13: what happens to assignments is told late, within `Config.lateness`, and in order."""
@@ -168,8 +177,8 @@ class Freedoms:
     def sample(self, random: Callable[[], float], share: float) -> Freedoms:
         """Some of these freedoms: of those that there are each with that chance, the others never. So that
         one run of a broker makes much use of a few."""
-        without = {name: 0.0 for name in NAMES if getattr(self, name) > 0 and random() >= share}
-        return replace(self, **without)
+        without = {name: 0.0 for name in _used(self) if random() >= share}
+        return replace(self, **without) if without else self
 
 
 NAMES: Final = Freedoms.names()
@@ -212,10 +221,18 @@ CAMPAIGN: Final = Freedoms(
     any_standby=0.7,
     restart_delay=0.5,
     restart_handoff=0.5,
+    orphan_handoff=0.5,
+    cancel_handoffs=0.7,
     late_timers=0.7,
     late_handoffs=0.7,
     late_events=0.7,
 )
+
+
+@cache
+def _used(freedoms: Freedoms) -> tuple[str, ...]:
+    """The names of those with a chance."""
+    return tuple(name for name in NAMES if getattr(freedoms, name) > 0)
 
 
 def taken(freedom: float, random: Callable[[], float]) -> bool:

@@ -60,5 +60,5 @@ class Config:
     max_delivery_count: int | None = None
     lateness: int = 0
     freedoms: Freedoms = field(default_factory=Freedoms.none)
-    view: Callable[[tuple[Any, ...]], Any] = Shown._make
+    view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

@@ -24,11 +24,9 @@ class Checked(NamedTuple):
     wrong: str
 
 
-def run(
-    checks: Sequence[Check], jobs: int = 1, begun: Callable[[Check], None] = lambda check: None
-) -> Iterator[Checked]:
+def run(checks: Sequence[Check], jobs: int = 1) -> Iterator[Checked]:
     """Each check's outcome, as they end. ``jobs``: how many run at a time. Raises `ToolMissing`."""
-    return several(lambda one: _run(one, begun), checks, jobs)
+    return several(_run, checks, jobs)
 
 
 T = TypeVar("T")
@@ -47,8 +45,7 @@ def several(work: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R
                 one.cancel()
 
 
-def _run(one: Check, begun: Callable[[Check], None]) -> Checked:
-    begun(one)
+def _run(one: Check) -> Checked:
     start = time.perf_counter()
     answer = check(*one.files, timeout=LIMIT)
     return Checked(one, answer, time.perf_counter() - start, compared(one, answer))

@@ -6,11 +6,11 @@ What an operation is in its words is `observed`'s business, who asks the server 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from .labels import Action, actions
+from .labels import Action, actions, text_of
 from .roots import constants
 from .tlc import MODULES
 from .validation import Sent
@@ -23,7 +23,7 @@ NEXT: Final = "ExploredNext"
 _MODULUS: Final = 64
 """How far a partition's numbers count before they begin again: further than a session sends."""
 
-_FREEDOMS: Final = ("gaps", "busy", "lag", "early")
+_FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early"})
 """Every freedom of the catalogue that a broker without flows may make use of."""
 
 
@@ -158,27 +158,23 @@ def _any(action: Action) -> str:
 def _constants(setting: Setting) -> dict[str, str]:
     keys = _key_names(setting)
     choices = " [] ".join(f'm = {m} -> "{key}"' for m, key in enumerate(keys, 1))
-    conflicting = [str(m) for m, sent in enumerate(setting.messages, 1) if sent.conflicting]
+    conflicting = {m for m, sent in enumerate(setting.messages, 1) if sent.conflicting}
     return {
         "MessageCount": str(len(setting.messages)),
         "PartitionCount": str(setting.partitions),
-        "Clients": _words(clients_of(setting).values()),
+        "Clients": text_of({*clients_of(setting).values()}),
         "KeyOf": f"[ m \\in 1 .. {len(keys)} |-> CASE {choices} ]",
-        "TwoKeys": "{" + ", ".join(conflicting) + "}",
+        "TwoKeys": text_of(conflicting),
         "MaxTries": str(setting.maximum + 2),
         "MaxDeliveryCount": str(setting.maximum),
         "PeekMax": str(setting.peeked),
         "Modulus": str(_MODULUS),
         "FirstNumber": "0",
-        "Profile": _words(setting.words),
-        "Alphabet": _words(setting.offered),
-        "Freedoms": _words(_FREEDOMS),
+        "Profile": text_of(setting.words),
+        "Alphabet": text_of(setting.offered),
+        "Freedoms": text_of(_FREEDOMS),
         "Observing": "TRUE",
     }
-
-
-def _words(words: Iterable[str]) -> str:
-    return "{" + ", ".join(f'"{word}"' for word in sorted(words)) + "}"
 
 
 def _key_names(setting: Setting) -> list[str]:

@@ -143,6 +143,15 @@ def test_a_screen_tells_which_where_blame_gave_up(monkeypatch: pytest.MonkeyPatc
     assert finding.requirement == "RCV-2"
 
 
+def test_a_rejection_that_blame_does_not_explain_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    gave_up = Blame(Judgement(Judged.UNKNOWN, reason="no answer after 9 nodes"))
+    monkeypatch.setattr(decision, "blame", lambda *args, **more: gave_up)
+    said = decide(LOST_LOCK, screens=())
+    assert not said.findings and "RCV-8" in said.candidates["RCV-8"]
+    assert "not known: no answer after 9 nodes" in said.open["RCV-8"]
+    assert "REB-1" not in said.open, "it does not bind the profile"
+
+
 def test_a_long_operation_does_not_fill_the_sentence() -> None:
     body = "x" * 1000
     text = f"p send m1 body={body}\np receive 1 -> m1#1 lock=l count=0 body={body}\np send m2 body={body} "

@@ -640,3 +640,22 @@ def test_a_more_special_requirement_whose_search_gave_up_is_asked_about_again(
     assert said.candidates == ("RCV-9", "RCV-2") and said.complete
     assert budgets[frozenset({"RCV-9"})] == [1_000, REJECTING * 1_000]
     assert budgets[frozenset({"RCV-2"})] == [1_000]
+
+
+def test_what_was_consulted_before_the_search_gave_up_is_waived(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile, text, candidates = FIRST["dead-lettered after half as many deliveries as allowed, or lost"]
+
+    def forgetful(
+        history: History,
+        seconds: float,
+        late: int = 0,
+        waived: frozenset[str] = frozenset(),
+        nodes: int | None = None,
+    ) -> Judgement:
+        said = judge(history, seconds, late, waived, nodes)
+        return Judgement(Judged.UNKNOWN) if "nothing" in {*waived} else said
+
+    monkeypatch.setattr("partq.conformance.oracle.blame.judge", forgetful)
+    said = blame(history(text, profile))
+    assert said.judgement.status is Judged.REJECTED and said.candidates == candidates
+    assert not said.complete and {"KEY-9", "TXN-10"} <= {*said.open}

@@ -73,6 +73,16 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "p send m1\np receive 1 -> m1#1 lock=l count=0\np complete l -> unknown timeout\n"
         "env advance 31s\nq receive 1 delete -> m1#1 count=1",
     ),
+    "a batch of unknown outcome, stored in two partitions at two instants": (
+        "azure-premium",
+        "p send m0 key=a\np send_batch m1, m2 -> unknown timeout\nq receive 3 delete -> m0#1.1, m1#2.1\n"
+        "p send m3 key=a\nr receive 2 delete -> m3#1.2, m2#1.3",
+    ),
+    "a batch with an enqueued time in each partition": (
+        "azure-premium",
+        "p send_batch m1, m2 @1-20\nq receive 1 delete -> m1#1.1 enqueued=9 @10-11\n"
+        "q peek 5 -> nothing @12-13\nq receive 1 delete -> m2#2.1 enqueued=15 @30-31",
+    ),
     "busy": ("azure-flat", "p send m1 -> error unavailable\np receive 1 -> error timeout\nenv drained"),
     "a gap where a send failed": (
         "azure-flat",
@@ -286,6 +296,18 @@ REJECTED: dict[str, tuple[str, str, int]] = {
         "azure-premium",
         "p begin t\np send m1 session=a key=b txn=t\np commit t",
         2,
+    ),
+    "a batch of unknown outcome in one partition, half of it later": (
+        "azure-premium",
+        "p send_batch m1 key=a, m2 key=a -> unknown timeout\nq receive 3 delete -> m1#1.1\n"
+        "p send m3 key=a\nr receive 2 delete -> m3#1.2, m2#1.3",
+        0,
+    ),
+    "a batch stored after its message's enqueued time": (
+        "azure-premium",
+        "p send_batch m1, m2 @1-20\nq peek 5 -> nothing @12-13\n"
+        "q receive 2 delete -> m1#1.1 enqueued=9, m2#1.2 enqueued=15 @30-31",
+        0,
     ),
     "times that decrease": ("azure-flat", TIMES.format(2), 1),
     "a message twice in one answer": ("azure-flat", "p send m1\np receive 2 -> m1#1 lock=l, m1#1 lock=k", 1),

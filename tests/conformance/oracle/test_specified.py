@@ -12,6 +12,7 @@ from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.codec import read_history
+from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.specified import recording_of, recordings_of
 from partq.conformance.workload.generator import generate, trace_seed
@@ -19,9 +20,9 @@ from partq.model.profiles import profile
 from partq.spec.toolbox import ToolMissing, java, tlc_jar
 from partq.spec.validation import Limits, Recording, Status, Validated, batches, validate
 
-PROFILES = ("azure-premium", "azure-flat", "solace")
-PHRASES = 5
-HISTORIES = 6
+PROFILES = ("azure-premium", "azure-standard", "azure-flat", "solace")
+PHRASES = 8
+HISTORIES = 12
 LIMITS = Limits(states=3_000)
 RABBITMQ = sorted((Path(__file__).parent / "rabbitmq").glob("*.ndjson"))
 """Recorded with RabbitMQ 3.10.8 by the project's adapter: generated programs on classic and quorum queues."""
@@ -42,14 +43,14 @@ def history_of(broker: str, profile: str, number: int, phrases: int = PHRASES) -
     return run(opened, generate(profile, trace_seed(7, number), length=phrases, lacks=opened.lacks()))
 
 
-def followed(histories: Sequence[History]) -> list[Validated]:
-    """What TLC says of each."""
+def followed(histories: Sequence[History], locate: bool = True) -> list[Validated]:
+    """What TLC says of each, and, unless it need not be located, of which operation."""
     recordings = [next(iter(recordings_of(history).values())) for history in histories]
     known = [one for one in recordings if isinstance(one, Recording)]
     assert len(known) == len(recordings)
     found: dict[int, Validated] = {}
     for batch in batches(known, size=len(known)):
-        found |= zip(batch, validate([known[n] for n in batch], LIMITS), strict=True)
+        found |= zip(batch, validate([known[n] for n in batch], LIMITS, locate=locate), strict=True)
     return [found[n] for n in range(len(known))]
 
 
@@ -61,14 +62,38 @@ def test_judge_and_specification_agree_but_for_times(profile: str) -> None:
     histories = recorded + [edited(history, Random(n)) for n, history in enumerate(recorded)]
 
     decided = 0
-    for n, (history, found) in enumerate(zip(histories, followed(histories), strict=True)):
-        judged = judge(history, 10.0).status
+    for n, (one, found) in enumerate(zip(histories, followed(histories, locate=False), strict=True)):
+        judged = judge(one, 10.0).status
         if Judged.UNKNOWN is judged or found.status is Status.UNKNOWN:
             continue
         decided += 1
-        for_times = found.status is Status.ACCEPTED and rejected_for_times(history)
+        for_times = found.status is Status.ACCEPTED and rejected_for_times(one)
         assert str(judged) == str(found.status) or for_times, (n, found)
-    assert decided >= HISTORIES
+    assert decided >= 3 * len(histories) // 4
+
+
+ONE_LOCK_ENDS_AT_ONCE = """
+p send m1
+p send m2
+p receive 2 -> m1#1 lock=k count=0, m2#2 lock=l count=0
+q receive 1 -> m1#1 lock=j count={}
+p complete l
+"""
+
+
+def test_what_only_a_clock_tells_is_no_disagreement() -> None:
+    assert rejected_for_times(history(ONE_LOCK_ENDS_AT_ONCE.format(1), "azure-flat"))
+    assert not rejected_for_times(history(ONE_LOCK_ENDS_AT_ONCE.format(0), "azure-flat"))  # RCV-9
+
+
+def test_two_keys_are_refused_or_not_where_nothing_is_partitioned() -> None:
+    needs_tlc()
+    sends = ("p send m1 session=s key=k", "p send m1 session=s key=k -> error invalid_operation")
+    flat = followed([history(send, "azure-flat") for send in sends])
+    partitioned = followed([history(send, "azure-premium") for send in sends])
+
+    assert [one.status for one in flat] == [Status.ACCEPTED, Status.ACCEPTED]
+    assert [one.status for one in partitioned] == [Status.REJECTED, Status.ACCEPTED]  # KEY-3
 
 
 def test_a_fault_planted_in_the_reference_is_found() -> None:

@@ -122,7 +122,7 @@ def config_of(
         max_delivery_count=None if family.flows else entity.max_delivery_count,
         lateness=int(MOST_LATE ** random()) if late else 0,
         freedoms=free,
-        view=Delivery._make,
+        view=Delivery,
         tell=lambda partition, flow, state: on_event(
             "assignment", {"partition": partition, "flow": flow, "state": state}
         ),

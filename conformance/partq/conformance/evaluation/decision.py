@@ -23,7 +23,7 @@ from partq.conformance.screens.protocol import Screen
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Doubt, Finding, Inspection, Verdict, verdicts_of
 from partq.model import clauses
-from partq.model.profiles import profile
+from partq.model.profiles import profile, requirements_of
 from partq.model.requirements import requirement
 
 ALIKE: Final = 2
@@ -42,7 +42,7 @@ LINE: Final = 200
 """Characters of an operation that a finding's sentence shows; the witness below it shows all."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exactness:
     """How much the judge is asked. ``share``: of how many histories in 100, by number, besides those that a
     screen suspects. ``seconds``: its budget for each history. ``nodes``: how many nodes it visits at the
@@ -195,9 +195,10 @@ class Decider:
             if signature:
                 self.alike.setdefault(signature, []).append(standing)
         elif not decision.broken:
-            why = "violated, by no single requirement: " + _where(cut, blamed)
-            for id in blamed.consulted:
-                decision.leave_open(id, why, blamed.consulted)
+            which = "by no single requirement" if blamed.complete else "by which requirement is not known"
+            several = blamed.consulted or _enforced(history)
+            for id in several:
+                decision.leave_open(id, f"violated, {which}: {_where(cut, blamed)}", several)
 
     def _rejects(self, history: History) -> bool:
         return self._judgement_of(history).status is Judged.REJECTED
@@ -208,6 +209,12 @@ class Decider:
         judgement = judge(history, exact.seconds, nodes=nodes)
         self.left -= price * judgement.visited
         return judgement
+
+
+def _enforced(history: History) -> tuple[str, ...]:
+    """Every requirement that the model enforces on the history's profile: one of them is violated."""
+    binding = requirements_of(history.header.profile)
+    return tuple(id for id in clauses.covered() if id in binding)
 
 
 def _signature(decision: Decision) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from partq.conformance.history import Header, History, Record
-from partq.conformance.oracle.specified import counter_bits, operation_of, sent_of, words_of
+from partq.conformance.oracle.specified import operation_of, sent_of, words_of
 from partq.conformance.workload.menu import Choice, Menu
 from partq.conformance.workload.program import Step
 from partq.model.messages import Message
@@ -133,7 +133,7 @@ def setting_of(header: Header, clients: Sequence[str], messages: Sequence[Messag
         partitions=entity.partitions if family.partitioned else 1,
         maximum=entity.max_delivery_count,
         first=entity.seq_start,
-        bits=counter_bits(family),
+        bits=family.counter_bits,
     )
 
 

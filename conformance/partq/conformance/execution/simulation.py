@@ -16,7 +16,7 @@ from typing import Any, Final
 from partq.conformance.adapters.stage import Reply, StagedBroker, Steps
 from partq.conformance.execution.drain import DrainPlan, StepResult, drain
 from partq.conformance.execution.guide import Guide, guided
-from partq.conformance.history import Header, History, Record
+from partq.conformance.history import Header, History, Record, collector
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Args, Script
 from partq.model.operations import ENV, Outcome
@@ -44,7 +44,8 @@ class _SimulatedClient:
 def simulate(broker: StagedBroker, program: Program, guide: Guide | None = None) -> History:
     """Run the program, interleaved by its seed; equal programs give equal histories. ``guide``: gives the
     steps of a sequential program instead; no virtual time passes while it thinks."""
-    return _SimulatedRun(broker, program, guide).history()
+    with collector.paused():
+        return _SimulatedRun(broker, program, guide).history()
 
 
 class _SimulatedRun:

@@ -194,10 +194,10 @@ class FlowTimeline:
         return (1 << len(self.bits)) - 1
 
     def episodes(self, facts: Facts) -> Iterator[RebalanceEpisode]:
-        """The changes, cut wherever delay and handoffs certainly were over. So each episode begins at
-        rest."""
+        """The changes, cut wherever delay and handoffs, each of which may be late, certainly were over. So
+        each episode begins at rest."""
         entity, changes = facts.entity, self.changes
-        rest = entity.rebalance_delay + entity.max_handoff + self.grace + facts.header.skew_ns
+        rest = entity.rebalance_delay + entity.max_handoff + 2 * self.grace + facts.header.skew_ns
         some: list[Change] = []
         reach = 0
         for n, change in enumerate(changes):
@@ -205,7 +205,7 @@ class FlowTimeline:
             reach = max(reach, change.ret)
             until = changes[n + 1].call if n + 1 < len(changes) else self.horizon
             # A handoff that was under way at the last change may go before the next one.
-            settled = until > reach + rest + (entity.max_handoff if len(some) > 1 else 0)
+            settled = until > reach + rest + (entity.max_handoff + self.grace if len(some) > 1 else 0)
             if settled or n + 1 == len(changes):
                 yield RebalanceEpisode(some, until, settled)
                 some = []

@@ -1,7 +1,7 @@
 """A client's walk: where the cursor of its cursorless peeks stands in each partition.
 
 A cursor stands after the greatest number that these peeks returned. A fault may put it back to the start;
-a peek of unknown outcome may have moved it on. Nothing here judges.
+a peek of unknown outcome may move it on at any time. Nothing here judges.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ _UPSETS = frozenset({"frontend_lost", "broker_kill", "connection_lost"})
 
 class Cursor:
     """One client's cursor in one partition: ``place`` is the greatest it returned. ``reset``: it may be back
-    at the start. ``moved``: it may be further on."""
+    at the start."""
 
-    __slots__ = ("moved", "place", "reset")
+    __slots__ = ("place", "reset")
 
     def __init__(self, place: int) -> None:
         self.place = place
         self.reset = False
-        self.moved = False
 
 
 class Walk:
     """One client's cursorless ``peeks``. ``shown``: by partition, the messages returned since its cursor
-    was last at the start. ``vague``: a peek of unknown outcome may have moved cursors of
-    partitions never seen."""
+    was last at the start. ``vague``: a peek of unknown outcome may have moved any cursor on, or may do so
+    yet."""
 
     __slots__ = ("cursors", "last", "peeks", "shown", "vague")
 
@@ -55,10 +54,8 @@ class Walk:
         self.peeks.append(peek)
 
     def lose(self) -> None:
-        """A peek with an unknown outcome: it may have moved any cursor."""
+        """A peek with an unknown outcome."""
         self.vague = True
-        for cursor in self.cursors.values():
-            cursor.moved = True
 
     def move(self, partition: int, place: int) -> None:
         """An answer that went as far as this place."""

@@ -1,7 +1,8 @@
-"""Connections that ended by themselves: a network may fail though nobody made it.
+"""Connections that may have ended: a network may fail though nobody made it, and a disconnect may fail.
 
 An operation that answers `connection_lost`, whatever its outcome, says that its client's connection ended
-then, or may have. A history is read with a disconnect of unknown outcome beside it.
+then, or may have. A history is read with a disconnect of unknown outcome beside it. A disconnect or reconnect
+that fails leaves open whether the connection is gone: it is read as one of unknown outcome.
 """
 
 from __future__ import annotations
@@ -16,26 +17,27 @@ from partq.conformance.history.record import Record
 from partq.model.operations import CONNECTION_LOST, Outcome
 
 _LINKS: Final = frozenset({"disconnect", "reconnect"})
+_UNSUPPORTED: Final = "unsupported"
 _CUTS: Final = frozenset({"frontend_lost", "connection_lost", "broker_kill"})
 
 
 def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
-    """The records, and after each that tells of a lost connection the disconnect of its client, under its
-    number. Where a fault is recorded at the time, that was it."""
-    told = [r for r in records if r.error == CONNECTION_LOST and not r.is_env and r.op not in _LINKS]
-    if not told:
+    """The records, with failed disconnects as such of unknown outcome; and after each that tells of a lost
+    connection the disconnect of its client, under its number. Where a fault was under way when it was called,
+    that was it."""
+    of_links = [r for r in records if r.op in _LINKS or r.error == CONNECTION_LOST]
+    if not of_links:
         return tuple(records)
     faults = [record for record in records if record.op in _CUTS]
+    told = (record for record in of_links if not record.is_env and record.op not in _LINKS)
     by_itself = {record.i for record in told if not any(_cut(fault, record) for fault in faults)}
-    if not by_itself:
-        return tuple(records)
     return tuple(one for record in records for one in _told(record, record.i in by_itself))
 
 
 def _cut(fault: Record, record: Record) -> bool:
-    """Whether the fault struck the client while it waited for the answer."""
+    """Whether the fault struck the client, and nothing of the operation can have come before it."""
     meets = fault.op == "broker_kill" or fault.args.get("proc") == record.proc
-    return meets and fault.call <= _end(record) and record.call <= _end(fault)
+    return meets and fault.call <= record.call <= _end(fault)
 
 
 def _end(record: Record) -> float:
@@ -43,6 +45,10 @@ def _end(record: Record) -> float:
 
 
 def _told(record: Record, by_itself: bool) -> Iterator[Record]:
-    yield record
+    yield structs.replace(record, outcome=Outcome.UNKNOWN) if _failed(record) else record
     if by_itself:
         yield structs.replace(record, op="disconnect", args={}, outcome=Outcome.UNKNOWN, messages=())
+
+
+def _failed(record: Record) -> bool:
+    return record.op in _LINKS and record.outcome == Outcome.ERROR and record.error != _UNSUPPORTED

@@ -14,6 +14,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from partq.conformance.oracle.effects import Effect, name_of
 from partq.conformance.oracle.explanations import explanations
+from partq.model.operations import Outcome
 from partq.model.state import State, position, transaction
 
 TRIED: Final = 32
@@ -83,21 +84,37 @@ def conflict_of(state: State, effect: Effect, horizon: int, held: Mapping[str, s
     return _CONFLICTS.get(effect.action.op, _of_settlement)(state, effect, horizon, held)
 
 
+def concerned(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> frozenset[str]:
+    """The messages that an effect is about which that state does not explain by ``horizon`` (ns). What was
+    refused is about the messages of its locks alone."""
+    if effect.action.op in ("receive", "peek") and effect.observed.status == Outcome.OK:
+        return frozenset(_unexplained(state, effect, horizon))
+    if effect.action.op == "drained":
+        return frozenset(_stored(state))
+    if effect.action.messages and effect.observed.status == Outcome.OK:
+        return frozenset(message.id for message in effect.action.messages)
+    return frozenset(held[token] for token in effect.action.locks if token in held)
+
+
 def _of_answer(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
+    return _entries(_unexplained(state, effect, horizon))
+
+
+def _unexplained(state: State, effect: Effect, horizon: int) -> set[str]:
     """The first message that is not explained, and what stands in its partition before it."""
     shown = effect.observed.messages
     count = _explained(state, effect, horizon)
     if count == len(shown):  # there is something more to be shown
         parts = state.parts if effect.action.only is None else state.parts[effect.action.only :][:1]
         stored = {entry.id for part in parts for entry in part.log}
-        return _entries(stored - {delivery.id for delivery in shown})
+        return stored - {delivery.id for delivery in shown}
     ids = {shown[count].id}
     for part in state.parts:
         numbers = {entry.id: entry.number for entry in part.log}
         if shown[count].id in numbers:
             last = numbers.get(shown[count - 1].id, -1) if count else -1
             ids |= {id for id, number in numbers.items() if last < number < numbers[shown[count].id]}
-    return _entries(ids)
+    return ids
 
 
 def _explained(state: State, effect: Effect, horizon: int) -> int:

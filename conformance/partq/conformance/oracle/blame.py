@@ -21,6 +21,7 @@ from typing import Final
 from partq.conformance.history import History
 from partq.conformance.oracle.indications import KINDS, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
+from partq.model import clauses
 from partq.model.profiles import requirements_of
 from partq.model.requirements import requirement, special_first
 from partq.model.state import NARROWLY, WIDE
@@ -39,9 +40,9 @@ PAIRS: Final = 200
 class Blame:
     """``candidates``: the requirements each of which alone explains the history, the most special first.
     ``consulted``: the requirements that the model enforced on the way. ``pairs``: where there is none, a pair
-    of requirements that do together. ``open``: the requirements of which it is not known whether they do, for
-    the waived search gave up. ``visited``: how many nodes all searches visited. ``judgement``: the
-    rejection."""
+    of requirements that do together. ``open``: the requirements of which it is not known whether they do:
+    the waived search gave up, or the one that was to tell whether they are consulted. ``visited``: how many
+    nodes all searches visited. ``judgement``: the rejection."""
 
     judgement: Judgement
     candidates: tuple[str, ...] = ()
@@ -95,17 +96,22 @@ def blame(
     consulted = _Consulted()
     most = None if nodes is None else REJECTING * nodes
     judgement = judge(history, REJECTING * seconds, late, consulted, most)
+    visited, all_asked = judgement.visited, judgement.status is Judged.REJECTED
+    if judgement.status is Judged.UNKNOWN:  # a search that remembers what it asks for takes longer
+        judgement = judge(history, REJECTING * seconds, late, nodes=most)
+        visited += judgement.visited
     if judgement.status is not Judged.REJECTED:
-        return Blame(judgement, visited=judgement.visited)
+        return Blame(judgement, visited=visited)
     if judgement.owner is not None:
-        return Blame(judgement, (judgement.owner,), visited=judgement.visited)
-    waived = _Waived(history, whole, seconds, late, nodes, judgement.visited)
+        return Blame(judgement, (judgement.owner,), visited=visited)
+    waived = _Waived(history, whole, seconds, late, nodes, visited)
     binding = requirements_of(history.header.profile)
     asked = special_first([id for id in consulted.asked if id in binding])
+    unasked = () if all_asked else tuple(id for id in clauses.covered() if id in binding - {*asked})
     statuses = {id: waived.ask(id) for id in asked}
     statuses |= {id: waived.ask(id, patience=REJECTING) for id in _more_special(statuses)}
     candidates = waived.ordered([id for id, status in statuses.items() if status is Judged.ACCEPTED])
-    undecided = tuple(id for id, status in statuses.items() if status is Judged.UNKNOWN)
+    undecided = (*(id for id, status in statuses.items() if status is Judged.UNKNOWN), *unasked)
     pairs = () if candidates or undecided else waived.first_pair(asked)
     return Blame(judgement, candidates, asked, pairs, undecided, waived.visited)
 

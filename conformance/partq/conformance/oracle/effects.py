@@ -52,9 +52,6 @@ OUTAGES: Final = frozenset({"ROUTE-5", "ROUTE-6", "ROUTE-8"})
 """Those of them that speak of partitions which are down."""
 
 
-_LINKS: Final = frozenset({"disconnect", "reconnect"})
-
-
 class Effect(NamedTuple):
     """One effect, to be placed in an order that the model explains.
 
@@ -104,17 +101,15 @@ def effects_of(
     for record in records:
         if record.op != "advance" and not _never_happened(record):
             effect = _effect(record, header, appearances)
-            if effect.action.messages and timed:
-                effect = _by_enqueued_time(effect, header.skew_ns)
             if effect.doubt & MAYBE and record.op == "receive":
                 deletes = effect.action.mode == DELETE
                 effect = effect._replace(missed=vanished if deletes else unseen_locks[record.i])
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
-            elif "KEY-7" in waived and effect.action.op == "send_batch":
-                found.extend(_of_torn_batch(effect))
             else:
-                found.extend(_parts(effect, family, positions))
+                torn = "KEY-7" in waived and effect.action.op == "send_batch"
+                parts = _of_torn_batch(effect) if torn else _parts(effect, family, positions)
+                found.extend(_by_enqueued_time(part, header.skew_ns) if timed else part for part in parts)
             if "ROUTE-1" in waived and record.op in REPAIRS:
                 found.append(effect._replace(rank=1))
             if not waived.isdisjoint(WITHHELD) and _may_be_withheld(effect, waived, outage):
@@ -194,7 +189,9 @@ def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
 
 
 def _by_enqueued_time(effect: Effect, skew: int) -> Effect:
-    """The send took place at the enqueued time of its messages at the latest (SEQ-7)."""
+    """A send took place at the enqueued time of its messages at the latest (SEQ-7)."""
+    if not effect.action.messages:
+        return effect
     times = [hint.enqueued_at for hint in effect.observed.messages if hint.enqueued_at is not None]
     latest = min(times, default=FOREVER) + skew
     return effect._replace(ret=latest) if effect.call <= latest < effect.ret else effect
@@ -288,9 +285,7 @@ def _is_keyless(effect: Effect, family: Profile) -> bool:
 
 def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery]) -> Effect:
     """The record's effect as a whole."""
-    unknown = record.outcome == Outcome.UNKNOWN or (
-        record.outcome == Outcome.ERROR and record.op in _LINKS  # a connection may be gone all the same
-    )
+    unknown = record.outcome == Outcome.UNKNOWN
     ret = FOREVER if record.ret is None or unknown else record.ret
     if record.op == "disconnect" and record.error == CONNECTION_LOST and record.ret is not None:
         ret = record.ret + header.lateness  # its client knew
@@ -305,7 +300,8 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
     error = None if unknown or record.error == UNSUPPORTED else record.error
     observed = Observed(Outcome.OK if unknown else str(record.outcome), error, shown)
     harmless = record.op == "disconnect" and not profile(header.profile).flows  # it only leaves more open
-    doubt = 0 if harmless else MAYBE if unknown else BUSY if refused else 0
+    happened = bool(action.messages and shown)
+    doubt = 0 if harmless or (unknown and happened) else MAYBE if unknown else BUSY if refused else 0
     leeway = header.skew_ns if record.op == "assignment" else 0  # an event's times are the broker's
     return Effect(record.i, record.call - leeway, ret + leeway, action, observed, doubt)
 

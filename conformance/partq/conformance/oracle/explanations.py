@@ -7,30 +7,25 @@ what is down already.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain, combinations, islice
+from itertools import islice
 from typing import Final
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.rebalances import Target
 from partq.model.actions import Action, Answer, Observed
-from partq.model.edits import appeared
-from partq.model.locks import takings
 from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 from partq.model.peeked import unseen
 from partq.model.routing import failed
 from partq.model.sequencing import burn
-from partq.model.state import LOCKED, State, position
+from partq.model.state import State, position
 
 SHOWN: Final = 6
 """How many allowed answers are named of an effect that does not fit."""
 
 TRIED: Final = 100
 """How many of its answers the model is asked for, to name them."""
-
-FOUND_OUT: Final = 200
-"""How many sets of messages an unseen receive is tried with whose locks nobody saw end."""
 
 TIMERS: Final = frozenset({"rebalance", "handoff"})
 """The broker's own moves that no observation makes on its way."""
@@ -41,13 +36,14 @@ def explanations(
 ) -> Iterator[State]:
     """The states after the effect, which takes place at ``horizon`` (ns) at the latest. ``busy``: a refusal
     need not be due to a partition that is down; no requirement forbids it while none is. ``tried``: of the
-    messages that waited for the end of an outage, those not stored yet."""
+    messages that waited for the end of an outage, those not stored yet. Of a receive of unknown outcome it is
+    the likely ones; all are `unseen_receives`' business."""
     instant = max(state.now, effect.call)
     calm = busy or (effect.doubt == BUSY and not state.down)
     action = effect.action._replace(slack=horizon - instant, calm=calm)
     for moved in at(_after_tries(state, effect, tried), instant):
         if effect.doubt & MAYBE and action.op == "receive":
-            yield from _received_unseen(moved, action, effect.missed)
+            yield from _taken(moved, action, effect.missed)
             continue
         if effect.doubt & MAYBE and action.op == "peek":
             yield from unseen(moved, action)
@@ -63,40 +59,20 @@ def _after_tries(state: State, effect: Effect, tried: int) -> State:
     return state if not tried or p is None else burn(state, p, "", tried)
 
 
-def _received_unseen(state: State, action: Action, missed: frozenset[str]) -> Iterator[State]:
-    """The states after a receive whose answer no client saw, of what is visible, or may be by now."""
-    lagging = {entry.group for part in state.parts for entry in part.log if entry.group is not None}
-    for seen in (state, appeared(state, lagging, action.slack)) if lagging else (state,):
-        if missed:
-            yield from _taken(seen, action, missed)
-        yield from (after for answer, after in steps(seen, action) if answer.status == Outcome.OK)
-        yield from _found_out(seen, action)
-
-
-def _found_out(state: State, action: Action) -> Iterator[State]:
-    """The states after a receive that took nothing but messages of one partition whose locks, as it found
-    out, had ended; `FOUND_OUT` sets of them are tried."""
-    reach = state.now + action.slack
-    for part in state.parts:
-        held = [e.id for e in part.log if e.status == LOCKED and takings(state, e, reach)]
-        sizes = range(1, min(action.max, len(held)) + 1)
-        for ids in islice(chain.from_iterable(combinations(held, size) for size in sizes), FOUND_OUT):
-            yield from explain(state, action, _showing(tuple(map(Delivery, ids))))
-
-
 def _taken(state: State, action: Action, missed: frozenset[str]) -> Iterator[State]:
     """The states after a receive took as many of these messages as it can."""
     taken: tuple[Delivery, ...] = ()
     for part in state.parts:
         here = (Delivery(entry.id) for entry in part.log if entry.id in missed)
         more = (*taken, *islice(here, action.max - len(taken)))
-        if len(more) > len(taken) and next(explain(state, action, _showing(more)), None) is not None:
+        if len(more) > len(taken) and next(explain(state, action, showing(more)), None) is not None:
             taken = more
     if taken:
-        yield from explain(state, action, _showing(taken))
+        yield from explain(state, action, showing(taken))
 
 
-def _showing(messages: tuple[Delivery, ...]) -> Observed:
+def showing(messages: tuple[Delivery, ...]) -> Observed:
+    """The answer that shows these messages."""
     return Observed(Outcome.OK, None, messages)
 
 

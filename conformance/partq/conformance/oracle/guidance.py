@@ -54,7 +54,7 @@ class Guide:
         self.clues = clues_of(effects, cfg) if cfg.profile.flows else None
         self.senders = _senders(effects)
         self.shows = _shows(effects)
-        self.roles = tuple(_role(effect, self.shows) for effect in effects)
+        self.roles = tuple(_role(effect) for effect in effects)
         self.held = {d.lock: d.id for e in effects for d in e.observed.messages if d.lock is not None}
         self.likely = tuple(n for n, role in enumerate(self.roles) if role == OPTIONAL and self._happened(n))
         self.before = self._before(cfg.profile.flows)
@@ -224,12 +224,7 @@ def _shows(effects: Sequence[Effect]) -> dict[str, list[int]]:
     return found
 
 
-def _role(effect: Effect, shows: dict[str, list[int]]) -> int:
+def _role(effect: Effect) -> int:
     if not effect.doubt & MAYBE:
         return REQUIRED
-    if effect.action.messages:
-        if any(message.id in shows for message in effect.action.messages):
-            return REQUIRED
-        if effect.action.txn is None:
-            return FAILED
-    return OPTIONAL
+    return FAILED if effect.action.messages and effect.action.txn is None else OPTIONAL

@@ -7,26 +7,34 @@ that are not modelled, messages whose way into an entity is not known, IDs sent 
 
 Before the search that leaves nothing out come hasty ones, of which only an acceptance counts: one that jumps
 back where it is stuck; and with flows, whose partitions are not shown and have to be guessed, a few that try
-likely places alone, each taught by the last.
+likely places alone, each taught by the last. Where these are stuck, excerpts of the history are searched, of
+which only a rejection counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from time import thread_time
 from typing import Final
 
 from partq.conformance.history import History
-from partq.conformance.oracle.guidance import Guide
+from partq.conformance.oracle.effects import Effect
+from partq.conformance.oracle.excerpts import excerpts
+from partq.conformance.oracle.guidance import Guidance, Guide
 from partq.conformance.oracle.question import Impossible, Question, Unanswerable, entities_of, question_of
 from partq.conformance.oracle.search import Found, Outcome, Search
+from partq.model.state import State
 
 SECONDS: Final = 2.0
 """How long an entity's history is searched, in seconds of the processor, unless more time is given."""
 
 GUESSING: Final = 0.6
-"""The share of the time that searches among likely places may take."""
+"""The share of the budget after which hasty searches end."""
+
+EXCERPTING: Final = 0.8
+"""The share of the budget after which searches of excerpts end."""
 
 ATTEMPTS: Final = 6
 """How many of these there are at the most."""
@@ -36,6 +44,9 @@ NODES: Final = 4
 
 JUMPING: Final = 8
 """How many nodes for each effect a search visits that jumps back."""
+
+EXCERPT: Final = 20
+"""How many nodes for each effect the search of an excerpt visits."""
 
 PATIENCE: Final = 100
 """After so many nodes without progress it does."""
@@ -86,10 +97,45 @@ def judge(
     return worst
 
 
+class _Budget:
+    """What searches may cost together: ``seconds`` of the processor, and so many ``nodes``, if that is not
+    None. ``spent``: the nodes that were visited."""
+
+    def __init__(self, seconds: float, nodes: int | None) -> None:
+        self.began = thread_time()
+        self.seconds = seconds
+        self.nodes = nodes
+        self.spent = 0
+
+    def search(
+        self,
+        start: State,
+        effects: Sequence[Effect],
+        guidance: Guidance,
+        share: float = 1.0,
+        limit: int | None = None,
+        hasty: bool = False,
+        patience: int | None = None,
+    ) -> Found:
+        """The result of a search that ends with that share of the budget, or after ``limit`` nodes."""
+        if self.nodes is not None:
+            left = max(1, int(share * self.nodes) - self.spent)
+            limit = left if limit is None else min(limit, left)
+        search = Search(effects, guidance, self.began + share * self.seconds, hasty, limit, patience)
+        found = search.run(start)
+        self.spent += found.visited
+        return found
+
+    def is_spent(self, share: float) -> bool:
+        """Whether that share of it is."""
+        over = self.nodes is not None and self.spent >= int(share * self.nodes)
+        return over or thread_time() > self.began + share * self.seconds
+
+
 def _judge_entity(
     history: History, name: str, seconds: float, late: int, waived: frozenset[str], nodes: int | None
 ) -> Judgement:
-    deadline = thread_time() + seconds
+    budget = _Budget(seconds, nodes)
     try:
         question = question_of(history, name, late, waived)
     except Unanswerable as error:
@@ -97,56 +143,63 @@ def _judge_entity(
     except Impossible as error:
         stuck = () if error.record is None else (error.record,)
         return Judgement(Judged.REJECTED, stuck=stuck, reason=str(error), owner=error.requirement)
-    hasty, most = (
-        deadline - (1 - GUESSING) * seconds,
-        None if nodes is None else max(1, int(GUESSING * nodes)),
-    )
-    spent = 0
     if question.start.flows is not None:
-        guessed, spent = _guessed(question, hasty, most)
+        guessed = _guessed(question, budget)
         if guessed is not None:
-            return _judgement(guessed, seconds, spent)
-    effects, guidance = question.effects, Guide(question.effects, question.start.cfg).guidance()
+            return _judgement(guessed, budget)
+    start, effects = question.start, question.effects
+    guidance = Guide(effects, start.cfg).guidance()
     limit = JUMPING * len(effects) + PATIENCE
-    left = limit if most is None else min(limit, max(1, most - spent))
-    found = Search(effects, guidance, hasty, limit=left, patience=PATIENCE).run(question.start)
-    spent += found.visited
+    found = budget.search(start, effects, guidance, GUESSING, limit, patience=PATIENCE)
+    if found.outcome is Outcome.GAVE_UP and not waived:
+        found = _refuted(question, found, budget) or found
     if found.outcome is Outcome.GAVE_UP:
-        rest = None if nodes is None else max(1, nodes - spent)
-        found = Search(effects, guidance, deadline, limit=rest).run(question.start)
-        spent += found.visited
-    return _judgement(found, seconds, spent)
+        found = budget.search(start, effects, guidance)
+    return _judgement(found, budget)
 
 
-def _guessed(question: Question, deadline: float, nodes: int | None) -> tuple[Found | None, int]:
-    """The result of searches that try likely places alone, the acceptance or None; and how many nodes they
-    visited."""
+def _guessed(question: Question, budget: _Budget) -> Found | None:
+    """The acceptance by a search that tries likely places alone, or None."""
     guide = Guide(question.answers, question.start.cfg)
     limit = NODES * len(question.answers) + PATIENCE
     tried: set[frozenset[tuple[str, int]]] = set()
-    spent = 0
     for _ in range(ATTEMPTS):
         guidance = guide.guidance(hasty=True)
         if (chosen := frozenset(guide.chosen.items())) in tried:
             break  # nothing more is learned
         tried.add(chosen)
-        search = Search(question.answers, guidance, deadline, hasty=True, limit=limit, patience=PATIENCE)
-        found = search.run(question.start)
-        spent += found.visited
+        found = budget.search(
+            question.start, question.answers, guidance, GUESSING, limit, hasty=True, patience=PATIENCE
+        )
         if found.outcome is Outcome.ACCEPTED:
-            return found, spent
-        if thread_time() > deadline or (nodes is not None and spent >= nodes):
+            return found
+        if budget.is_spent(GUESSING):
             break
         guide.learn(found.stuck)
-    return None, spent
+    return None
 
 
-def _judgement(found: Found, seconds: float, visited: int) -> Judgement:
+def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
+    """The rejection of an excerpt, or None. What else would have been allowed is not known of an excerpt."""
+    for effects, start, known in excerpts(question, stuck):
+        if budget.is_spent(EXCERPTING):
+            return None
+        guidance = Guide(effects, known).guidance()
+        limit = EXCERPT * len(effects) + PATIENCE
+        found = budget.search(start, effects, guidance, EXCERPTING, limit)
+        if found.outcome is Outcome.REJECTED:
+            same = found.stuck[:1] == stuck.stuck[:1]
+            return found._replace(allowed=stuck.allowed if same else ())
+    return None
+
+
+def _judgement(found: Found, budget: _Budget) -> Judgement:
+    visited = budget.spent
     if found.outcome is Outcome.ACCEPTED:
         return Judgement(Judged.ACCEPTED, found.path, visited=visited)
     stuck = tuple(dict.fromkeys(effect.record for effect in found.stuck))
     if found.outcome is Outcome.GAVE_UP:
-        reason = f"no answer after {seconds:g} s and {visited:,} nodes"
+        reason = f"no answer after {budget.seconds:g} s and {visited:,} nodes"
         return Judgement(Judged.UNKNOWN, found.path, stuck, (), visited, reason, kind="over the budget")
     reason = "no order of the operations is allowed"
     return Judgement(Judged.REJECTED, found.path, stuck, found.allowed, visited, reason)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, tried_meanwhile
 from partq.conformance.oracle.explanations import explanations, failed_send, left_to_itself
 from partq.conformance.oracle.question import Question
+from partq.conformance.oracle.unseen_receives import Receivings, is_unseen, moves
 from partq.model.state import FOREVER, State
 
 NODES: Final = 200_000
@@ -20,11 +21,13 @@ NODES: Final = 200_000
 
 
 class _Node(NamedTuple):
-    """The effects placed, as bits; whether a refusal was taken for a passing one; the state after them."""
+    """The effects placed, as bits; whether a refusal was taken for a passing one; the state after them; how
+    far unseen receives have got."""
 
     done: int
     busy: bool
     state: State
+    receivings: Receivings = ()
 
 
 def is_explained(question: Question, nodes: int = NODES) -> bool | None:
@@ -54,13 +57,19 @@ def _successors(effects: tuple[Effect, ...], node: _Node) -> Iterator[_Node]:
     for bit, effect in left:
         if effect.call > horizon:
             continue
+        if is_unseen(effect):
+            for after in moves(node.state, bit.bit_length() - 1, effect, node.receivings, horizon):
+                yield _Node(
+                    node.done | bit if after.ended else node.done, node.busy, after.state, after.receivings
+                )
+            continue
         tried = tried_meanwhile(effects, effect, node.done, horizon)
         for state in explanations(node.state, effect, horizon, tried=tried):
-            yield _Node(node.done | bit, node.busy, state)
+            yield node._replace(done=node.done | bit, state=state)
         if effect.doubt & BUSY and effect.action.txn is None and not node.busy:
             for state in explanations(node.state, effect, horizon, busy=True):
-                yield _Node(node.done | bit, True, state)
+                yield node._replace(done=node.done | bit, busy=True, state=state)
         if effect.doubt & MAYBE:
-            yield _Node(node.done | bit, node.busy, failed_send(node.state, effect.action))
+            yield node._replace(done=node.done | bit, state=failed_send(node.state, effect.action))
     for state in left_to_itself(node.state, horizon):
-        yield _Node(node.done, node.busy, state)
+        yield node._replace(state=state)

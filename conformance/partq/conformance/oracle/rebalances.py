@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from partq.conformance.oracle.effects import Effect
+from partq.model.assignment_events import may_be_untold
 from partq.model.state import FOREVER, Flows
 
 Target = tuple[str | None, ...]
@@ -31,7 +32,8 @@ class Foretold:
     def agrees(self, flows: Flows, done: int) -> bool:
         """Whether the events to come tell of every change that is not observed yet."""
         coming: dict[int, Iterator[Effect]] = {}
-        for p, flow, state, latest in flows.unseen:
+        for change in flows.unseen:
+            p, flow, state, latest = change
             if self.events.get(p, ()) is None:
                 continue
             if p not in coming:
@@ -39,8 +41,8 @@ class Foretold:
             event = next(coming[p], None)
             if event is None and latest >= self.end:
                 continue
-            if event is not None and state == "paused" != event.action.state:
-                coming[p] = chain((event,), coming[p])  # a pause need not be told of
+            if event is not None and may_be_untold(change, event.action):
+                coming[p] = chain((event,), coming[p])
                 continue
             if event is None or event.action.state != state or event.action.flow not in (None, flow):
                 return False

@@ -16,7 +16,7 @@ from functools import partial
 from time import thread_time
 from typing import Final, NamedTuple
 
-from partq.conformance.oracle.backjumping import Level, conflict_of, jump_back
+from partq.conformance.oracle.backjumping import Level, concerned, conflict_of, jump_back
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, tried_meanwhile
 from partq.conformance.oracle.explanations import (
     allowed_answers,
@@ -27,6 +27,7 @@ from partq.conformance.oracle.explanations import (
 )
 from partq.conformance.oracle.guidance import FAILED, OPTIONAL, Guidance
 from partq.conformance.oracle.rebalances import Foretold
+from partq.conformance.oracle.unseen_receives import Receivings, is_unseen, moves
 from partq.model.operations import Outcome as Completion
 from partq.model.state import FOREVER, State
 
@@ -42,24 +43,35 @@ class Outcome(StrEnum):
 class Found(NamedTuple):
     """``path``: the records of the longest explained order. ``stuck``: the effects that could come next and
     are not explained. ``allowed``: what the model would have answered to the first of these. ``visited``:
-    nodes."""
+    nodes. ``concerned``: of each stuck effect the messages that it is about."""
 
     outcome: Outcome
     path: tuple[int, ...]
     stuck: tuple[Effect, ...]
     allowed: tuple[str, ...]
     visited: int
+    concerned: tuple[frozenset[str], ...] = ()
+
+
+_Key = tuple[int, State, bool, Receivings]
 
 
 class _Node(NamedTuple):
     """``done``: the effects placed, as bits. ``busy``: whether a refusal was taken for a passing one.
-    ``first``, ``due``: pointers into the orders of calls and of returns, behind which all is done."""
+    ``first``, ``due``: pointers into the orders of calls and of returns, behind which all is done.
+    ``receivings``: how far unseen receives have got."""
 
     done: int
     state: State
     busy: bool
     first: int
     due: int
+    receivings: Receivings = ()
+
+    @property
+    def key(self) -> _Key:
+        """What nodes that go on equally have in common."""
+        return self.done, self.state, self.busy, self.receivings
 
 
 class _Progress(NamedTuple):
@@ -99,11 +111,13 @@ class Search:
         self.patience = patience
         numbers = range(len(effects))
         required = [n for n in numbers if guidance.roles[n] != OPTIONAL]
-        self.optional = [n for n in numbers if guidance.roles[n] == OPTIONAL and n not in guidance.likely]
+        optional = [n for n in numbers if guidance.roles[n] == OPTIONAL]
+        self.unseen = [n for n in optional if is_unseen(effects[n])]
+        self.optional = [n for n in optional if n not in guidance.likely and n not in self.unseen]
         self.by_call = sorted(required, key=lambda n: effects[n].call)
         self.by_return = sorted(required, key=lambda n: effects[n].ret)
         self.needed = sum(1 << n for n in required)
-        self.exhausted: set[tuple[int, State, bool]] = set()
+        self.exhausted: set[_Key] = set()
         self.foretold = Foretold(effects, guidance.events, guidance.handoff)
         self.visited = 0
         self.jumps = 0
@@ -127,7 +141,7 @@ class Search:
                 return self._found(Outcome.GAVE_UP, self.longest)
             if choice is None:
                 spent = levels.pop().node
-                self.exhausted.add((spent.done, spent.state, spent.busy))
+                self.exhausted.add(spent.key)
                 if placed:
                     placed.pop()
                 continue
@@ -145,7 +159,7 @@ class Search:
         return self._found(Outcome.REJECTED if whole else Outcome.GAVE_UP, self.longest)
 
     def _is_exhausted(self, node: _Node) -> bool:
-        return bool(self.exhausted) and (node.done, node.state, node.busy) in self.exhausted
+        return bool(self.exhausted) and node.key in self.exhausted
 
     def _reached(self, node: _Node, placed: list[int | None]) -> None:
         if len(placed) > self.progress.depth:
@@ -177,7 +191,7 @@ class Search:
             first += 1
         while due < len(self.by_return) and done >> self.by_return[due] & 1:
             due += 1
-        return _Node(done, node.state, node.busy, first, due)
+        return _Node(done, node.state, node.busy, first, due, node.receivings)
 
     def _horizon(self, node: _Node) -> int:
         """The instant by which the next effect takes place: the earliest return still to come."""
@@ -192,6 +206,9 @@ class Search:
         optional = [n for n in self.optional if not node.done >> n & 1 and self._may_come(n, node, horizon)]
         for n in optional:
             yield from self._placed(node, n, horizon)
+        for n in self.unseen:
+            if not node.done >> n & 1 and self._may_come(n, node, horizon):
+                yield from self._received(node, n, horizon)
         yield from self._timers(node, horizon)
         if not node.busy and node.state.down:
             for n in candidates:
@@ -215,8 +232,14 @@ class Search:
                 break
             if not done >> n & 1 and before[n] & done == before[n]:
                 found.append(n)
+        begun = {receiving.effect for receiving in node.receivings}
         for n in self.guidance.likely:
-            if self.effects[n].call <= horizon and not done >> n & 1 and before[n] & done == before[n]:
+            if (
+                n not in begun
+                and self.effects[n].call <= horizon
+                and not done >> n & 1
+                and before[n] & done == before[n]
+            ):
                 found.append(n)
         if len(found) > 1:
             found.sort(key=self.guidance.estimates.__getitem__)
@@ -235,6 +258,13 @@ class Search:
             afters = explanations(node.state, way, horizon, tried=tried)
             for after in reversed(list(afters)) if n in self.guidance.forgetful else afters:
                 yield from self._foretold(n, self._after(node, n, after))
+
+    def _received(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
+        """What the unseen receive may take next."""
+        for after in moves(node.state, n, self.effects[n], node.receivings, horizon):
+            done = node.done | 1 << n if after.ended else node.done
+            taken = _Node(done, after.state, node.busy, node.first, node.due, after.receivings)
+            yield n, self._advanced(taken)
 
     def _told(self, node: _Node, n: int, effect: Effect, horizon: int) -> Iterator[Choice]:
         """An assignment event tells of a change that was made, or of one that is due."""
@@ -277,7 +307,9 @@ class Search:
             yield n, self._after(node, n, after)._replace(busy=True)
 
     def _after(self, node: _Node, n: int, state: State) -> _Node:
-        return self._advanced(_Node(node.done | 1 << n, state, node.busy, node.first, node.due))
+        return self._advanced(
+            _Node(node.done | 1 << n, state, node.busy, node.first, node.due, node.receivings)
+        )
 
     def _found(self, outcome: Outcome, path: Sequence[int | None]) -> Found:
         records = tuple(self.effects[n].record for n in path if n is not None)
@@ -287,4 +319,6 @@ class Search:
         waiting = (self.effects[n] for n in self.by_call if not self.furthest.done >> n & 1)
         stuck = tuple(e for e in waiting if e.call <= horizon and not e.doubt & MAYBE)
         allowed = allowed_answers(self.furthest.state, stuck[0], horizon) if stuck else ()
-        return Found(outcome, records, stuck, allowed, self.visited)
+        state, held = self.furthest.state, self.guidance.held
+        about = tuple(concerned(state, effect, horizon, held) for effect in stuck)
+        return Found(outcome, records, stuck, allowed, self.visited, about)

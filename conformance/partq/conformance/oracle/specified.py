@@ -12,17 +12,13 @@ from partq.conformance.history.entities import is_topic, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.question import entities_of
-from partq.model.messages import Delivery, Message, ambiguous, conflicting, effective_key
+from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Profile, profile, requirements_of
-from partq.model.state import COUNTER_BITS
 from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 
 PATIENT = 15 * SECOND
 """ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
-
-NUMBER_BITS = 64
-"""Of a sequence number; without partitions all of them count."""
 
 
 def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
@@ -53,16 +49,11 @@ def recording_of(history: History, name: str) -> Recording:
         requirements_of(header.profile),
         entity.partitions,
         tuple(operation_of(record, header, sent) for record in records),
-        counter_bits(family),
+        family.counter_bits,
         entity.seq_start,
         entity.max_delivery_count,
         header.lateness + header.skew_ns + (len(records) if header.clock == "virtual" else 0),
     )
-
-
-def counter_bits(family: Profile) -> int:
-    """How many bits of a sequence number count, below the partition's."""
-    return COUNTER_BITS if family.partitioned else NUMBER_BITS
 
 
 def words_of(family: Profile) -> frozenset[str]:
@@ -94,7 +85,7 @@ def _check_messages(header: Header, records: tuple[Record, ...], sent: dict[str,
 def operation_of(record: Record, header: Header, sent: Mapping[str, Message]) -> Operation:
     """The operation that a record tells of. ``sent``: every message of the history by its ID."""
     args, family = record.args, profile(header.profile)
-    since, bits = args.get("from_seq"), counter_bits(family)
+    since, bits = args.get("from_seq"), family.counter_bits
     unknown = record.outcome == Outcome.UNKNOWN
     return Operation(
         record.i,
@@ -138,8 +129,7 @@ def _waited(record: Record, header: Header) -> int:
 def sent_of(message: Message, family: Profile) -> Sent:
     """A message as it is sent to a queue of that family."""
     key = effective_key(message, family.key_rule) if family.partitioned else None
-    rules = requirements_of(family.name)
-    return Sent(message.id, key, "KEY-3" in rules and conflicting(message))
+    return Sent(message.id, key, family.key_rule is KeyRule.SERVICE_BUS and conflicting(message))
 
 
 def _shown(shown: Delivery, bits: int, family: Profile, sent: Mapping[str, Message]) -> Shown:

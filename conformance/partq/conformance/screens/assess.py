@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from types import FrameType
 from typing import Final
 
 from partq.conformance.facts.index import Facts, facts_of
-from partq.conformance.history import History
+from partq.conformance.history import History, collector
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.screens.protocol import Report, Screen
@@ -37,7 +36,7 @@ class ScreenTimeout(Exception):
 def inspect(history: History, screens: Sequence[Screen] = ALL, limit: float = SCREEN_LIMIT) -> Inspection:
     """Run every screen on every entity of the history. Rows that do not apply are left out."""
     question = history.header.profile, tuple(screens), history.header.lacks
-    with _no_collection():
+    with collector.paused():
         inspection = _inspected(history, _in_question(*question), limit)
     exempt = not_applicable(*question).keys()
     for requirement in exempt & (inspection.exercised.keys() | inspection.doubts.keys()):
@@ -97,21 +96,6 @@ def _guarded(screen: Screen, facts: Facts, alarm: _Alarm) -> Report:
     except Exception as error:
         reason = f"screen {screen.name}: {type(error).__name__}: {error}"
         return Report(open=dict.fromkeys(screen.requirements, reason), crashed=True)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without garbage collection: one comes with every so many objects made, goes through all of a long
-    history, and finds nothing, for what a screen leaves is not in cycles. Facts that outlast it would be gone
-    through by the next one."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 _start_timer: Final = partial(signal.setitimer, signal.ITIMER_REAL)

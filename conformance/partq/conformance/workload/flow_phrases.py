@@ -34,6 +34,14 @@ def _spread(draft: Draft) -> None:
         draft.add(other, "receive", max=20, timeout=SECOND)
 
 
+def _mixed_batch(draft: Draft) -> None:
+    """A batch of several keys, then everybody receives: their partitions show."""
+    batch = tuple(draft.message(draft.some_key()) for _ in range(2 + draft.source.below(4)))
+    draft.add(draft.client(), "send_batch", messages=batch)
+    for other in draft.clients:
+        draft.add(other, "receive", max=20, timeout=SECOND)
+
+
 def _restart(draft: Draft) -> None:
     """The broker is killed and started; whoever consumed has to bind anew."""
     draft.add(ENV, "broker_kill")
@@ -223,6 +231,7 @@ FLOW_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "bind_partition": _bind_partition,
     "rest": _rest,
     "spread": _spread,
+    "mixed_batch": _mixed_batch,
     "restart": _restart,
     "newcomer": _newcomer,
     "given_back": _given_back,

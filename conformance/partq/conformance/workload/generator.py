@@ -33,6 +33,9 @@ PATIENCE: Final = 100
 """Deliveries until a message is dead-lettered, in long programs: these reach the usual number soon, and then
 what is done with the message hides what else goes on."""
 
+USUAL: Final = Entity().max_delivery_count
+"""The same in most short programs; in some a few deliveries do."""
+
 LIMIT_SEED: Final = 2**64
 
 
@@ -123,7 +126,8 @@ def _entity(family: Profile, theme: str, source: Source) -> Entity:
         delay = (0, 1, 5)[source.below(3)] * SECOND
         return Entity(partitions=partitions, rebalance_delay=delay)
     cap = (None, 2, 5)[source.below(3)] if theme == "peek" else None
-    return Entity(partitions=partitions, seq_start=start, peek_cap=cap)
+    tries = (USUAL, USUAL, 1, 2, 3)[source.below(5)] if theme == "locks" else USUAL
+    return Entity(partitions=partitions, seq_start=start, peek_cap=cap, max_delivery_count=tries)
 
 
 _TABLES: Final[dict[tuple[str, tuple[tuple[str, int], ...]], tuple[str, ...]]] = {}

@@ -15,6 +15,9 @@ from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND, Entity, Profile
 
+WEARING: Final = 5
+"""Deliveries that fail in a row: more than some entities allow."""
+
 
 class Source(Protocol):
     """Where choices come from."""
@@ -90,6 +93,13 @@ _WAYS: Final[Mapping[KeyRule, tuple[Callable[[str, str, str], Message], ...]]] =
 
 def send(draft: Draft) -> None:
     draft.add(draft.client(), "send", messages=(draft.message(draft.some_key()),))
+
+
+def send_in(draft: Draft, client: str, key: str | None) -> None:
+    """A message in the client's transaction, or, once in six times, a batch of two."""
+    count = 1 if draft.source.below(6) else 2
+    messages = tuple(draft.message(key) for _ in range(count))
+    draft.add(client, "send" if count == 1 else "send_batch", messages=messages, txn=True)
 
 
 def settlement(draft: Draft) -> str:
@@ -177,6 +187,14 @@ def _peek(draft: Draft) -> None:
     draft.add(draft.client(), "peek", max=(1, 3, 10, 100)[draft.source.below(4)], **{"from": start})
 
 
+def _past_the_end(draft: Draft) -> None:
+    """A peek from a number on at which there may be nothing any more."""
+    client = draft.client()
+    send(draft)
+    draft.add(client, "receive", max=20, mode="receive_and_delete", timeout=SECOND)
+    draft.add(client, "peek", max=5, **{"from": draft.source.below(50)})
+
+
 def _walk(draft: Draft) -> None:
     client = draft.client()
     for _ in range(3 + draft.source.below(6)):
@@ -188,8 +206,7 @@ def _transaction(draft: Draft) -> None:
     draft.add(client, "begin")
     for _ in range(1 + draft.source.below(3)):
         odd = draft.source.below(12)
-        chosen = None if odd == 0 else draft.key() if odd == 1 else key
-        draft.add(client, "send", messages=(draft.message(chosen),), txn=True)
+        send_in(draft, client, None if odd == 0 else draft.key() if odd == 1 else key)
     if draft.chance(4):
         draft.add(client, "complete", pick=[draft.source.below(6)], txn=True)
     if draft.chance(5):
@@ -251,6 +268,23 @@ def _cut_off(draft: Draft) -> None:
     draft.add(ENV, "frontend_lost", proc=client)
 
 
+def _cut_short(draft: Draft) -> None:
+    """A front end is lost through which a batch is on its way."""
+    client, key = draft.client(), draft.some_key()
+    messages = tuple(draft.message(key) for _ in range(2 + draft.source.below(3)))
+    draft.add(client, "send_batch", messages=messages)
+    draft.add(ENV, "frontend_lost", proc=client)
+
+
+def _wear_out(draft: Draft) -> None:
+    """A message is received and given back, again and again."""
+    client = draft.client()
+    send(draft)
+    for _ in range(WEARING):
+        draft.add(client, "receive", max=1, timeout=SECOND)
+        draft.add(client, "abandon", pick=[0])
+
+
 def _kill(draft: Draft) -> None:
     draft.add(ENV, "broker_kill")
     if draft.chance(2):
@@ -265,15 +299,18 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "burst": _burst,
     "keep": _keep,
     "cut_off": _cut_off,
+    "cut_short": _cut_short,
     "late": _late,
     "receive": _receive,
     "take": _take,
     "complete": _settle("complete"),
     "abandon": _settle("abandon"),
+    "wear_out": _wear_out,
     "settle_all": _settle_all,
     "stale": _stale,
     "renew": _renew,
     "peek": _peek,
+    "past_the_end": _past_the_end,
     "walk": _walk,
     "transaction": _transaction,
     "settle_transaction": _settle_transaction,

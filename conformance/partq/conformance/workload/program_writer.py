@@ -28,7 +28,7 @@ from partq.conformance.workload.script import Args, Script
 from partq.model.actions import INTERNAL, Action, Answer
 from partq.model.messages import Message
 from partq.model.operations import ENV
-from partq.model.profiles import SECOND, Profile, profile
+from partq.model.profiles import SECOND, profile
 
 MARGIN: Final = SECOND // 100
 """ns by which a wait for the broker is longer than what it waits for: so little that what it does then, and
@@ -36,6 +36,9 @@ does not do at once, can be seen."""
 
 WAIT: Final = SECOND // 10
 """ns that a receive waits: all of a tour's together take less time than a lock lasts."""
+
+STEPS: Final = 50
+"""So many receives wait less time, all together, than the rebalance delay lasts."""
 
 
 class Move(NamedTuple):
@@ -50,11 +53,16 @@ class Move(NamedTuple):
 class Writer:
     """Writes the moves of one behaviour. It follows, with the `Script` that will resolve the steps, what each
     client would hold if the broker went the same way; each lock has a name of its own there, ``locks`` says
-    which. ``lacks``: steps that are left out. ``attempts``: how often each message was sent so far, for every
-    attempt needs an ID of its own."""
+    which. ``lacks``: steps that are left out. ``delay``: the entity's rebalance delay in ns, if it is not the
+    family's usual one. ``attempts``: how often each message was sent so far, for every attempt needs an ID of
+    its own."""
 
-    def __init__(self, profile_name: str, lacks: Collection[str] = ()) -> None:
-        self.family = profile(profile_name)
+    def __init__(self, profile_name: str, lacks: Collection[str] = (), delay: int | None = None) -> None:
+        self.entity = profile(profile_name).default_entity
+        if delay is not None:
+            self.entity = replace(self.entity, rebalance_delay=delay)
+        self.wait = min(WAIT, self.entity.rebalance_delay // STEPS)
+        self.margin = min(MARGIN, self.entity.rebalance_delay // STEPS)
         self.lacks = lacks
         self.scripts: dict[str, Script] = {}
         self.locks: dict[str, str] = {}
@@ -104,7 +112,7 @@ class Writer:
             return
         others = list(self._renewed(move.held)) if move.action.op == "expire" else []
         if not others:
-            yield pass_time(takes(self.family))
+            yield pass_time(takes(self))
             return
         yield pass_time(LOCK * 3 // 5)
         for proc, place in others:
@@ -127,7 +135,7 @@ class Writer:
         return replace(message, id=message.id if tried == 1 else f"{message.id}-{tried}")
 
     def _receive(self, script: Script, action: Action) -> Step:
-        return Step(script.proc, "receive", {"max": action.max, "mode": action.mode, "timeout": WAIT})
+        return Step(script.proc, "receive", {"max": action.max, "mode": action.mode, "timeout": self.wait})
 
     def _settle(self, script: Script, action: Action) -> Step | None:
         names = [self.locks.get(token) for token in action.locks]
@@ -178,9 +186,9 @@ _FAULTS: Final[Mapping[str, Callable[[Action], Step]]] = {
     "broker_start": lambda action: Step(ENV, "broker_start", {}),
 }
 
-_TIMES: Final[Mapping[str, Callable[[Profile], int]]] = {
-    "expire": lambda family: EXPIRY,
-    "rebalance": lambda family: family.default_entity.rebalance_delay + MARGIN,
-    "handoff": lambda family: family.default_entity.max_handoff + MARGIN,
+_TIMES: Final[Mapping[str, Callable[[Writer], int]]] = {
+    "expire": lambda writer: EXPIRY,
+    "rebalance": lambda writer: writer.entity.rebalance_delay + writer.margin,
+    "handoff": lambda writer: writer.entity.max_handoff + writer.margin,
 }
 """The moves of a broker that time drives, and how many ns they take."""

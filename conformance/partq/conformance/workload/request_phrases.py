@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, send, settlement
+from partq.conformance.workload.phrases import Draft, send, send_in, settlement
 from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
@@ -134,8 +134,9 @@ def _settle_in(draft: Draft, client: str) -> None:
 
 def _send_in(draft: Draft, client: str, key: str) -> None:
     odd = draft.source.below(10)
-    chosen = None if odd == 0 else draft.key() if odd == 1 else other_case(key) if odd == 2 else key
-    draft.add(client, "send", messages=(draft.message(chosen),), txn=True)
+    send_in(
+        draft, client, None if odd == 0 else draft.key() if odd == 1 else other_case(key) if odd == 2 else key
+    )
 
 
 def _long_transaction(draft: Draft) -> None:

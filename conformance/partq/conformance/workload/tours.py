@@ -36,7 +36,7 @@ from partq.conformance.workload.program_writer import Move, Writer
 from partq.model.actions import INTERNAL, Action, Answer
 from partq.model.explore import Edge, Graph, reach, tours
 from partq.model.operations import ENV, Outcome
-from partq.model.profiles import profile
+from partq.model.profiles import SECOND, profile
 from partq.model.scope import PRODUCER, Scope
 from partq.model.state import LOCKED, State, entries
 
@@ -45,6 +45,9 @@ LONGEST: Final = 20
 
 AFTER: Final = 4
 """Transitions that a tour goes on after the one that it leads to."""
+
+SHORT_DELAY: Final = SECOND // 100_000
+"""ns of a rebalance delay that may end while a handoff goes on that has nothing to wait for."""
 
 STEP: Final = 0.2
 """What a transition costs on a way besides what the broker's choice does: short ways are better."""
@@ -140,12 +143,14 @@ class Survey:
 
     def further(self, plan: Plan, seed: int, number: int) -> dict[str, Program]:
         """The programs of a further round, by name: towards what is wanted. The round's ``number`` decides
-        with the seed which ways they take, and how a simulated broker makes its choices."""
+        with the seed which ways they take, which rebalance delay there is, and how a simulated broker makes
+        its choices."""
         own = trace_seed(seed, -number)
-        places = enumerate(towards(self, plan, Random(own)))
-        return {
-            f"{self.name} {number}.{n + 1}": program_of(self, tour, trace_seed(own, n)) for n, tour in places
-        }
+        random, found = Random(own), {}
+        for n, tour in enumerate(towards(self, plan, random)):
+            delay = SHORT_DELAY if self.scope.has_flows and random.random() < 0.5 else None
+            found[f"{self.name} {number}.{n + 1}"] = program_of(self, tour, trace_seed(own, n), delay)
+        return found
 
 
 def surveys(profile_name: str, lacks: frozenset[str] = frozenset()) -> tuple[Survey, ...]:
@@ -291,12 +296,18 @@ def client_of(scope: Scope, proc: str) -> str:
     return scope.consumers[0] if proc == PRODUCER and scope.transacts else proc
 
 
-def program_of(survey: Survey, tour: Sequence[Edge], seed: int) -> Program:
-    """The tour as a program: equal arguments give equal programs."""
+def program_of(survey: Survey, tour: Sequence[Edge], seed: int, delay: int | None = None) -> Program:
+    """The tour as a program: equal arguments give equal programs. ``delay``: see `Writer`."""
     scope = survey.scope
-    writer = Writer(scope.profile, survey.lacks)
+    writer = Writer(scope.profile, survey.lacks, delay)
     steps = [step for edge in tour for step in writer.steps(_move(survey, edge))]
-    return program(scope.profile, *steps, seed=seed, partitions=scope.partitions)
+    return program(
+        scope.profile,
+        *steps,
+        seed=seed,
+        partitions=scope.partitions,
+        rebalance_delay=writer.entity.rebalance_delay,
+    )
 
 
 def _move(survey: Survey, edge: Edge) -> Move:

@@ -83,3 +83,32 @@ class _LockCountedInPeeks(Viewing):
     def viewed(self, stored: Stored, message: Any) -> Any:
         locked = stored.lock is not None and self.clock.now < stored.until
         return message._replace(delivery_count=message.delivery_count + locked)
+
+
+@defect("peek-shows-the-lock", "PEEK-6")
+class _ShowsTheLock(Viewing):
+    """A peeked message bears the lock of whoever holds it."""
+
+    def viewed(self, stored: Stored, message: Any) -> Any:
+        return message._replace(lock=stored.lock)
+
+
+@defect("older-lock-hidden", "PEEK-7", profile="azure-flat")
+class _OlderLockHidden(Viewing):
+    """A locked message is not shown while a younger one is locked, too."""
+
+    def views(self, stored: Stored) -> bool:
+        younger = (one for here in self.partitions for one in here.store.live(stored.order + 1))
+        return not (self._locked(stored) and any(map(self._locked, younger)))
+
+    def _locked(self, stored: Stored) -> bool:
+        return stored.lock is not None and self.clock.now < stored.until
+
+
+@defect("locked-shown-as-deferred", "PEEK-7", profile="azure-standard")
+class _LockedShownAsDeferred(Viewing):
+    """A locked message is shown as deferred."""
+
+    def viewed(self, stored: Stored, message: Any) -> Any:
+        locked = stored.lock is not None and self.clock.now < stored.until
+        return message._replace(state="deferred") if locked else message

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..clock import Steps
+from ..flowend import FlowEnd
+from ..frontend import FrontEnd
 from ..partition import Partition
 from ..store import Content, Holder, Store, Stored
 from .garbling import garbled
@@ -54,3 +57,29 @@ class _LargeBodiesPeekedCut(Viewing):
 
     def viewed(self, stored: Stored, message: Any) -> Any:
         return message._replace(body=message.body[: self.broker.config.peek_bytes])
+
+
+@defect("redelivered-body-cut", "RCV-1", profile="azure-flat")
+class _RedeliveredBodyCut(FrontEnd):
+    """A message that is delivered again has lost the last character of its body."""
+
+    def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
+        shown = super().deliver(partition, most, delete)
+        return [m._replace(body=m.body[:-1]) if m.delivery_count else m for m in shown]
+
+
+@defect("partition-key-shown-as-session", "RCV-1", profile="azure-standard")
+class _PartitionKeyShownAsSession(FrontEnd):
+    """A message with nothing but a partition key is delivered with a session ID, too."""
+
+    def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
+        shown = super().deliver(partition, most, delete)
+        return [m if m.session_id else m._replace(session_id=m.partition_key) for m in shown]
+
+
+@defect("batch-shares-its-body", "RCV-1", profile="solace")
+class _BatchSharesItsBody(FlowEnd):
+    """All messages of a batch have the body of the first one."""
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        yield from super().send([garbled(one, body=contents[0].body) for one in contents], txn, timeout)

@@ -8,6 +8,7 @@ from typing import Any
 from ..clock import Steps
 from ..faults import Faults
 from ..frontend import FrontEnd
+from ..network import Connection
 from ..partition import Partition
 from ..store import Content, Holder, Store, Stored
 from .garbling import garbled
@@ -159,3 +160,38 @@ class _TwiceInAnswer(FrontEnd):
     def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
         shown = super().deliver(partition, most, delete)
         return [*shown, shown[0]] if delete and len(shown) < most and shown else shown
+
+
+@defect("batch-completion-keeps-its-last", "RCV-7")
+class _BatchCompletionKeepsItsLast(FrontEnd):
+    """A completion of several messages only ends the lock of the last one. (Transactions do it right.)"""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._last: set[str | None] = set()
+
+    def settle(
+        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
+    ) -> Steps[None]:
+        self._last.difference_update(tokens)
+        if len(tokens) > 1:
+            self._last.add(tokens[-1])
+        yield from super().settle(connection, action, tokens, txn)
+
+    def apply(self, action: str, stored: Stored) -> None:
+        if action == "complete" and stored.lock in self._last:
+            stored.partition.release(stored)
+            self.broker.ring()
+        else:
+            super().apply(action, stored)
+
+
+@defect("second-acknowledgement-forgotten", "RCV-7", profile="solace")
+class _SecondAcknowledgementForgotten(Partition):
+    """Acknowledging a message that was handed out for the second time only ends its lock."""
+
+    def complete(self, stored: Stored) -> None:
+        if stored.lock is not None and stored.tries == 2:
+            self.release(stored)
+        else:
+            super().complete(stored)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..flowend import FlowEnd
 from ..flows import PAUSED, READY, Flow, Seat
+from ..partition import Partition
 from ..store import Stored
 from .delivery import NewestFirst
 from .registry import defect
@@ -84,3 +85,57 @@ class _DeletedComesBack(FlowEnd):
             stored.tries += 1
             seat.partition.release(stored)
         return token
+
+
+@defect("former-owner-gets-load", "REB-2", profile="solace")
+class _FormerOwnerGetsLoad(FlowEnd):
+    """A flow that receives and deletes, and finds nothing, gets messages of a partition that it has lost."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._had: dict[Flow, list[Seat]] = {}
+
+    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
+        shown = super().collect(flow, most, delete)
+        mine = self.seats_of(flow)
+        lost = [seat for seat in self._had.setdefault(flow, []) if seat not in mine and self.delivers(seat)]
+        self._had[flow] += [seat for seat in mine if seat not in self._had[flow]]
+        for seat in lost if delete and not shown else ():
+            for stored in seat.partition.heads(most - len(shown)):
+                shown.append(self.broker.show_to_flow(stored, self.hand_out(seat, stored, delete)))
+        return shown
+
+
+@defect("kill-reverses-partitions", "REB-3", profile="solace")
+class _KillReversesPartitions(Partition):
+    """What is stored at a kill is delivered newest first afterwards."""
+
+    def recover(self, counted: bool = False) -> None:
+        super().recover(counted)
+        self._free = sorted((-order, stored) for order, stored in self._free)
+
+
+@defect("plain-messages-overtake", "REB-3", profile="solace")
+class _PlainMessagesOvertake(Partition):
+    """Messages without user properties are delivered before the others of their partition."""
+
+    def heads(self, most: int) -> list[Stored]:
+        free = super().heads(len(self._free))
+        free.sort(key=lambda stored: bool(stored.content.properties))
+        for stored in free[most:]:
+            self.release(stored)
+        return free[:most]
+
+
+@defect("redelivery-shows-its-partition", "REB-15", profile="solace")
+class _RedeliveryShowsItsPartition(FlowEnd):
+    """A message that is delivered again says which partition it comes from."""
+
+    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
+        homes = {
+            stored.content.id: seat.partition.name
+            for seat in self.assignments.seats
+            for stored in seat.partition.store.live()
+        }
+        shown = super().collect(flow, most, delete)
+        return [m._replace(partition=homes[m.id]) if m.redelivered else m for m in shown]

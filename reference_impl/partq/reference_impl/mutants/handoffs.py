@@ -1,12 +1,12 @@
-"""Defects in what happens to messages while their partition changes hands (REB)."""
+"""Defects in what happens while a partition changes hands, to its messages, too (REB)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..clock import Steps
+from ..clock import HOP, Steps
 from ..flowend import FlowEnd
-from ..flows import PAUSED, Assignments, Seat
+from ..flows import PAUSED, UNBOUND, Assignments, Flow, Seat
 from ..network import Connection
 from .registry import defect
 
@@ -80,3 +80,52 @@ class _GivenBackHoldsHandoff(Assignments):
     def settled(self, seat: Seat) -> None:
         if not any(stored.tries for _, stored in seat.partition._free):
             super().settled(seat)
+
+
+@defect("takeover-loses-unacknowledged", "RCV-2", profile="solace")
+class _TakeoverLosesUnacknowledged(Assignments):
+    """What a lost flow had not acknowledged is lost if a standby takes over."""
+
+    def leave(self, seat: Seat, heir: Flow | None) -> None:
+        for stored in seat.unacked.values() if heir is not None else ():
+            seat.partition.complete(stored)
+        if heir is not None:
+            seat.unacked.clear()
+        super().leave(seat, heir)
+
+
+@defect("handoff-said-unbound", "REB-13", profile="solace")
+class _HandoffSaidUnbound(Assignments):
+    """A partition that is being handed off is said to be unbound, though its flow is there."""
+
+    def set_state(self, seat: Seat, state: str) -> None:
+        if state != PAUSED or seat.flow is None:
+            super().set_state(seat, state)
+            return
+        seat.state = state
+        self.report(seat.partition.name, seat.flow.name, UNBOUND)
+
+
+@defect("first-settlement-ends-handoff", "REB-14", profile="solace")
+class _FirstSettlementEndsHandoff(Assignments):
+    """A handoff ends when any one of the unacknowledged messages is settled."""
+
+    def settled(self, seat: Seat) -> None:
+        self.clock.spawn(self._end(seat))
+
+    def _end(self, seat: Seat) -> Steps[None]:
+        yield HOP
+        if seat.state == PAUSED and seat.heir is not None:
+            self.give_back(seat)
+            self.give(seat, seat.heir)
+            self.ring()
+
+
+@defect("handoff-of-half-the-time", "REB-14", profile="solace")
+class _HandoffOfHalfTheTime(Assignments):
+    """A handoff that finds messages unacknowledged waits for half of its time."""
+
+    def time_handoff(self, seat: Seat) -> None:
+        whole, self.max_handoff = self.max_handoff, self.max_handoff // 2
+        super().time_handoff(seat)
+        self.max_handoff = whole

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..clock import HOP, Steps
 from ..errors import Refused
+from ..flowend import FlowEnd
 from ..frontend import FrontEnd
+from ..partition import Partition
 from ..rules import FlowRules, PartitionedRules
 from ..store import Content
 from .misrouting import Misrouting
@@ -89,3 +92,39 @@ class _JmsGroupIgnored(FlowRules):
     """Only one of the two well-known user properties is read."""
 
     KEYS: tuple[str, ...] = ("QUEUE_PARTITION_KEY",)
+
+
+@defect("batch-forgets-its-session", "KEY-1", profile="azure-standard", also=APART)
+class _BatchForgetsItsSession(Misrouting):
+    """A batch of messages of a session is stored as if it had no key, outside of transactions."""
+
+    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
+        loose = txn is None and len(contents) > 1 and contents[0].session_id is not None
+        return contents[0].id if loose else key
+
+
+@defect("one-front-end-reads-no-partition-keys", "KEY-2", also=APART)
+class _OneFrontEndReadsNoPartitionKeys(Misrouting):
+    """At one front end a message with nothing but a partition key goes by its own ID, outside of
+    transactions."""
+
+    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
+        blind = self.broker.front_ends[-1] is self and contents[0].session_id is None
+        return contents[0].id if blind and txn is None else key
+
+
+@defect("batch-goes-with-its-first", "KEY-8", profile="solace", also=(*APART, *BY_CHANCE[1:]))
+class _BatchGoesWithItsFirst(FlowEnd):
+    """All keyed messages of a batch are stored where the first one belongs."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._firsts: dict[str, str] = {}
+
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        first = next(filter(None, map(self.broker.rules.key_of, contents)), "")
+        self._firsts |= {content.id: first for content in contents}
+        yield from super().send(contents, txn, timeout)
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        return super().home(self._firsts[contents[0].id], contents, txn)

@@ -1,4 +1,4 @@
-"""Defects in locks, settling and delivery counts (RCV)."""
+"""Defects in locks, and in settling by them (RCV)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..clock import Steps
 from ..errors import Refused
-from ..faults import Faults
+from ..flowend import FlowEnd
 from ..frontend import FrontEnd
 from ..network import Connection
 from ..partition import Partition
@@ -102,35 +102,6 @@ class _RefusedAndDone(FrontEnd):
             raise
 
 
-@defect("abandon-not-counted", "RCV-9")
-class _AbandonNotCounted(FrontEnd):
-    """Abandoning, outside of transactions, does not raise the delivery count."""
-
-    def apply(self, action: str, stored: Stored) -> None:
-        stored.count -= action == "abandon"
-        super().apply(action, stored)
-
-
-@defect("failures-counted-twice", "RCV-9")
-class _FailuresCountedTwice(Partition):
-    """A failed delivery, abandoned or run out, raises the delivery count by two."""
-
-    def abandon(self, stored: Stored) -> None:
-        stored.count += 1
-        super().abandon(stored)
-
-    def is_spent(self, stored: Stored) -> bool:
-        return self.most_tries is not None and stored.count >= 2 * self.most_tries
-
-
-@defect("kill-forgets-expiry", "RCV-9")
-class _KillForgetsExpiry(Faults):
-    """A lock that ran out before a kill, or a partition's fault, is only counted if anybody asked since."""
-
-    def drop_locks(self, partition: Partition) -> None:
-        partition.recover()
-
-
 @defect("lock-until-in-the-future", "RCV-13")
 class _LockUntilFuture(FrontEnd):
     """Locks are shown to last twice as long as the queue's lock duration says."""
@@ -153,3 +124,69 @@ class _SettlesAcrossPartitions(PartitionedRules):
     def admit_settlement(self, txn: Transaction, stored: Sequence[Stored]) -> None:
         super().check_settlement(stored)
         super().admit_settlement(txn, stored)
+
+
+@defect("locked-given-for-want-of-others", "RCV-6", profile="azure-flat")
+class _LockedGiven(FrontEnd):
+    """A receive that finds nothing free is given the oldest locked message, if that was delivered once and
+    no transaction uses its lock."""
+
+    def _ask(self, most: int, delete: bool) -> Steps[list[Any]]:
+        shown = yield from super()._ask(most, delete)
+        for partition in self.partitions if not shown and not delete else ():
+            for stored in partition.store.live():
+                if stored.lock is not None and stored.enlisted is None and stored.tries == 1:
+                    partition.release(stored)
+                    return self.deliver(partition, 1, delete)
+        return shown
+
+
+@defect("acknowledgement-frees-the-next", "RCV-6", profile="solace")
+class _AcknowledgementFreesTheNext(FlowEnd):
+    """Acknowledging a message also gives back the next unacknowledged one of its partition, if that was
+    delivered once."""
+
+    def settle(
+        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
+    ) -> Steps[None]:
+        seats = [seat for seat in self.assignments.seats if any(token in seat.unacked for token in tokens)]
+        yield from super().settle(connection, action, tokens, txn)
+        for seat in seats if action == "complete" else ():
+            token, stored = next(iter(seat.unacked.items()), ("", None))
+            if stored is not None and stored.tries == 1:
+                del seat.unacked[token]
+                seat.partition.release(stored)
+                self.broker.ring()
+
+
+@defect("lost-lock-enlisted", "RCV-8")
+class _LostLockEnlisted(FrontEnd):
+    """In a transaction nobody looks whether a lock's time is over. Its commit does."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._enlisting: set[str] = set()
+
+    def _settle(self, action: str, tokens: Sequence[str], transaction: Transaction | None) -> Steps[None]:
+        if transaction is None:
+            self._enlisting.difference_update(tokens)
+        else:
+            self._enlisting.update(tokens)
+        yield from super()._settle(action, tokens, transaction)
+
+    def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
+        try:
+            super().check_locks(tokens, found)
+        except Refused as refused:
+            if refused.kind != "lock_lost" or not self._enlisting.issuperset(tokens):
+                raise
+
+
+@defect("renewal-shown-too-long", "RCV-13")
+class _RenewalShownTooLong(FrontEnd):
+    """A renewed lock is shown to last half as long again as it may."""
+
+    def renew(self, token: str) -> Steps[list[Any]]:
+        longer = self.broker.config.lock_duration // 2
+        shown = yield from super().renew(token)
+        return [message._replace(locked_until=message.locked_until + longer) for message in shown]

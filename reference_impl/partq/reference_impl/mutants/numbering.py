@@ -7,9 +7,11 @@ from heapq import heappop
 from typing import Any
 
 from ..clock import Steps
+from ..faults import Faults
 from ..frontend import FrontEnd
 from ..partition import Partition
-from ..store import Store, Stored
+from ..store import Content, Store, Stored
+from .lowering import Lowering
 from .registry import defect
 from .sequencing import NumbersGoBack
 from .viewing import Viewing
@@ -84,3 +86,34 @@ class _AbandoningEnqueuesAnew(FrontEnd):
         if action == "abandon":
             stored.enqueued_at = self.clock.now
         super().apply(action, stored)
+
+
+@defect("redelivered-under-another-partition", "SEQ-2")
+class _RedeliveredUnderAnotherPartition(FrontEnd):
+    """A message that is delivered again is shown in the next partition, beside its true number."""
+
+    def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
+        shown = super().deliver(partition, most, delete)
+        return [m._replace(partition=m.partition + 1) if m.delivery_count else m for m in shown]
+
+
+@defect("keyless-numbered-first", "SEQ-3", profile="azure-flat", also=("SEQ-7",))
+class _KeylessNumberedFirst(Lowering):
+    """Messages without a key are numbered downwards, below all others. Their enqueued times then decrease
+    along the numbers."""
+
+    def lowers(self, content: Content, now: int) -> bool:
+        return content.session_id is None and content.partition_key is None
+
+
+@defect("kill-renumbers-what-is-locked", "SEQ-6", profile="azure-flat")
+class _KillRenumbersLocked(Faults):
+    """What is locked at a kill is stored anew, under a new number."""
+
+    def drop_locks(self, partition: Partition) -> None:
+        now = self.broker.clock.now
+        for stored in [one for one in partition.store.live() if one.lock is not None and one.until > now]:
+            partition.complete(stored)
+            again = partition.store.append(stored.content, stored.enqueued_at, partition)
+            again.count, again.tries = stored.count, stored.tries
+        super().drop_locks(partition)

@@ -161,3 +161,15 @@ class _LostComingBackFirst(Faults):
             for stored in list(partition.store.live())[-1:]:
                 lose(stored)
         return name
+
+
+@defect("locked-lost-in-outage", "RCV-2", profile="azure-standard")
+class _LockedLostInOutage(Faults):
+    """A partition that goes down loses what is locked in it."""
+
+    def partition_down(self, index: int) -> Steps[int]:
+        name = yield from super().partition_down(index)
+        partition = next(one for one in self.broker.partitions if one.name == name)
+        for stored in [one for one in partition.store.live() if one.lock is not None]:
+            lose(stored)
+        return name

@@ -1,4 +1,5 @@
-"""Defects in what is taken for one request: odd messages amid a batch, keys that differ a little."""
+"""Defects in what is taken for one request: odd messages amid a batch, keys that differ a little, locks of
+several partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from ..flowend import FlowEnd
 from ..frontend import FrontEnd
 from ..partition import Partition
 from ..rules import FlowRules, PartitionedRules
-from ..store import Content
+from ..store import Content, Stored
 from ..transactions import Transaction
 from .misrouting import Misrouting
 from .registry import APART, BY_CHANCE, defect
@@ -144,3 +145,31 @@ class _EmptyPropertiesRefused(FlowEnd):
             yield HOP
             raise Refused("not_found", "no such topic")
         yield from super().send(contents, txn, timeout)
+
+
+@defect("abandons-across-partitions", "RCV-14", profile="azure-standard")
+class _AbandonsAcrossPartitions(FrontEnd):
+    """One request may abandon messages of several partitions, outside of transactions."""
+
+    def _settle(self, action: str, tokens: Sequence[str], transaction: Transaction | None) -> Steps[None]:
+        if action != "abandon" or transaction is not None:
+            yield from super()._settle(action, tokens, transaction)
+            return
+        for token in dict.fromkeys(tokens):
+            self.check_locks((token,), (self.broker.locked(token),))
+            self.broker.check_up(self.broker.locked(token).partition)
+        for token in dict.fromkeys(tokens):
+            yield from super()._settle(action, (token,), None)
+
+
+@defect("pairs-across-partitions", "RCV-14")
+class _PairsAcrossPartitions(PartitionedRules):
+    """A request may settle just two messages of two partitions, outside of transactions."""
+
+    def check_settlement(self, stored: Sequence[Stored]) -> None:
+        if len(stored) != 2:
+            super().check_settlement(stored)
+
+    def admit_settlement(self, txn: Transaction, stored: Sequence[Stored]) -> None:
+        super().check_settlement(stored)
+        super().admit_settlement(txn, stored)

@@ -14,6 +14,9 @@ from ..store import Content
 from .misrouting import Misrouting
 from .registry import APART, BY_CHANCE, defect
 
+FULL = 3
+"""So many messages fill a careless broker's partition."""
+
 
 @defect("rehash-on-restart", "ROUTE-1", profile="azure-standard", also=APART)
 class RehashOnRestart(Faults):
@@ -144,3 +147,22 @@ class _RefusedNowhereUpAndStored(FrontEnd):
             if refused.kind == "unavailable":
                 self.broker.accept(self.next_partition(), contents)
             raise
+
+
+@defect("full-partition-overflows", "ROUTE-2")
+class _FullPartitionOverflows(Misrouting):
+    """While its partition holds three messages or more, a key belongs to another one, outside of
+    transactions."""
+
+    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
+        home = self.broker.partition_for(key)
+        full = txn is None and sum(1 for _ in home.store.live()) >= FULL
+        return f"overflow of {key}" if full else key
+
+
+@defect("route-by-number-of-flows", "ROUTE-2", profile="solace", also=BY_CHANCE)
+class _RouteByNumberOfFlows(FlowEnd):
+    """How many flows are bound has a say in the partition."""
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        return super().home(f"{key}/{len(self.assignments.flows)}", contents, txn)

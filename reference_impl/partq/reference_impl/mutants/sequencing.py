@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..partition import Partition
+from ..settings import SECOND
 from ..store import Content, Holder, Store, Stored
+from .lowering import Lowering
 from .registry import defect
 
 
@@ -28,23 +32,16 @@ class _PartitionBitsDrift(Store):
 
 
 @defect("numbers-go-back", "SEQ-3", also=("SEQ-7",))
-class NumbersGoBack(Store):
+class NumbersGoBack(Lowering):
     """After a pause of 20 seconds a message gets the number below the lowest one, if there is one. Where the
     two sends overlap, it shows only by their enqueued times, which then decrease along the numbers."""
 
-    def __init__(self, bits: int, start: int, name: int) -> None:
-        super().__init__(bits, start + 100 if start < 100 else start, name)
-        self._lowest, self._before = self._counter, 0
+    MARGIN = 100
+    _before = 0
 
-    def append(self, content: Content, now: int, partition: Holder) -> Stored:
-        pause, self._before = now - self._before > 20_000_000_000, now
-        if not self._orders or not pause or self._lowest >> (self._bits - 1):
-            return super().append(content, now, partition)
-        self._lowest -= 1
-        highest, self._counter = self._counter, self._lowest
-        stored = super().append(content, now, partition)
-        self._counter = highest
-        return stored
+    def lowers(self, content: Content, now: int) -> bool:
+        pause, self._before = now - self._before > 20 * SECOND, now
+        return pause
 
 
 @defect("numbers-skipped", "SEQ-4")
@@ -107,3 +104,46 @@ class _EnqueuedTimesDecrease(Store):
 
     def append(self, content: Content, now: int, partition: Holder) -> Stored:
         return super().append(content, now - self._orders * 1_000_000_000, partition)
+
+
+@defect("batch-shares-its-number", "SEQ-1", profile="azure-standard")
+class _BatchSharesItsNumber(Partition):
+    """The second message of a batch has the number of the first."""
+
+    def accept(self, contents: Sequence[Content], now: int) -> None:
+        super().accept(contents[:1], now)
+        if len(contents) > 1:
+            store = self.store
+            store._counter = (store._counter - 1) % (1 << store._bits)
+            super().accept(contents[1:], now)
+
+
+@defect("emptied-partition-skips-a-number", "SEQ-4")
+class _EmptiedSkipsANumber(Store):
+    """A partition that becomes empty leaves out a number, unless the counter is about to roll over."""
+
+    def delete(self, stored: Stored) -> None:
+        before = self.is_empty()
+        super().delete(stored)
+        if self.is_empty() and not before and not self._counter >> (self._bits - 1):
+            self.next_number()
+
+
+@defect("rollover-one-too-early", "SEQ-5")
+class _RolloverOneTooEarly(Store):
+    """The counter starts again at zero without having used its last number."""
+
+    def next_number(self) -> int:
+        number = super().next_number()
+        if self._counter == (1 << self._bits) - 1:
+            self._counter = 0
+        return number
+
+
+@defect("batch-enqueued-in-steps", "SEQ-7", profile="azure-flat")
+class _BatchEnqueuedInSteps(Partition):
+    """Each message of a batch is said to be enqueued a second after the one before it."""
+
+    def accept(self, contents: Sequence[Content], now: int) -> None:
+        for index, content in enumerate(contents):
+            super().accept((content,), now + index * SECOND)

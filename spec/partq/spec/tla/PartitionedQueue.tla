@@ -37,10 +37,12 @@ Nothing(op, by, m, out) == /\ UNCHANGED mechanism
 
 \* SEQ-4 ?: a request of m, or of `count` messages that begin with m, that comes to
 \* nothing may use up a number for each.
-Wastes(m, count) ==
-    \E p \in Choices(m) :
+\* @type: (Set(Int), Int) => Bool;
+WastesIn(ps, count) ==
+    \E p \in ps :
         \E used \in IF May("gaps") /\ ShowsNumbers THEN 0 .. count ELSE {0} :
             counter' = [ counter EXCEPT ![p] = AdvanceBy(@, used) ]
+Wastes(m, count) == WastesIn(Choices(m), count)
 
 \* The producer sends m; it is accepted, and stored in a partition that is up.
 Send(m) ==
@@ -138,20 +140,33 @@ SendBatch(m) ==
 \* All or nothing: both are refused.
 BatchRefused(m, out) ==
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m), ![m + 1] = NotStored(m + 1) ]
-    /\ Wastes(m, 2)
     /\ Record(SendSeen(SendSeen(history, m, "refused", Partitions), m + 1, "refused", Partitions),
               BatchSaid(m, out))
-    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+
+\* What is in the way of a batch of so many.  If it is a key's partition that is
+\* down, that is fixed, as when one message is refused (SendFails).
+BatchBlocked(m, count) ==
+    \/ /\ running
+       /\ \E n \in OfBatch(m) : \E p \in Choices(n) :
+             /\ Keyed(n) /\ BlockedAt(n, p)
+             /\ home' = IF Down = Partitions THEN home ELSE HomeAfter(n, p)
+             /\ WastesIn({p}, count)
+    \/ /\ ~running \/ MayBeBusy \/ \E n \in OfBatch(m) : ~Keyed(n) /\ Blocked(n)
+       /\ Wastes(m, count)
+       /\ UNCHANGED home
 
 SendBatchFails(m) ==
     /\ MaySendBatch(m)
-    /\ (\E n \in OfBatch(m) : Blocked(n)) \/ MayBeBusy
+    /\ BatchBlocked(m, 2)
     /\ BatchRefused(m, "refused")
 
 SendBatchInvalid(m) ==
     /\ MaySendBatch(m)
     /\ MayRefuseKeys(m) \/ (\E n \in OfBatch(m) : ~Valid(n))
+    /\ Wastes(m, 2)
     /\ BatchRefused(m, "invalid")
+    /\ UNCHANGED home
 
 (***************************************************************************)
 (* Receiving                                                                *)
@@ -424,7 +439,7 @@ TxnSendInvalid(m) ==
     /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
 
 \* A fault is in the way, or the transaction was rolled back by the broker, or
-\* (TXN-10) it has ended.
+\* (TXN-10) it has ended.  So it tells nothing of which partition a key has.
 TxnSendFails(m) ==
     /\ Offers("transaction")
     /\ MaySend(m)

@@ -58,7 +58,9 @@ Placed(m) == T.place[m].num # NoNumber   \* its number is known
 (***************************************************************************)
 
 TraceKey(m) == T.keys[m]
-TraceValid(m) == m \notin T.conflicting
+\* KEY-3; where that is no rule, either verdict.
+TwoKeyed(ms) == \E m \in ms : m \in T.conflicting
+TraceValid(m) == "KEY-3" \in Rules => ~TwoKeyed({m})
 
 \* Histories do not send in a fixed order.
 AnySend(m) == msg[m].at = "unsent"
@@ -97,9 +99,9 @@ Missing(p, n) == /\ n >= T.floor[p] /\ n < T.top[p]
                  /\ n \notin DOMAIN T.owner[p]
 
 TraceWastedNumbers(ps) == SUBSET { p \in ps : Missing(p, counter[p]) }
-TraceWastes(m, count) ==
+TraceWastesIn(ps, count) ==
     \/ counter' = counter
-    \/ \E p \in Choices(m) : \E used \in 1 .. count :
+    \/ \E p \in ps : \E used \in 1 .. count :
           /\ \A n \in 0 .. used - 1 : Missing(p, counter[p] + n)
           /\ counter' = [ counter EXCEPT ![p] = @ + used ]
 
@@ -254,22 +256,24 @@ OneSend ==
 
 NoneStored ==
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
-    /\ Wastes(E.m, Len(E.ms))
-    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars, ghostVars >>
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars, ghostVars >>
 
 SendsFail ==
     IF Len(E.ms) = 1 THEN SendFails(E.m)
     ELSE /\ \A m \in In(E.ms) : MaySend(m)
-         /\ (\E n \in In(E.ms) : Blocked(n)) \/ MayBeBusy
+         /\ BatchBlocked(E.m, Len(E.ms))
          /\ NoneStored
+
+\* Of no key it tells which partition is its.
+SendsRefused == NoneStored /\ Wastes(E.m, Len(E.ms)) /\ UNCHANGED home
 
 SendsInvalid ==
     /\ \A m \in In(E.ms) : MaySend(m)
-    /\ MayRefuseKeys(E.m) \/ \E n \in In(E.ms) : ~Valid(n)
-    /\ NoneStored
+    /\ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms))
+    /\ SendsRefused
 
 \* A quota, or a size: no limits are modelled.
-SendsFull == (\A m \in In(E.ms) : MaySend(m)) /\ NoneStored
+SendsFull == (\A m \in In(E.ms) : MaySend(m)) /\ SendsRefused
 
 SameTxn == E.txn = deal
 
@@ -289,7 +293,7 @@ TxnSendsInvalid ==
     /\ SameTxn /\ Open /\ running
     /\ \A m \in In(E.ms) : MaySend(m)
     /\ \/ \E m \in In(E.ms) : ~MayJoin(m) \/ Apart(m)
-       \/ MayRefuseKeys(E.m)
+       \/ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms))
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
     /\ txn' = TxnDoubt(txn)
     /\ Wastes(E.m, Len(E.ms))
@@ -585,16 +589,25 @@ ExhaustedFor(m) == /\ Peeks1 \/ E.op = "drained"
                    /\ msg[m].at = "ready" /\ msg[m].count >= MaxDeliveryCount
 Exhausted(m) == msg' = [ msg EXCEPT ![m] = Empty("dead") ] /\ Else
 
+\* What changes the flows finds what was due before it done, or not.
+ChangesFlows == E.op \in { "bind", "unbind", "flow lost", "kill" }
+
 \* An event that tells of what has not happened yet, a delivery by a flow that
 \* partition p is not ready for, a lock that a handoff ended.
 HandoffFor(p) ==
+    \/ ChangesFlows
     \/ E.op = "assigned" /\ E.part = p /\ ~Hears(told[p].changes, E)
     \/ Delivers1 /\ msg[E.m].part = p /\ duty[p][E.who] # "ready"
     \/ E.op = "settlement refused" /\ \E m \in In(E.ms) : msg[m].part = p
 RebalanceFor == E.op # "settlement refused" /\ \E p \in Partitions : HandoffFor(p)
 
-AppearFor ==
-    \/ \E m \in In(E.ms) : msg[m].at = "lagging"
+\* All that was committed together: what another transaction committed may lag still.
+AppearFor(m) == msg[m].at = "lagging" /\ (m \in In(E.ms) \/ E.op = "drained")
+AppearWith(m) ==
+    /\ running
+    /\ msg' = [ n \in Messages |-> IF msg[n].at = "lagging" /\ T.within[n] = T.within[m]
+                                   THEN [ msg[n] EXCEPT !.at = "ready" ] ELSE msg[n] ]
+    /\ Else
 
 \* The partition's next number is that of m, and the step needs the one after it.
 NumberFor(m) ==
@@ -629,7 +642,7 @@ Own ==
     /\ UNCHANGED << taken, tried >>
     /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m)
        \/ \E m \in Here : CachingFrontends /\ LockFor(m) /\ Prefetch(m)
-       \/ AppearFor /\ Appear
+       \/ \E m \in Here : AppearFor(m) /\ AppearWith(m)
        \/ \E m \in Here : NumberFor(m) /\ NumberEarly(m)
        \/ \E m \in Here : ComebackFor(m) /\ Comeback(m)
        \/ \E m \in Here : ExhaustedFor(m) /\ Exhausted(m)
@@ -648,7 +661,7 @@ Tries ==
 (***************************************************************************)
 
 \* Nothing shows m any more.
-NeverShown(m) == T.last[m] = 0 \/ T.last[m] < at \/ T.order[T.last[m]] \in ahead
+NeverShown(m) == IF T.last[m] < at THEN TRUE ELSE T.order[T.last[m]] \in ahead
 
 GoneFor(m) ==
     /\ NeverShown(m)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from partq.spec.tlc import check
 
-from .module import NAME, Overrides, configuration_text, kind_of, module_text
+from .module import DATA, NAME, Overrides, configuration_text, data_text, kind_of, module_text
 from .recording import NotFollowed, Recording, prefix
 from .steps import Trace
 from .translation import trace_of
@@ -112,8 +112,9 @@ class _Follower(NamedTuple):
 
     def _run(self, traces: Sequence[Trace]) -> list[Validated]:
         with tempfile.TemporaryDirectory(prefix="partq-validation-") as folder:
-            module = Path(folder) / f"{NAME}.tla"
+            module, data = Path(folder) / f"{NAME}.tla", Path(folder) / f"{DATA}.tla"
             configuration = module.with_suffix(".cfg")
+            data.write_text(data_text(traces), encoding="utf-8")
             module.write_text(module_text(traces, self.limits.states, self.overrides), encoding="utf-8")
             configuration.write_text(configuration_text(self.overrides), encoding="utf-8")
             answer = check(module, configuration, timeout=self.limits.seconds, machine=(_STACK,))

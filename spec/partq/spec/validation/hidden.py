@@ -108,10 +108,11 @@ class Hidden:
                 allowed |= dict.fromkeys(group, frozenset(free[:1])) if free else {}
 
     def guess(self, groups: Sequence[Sequence[int]], allowed: dict[int, frozenset[int]]) -> None:
-        """Leave one partition to each group: where the fewest may be out of order."""
+        """Leave one partition to each group that has any: where the fewest may be out of order."""
         for group in groups:
-            best = min(sorted(allowed[group[0]]), key=lambda p: self._rivals(p, group, allowed))
-            allowed |= dict.fromkeys(group, frozenset({best}))
+            if allowed[group[0]]:
+                best = min(sorted(allowed[group[0]]), key=lambda p: self._rivals(p, group, allowed))
+                allowed |= dict.fromkeys(group, frozenset({best}))
 
     def _rivals(self, p: int, group: Sequence[int], allowed: Mapping[int, frozenset[int]]) -> int:
         """With how many messages those of the group may be out of order in partition p."""

@@ -1,4 +1,4 @@
-"""The module that TLC is started on: traces as TLA+ text, and the configuration that follows them.
+"""What TLC is started on: traces as TLA+ text, the module that follows them, and its configuration.
 
 `tla/Validation.tla` says what the records mean, and which of the specification's operators others take the
 place of.
@@ -7,7 +7,7 @@ place of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from partq.spec.labels import text_of
 
@@ -18,7 +18,12 @@ Overrides = Mapping[str, str]
 """Operators of the specification that others take the place of, for checking the check: ``{"MayLock":
 "BugMayLock"}``."""
 
-NAME: Final = "Traces"
+NAME: Final = "Following"
+"""Of the module that TLC is started on."""
+
+DATA: Final = "Traces"
+"""Of the module of the traces. It is one of its own, and the first that is extended: TLC evaluates constants
+module by module, and until `AllTraces` is a value it goes through the whole text at each mention of it."""
 
 _MODULUS: Final = 2**29
 
@@ -26,7 +31,7 @@ _REPLACED: Final = {
     "Key": "TraceKey", "Keys": "TheKeyNames", "Valid": "TraceValid", "MaySend": "AnySend",
     "OfBatch": "TraceBatch", "TurnAfter": "TurnByStep", "LockedFor": "TraceLockedFor",
     "HandedOver": "TraceHandedOver", "Cached": "TraceCached", "Choices": "TraceChoices",
-    "WastedNumbers": "TraceWastedNumbers", "Wastes": "TraceWastes", "MayBeBusy": "TraceBusy",
+    "WastedNumbers": "TraceWastedNumbers", "WastesIn": "TraceWastesIn", "MayBeBusy": "TraceBusy",
     "MayTurnOutLost": "TraceMayTurnOutLost", "RolledBack": "TraceRolledBack", "Committed": "TraceCommitted",
     "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
     "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
@@ -56,17 +61,30 @@ def kind_of(trace: Trace) -> tuple[Any, ...]:
     return recording.words, recording.rules, recording.partitions, recording.maximum
 
 
+def data_text(traces: Sequence[Trace]) -> str:
+    """The module of the traces, which are of one kind."""
+    size = _size(traces)
+    names = [f"Trace{n}" for n in range(1, len(traces) + 1)]
+    return "\n".join(
+        [
+            f"---- MODULE {DATA} ----",
+            "EXTENDS Integers",
+            *(f"{name} == {_trace(trace, size)}" for name, trace in zip(names, traces, strict=True)),
+            f"AllTraces == <<{', '.join(names)}>>",
+            "====",
+            "",
+        ]
+    )
+
+
 def module_text(traces: Sequence[Trace], states: int, overrides: Overrides) -> str:
-    """The module. The traces are of one kind. ``states``: how many TLC makes of one trace at the most."""
-    recording = traces[0].recording
-    messages = max(1, *(trace.messages for trace in traces))
-    partitions = max(trace.partitions for trace in traces)
-    clients = sorted(set().union(*(trace.clients for trace in traces)) or {"c1"})
+    """The module that follows these traces. ``states``: how many TLC makes of one at the most."""
+    recording, size = traces[0].recording, _size(traces)
     flows = "flows" in recording.words
     constants = {
-        "MessageCount": messages,
-        "PartitionCount": partitions,
-        "Clients": frozenset(clients),
+        "MessageCount": size.messages,
+        "PartitionCount": size.partitions,
+        "Clients": frozenset(size.clients),
         "KeyOf": {1: "-"},
         "TwoKeys": frozenset(),
         "MaxTries": 1_000_000,
@@ -81,17 +99,13 @@ def module_text(traces: Sequence[Trace], states: int, overrides: Overrides) -> s
         "KeyNames": frozenset(key for trace in traces for key in trace.keys) - {"-"},
         "Rules": recording.rules,
         "StateLimit": states,
+        "Traces": Text("AllTraces"),
     }
     return "\n".join(
         [
             f"---- MODULE {NAME} ----",
-            "EXTENDS Validation" + (", Bugs" if overrides else ""),
+            f"EXTENDS {DATA}, Validation" + (", Bugs" if overrides else ""),
             *(f"The{name} == {_text(value)}" for name, value in constants.items()),
-            *(
-                f"Trace{n} == {_trace(trace, messages, partitions, clients)}"
-                for n, trace in enumerate(traces, 1)
-            ),
-            f"TheTraces == <<{', '.join(f'Trace{n}' for n in range(1, len(traces) + 1))}>>",
             "====",
             "",
         ]
@@ -106,9 +120,25 @@ def configuration_text(overrides: Overrides) -> str:
     return "\n".join([*head, *lines, ""])
 
 
-def _trace(trace: Trace, messages: int, partitions: int, clients: Sequence[str]) -> Text:
-    """The record of a trace, for a module with so many messages and partitions and these clients."""
-    unsent, unnamed = messages - trace.messages, partitions - trace.partitions
+class _Size(NamedTuple):
+    """What the traces of a module need between them."""
+
+    messages: int
+    partitions: int
+    clients: Sequence[str]
+
+
+def _size(traces: Sequence[Trace]) -> _Size:
+    return _Size(
+        max(1, *(trace.messages for trace in traces)),
+        max(trace.partitions for trace in traces),
+        sorted(set().union(*(trace.clients for trace in traces)) or {"c1"}),
+    )
+
+
+def _trace(trace: Trace, size: _Size) -> Text:
+    """The record of a trace, in a module of that size."""
+    unsent, unnamed = size.messages - trace.messages, size.partitions - trace.partitions
     nowhere = [-1] * trace.partitions
     owner = [*trace.owner, *[{}] * unnamed]
     order = trace.order
@@ -117,6 +147,7 @@ def _trace(trace: Trace, messages: int, partitions: int, clients: Sequence[str])
             "messages": trace.messages,
             "keys": [*trace.keys, *["-"] * unsent],
             "conflicting": frozenset(trace.conflicting),
+            "within": [*trace.within, *[""] * unsent],
             "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
             "allowed": [frozenset(parts) for parts in [*trace.allowed, *[(1,)] * unsent]],
             "owner": [_by_number(numbers) for numbers in owner],
@@ -129,7 +160,7 @@ def _trace(trace: Trace, messages: int, partitions: int, clients: Sequence[str])
                 for events in [*trace.events, *[()] * unnamed]
             ],
             "observed": trace.observed,
-            "cursors": _record({c: [*trace.cursors.get(c, nowhere), *[-1] * unnamed] for c in clients}),
+            "cursors": _record({c: [*trace.cursors.get(c, nowhere), *[-1] * unnamed] for c in size.clients}),
             "steps": [_step(step) for step in trace.steps],
             "order": list(order.heads),
             "window": list(order.window),

@@ -17,8 +17,8 @@ class NotFollowed(Exception):
 
 
 class Sent(NamedTuple):
-    """A message that was sent. ``key``: by which it is routed, or None. ``conflicting``: its request has to
-    be refused for two different keys (KEY-3)."""
+    """A message that was sent. ``key``: by which it is routed, or None. ``conflicting``: it bears two
+    different keys (KEY-3)."""
 
     id: str
     key: str | None = None

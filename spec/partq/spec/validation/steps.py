@@ -94,16 +94,19 @@ def order_of(steps: Sequence[Step], messages: int) -> Order:
 class Trace:
     """A recording to be followed. Of messages and partitions, sequences from 1 on.
 
-    ``place``: a message's partition (0: not known) and number (-1). ``allowed``: the partitions that may take
-    it, of which ``likely`` ones are tried first. ``owner``: of each partition the messages by number.
+    ``within``: the transaction that a message was sent in, or "". ``place``: its partition (0: not known) and
+    number (-1). ``allowed``: the partitions that may take it, of which ``likely`` ones are tried first.
+    ``owner``: of each partition the messages by number.
     ``start``: its counter before the first one; ``floor``, ``top``: the first and last number shown.
     ``events``: the assignments that were told of it: flow and state; ``observed``: whether any were.
-    ``cursors``: of walks that start at a number, by who walks."""
+    ``cursors``: of walks that start at a number, by who walks. ``presumed``: the order in which messages of a
+    batch were stored is not known for certain, so that a rejection says nothing."""
 
     recording: Recording
     partitions: int
     keys: Sequence[str]
     conflicting: Collection[int]
+    within: Sequence[str]
     place: Sequence[tuple[int, int]]
     allowed: Sequence[Collection[int]]
     likely: Sequence[Collection[int]]
@@ -117,6 +120,7 @@ class Trace:
     cursors: Mapping[str, Sequence[int]] = field(default_factory=dict)
     steps: Sequence[Step] = ()
     order: Order = Order((), (), (), ())
+    presumed: bool = False
 
     @property
     def messages(self) -> int:

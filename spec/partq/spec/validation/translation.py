@@ -9,6 +9,7 @@ happened.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
 from .places import Places, renamed
@@ -39,6 +40,15 @@ class _Given(NamedTuple):
     client: str
 
 
+class _Sight(NamedTuple):
+    """When a message was shown for the first time: by when, at which place of the answer, and from when on it
+    may have been."""
+
+    ret: int = FOREVER
+    place: int = 0
+    call: int = 0
+
+
 class _Translation:
     """Makes the trace of one recording."""
 
@@ -50,6 +60,7 @@ class _Translation:
         self.places = Places(recording)
         self.sent = self.places.sent
         self.first_shown = self._first_shown()
+        self.unnumbered: list[list[int]] = []  # what was sent in one batch to one partition
         self.bound = {one.flow: one.client for one in self.operations if one.op == "bind" and one.flow}
         self.steps: list[Step] = []
         self.given: dict[str, _Given] = {}
@@ -74,6 +85,7 @@ class _Translation:
             places.count,
             renamed(places.messages),
             {n for n, message in enumerate(places.messages, 1) if message.conflicting},
+            [one.txn or "" for one in self.operations for _ in one.sent],
             places.place,
             places.allowed,
             places.likely,
@@ -87,6 +99,7 @@ class _Translation:
             self.cursors,
             self.steps,
             order_of(self.steps, len(places.messages)),
+            self._presumes_order(),
         )
 
     # One operation
@@ -143,7 +156,7 @@ class _Translation:
         kind = "send" if one.txn is None else "txn send"
         ret = one.ret
         if not one.happened:
-            ret = min(self.first_shown.get(m, FOREVER) for m in ms)
+            ret = min(self.first_shown.get(m, _Sight()) for m in ms).ret
             if ret == FOREVER:
                 self._put(one, [Step(kind, ms=ms, keyless=keyless)], optional=True)
                 return
@@ -163,8 +176,15 @@ class _Translation:
             return [list(ms)]
         groups = _grouped(ms, instant)
         for group in groups:
-            group.sort(key=lambda m: (self.places.number(m) < 0, self.places.number(m)))
+            group.sort(key=self._turn)
+            self.unnumbered.append([m for m in group if m in self.first_shown and self.places.number(m) < 0])
         return groups
+
+    def _turn(self, m: int) -> tuple[bool, int, _Sight]:
+        """Where a message comes in its batch: by its number, else by when it was first shown. Those of one
+        partition are delivered for the first time in the order of their numbers (RCV-3)."""
+        number = self.places.number(m)
+        return number < 0, number, self.first_shown.get(m, _Sight())
 
     def _send_refused(self, one: Operation, ms: Sequence[int]) -> None:
         invalid = one.error == "invalid_operation"
@@ -268,10 +288,14 @@ class _Translation:
                 raise NotFollowed("an unknown settlement of several locks")
             if known and kind != "renew":
                 self._put(one, [Step(kind, **self._locks(one, known))], optional=True)
-        elif strange and "RCV-8" in self.recording.rules:
+        elif (strange and "RCV-8" in self.recording.rules) or self._shows_another(one, known):
             self._put(one, [Step("impossible")])
         else:
             self._put(one, (self._settlement(kind, one, lock, known) for lock in known))
+
+    def _shows_another(self, one: Operation, locks: Sequence[_Given]) -> bool:
+        """Whether a renewal shows a message that the lock is not of."""
+        return not {self.sent.get(shown.id) for shown in one.shown} <= {lock.m for lock in locks}
 
     def _settlement(self, kind: str, one: Operation, lock: _Given, among: Sequence[_Given]) -> Step:
         """The step that settles one lock of a request."""
@@ -352,15 +376,25 @@ class _Translation:
 
     # What the whole trace says
 
-    def _first_shown(self) -> dict[int, int]:
-        """By when a message is shown for the first time."""
-        found: dict[int, int] = {}
+    def _first_shown(self) -> dict[int, _Sight]:
+        found: dict[int, _Sight] = {}
         for one in self.operations:
-            for shown in one.shown:
+            for place, shown in enumerate(one.shown):
                 m = self.sent.get(shown.id)
                 if m is not None and one.ret is not None:
-                    found[m] = min(found.get(m, FOREVER), one.ret)
+                    found[m] = min(found.get(m, _Sight()), _Sight(one.ret, place, one.call))
         return found
+
+    def _presumes_order(self) -> bool:
+        """Whether messages of a batch, of which no number is shown, may have been delivered in another order
+        than they were shown in: unseen, or at the same time."""
+        unseen = any(one.op == "receive" and not (one.happened or one.refused) for one in self.operations)
+        sights = [[self.first_shown[m] for m in group] for group in self.unnumbered]
+        return any(
+            unseen or (later.call != earlier.call and later.call <= earlier.ret)
+            for group in sights
+            for earlier, later in pairwise(group)
+        )
 
     def _note_cached(self) -> None:
         """For each outage the messages that a front end may hand out in the meantime."""

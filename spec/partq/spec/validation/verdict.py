@@ -56,6 +56,9 @@ def verdicts(traces: Sequence[Trace], answer: Answer) -> Iterator[Validated]:
         elif n in given_up or failure:
             reason = f"more than {states[n]:,} states" if n in given_up else failure
             yield Validated(Status.UNKNOWN, explained=done, reason=reason, states=states[n])
+        elif trace.presumed:
+            reason = "in which order the messages of a batch were stored"
+            yield Validated(Status.UNKNOWN, explained=done, reason=reason, states=states[n])
         else:
             record = trace.steps[heads[done] - 1].record
             yield Validated(Status.REJECTED, record, done, states=states[n])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from partq.conformance.evaluation.decision import Decider, Exactness
+from partq.conformance.frontends.campaign import work
 from partq.conformance.frontends.campaign.plan import Chunk
 from partq.conformance.frontends.campaign.work import ChunkResult, run_chunk
 
@@ -43,3 +47,18 @@ def test_a_violation_keeps_the_program_that_showed_it() -> None:
     assert result.summary()["violated"]["RCV-1"] == len({row["trace"] for row in rows})
     assert sum(result.summary()["found"]["RCV-1"].values()) >= len(rows)
     assert result.findings >= len(result.violations)
+
+
+def test_each_trace_adds_to_what_suspects_may_cost_and_none_takes_from_the_judges_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deciders: list[Decider] = []
+
+    def decider(exact: Exactness) -> Decider:
+        deciders.append(Decider(exact))
+        return deciders[-1]
+
+    monkeypatch.setattr(work, "Decider", decider)
+    run_chunk(Chunk(0, "reference", "azure-flat", 0, 1), seed=7, length=1, exact=5)
+    exact = deciders[0].exact
+    assert (exact.share, exact.nodes, exact.after, exact.allowance) == (5, work.NODES, None, work.ALLOWANCE)

@@ -41,7 +41,7 @@ def test_a_proof_that_fails_is_a_violation(home: Path, capsys: pytest.CaptureFix
 
     assert main((*CHECK, "--format", "json")) == 1
 
-    (found,) = json.loads(capsys.readouterr().out)["apalache"]
+    (found,) = json.loads(capsys.readouterr().out)["questions"]
     assert [call["outcome"] for call in found["calls"]] == ["counterexample"]
     assert found["wrong"].startswith("a counterexample: check ")
 

@@ -980,3 +980,18 @@ def test_an_end_is_put_to_the_test_where_twice_the_duration_is_too_long(skew: in
     receive = "p1 send m1 @0-1\np1 receive 1 -> m1#3.1 lock=l1 until=30s @2-3"
     history = f"{receive}\np1 renew_lock l1 -> m1 until=31s @2s-3s"
     assert inspected(history, skew=skew * 10**9).exercised.get("RCV-13", 0) == 2 * told
+
+
+GIVEN_BACK = "p1 send m1\n" + "".join(
+    f"{{}}p1 receive 1 -> m1#1 lock=l{count} count={count}\np1 abandon l{count}\n" for count in range(4)
+)
+
+
+def test_no_count_goes_beyond_the_maximum() -> None:
+    plain, peeking = (GIVEN_BACK.replace("{}", more) for more in ("", "p1 peek 1 from=0 -> m1#1\n"))
+    assert violated(plain, FLAT, max_delivery_count=3) == set()
+    inspection = inspected(plain, FLAT, max_delivery_count=2)
+    assert_owned(inspection, "RCV-9")
+    assert "at most 2" in inspection.findings["RCV-9"][0].allowed
+    assert violated(plain, SOLACE, max_delivery_count=2) == set()
+    assert_open(inspected(peeking, FLAT, max_delivery_count=2), "RCV-9", "PEEK-6")

@@ -28,6 +28,38 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
         """,
         {},
     ),
+    "a disconnect that fails, and ends the flow all the same": (
+        "REB-4",
+        TWO
+        + """
+        c1 disconnect f1 -> error connection_lost @20s-20009ms
+        env assignment 0 f1 unbound @20001ms
+        env assignment 0 f1 unassigned @20002ms
+        env assignment 0 f2 ready @20003ms
+        c1 receive 1 flow=f1 -> error not_found @30s-31s
+        env drained @40s
+        """,
+        {},
+    ),
+    "a disconnect that fails, and ends nothing": (
+        "REB-4",
+        TWO + "c1 disconnect f1 -> error connection_lost @20s-20009ms\n env drained @40s",
+        {},
+    ),
+    "late by nearly as much as a timer may be, twice: the delay's and the handoff's": (
+        "REB-4",
+        ONE
+        + """
+        c2 bind f2 @12s-12001ms
+        env assignment 1 f1 paused @17900ms
+        env assignment 1 f1 unassigned @21800ms
+        env assignment 1 f2 ready @21800ms
+        c1 unbind f1 @21100ms-21101ms
+        env assignment 0 f1 unbound @21101ms
+        env drained @22s
+        """,
+        {"late": 950_000_000},
+    ),
     "delay to the nanosecond": (
         "REB-4",
         """

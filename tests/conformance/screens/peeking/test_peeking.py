@@ -32,6 +32,12 @@ GOOD: dict[str, tuple[str, str, dict[str, int]]] = {
         THREE + "p1 peek 1 -> m1#1\np1 peek 9 from=3 -> m3#3\np1 peek 1 -> m2#2\n" + REST,
         {"PEEK-1": 3},
     ),
+    "in states of any name, and in those that clients made": (
+        FLAT,
+        "p1 send m1\np1 send m2 at=60min\np2 receive 1 -> m1#1 lock=l1\np1 peek 9 -> m1#1 state=locked\n"
+        "p2 defer l1\np1 peek 9 from=0 -> m1#1 state=deferred, m2#2 state=scheduled",
+        {"PEEK-1": 2},
+    ),
     "from a number beyond": (FLAT, THREE + "p1 peek 9 from=4 -> nothing\n" + REST, {}),
     "an answer may stop short": (FLAT, THREE + "p1 peek 9 -> m1#1\n" + REST, {"PEEK-4": 1}),
     "partitions in any order and mix": (
@@ -137,6 +143,11 @@ GOOD: dict[str, tuple[str, str, dict[str, int]]] = {
         """
         + KEYED_REST,
         {"PEEK-5": 3},
+    ),
+    "a peek of unknown outcome may move the cursor later": (
+        FLAT,
+        THREE + "p1 peek 1 -> unknown timeout\np1 peek 1 -> m1#1\np1 peek 1 -> m3#3\n" + REST,
+        {"PEEK-1": 2},
     ),
     "a peek of unknown outcome may have moved the cursor": (
         FLAT,
@@ -312,6 +323,12 @@ BAD: dict[str, tuple[str, str, str]] = {
         p2 complete l1
         """,
     ),
+    "a locked message is shown as deferred": (
+        "PEEK-7",
+        FLAT,
+        "p1 send m1\np2 receive 1 -> m1#1 lock=l1\np1 peek 1 -> m1#1 state=deferred\np2 complete l1",
+    ),
+    "a message is shown as scheduled": ("PEEK-7", FLAT, "p1 send m1\np1 peek 1 -> m1#1 state=scheduled"),
     "a locked message is skipped by a broker that shows locked ones": (
         "PEEK-1",
         FLAT,

@@ -102,3 +102,17 @@ def test_a_count_that_locks_do_not_explain(name: str) -> None:
 def test_a_front_end_may_have_locked_it_unasked_after_a_peek(waits: str, found: bool) -> None:
     text = f"p1 send m1\np1 peek 1 -> m1#3.1\nenv advance {waits}\np1 receive 1 delete -> m1#3.1 count=1"
     assert ("PEEK-6" in inspected(text).candidates or "PEEK-6" in violated(text)) is found
+
+
+def test_a_failed_delivery_may_be_counted_between_two_peeks() -> None:
+    """RCV-9 does not say when. Where nobody ever held the message there is nothing to count."""
+    given_up = """
+        p3 receive 1 -> m1#1 count=0 lock=l1 until=9000000000 @10-12
+        p3 abandon l1 -> ok @20-22
+    """
+    peeked = """
+        p2 peek 5 -> m1#1 count=0 @30-32
+        p4 peek 5 -> m1#1 count=1 @40-42
+    """
+    assert violated(SENT + given_up + peeked, "azure-flat") == set()
+    assert violated(SENT + peeked, "azure-flat") == {"PEEK-6"}

@@ -130,6 +130,10 @@ GOOD = {
         COMPLETED + "p1 rollback t -> unknown connection_lost\np1 complete l1 -> error invalid_operation",
         {},
     ),
+    "a rollback that lost its connection may not have given the lock back yet": (
+        COMPLETED + "p1 rollback t -> error connection_lost\np1 complete l1 -> error invalid_operation",
+        {},
+    ),
     "the lock may expire before the rollback": (
         COMPLETED + "env advance 60s\np1 rollback t\np1 complete l1 -> error lock_lost",
         {},

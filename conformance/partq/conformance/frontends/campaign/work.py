@@ -201,7 +201,7 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Ch
     broker.profile = chunk.profile
     lacks = broker.lacks()
     result = ChunkResult(chunk, tuple(sorted(lacks)))
-    decider = Decider(Exactness(exact, EMERGENCY, NODES, ALLOWANCE))
+    decider = Decider(Exactness(share=exact, seconds=EMERGENCY, nodes=NODES, allowance=ALLOWANCE))
     for trace in range(chunk.first, chunk.first + chunk.count):
         program = generate(
             chunk.profile,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, console, fail, output, print_json
+from partq.conformance.frontends.cli.common import Format, fail, output
+from partq.conformance.frontends.cli.spec_answers import known, report, told
 from partq.conformance.frontends.cli.spec_apalache import check_by_apalache
-from partq.conformance.verdict import Exit
 from partq.spec.toolbox import Tool
 
 if TYPE_CHECKING:
@@ -60,15 +60,19 @@ def _check_by_tlc(chosen: Sequence[Check], jobs: int | None, format: Format) -> 
     from partq.spec.toolbox import ToolMissing
 
     try:
-        done = [*_told(run(chosen, jobs or os.cpu_count() or 1), len(chosen))]
+        done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), _ended)]
     except ToolMissing as error:
         fail(str(error))
     done.sort(key=lambda one: chosen.index(one.check))
-    if format is Format.JSON:
-        print_json({"checks": [_plain(one) for one in done]})
-    else:
-        _show(done)
-    raise typer.Exit(Exit.VIOLATED if any(one.wrong for one in done) else Exit.CONFORMANT)
+    report(
+        "checks",
+        done,
+        format,
+        plain=_plain,
+        show=_show,
+        wrong=lambda one: bool(one.wrong),
+        otherwise="as the manifest says",
+    )
 
 
 def compare(
@@ -90,32 +94,19 @@ def compare(
             done = [*pool.map(compare, wanted)]
     except (ToolMissing, NotExplored, OverflowError) as error:
         fail(str(error))
-    if format is Format.JSON:
-        print_json({"pairs": [_plain_pair(one) for one in done]})
-    else:
-        _show_pairs(done)
-    raise typer.Exit(Exit.VIOLATED if any(one.difference for one in done) else Exit.CONFORMANT)
+    report(
+        "pairs",
+        done,
+        format,
+        plain=_plain_pair,
+        show=_show_pairs,
+        wrong=lambda one: one.difference is not None,
+        otherwise="agree",
+    )
 
 
-T = TypeVar("T")
-
-
-def known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
-    """Those of these names, all if there are none; ends with one line where one is not known."""
-    from partq.conformance.history.codec_fields import did_you_mean
-
-    for name in names:
-        if name not in every:
-            fail(f"no {what} is called {name!r}{did_you_mean(name, every)}")
-    return [one for name, one in every.items() if not names or name in names]
-
-
-def _told(ending: Iterator[Checked], total: int) -> Iterator[Checked]:
-    """The checks as they end, each with a line."""
-    for number, one in enumerate(ending, start=1):
-        said = one.wrong or "as expected"
-        console.print(f"{number}/{total} {one.check.name}: {said}, {one.seconds:.1f} s", markup=False)
-        yield one
+def _ended(one: Checked) -> str:
+    return f"{one.check.name}: {one.wrong or 'as expected'}, {one.seconds:.1f} s"
 
 
 def _plain(one: Checked) -> dict[str, Any]:
@@ -147,13 +138,6 @@ def _show(done: Sequence[Checked]) -> None:
         ended = Text("ok", style="green") if not one.wrong else Text(one.wrong, style="bold red")
         table.add_row(one.check.name, one.check.question, expected, *counts, f"{one.seconds:.1f}", ended)
     output().print(table)
-    wrong = sum(bool(one.wrong) for one in done)
-    said = (
-        f"{len(done)} checks, all as the manifest says"
-        if not wrong
-        else f"{wrong} of {len(done)} checks differ"
-    )
-    output().print(said, style="bold red" if wrong else "bold green")
 
 
 def _plain_pair(one: Compared) -> dict[str, Any]:
@@ -190,9 +174,6 @@ def _show_pairs(done: Sequence[Compared]) -> None:
             out.print(f"left out of {one.pair.name!r}: {one.pair.left_out}", markup=False)
     for one in done:
         _show_difference(one)
-    differ = sum(one.difference is not None for one in done)
-    said = f"{differ} of {len(done)} pairs differ" if differ else f"{len(done)} pairs, all agree"
-    out.print(said, style="bold red" if differ else "bold green")
 
 
 def _show_difference(one: Compared) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, console, fail, output, print_json
-from partq.conformance.verdict import Exit
+from partq.conformance.frontends.cli.common import Format, console, fail, output
+from partq.conformance.frontends.cli.spec_answers import report, told
 
 if TYPE_CHECKING:
     from partq.spec.manifest import Symbolic
@@ -25,27 +24,27 @@ def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, format: Form
 
     try:
         apalache()
-        done = [*_told(run(chosen, jobs or jobs_that_fit(), _begun), len(chosen))]
+        done = [*told(run(chosen, jobs or jobs_that_fit(), _begun), len(chosen), _ended)]
     except (ToolMissing, InvalidConfiguration) as error:
         fail(str(error))
     done.sort(key=lambda one: chosen.index(one.question))
-    if format is Format.JSON:
-        print_json({"apalache": [_plain(one) for one in done]})
-    else:
-        _show(done)
-    raise typer.Exit(Exit.VIOLATED if any(one.wrong for one in done) else Exit.CONFORMANT)
+    report(
+        "questions",
+        done,
+        format,
+        plain=_plain,
+        show=_show,
+        wrong=lambda one: bool(one.wrong),
+        otherwise="as the manifest says",
+    )
 
 
 def _begun(question: Symbolic, words: Sequence[str]) -> None:
     console.print(f"{question.name}: {' '.join(words)}", markup=False, soft_wrap=True)
 
 
-def _told(ending: Iterator[Answered], total: int) -> Iterator[Answered]:
-    """The questions as they are answered, each with a line."""
-    for number, one in enumerate(ending, start=1):
-        said = one.wrong or "as expected"
-        console.print(f"{number}/{total} {one.question.name}: {said}, {_seconds(one):.0f} s", markup=False)
-        yield one
+def _ended(one: Answered) -> str:
+    return f"{one.question.name}: {one.wrong or 'as expected'}, {_seconds(one):.0f} s"
 
 
 def _seconds(one: Answered) -> float:
@@ -86,6 +85,3 @@ def _show(done: Sequence[Answered]) -> None:
             question.name, question.question, str(question.expected), outcomes, f"{_seconds(one):.0f}", ended
         )
     output().print(table)
-    wrong = sum(bool(one.wrong) for one in done)
-    said = f"{wrong} of {len(done)} differ" if wrong else f"{len(done)} questions, all as the manifest says"
-    output().print(said, style="bold red" if wrong else "bold green")

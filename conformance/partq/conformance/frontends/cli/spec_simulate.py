@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from partq.conformance.frontends.cli.common import console, fail
-from partq.conformance.frontends.cli.spec import known
+from partq.conformance.frontends.cli.spec_answers import known, told
 from partq.spec.itf import SUFFIX, InvalidTrace, read_file, write_trace
 from partq.spec.toolbox import Tool
 
@@ -66,7 +66,9 @@ def simulate(
         waiting = [order for order in orders if not _is_there(out, order)]
         if there := sum(len(order.names) for order in orders if order not in waiting):
             console.print(f"{_count(there)} there already", markup=False)
-        _tell(several(partial(_made, out), waiting, jobs or _usual_jobs(tool)), len(waiting))
+        making = several(partial(_made, out), waiting, jobs or _usual_jobs(tool))
+        for _ in told(making, len(waiting), _ended):
+            pass
     except (ToolMissing, InvalidManifest, NoTrace) as error:
         fail(str(error))
     except OSError as error:
@@ -125,11 +127,8 @@ def _made(out: Path, order: Order) -> Made:
     return Made(order.check.name, len(order.names), monotonic() - begun)
 
 
-def _tell(ending: Iterable[Made], total: int) -> None:
-    """A line for each check as it ends."""
-    for number, made in enumerate(ending, 1):
-        said = f"{made.name}: {_count(made.traces)}, {made.seconds:.1f} s"
-        console.print(f"{number}/{total} {said}", markup=False)
+def _ended(made: Made) -> str:
+    return f"{made.name}: {_count(made.traces)}, {made.seconds:.1f} s"
 
 
 def _count(number: int) -> str:

@@ -164,8 +164,9 @@ SCREEN: Final = Screen(
         "RCV-1: a property, session ID or key that the broker shows of no message at all is not missed; user "
         "properties that the broker adds are not noticed.",
         "RCV-2 is judged after a drain only. Messages that a receive-and-delete of unknown outcome may have "
-        "taken are given up to its max, whatever partition they were in. Where partitions went down, some "
-        "losses are not told from messages that the drain could not reach.",
+        "taken are given up to its max, whatever partition they were in, and so is one that may have been "
+        "dead-lettered (RCV-9). Where partitions went down, some losses are not told from messages that the "
+        "drain could not reach.",
         "RCV-3: a message that never was delivered overtakes nobody and is overtaken by nobody (after a "
         "drain it is lost: RCV-2). A message sent in a transaction may come late. With caching front ends, "
         "messages apart by a fault of their partition are not compared, nor those without a delivery "

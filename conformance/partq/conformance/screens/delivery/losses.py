@@ -120,16 +120,8 @@ class Losses:
         return sorted(lost, key=_last)[: max(0, len(lost) - possibly_taken(self.facts))]
 
     def _given_up_on(self, loss: Loss) -> bool:
-        """Whether so many locks may have ended in vain that the broker dead-lettered it (RCV-9)."""
-        if not may_be_given_up_on(self.facts, loss.life.deliveries, loss.last):
-            return False
-        limit = self.facts.entity.max_delivery_count
-        self.report.open.setdefault(
-            "RCV-2",
-            f"message {loss.life.id!r} is missing: it was lost, or dead-lettered after {limit} "
-            "deliveries (max_delivery_count)",
-        )
-        return True
+        """Whether so many locks may have ended in vain that it was dead-lettered (RCV-9), so not missed."""
+        return may_be_given_up_on(self.facts, loss.life.deliveries, loss.last)
 
     def _part(self, loss: Loss) -> bool:
         """Whether it is part of a batch or transaction, and was never seen: then KEY-7 or TXN-5 may be the

@@ -46,6 +46,7 @@ class Redelivery:
             by_return = sorted(seens, key=RET)
             if len(seens) == 1 or not self._came_again(seens, by_return):
                 self._count(life, by_return)
+                self._limit(life, by_return)
         self.report.count("RCV-9", self.counted)
         self._exercised()
 
@@ -249,6 +250,29 @@ class Redelivery:
                     return
                 low = high = count
             free_from, since, before = seen.held_until, called, seen
+
+    def _limit(self, life: Lifetime, by_return: list[Observation]) -> None:
+        """No delivery bears a higher count than the entity allows. A peek may have raised it."""
+        limit = self.facts.entity.max_delivery_count
+        beyond = next((seen for seen in by_return if (seen.delivery.delivery_count or 0) > limit), None)
+        if beyond is None:
+            return
+        count, record = beyond.delivery.delivery_count, beyond.record
+        if any(peek.call < beyond.ret for peek in life.peeks):
+            self.report.ambiguous(
+                ("RCV-9", "PEEK-6"),
+                f"message {life.id!r} was delivered with count {count}, of at most {limit}: it was not "
+                f"dead-lettered (RCV-9), or a peek raised it (PEEK-6)",
+            )
+            return
+        self.report.find(
+            "RCV-9",
+            "beyond the maximum",
+            "A message was delivered after more failed deliveries than its entity allows",
+            (record,),
+            f"Message {life.id!r} was delivered to {record.proc} with delivery count {count}.",
+            f"a delivery count of at most {limit} (max_delivery_count)",
+        )
 
     def _certainly_raised(self, seen: Observation, again: Observation) -> bool:
         """Whether the delivery's lock certainly ended, before that one, in a way that raises the count."""

@@ -2,7 +2,7 @@
 
 Here is what one answer may hold and where it has to start. Which messages certainly were there is
 `facts.partition_log`, where a cursor stands `facts.peek_cursors`, whose anomaly a skipped message is
-`skipping.py`, and what a peek must not change `side_effects.py`.
+`skipping.py`, what a peek must not change `side_effects.py`, in what state it shows a message `states.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record
 from partq.conformance.screens.peeking.side_effects import check_touching
 from partq.conformance.screens.peeking.skipping import Skipping
+from partq.conformance.screens.peeking.states import check_states
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
@@ -30,6 +31,7 @@ def check(facts: Facts) -> Report:
         peeking = Peeking(facts, report)
         peeking.check()
         check_touching(facts, peeking.skipping.visibility, report)
+        check_states(facts, report)
     return report
 
 
@@ -153,14 +155,12 @@ class Peeking:
     ) -> int | None:
         """The index from which on a walk's answer may leave nothing out; None if that is not known."""
         cursor = walk.cursors.get(partition)
-        if cursor is None:
-            return None if walk.vague else 0
-        if min(places) > cursor.place:
-            return None if cursor.moved else log.after(cursor.place)
+        if cursor is None or min(places) > cursor.place:
+            return self._rest(walk, partition, log)
         if cursor.reset:
-            return self._possibly_reset(
-                record, walk.shown.pop(partition, set()), partition, log, group, places
-            )
+            shown = walk.shown.pop(partition, set())
+            start = self._possibly_reset(record, shown, partition, log, group, places)
+            return None if walk.vague else start
         if self.skipping.trusts(partition, log):
             self._went_back(record, walk.shown.get(partition, set()), group, places, cursor.place)
         return None
@@ -217,10 +217,11 @@ class Peeking:
             self._nothing_at_all(record)
 
     def _rest(self, walk: Walk, partition: int, log: PartitionLog) -> int | None:
+        """The index of what the walk has still to be shown; None if that is not known."""
+        if walk.vague:
+            return None
         cursor = walk.cursors.get(partition)
-        if cursor is None:
-            return None if walk.vague else 0
-        return None if cursor.moved else log.after(cursor.place)
+        return 0 if cursor is None else log.after(cursor.place)
 
     def _nothing_at_all(self, record: Record) -> None:
         """An empty first answer, and messages that nobody ever saw: without a drain they are not lost."""
@@ -351,7 +352,8 @@ SCREEN: Final = Screen(
         "shows later, unless that is less; with caching front ends each full lock duration may have raised "
         "it.",
         "PEEK-6: that a peeked message cannot be settled is not tried, a peek having given no lock.",
-        "PEEK-7: what state (active, deferred, scheduled) a message is shown with is not looked at.",
+        "PEEK-7: of the state that a message is shown in it is looked at only whether it is deferred, or "
+        "scheduled, though no client made it so; not where any message of the entity was deferred.",
     ),
     needs={f"PEEK-{n}": _PEEK for n in range(1, 8)},
 )

@@ -43,8 +43,8 @@ def check_touching(facts: Facts, visibility: Visibility, report: Report) -> None
 def _check_count(
     facts: Facts, visibility: Visibility, report: Report, life: Lifetime, appearances: Sequence[Observation]
 ) -> bool:
-    """From a peek to the next appearance the count stays, if no lock can have ended in between. Whether it
-    was found not to."""
+    """From a peek to the next appearance the count stays, if no lock can have ended in between, and none
+    before whose end was not counted yet. Whether it was found not to."""
     before: Observation | None = None
     for seen in appearances:
         count = seen.delivery.delivery_count
@@ -54,9 +54,8 @@ def _check_count(
             own = seen.record if _is_later_receive(seen, before) else None
             until = max(before.ret, seen.ret)  # overlapping peeks may take effect in either order
             if visibility.count_rests(life, before.call, until, own):
-                if not _counted_unseen(facts, life, before, seen, until) and (
-                    own is None or not _counted_late(life, before, seen)
-                ):
+                late = _counted_late(life, before, seen)
+                if not late and not _counted_unseen(facts, life, before, seen, until):
                     _raised(report, before, seen)
                     return True
         before = seen if seen.record.op == "peek" else None
@@ -70,10 +69,9 @@ def _counted_unseen(facts: Facts, life: Lifetime, before: Observation, seen: Obs
 
 
 def _counted_late(life: Lifetime, before: Observation, seen: Observation) -> bool:
-    """Whether a lock that had ended before the peek may have been counted when the message was delivered."""
+    """Whether a lock that had ended before the peek may have been counted after it (RCV-9 says not when)."""
     once = _count(before) + 1
-    earlier = life.deliveries[0].call
-    return seen.delivery.delivery_count == once and earlier < before.call
+    return _count(seen) == once and any(given.call < before.call for given in life.deliveries[:1])
 
 
 def _is_later_receive(seen: Observation, before: Observation) -> bool:

@@ -19,7 +19,8 @@ from partq.conformance.history import Record
 from partq.conformance.screens.attribution import WIPING, possibly_taken
 from partq.conformance.screens.protocol import Report
 from partq.conformance.screens.transactions.sends import certainly_committed, ending
-from partq.model.operations import FOR_GOOD, UNAVAILABLE, Outcome
+from partq.model.actions import GONE
+from partq.model.operations import FOR_GOOD, Outcome
 
 
 def judge_settlements(facts: Facts, report: Report, txn: Txn) -> None:
@@ -160,9 +161,9 @@ def _without_commit(facts: Facts, report: Report, txn: Txn, record: Record, seen
 
 
 def _possibly_open(txn: Txn) -> bool:
-    """Whether it may not be over: its end is unknown, or was refused as by a busy broker."""
+    """Whether it may not be over: its end is unknown, or refused as by a broker that is busy or cut off."""
     end = txn.end
-    return end is not None and (end.outcome == Outcome.UNKNOWN or end.error in UNAVAILABLE)
+    return end is not None and (end.outcome == Outcome.UNKNOWN or end.error in GONE)
 
 
 def _first_try(facts: Facts, seen: Observation, ended: int | None) -> Record | None:

@@ -1,29 +1,24 @@
-"""Defects in where messages go, and in what a fault touches (ROUTE), set aside."""
+"""Defects in what an outage touches, and in where messages go meanwhile (ROUTE)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...clock import HOP, Steps
-from ...errors import Refused
-from ...flowend import FlowEnd
-from ...frontend import FrontEnd
-from ...network import Connection
-from ...partition import Partition
-from ...sending import SERVER_TIMEOUT
-from ...settings import SECOND
-from ...store import Content
-from ..misrouting import Misrouting
-from ..registry import APART, BY_CHANCE, held_out
+from ..clock import HOP, Steps
+from ..errors import Refused
+from ..frontend import FrontEnd
+from ..network import Connection
+from ..partition import Partition
+from ..sending import SERVER_TIMEOUT
+from ..settings import SECOND
+from ..store import Content
+from .registry import APART, defect
 
 PATIENCE = 600
 """Seconds for which a careless broker keeps what it has refused."""
 
-FULL = 3
-"""So many messages fill a careless broker's partition."""
 
-
-@held_out("refused-key-moves", "ROUTE-1", profile="azure-standard", also=APART)
+@defect("refused-key-moves", "ROUTE-1", profile="azure-standard", also=APART)
 class _RefusedKeyMoves(FrontEnd):
     """A key whose send was refused because its partition is down lives in the next partition from then on."""
 
@@ -41,26 +36,7 @@ class _RefusedKeyMoves(FrontEnd):
             self.broker._homes[key] = self.partitions[(here + 1) % len(self.partitions)]
 
 
-@held_out("full-partition-overflows", "ROUTE-2")
-class _FullPartitionOverflows(Misrouting):
-    """While its partition holds three messages or more, a key belongs to another one, outside of
-    transactions."""
-
-    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        home = self.broker.partition_for(key)
-        full = txn is None and sum(1 for _ in home.store.live()) >= FULL
-        return f"overflow of {key}" if full else key
-
-
-@held_out("route-by-number-of-flows", "ROUTE-2", profile="solace", also=BY_CHANCE)
-class _RouteByNumberOfFlows(FlowEnd):
-    """How many flows are bound has a say in the partition."""
-
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        return super().home(f"{key}/{len(self.assignments.flows)}", contents, txn)
-
-
-@held_out("keyed-rerouted", "ROUTE-5", profile="azure-standard")
+@defect("keyed-rerouted", "ROUTE-5", profile="azure-standard")
 class _KeyedRerouted(FrontEnd):
     """A keyed send whose partition is down is stored in another one, as a keyless one is."""
 
@@ -71,7 +47,7 @@ class _KeyedRerouted(FrontEnd):
             yield from super()._give_up(timeout)
 
 
-@held_out("keyless-batch-not-rerouted", "ROUTE-6")
+@defect("keyless-batch-not-rerouted", "ROUTE-6")
 class _KeylessBatchNotRerouted(FrontEnd):
     """A keyless batch whose chosen partition is down is refused; single messages are not."""
 
@@ -91,7 +67,7 @@ class _Outage(FrontEnd):
         return self.broker.alive and len(up) < len(self.partitions) and any(one is partition for one in up)
 
 
-@held_out("keyed-batches-stop-in-outage", "ROUTE-7", profile="azure-standard")
+@defect("keyed-batches-stop-in-outage", "ROUTE-7", profile="azure-standard")
 class _KeyedBatchesStop(_Outage):
     """While any partition is down, no keyed batch is taken, wherever it belongs."""
 
@@ -103,7 +79,7 @@ class _KeyedBatchesStop(_Outage):
         yield from super().send(contents, txn, timeout)
 
 
-@held_out("abandons-stop-in-outage", "ROUTE-7")
+@defect("abandons-stop-in-outage", "ROUTE-7")
 class _AbandonsStop(_Outage):
     """While another partition is down, no message can be abandoned."""
 
@@ -117,7 +93,7 @@ class _AbandonsStop(_Outage):
         yield from super().settle(connection, action, tokens, txn)
 
 
-@held_out("stored-when-up-again", "ROUTE-8")
+@defect("stored-when-up-again", "ROUTE-8")
 class _StoredWhenUpAgain(FrontEnd):
     """With no partition up a keyless message is refused, and stored once one is up again."""
 

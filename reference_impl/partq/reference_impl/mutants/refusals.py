@@ -1,45 +1,25 @@
-"""Defects in what the key is, and in what is refused (KEY), set aside."""
+"""Defects in what is refused, and in what a refused request leaves behind (KEY)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ...clock import HOP, Steps
-from ...errors import Refused, Unsure
-from ...flowend import FlowEnd
-from ...frontend import FrontEnd
-from ...network import Connection
-from ...partition import Partition
-from ...rules import PartitionedRules
-from ...store import Content
-from ..misrouting import Misrouting
-from ..registry import APART, BY_CHANCE, held_out
+from ..clock import HOP, Steps
+from ..errors import Refused, Unsure
+from ..flowend import FlowEnd
+from ..frontend import FrontEnd
+from ..network import Connection
+from ..partition import Partition
+from ..rules import PartitionedRules
+from ..store import Content
+from .registry import defect
 
 LATER = 3_000_000_000
 """ns after which what was refused is done all the same."""
 
 
-@held_out("batch-forgets-its-session", "KEY-1", profile="azure-standard", also=APART)
-class _BatchForgetsItsSession(Misrouting):
-    """A batch of messages of a session is stored as if it had no key, outside of transactions."""
-
-    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        loose = txn is None and len(contents) > 1 and contents[0].session_id is not None
-        return contents[0].id if loose else key
-
-
-@held_out("one-front-end-reads-no-partition-keys", "KEY-2", also=APART)
-class _OneFrontEndReadsNoPartitionKeys(Misrouting):
-    """At one front end a message with nothing but a partition key goes by its own ID, outside of
-    transactions."""
-
-    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        blind = self.broker.front_ends[-1] is self and contents[0].session_id is None
-        return contents[0].id if blind and txn is None else key
-
-
-@held_out("conflict-stored-later", "KEY-3")
+@defect("conflict-stored-later", "KEY-3")
 class _ConflictStoredLater(FrontEnd):
     """A message with a session ID and another partition key is refused, and stored three seconds later."""
 
@@ -58,7 +38,7 @@ class _ConflictStoredLater(FrontEnd):
         self.broker.accept(partition, contents)
 
 
-@held_out("ids-of-three-compared", "KEY-5", profile="azure-standard")
+@defect("ids-of-three-compared", "KEY-5", profile="azure-standard")
 class _IdsOfThreeCompared(PartitionedRules):
     """The IDs of a keyless batch of three messages or more are taken for keys, and it is refused."""
 
@@ -69,7 +49,7 @@ class _IdsOfThreeCompared(PartitionedRules):
         return key
 
 
-@held_out("cut-off-batch-half-stored", "KEY-7")
+@defect("cut-off-batch-half-stored", "KEY-7")
 class _CutOffBatchHalfStored(FrontEnd):
     """Of a batch whose client is cut off before it is stored the first message is stored."""
 
@@ -93,24 +73,7 @@ class _CutOffBatchHalfStored(FrontEnd):
         super().accept(partition, key, contents)
 
 
-@held_out("batch-goes-with-its-first", "KEY-8", profile="solace", also=(*APART, *BY_CHANCE[1:]))
-class _BatchGoesWithItsFirst(FlowEnd):
-    """All keyed messages of a batch are stored where the first one belongs."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._firsts: dict[str, str] = {}
-
-    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
-        first = next(filter(None, map(self.broker.rules.key_of, contents)), "")
-        self._firsts |= {content.id: first for content in contents}
-        yield from super().send(contents, txn, timeout)
-
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        return super().home(self._firsts[contents[0].id], contents, txn)
-
-
-@held_out("number-past-the-end-not-found", "KEY-9", profile="azure-flat")
+@defect("number-past-the-end-not-found", "KEY-9", profile="azure-flat")
 class _NumberPastTheEndNotFound(FrontEnd):
     """A peek from a number on at which nothing is stored any more, and that is not zero, is refused."""
 
@@ -121,7 +84,7 @@ class _NumberPastTheEndNotFound(FrontEnd):
         return shown
 
 
-@held_out("second-renewal-refused", "KEY-9")
+@defect("second-renewal-refused", "KEY-9")
 class _SecondRenewalRefused(FrontEnd):
     """A lock can be renewed once; after that it is an invalid operation."""
 
@@ -140,7 +103,7 @@ class _SecondRenewalRefused(FrontEnd):
         return shown
 
 
-@held_out("second-flow-of-a-client-refused", "KEY-9", profile="solace")
+@defect("second-flow-of-a-client-refused", "KEY-9", profile="solace")
 class _SecondFlowRefused(FlowEnd):
     """A client that has a flow cannot bind another one."""
 

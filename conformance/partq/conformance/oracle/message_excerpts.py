@@ -1,0 +1,145 @@
+"""Excerpts of a history: what happened to a few of its messages.
+
+What explains the whole explains the excerpt: there are fewer messages to be in the way of others. A peek that
+continues the last one tells of others, too, and is left out. A transaction is there as a whole or not at all.
+What messages that are left out may have done to others is waived (`excerpts.WAIVED`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from partq.conformance.oracle.effects import MAYBE, Effect, name_of
+from partq.model.operations import Outcome
+
+LARGEST: Final = 6
+"""How many messages an excerpt is about, at the most, but for those of its transactions."""
+
+Ids = frozenset[str]
+
+
+def by_messages(
+    effects: Sequence[Effect], stuck: Sequence[Effect], concerned: Sequence[Ids]
+) -> Iterator[tuple[Effect, ...]]:
+    """The excerpts about effects that a search could not explain, with each of the messages ``concerned`` by
+    itself, then with those of one effect together."""
+    held = _held(effects)
+    singles = [(n, frozenset({id})) for n, ids in enumerate(concerned) for id in sorted(ids)]
+    several = [(n, ids) for n, ids in enumerate(concerned) if len(ids) <= LARGEST]
+    for n, ids in dict.fromkeys((*singles, *several)):
+        yield _about(effects, ids, held, stuck[n])
+
+
+def by_message(effects: Sequence[Effect]) -> Iterator[tuple[Effect, ...]]:
+    """The excerpt about each message."""
+    held = _held(effects)
+    for id in dict.fromkeys(message.id for effect in effects for message in effect.action.messages):
+        yield _about(effects, frozenset({id}), held)
+
+
+def _held(effects: Sequence[Effect]) -> dict[str, str]:
+    """Of each lock token its message."""
+    return {shown.lock: shown.id for e in effects for shown in e.observed.messages if shown.lock is not None}
+
+
+def _about(
+    effects: Sequence[Effect], ids: Ids, held: Mapping[str, str], stuck: Effect | None = None
+) -> tuple[Effect, ...]:
+    """The excerpt about these messages. ``stuck``: the effect that was not explained, which is kept if it
+    was refused."""
+    ids, txns = _with_transactions(effects, ids, held)
+    names = _names(effects, ids)
+    kept = []
+    for effect in effects:
+        part: Effect | None = effect
+        if effect is not stuck or effect.observed.status == Outcome.OK:
+            mine = effect.action.txn is None or effect.action.txn in txns
+            part = _KINDS.get(effect.action.op, _other)(effect, ids, held) if mine else None
+        elsewhere = effect.action.op in _OUTAGES and names and effect.action.partition not in names
+        if part is not None and not elsewhere:
+            kept.append(part._replace(waiting=()))
+    return tuple(kept)
+
+
+def without_flows(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """The effects but for those by which flows come, go and are given partitions."""
+    return tuple(effect for effect in effects if effect.action.op not in _FLOWS)
+
+
+_OUTAGES: Final = frozenset({"partition_down", "partition_up"})
+"""Those of other partitions let the broker do nothing that it may not do as busy while all are up."""
+
+_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
+
+
+def _names(effects: Sequence[Effect], ids: Ids) -> frozenset[int]:
+    """What the partitions of these messages are called; none where that is not always shown."""
+    shown = [(one.id, name_of(one)) for effect in effects for one in effect.observed.messages]
+    mine = {name for id, name in shown if id in ids}
+    if None in mine or ids - {id for id, _ in shown}:
+        return frozenset()
+    return frozenset(name for name in mine if name is not None)
+
+
+def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, str]) -> tuple[Ids, Ids]:
+    """The messages, with all that their transactions send and settle; and these transactions."""
+    touched: dict[str, set[str]] = {}
+    for effect in effects:
+        if effect.action.txn is not None:
+            own = touched.setdefault(effect.action.txn, set())
+            own.update(message.id for message in effect.action.messages)
+            own.update(held[token] for token in effect.action.locks if token in held)
+    found, txns = set(ids), set[str]()
+    while more := [txn for txn, own in touched.items() if txn not in txns and own & found]:
+        txns.update(more)
+        found.update(*(touched[txn] for txn in more))
+    return frozenset(found), frozenset(txns)
+
+
+def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
+    """What is about no message. What was refused did nothing, but to its transaction."""
+    refused = effect.observed.status != Outcome.OK and effect.action.txn is None
+    return None if refused and not effect.doubt & MAYBE else effect
+
+
+def _of_send(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
+    sent = tuple(message for message in effect.action.messages if message.id in ids)
+    if not sent or effect.observed.status != Outcome.OK:
+        return effect if sent else None
+    return _showing(effect, ids)._replace(action=effect.action._replace(messages=sent))
+
+
+def _of_receive(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
+    """A receive that finds nothing is always allowed (RCV-5), and one that is refused did nothing."""
+    part = _showing(effect, ids)
+    seen = part.observed.messages or effect.doubt & MAYBE
+    return part._replace(missed=effect.missed & ids) if seen else None
+
+
+def _of_peek(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
+    part = _showing(effect, ids)
+    known = not effect.doubt and effect.observed.status == Outcome.OK and effect.action.from_seq is not None
+    whole = len(part.observed.messages) == len(effect.observed.messages)
+    return part if known and (whole or part.observed.messages) else None
+
+
+def _of_settlement(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
+    """One that was refused may have been so for a lock that is left out."""
+    locks = tuple(token for token in effect.action.locks if token not in held or held[token] in ids)
+    if not locks or (effect.observed.status != Outcome.OK and len(locks) < len(effect.action.locks)):
+        return None
+    return _showing(effect, ids)._replace(action=effect.action._replace(locks=locks))
+
+
+def _showing(effect: Effect, ids: Ids) -> Effect:
+    shown = tuple(message for message in effect.observed.messages if message.id in ids)
+    return effect._replace(observed=effect.observed._replace(messages=shown))
+
+
+_KINDS: Final = {
+    **dict.fromkeys(("send", "send_batch"), _of_send),
+    "receive": _of_receive,
+    "peek": _of_peek,
+    **dict.fromkeys(("complete", "abandon", "renew_lock"), _of_settlement),
+}

@@ -1,0 +1,131 @@
+"""Receives of unknown outcome: what they may have taken that no client saw.
+
+A front end asks each partition by itself, and hands a flow one message after the other. So such a receive is
+a series of moves, each at an instant of its own, and none of them has to happen. Searches make them last,
+where an observation needs them, and visit a node for each: there is no bound on how many are tried but the
+search's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from partq.conformance.oracle.effects import MAYBE, Effect
+from partq.conformance.oracle.explanations import at, showing
+from partq.model.actions import Action
+from partq.model.delivery import DELETE
+from partq.model.locks import ended, takings
+from partq.model.machine import explain
+from partq.model.messages import Delivery
+from partq.model.state import FRESH, LAGGING, LOCKED, STATUS_NAMES, Entry, State
+
+
+class Receiving(NamedTuple):
+    """How far an unseen receive has got. ``effect``: its number. ``room``: how many more messages it may
+    take. ``asked``: the partitions that have answered, as bits; with flows always none."""
+
+    effect: int
+    room: int
+    asked: int = 0
+
+
+Receivings = tuple[Receiving, ...]
+"""Those that have taken something and may take more, sorted."""
+
+
+class Moved(NamedTuple):
+    """After a move of an unseen receive: how far all of them have got, whether this one has come to its end,
+    and the state."""
+
+    receivings: Receivings
+    ended: bool
+    state: State
+
+
+def is_unseen(effect: Effect) -> bool:
+    """Whether the effect is a receive whose answer no client saw."""
+    return bool(effect.doubt & MAYBE) and effect.action.op == "receive"
+
+
+def moves(state: State, n: int, effect: Effect, receivings: Receivings, horizon: int) -> Iterator[Moved]:
+    """Each next move of the receive, the effect with number ``n``, by ``horizon`` (ns)."""
+    known = next((one for one in receivings if one.effect == n), Receiving(n, effect.action.max))
+    others = tuple(one for one in receivings if one.effect != n)
+    every = (1 << len(state.parts)) - 1
+    instant = max(state.now, effect.call)
+    for moved in at(state, instant):
+        action = effect.action._replace(slack=horizon - instant)
+        for now, after in _moves(moved, action, known):
+            done = not now.room or now.asked == every
+            yield Moved(others if done else tuple(sorted((*others, now))), done, after)
+
+
+def _moves(state: State, action: Action, known: Receiving) -> Iterator[tuple[Receiving, State]]:
+    """What one more partition, or with flows one more message, adds."""
+    at_once = known.room if state.flows is None else 1
+    for p in range(len(state.parts)):
+        if known.asked >> p & 1:
+            continue
+        asked = known.asked | (1 << p if state.flows is None else 0)
+        for answer, after in _answers(state, p, action._replace(only=p), at_once):
+            yield Receiving(known.effect, known.room - len(answer), asked), after
+
+
+Messages = tuple[Delivery, ...]
+
+
+def _answers(state: State, p: int, action: Action, room: int) -> Iterator[tuple[Messages, State]]:
+    """Every answer of one partition, of up to ``room`` messages, the likely ones first."""
+    new, any_status = frozenset({FRESH}), frozenset(range(len(STATUS_NAMES)))
+    oldest = (_oldest(state, p, action, room, statuses) for statuses in (new, any_status))
+    likely = dict.fromkeys(chain.from_iterable(oldest))
+    for answer in likely:
+        yield from ((answer, after) for after in explain(state, action, showing(answer)))
+    yield from ((answer, after) for answer, after in _every(state, p, action, room) if answer not in likely)
+
+
+def _oldest(state: State, p: int, action: Action, room: int, statuses: frozenset[int]) -> list[Messages]:
+    """The oldest messages of these statuses, as brokers hand them out: as many as there is room for, then
+    fewer."""
+    answer: Messages = ()
+    for entry in state.parts[p].log:
+        if len(answer) < room and entry.status in statuses:
+            for delivery in _deliveries(state, entry, action)[:1]:
+                if next(explain(state, action, showing((*answer, delivery))), None) is not None:
+                    answer = (*answer, delivery)
+    return [answer[:count] for count in range(len(answer), 0, -1)]
+
+
+def _every(
+    state: State, p: int, action: Action, room: int, sofar: Messages = (), first: int = 0
+) -> Iterator[tuple[Messages, State]]:
+    """Every answer of up to ``room`` messages more than those ``sofar``, from place ``first`` in the log on;
+    what the model does not explain it does not explain with more messages either."""
+    log = state.parts[p].log
+    for index in range(first, len(log)):
+        for delivery in _deliveries(state, log[index], action):
+            answer = (*sofar, delivery)
+            afters = list(explain(state, action, showing(answer)))
+            yield from ((answer, after) for after in afters)
+            if afters and room > 1:
+                yield from _every(state, p, action, room - 1, answer, index + 1)
+
+
+def _deliveries(state: State, entry: Entry, action: Action) -> list[Delivery]:
+    """The ways in which the message may have been taken: none while it is locked, else one for each count
+    that faults may have left it. Those that take time, too, need not be told apart: the new lock may have
+    begun as early as the last unseen one."""
+    reach = state.now + action.slack
+    if entry.status != LAGGING and not takings(state, entry, reach):
+        return []
+    forms = ended(state, entry, reach) if entry.status == LOCKED else [entry]
+    counts = sorted({count for form in forms if form is not None for count in _counts(state, form)})
+    matters = state.flows is None and action.mode != DELETE
+    return [Delivery(entry.id, delivery_count=count) for count in (counts if matters else counts[:1])]
+
+
+def _counts(state: State, entry: Entry) -> range:
+    """The counts that a message which no client holds may have by faults alone."""
+    return range(entry.tries, min(entry.tries + entry.upsets, state.cfg.limit) + 1)

@@ -1,0 +1,240 @@
+"""Defects in transactions (TXN), set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...clock import HOP, Steps
+from ...errors import Refused
+from ...faults import Faults
+from ...frontend import FrontEnd
+from ...network import Connection
+from ...partition import Partition
+from ...rules import PartitionedRules
+from ...settings import SECOND
+from ...store import Content, Stored
+from ...transactions import Transaction
+from ..registry import APART, held_out
+
+
+@held_out("one-front-end-takes-keyless", "TXN-1", profile="azure-standard")
+class _OneFrontEndTakesKeyless(FrontEnd):
+    """At one front end a send in a transaction needs no key."""
+
+    def joins(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> bool:
+        last = self.broker.front_ends[-1] is self
+        return (key is None and last) or super().joins(txn, key, contents)
+
+
+@held_out("second-partition-key-accepted", "TXN-2")
+class _SecondPartitionKeyAccepted(FrontEnd):
+    """A second key is noticed as a session ID only. Else, if it belongs to another partition, its message is
+    stored there after the commit."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._others: dict[Transaction, list[tuple[Partition, Sequence[Content]]]] = {}
+
+    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
+        second = key is not None and txn.key not in (None, key) and contents[0].session_id is None
+        home = None if key is None else self.home(key, contents, txn.name)
+        if home is None or not (second and home is not txn.partition):
+            yield from super()._send_in(txn, key, contents)
+            return
+        yield HOP
+        self.broker.check_open(txn)
+        self.broker.check_up(home)
+        self._others.setdefault(txn, []).append((home, contents))
+
+    def commit(self, name: str) -> Steps[None]:
+        txn = self.broker.transactions.get(name)
+        yield from super().commit(name)
+        for home, contents in self._others.pop(txn, ()) if txn is not None else ():
+            self.broker.accept(home, contents)
+
+
+@held_out("settlements-lag-behind-commit", "TXN-5", profile="azure-flat")
+class _SettlementsLagBehindCommit(FrontEnd):
+    """A commit does what was settled in the transaction ten seconds later, if the locks hold then."""
+
+    def commit(self, name: str) -> Steps[None]:
+        txn, now = self.broker.transactions.get(name), self.clock.now
+        later = [] if txn is None else list(txn.settlements)
+        if txn is None or not all(stored.partition.holds(stored, token, now) for _, stored, token in later):
+            yield from super().commit(name)
+            return
+        txn.settlements.clear()
+        try:
+            yield from super().commit(name)
+        except Refused:
+            txn.settlements += later
+            if name not in self.broker.transactions:
+                txn.rollback()
+            raise
+        self.clock.spawn(self._settle_later(later))
+
+    def _settle_later(self, later: Sequence[tuple[str, Stored, str]]) -> Steps[None]:
+        yield self.clock.now + 10 * SECOND
+        for action, stored, token in later:
+            if stored.lock == token:
+                self.apply(action, stored)
+
+
+@held_out("outage-commits-what-was-sent", "TXN-5")
+class _OutageCommitsWhatWasSent(Faults):
+    """A partition that goes down stores what was sent to it in open transactions, and rolls the rest of them
+    back."""
+
+    def partition_down(self, index: int) -> Steps[int]:
+        partition = self.broker.partitions[index % len(self.broker.partitions)]
+        for txn in list(self.broker.transactions.values()):
+            if txn.partition is partition and txn.sends:
+                self.broker.accept(partition, txn.sends)
+                txn.rollback()
+                del self.broker.transactions[txn.name]
+        return (yield from super().partition_down(index))
+
+
+@held_out("rollback-keeps-abandons", "TXN-5", profile="azure-standard")
+class _RollbackKeepsAbandons(FrontEnd):
+    """No rollback undoes an abandon."""
+
+    def rollback(self, name: str) -> Steps[None]:
+        txn = self.broker.transactions.get(name)
+        abandons = [one for one in txn.settlements if one[0] == "abandon"] if txn is not None else []
+        yield from super().rollback(name)
+        now = self.clock.now
+        for action, stored, token in abandons:
+            if stored.partition.holds(stored, token, now):
+                self.apply(action, stored)
+
+
+@held_out("refusal-empties-transaction", "TXN-5")
+class _RefusalEmptiesTransaction(FrontEnd):
+    """A send or settlement that is refused as invalid in a transaction makes it forget what was sent in it
+    before."""
+
+    def in_transaction(self, txn: Transaction, steps: Steps[None]) -> Steps[None]:
+        try:
+            yield from super().in_transaction(txn, steps)
+        except Refused as refused:
+            if refused.kind == "invalid_operation" and txn.sends:
+                txn.sends.clear()
+            raise
+
+
+@held_out("peek-sees-uncommitted", "TXN-5")
+class _PeekSeesUncommitted(FrontEnd):
+    """A peek that has room shows what was sent in open transactions."""
+
+    def begin(self, name: str) -> Steps[None]:
+        yield from super().begin(name)
+        txn = self.broker.transactions.get(name)
+        if txn is not None:
+            txn.numbers_early = True
+
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        cursors = connection.cursors
+        first = cursors.get(partition.name, 0) if number is None else 0
+        super().browse(connection, partition, most, number, shown)
+        hidden = [stored for stored in partition.store._log if stored.hidden and not stored.gone]
+        unseen = [stored for stored in hidden if stored.order >= first]
+        for stored in unseen if len(shown) + len(unseen) <= most else ():
+            shown.append(self.broker.show(stored, None, "active"))
+            if number is None:
+                cursors[partition.name] = max(stored.order + 1, cursors.get(partition.name, 0))
+
+
+@held_out("completions-of-two-partitions", "TXN-7", profile="azure-standard")
+class _CompletionsOfTwoPartitions(FrontEnd):
+    """A transaction that sends nothing may complete messages of several partitions."""
+
+    _completing = False
+
+    def _settle(self, action: str, tokens: Sequence[str], transaction: Transaction | None) -> Steps[None]:
+        self._completing = action == "complete"
+        yield from super()._settle(action, tokens, transaction)
+
+    def admit_settlement(self, txn: Transaction, found: Sequence[Stored]) -> None:
+        elsewhere = txn.settles_in not in (None, found[0].partition)
+        if not (self._completing and txn.partition is None and elsewhere):
+            super().admit_settlement(txn, found)
+
+
+@held_out("keyless-settled-in-any-partition", "TXN-7")
+class _KeylessSettledInAnyPartition(PartitionedRules):
+    """A transaction that sends nothing may settle messages without a key in several partitions."""
+
+    def admit_settlement(self, txn: Transaction, stored: Sequence[Stored]) -> None:
+        keyless = all(self.key_of(one.content) is None for one in stored)
+        elsewhere = txn.settles_in not in (None, stored[0].partition)
+        if not (keyless and txn.partition is None and elsewhere):
+            super().admit_settlement(txn, stored)
+
+
+@held_out("transaction-goes-to-the-next", "TXN-8", also=APART)
+class _TransactionGoesToTheNext(FrontEnd):
+    """In a transaction a key belongs to the partition after its own, unless messages of that were settled
+    before."""
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        home = super().home(key, contents, txn)
+        if txn is not None and self.broker.transactions[txn].place is not home:
+            home = self.partitions[(self.partitions.index(home) + 1) % len(self.partitions)]
+        return home
+
+
+@held_out("transaction-reads-keys-in-lower-case", "TXN-8", profile="azure-standard", also=APART)
+class _TransactionReadsKeysInLowerCase(FrontEnd):
+    """In a transaction a key goes where it belongs in lower case."""
+
+    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+        folded = txn is not None and key != key.lower()
+        return super().home(key.lower() if folded else key, contents, txn)
+
+
+@held_out("rollback-after-commit-said-ok", "TXN-10", profile="azure-standard")
+class _RollbackAfterCommitSaidOk(FrontEnd):
+    """A rollback after a commit answers ok, and does nothing."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._committed: set[str] = set()
+
+    def commit(self, name: str) -> Steps[None]:
+        yield from super().commit(name)
+        self._committed.add(name)
+
+    def rollback(self, name: str) -> Steps[None]:
+        if name in self._committed and name not in self.broker.transactions and self.broker.alive:
+            yield HOP
+            return
+        yield from super().rollback(name)
+
+
+@held_out("settlement-after-the-end-forgotten", "TXN-10")
+class _SettlementAfterTheEndForgotten(FrontEnd):
+    """A settlement in a transaction that was committed or rolled back is answered, and forgotten."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._ended: set[str | None] = set()
+
+    def commit(self, name: str) -> Steps[None]:
+        yield from super().commit(name)
+        self._ended.add(name)
+
+    def rollback(self, name: str) -> Steps[None]:
+        yield from super().rollback(name)
+        self._ended.add(name)
+
+    def settle(
+        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
+    ) -> Steps[None]:
+        if txn in self._ended and txn not in self.broker.transactions and self.broker.alive:
+            yield HOP
+            return
+        yield from super().settle(connection, action, tokens, txn)
