@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.graph_coverage import Tally, follow
+from partq.conformance.oracle.graph_coverage import NO_HISTORY, NO_PROGRAM, NO_RUN, Tally, follow, kind
 from partq.conformance.workload.tours import Survey
 from partq.model.explore import label
 from partq.model.scope import Scope
@@ -106,6 +108,18 @@ def test_a_budget_leaves_the_rest() -> None:
     text = "p send x\np send y\nc1 receive 1 -> x#1 lock=l"
     found = follow(FLAT, history(text, "azure-flat"), budget=2)
     assert found.left is not None and len(found.path) < 3
+
+
+def test_what_was_not_passed_is_told_by_reason_and_kind() -> None:
+    tally = Tally(FLAT)
+    tally.add(history("p send x\nc1 receive 1 -> x#1 lock=l", "azure-flat"))
+    left = tally.left_out()
+    assert list(left) == [NO_PROGRAM, NO_HISTORY, NO_RUN]
+    kinds = Counter(kind(edge) for edge in tally.every) - Counter(kind(edge) for edge in tally.passed)
+    assert sum(left.values(), Counter()) == kinds
+    assert {"expire", "receive → ok", "receive → 1 shown", "abandon → ok", "complete → ok"} <= left[
+        NO_RUN
+    ].keys()
 
 
 def test_a_tally_counts_each_transition_once() -> None:

@@ -27,6 +27,7 @@ from partq.conformance.workload.cases.steps import EXPIRY, LOCK
 from partq.conformance.workload.tours import (
     LONGEST,
     SCOPES,
+    SHORT_DELAY,
     Known,
     Plan,
     Survey,
@@ -35,7 +36,7 @@ from partq.conformance.workload.tours import (
     towards,
 )
 from partq.model.explore import Edge, coverage, label
-from partq.model.profiles import PROFILES
+from partq.model.profiles import PROFILES, SECOND
 from partq.model.scope import Scope
 
 # Of each scope at least so much of the states and of the transitions is visited on the reference, in percent.
@@ -353,6 +354,14 @@ def test_what_a_broker_lacks_is_left_out() -> None:
     assert surveys("rabbitmq") == ()
 
 
+def test_further_tours_try_a_delay_that_ends_within_a_handoff() -> None:
+    survey = survey_of("solace", "two flows")
+    plan = Plan([edge for edges in survey.graph.edges for edge in edges], Counter())
+    delays = Counter(one.entity.rebalance_delay for one in survey.further(plan, 1, 2).values())
+    assert delays.keys() == {5 * SECOND, SHORT_DELAY} and min(delays.values()) > 50
+    assert {one.entity.rebalance_delay for one in survey.programs().values()} == {5 * SECOND}
+
+
 def test_tours_are_short() -> None:
     assert max(len(tour) for tour in survey_of("azure-flat", "locks").tours) < 2 * LONGEST
 
@@ -410,10 +419,13 @@ def test_the_command_runs_further_rounds(
     assert row["rounds"] == 3 and row["hidden"]["no program says them"] == 20
     assert row["tours"] == len(list(Path("programs/azure-flat").iterdir()))
     assert row["transitions"] + sum(row["hidden"].values()) + row["open"] == row["of_transitions"]
+    assert row["left_out"]["no program says them"] == {"abandon → error": 10, "complete → error": 10}
+    assert sum(row["left_out"]["no run chose them"].values()) == row["open"] > 0
     again = partq(capsys, *asked, "--format", "json")[1]
     assert json.loads(again)["visited"] == json.loads(out)["visited"]
     table = " ".join(partq(capsys, *asked)[1].split())
     assert "not to be seen: 20 transitions (no program says them: 20; no history needs them: 0)" in table
+    assert "stale: no program says them: abandon → error (10), complete → error (10)" in table
 
 
 def test_the_command_shows_what_a_mutant_broke(capsys: pytest.CaptureFixture[str]) -> None:

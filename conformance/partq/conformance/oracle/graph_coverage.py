@@ -33,6 +33,7 @@ BUDGET: Final = 20_000
 
 NO_PROGRAM: Final = "no program says them"
 NO_HISTORY: Final = "no history needs them"
+NO_RUN: Final = "no run chose them"
 
 IGNORED: Final = frozenset({"advance", "renew_lock"})
 """What changes no state without a clock."""
@@ -93,10 +94,23 @@ class Tally:
         wanted = [edge for edge in self.every if edge not in self.passed and edge not in without]
         return Plan(wanted, self.passed, without)
 
+    def left_out(self) -> dict[str, Counter[str]]:
+        """What was not passed, by reason: of each kind of transition how many."""
+        hidden = self.hidden()
+        reasons = {**hidden, NO_RUN: self.plan(hidden).wanted}
+        return {reason: Counter(sorted(map(kind, edges))) for reason, edges in reasons.items()}
+
     @property
     def coverage(self) -> Coverage:
         """What all runs together visited."""
         return coverage(self.survey.graph, self.passed)
+
+
+def kind(edge: Edge) -> str:
+    """The operation or move, and what came of it, in a few words."""
+    shown = len(edge.answer.messages)
+    ended = "error" if edge.answer.errors else f"{shown} shown" if shown else str(edge.answer.status)
+    return edge.action.op if edge.action.proc == ENV else f"{edge.action.op} → {ended}"
 
 
 def follow(survey: Survey, history: History, budget: int = BUDGET) -> Followed:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from partq.conformance.verdict import Finding, Verdicts
     from partq.conformance.workload.program import Program
     from partq.conformance.workload.tours import Survey
-    from partq.model.explore import Edge
 
 
 def tours(
@@ -121,11 +120,11 @@ class _Folder:
 
 
 class _Scope(NamedTuple):
-    """What came of one scope: ``hidden`` is what nobody can see to be visited, by reason."""
+    """What came of one scope: ``left_out`` is what was not visited, by reason and kind."""
 
     tally: Tally
     rounds: int
-    hidden: Mapping[str, set[Edge]]
+    left_out: Mapping[str, Counter[str]]
 
 
 class _Result:
@@ -154,7 +153,7 @@ class _Result:
                 f"{title}, round {number}: {len(programs)} tours to {left} transitions", markup=False
             )
             self._run(target, tally, programs)
-        self.scopes.append(_Scope(tally, number, tally.hidden()))
+        self.scopes.append(_Scope(tally, number, tally.left_out()))
 
     def _run(self, target: Broker, tally: Tally, programs: Mapping[str, Program]) -> None:
         """Run these programs, and add up what comes of them."""
@@ -188,14 +187,17 @@ class _Result:
 
     def visited(self) -> dict[str, dict[str, Any]]:
         """Of each scope: its rounds and tours, how many of these left it before their end, its `Coverage`; of
-        the transitions not visited how many nobody can see to be, by reason, and how many are open."""
+        the transitions not visited how many nobody can see to be, by reason, how many are open, and of which
+        kinds they all are (``left_out``)."""
+        from partq.conformance.oracle.graph_coverage import NO_RUN
+
         found: dict[str, dict[str, Any]] = {}
-        for tally, rounds, hidden in self.scopes:
-            reasons = {reason: len(edges) for reason, edges in hidden.items()}
-            coverage = tally.coverage
-            open_ = coverage.of_transitions - coverage.transitions - sum(reasons.values())
-            counts = {"rounds": rounds, "tours": tally.runs, "left": tally.left, **coverage._asdict()}
-            found[tally.survey.name] = {**counts, "hidden": reasons, "open": open_}
+        for tally, rounds, left_out in self.scopes:
+            reasons = {reason: kinds.total() for reason, kinds in left_out.items()}
+            open_ = reasons.pop(NO_RUN)
+            counts = {"rounds": rounds, "tours": tally.runs, "left": tally.left, **tally.coverage._asdict()}
+            kinds = {reason: dict(several) for reason, several in left_out.items() if several}
+            found[tally.survey.name] = {**counts, "hidden": reasons, "open": open_, "left_out": kinds}
         return found
 
 
@@ -217,3 +219,8 @@ def _show(visited: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
     told = "; ".join(f"{reason}: {count:,}" for reason, count in reasons.items())
     output().print(f"not to be seen: {reasons.total():,} transitions ({told})", markup=False)
     output().print(f"{left:,} tours left their scope before their end", markup=False)
+    for profile, scopes in visited.items():
+        for name, row in scopes.items():
+            for reason, kinds in row["left_out"].items():
+                several = ", ".join(f"{what} ({count:,})" for what, count in kinds.items())
+                output().print(f"{profile}, {name}: {reason}: {several}", markup=False)
