@@ -30,7 +30,7 @@ COUNTS: Final = {
     "delivery": Counts(13920, 12928, 0, 0),
     "deletion": Counts(11520, 9950, 0, 10),
     "expiry": Counts(4680, 4364, 0, 0),
-    "peek": Counts(14040, 10720, 0, 427),
+    "peek": Counts(14040, 10688, 0, 427),
     "flat peek": Counts(9360, 8294, 0, 802),
     "transactions": Counts(12800, 9681, 0, 321),
     "isolation": Counts(8160, 7028, 0, 46),

@@ -49,8 +49,10 @@ class Losses:
             if life.deliveries and _plainly_taken(life.deliveries[-1]):
                 judged += 1
             elif self._accepted(life) and not self._taken(life.deliveries):
-                judged += 1
-                lost.append(Loss(_last_seen(life), life))
+                loss = Loss(_last_seen(life), life)
+                if not self._given_up_on(loss):
+                    judged += 1
+                    lost.append(loss)
         self.report.count("RCV-2", judged)
         if lost:
             self._judge(lost)
@@ -100,8 +102,7 @@ class Losses:
 
     def _judge(self, lost: list[Loss]) -> None:
         explained = missing_ids(self.facts)
-        unexplained = (loss for loss in self._unexplained(lost) if loss.life.id not in explained)
-        left = [loss for loss in unexplained if not self._given_up_on(loss)]
+        left = [loss for loss in self._unexplained(lost) if loss.life.id not in explained]
         refused = {loss.life.id: self._refusals(loss) for loss in left}
         plain = [loss for loss in left if not refused[loss.life.id] and not self._part(loss)]
         for loss in plain:
