@@ -18,16 +18,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from partq.conformance.frontends.campaign.store import CampaignError
+from partq.conformance.frontends.campaign.errors import CampaignError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 JAVA: Final = 17
 """The oldest Java that Spark runs on."""
 
 RETRIES: Final = 4
 """How often a chunk is tried before the campaign gives up."""
+
+SHUFFLES: Final = 16
+"""Parts of a table that is grouped: sums are few rows."""
 
 ENDING: Final = 5.0
 """Seconds that Spark gets to stop, and Java to end."""
@@ -66,13 +70,17 @@ def java_problem() -> str | None:
     return None if int(found[1]) >= JAVA else f"{java} is Java {found[1]}, too old: {advice}"
 
 
-def open_context(master: str) -> SparkContext:
-    """A context on that master, quiet, with this interpreter for its workers. Raises `CampaignError` where
-    Spark does not start or the master does not answer."""
+def open_session(master: str) -> SparkSession:
+    """A session on that master, quiet. Local workers are of this interpreter, others of ``PYSPARK_PYTHON``,
+    unless given of one at the same place. Raises `CampaignError` where Spark does not start or the master
+    does not answer."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    local = master.startswith("local")
+    python = sys.executable if local else os.environ.get("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = python, sys.executable
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # whatever it meets is raised, too
     conf = (
         SparkConf().setAppName("partq").setMaster(_with_retries(master)).setAll([*_settings(master).items()])
@@ -87,7 +95,7 @@ def open_context(master: str) -> SparkContext:
     context.setLogLevel("OFF")
     # A worker that ends amid its report would be a traceback on standard error; the job reports its end.
     context._accumulatorServer.handle_error = lambda *request: None  # type: ignore[method-assign]
-    return context
+    return SparkSession(context)
 
 
 def cause(error: Exception) -> str:
@@ -106,16 +114,17 @@ def stopped(context: SparkContext) -> bool:
         return True
 
 
-def close(context: SparkContext) -> None:
+def close(session: SparkSession) -> None:
     """End it and its Java, which takes what is running along. Raises nothing.
 
     PySpark keeps the way to its Java for the next context; as that Java ends here, so must its memory of it.
     """
     from pyspark import SparkContext
 
-    java: subprocess.Popen[bytes] = context._gateway.proc  # type: ignore[union-attr]  # there while it is open
+    gateway = session.sparkContext._gateway
+    java: subprocess.Popen[bytes] = gateway.proc  # type: ignore[union-attr]  # there while it is open
     with suppress(Exception):
-        context.stop()
+        session.stop()
     SparkContext._gateway = SparkContext._jvm = None
     with suppress(OSError, subprocess.TimeoutExpired):
         if java.stdin is not None:
@@ -179,6 +188,7 @@ def _settings(master: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.task.maxFailures": str(RETRIES),
+        "spark.sql.shuffle.partitions": str(SHUFFLES),
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
     }
     if master.startswith("local"):

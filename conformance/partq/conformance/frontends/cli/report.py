@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from partq.conformance.frontends.campaign import plan
+from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.cli.campaigns import EXACT
 from partq.conformance.frontends.cli.common import fail
 from partq.conformance.frontends.cli.mutants import MATRIX
@@ -133,13 +134,13 @@ def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
 def _stored(folder: Path) -> int | None:
     """How many traces of an unfinished campaign are done."""
     try:
-        from partq.conformance.frontends.campaign.store import summaries
+        from partq.conformance.frontends.campaign.local_folder import stored_traces
     except ImportError:
         return None
     try:
-        return sum(int(part["traces"]) for part in summaries(folder))
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadResults(f"{folder / 'progress'}: {_why(error)}") from None
+        return stored_traces(folder)
+    except CampaignError as error:
+        raise BadResults(str(error)) from None
 
 
 def _kills(folder: Path) -> tuple[Kill, ...]:
@@ -209,7 +210,7 @@ def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, 
     from partq.reports.material import Cell, Spread
 
     try:
-        from partq.conformance.frontends.campaign.store import CampaignError, read_totals
+        from partq.conformance.frontends.campaign.local_folder import sums
     except ImportError:
         return (
             (),
@@ -217,8 +218,8 @@ def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, 
             ("Partitions and coverage are left out: they need pyarrow (pip install 'partq[parquet]').",),
         )
     try:
-        spread = read_totals(folder, "partitions", ("messages",))
-        coverage = read_totals(folder, "coverage", ("traces", "exercised"))
+        spread = sums(folder, "partitions")
+        coverage = sums(folder, "coverage")
     except CampaignError as error:
         raise BadResults(str(error)) from None
     return tuple(Spread(**row) for row in spread), tuple(Cell(**row) for row in coverage), ()
