@@ -1,4 +1,4 @@
-"""A folder at any URI that the session's Hadoop file systems know, and the small files that the driver writes.
+"""A folder at any URI that the session's Hadoop file systems know, and the small files a driver writes.
 
 Tables are Spark's business; what is in the files, `store`'s.
 """

@@ -100,12 +100,13 @@ class Plan:
         return sum(chunk.count for index in units for chunk in self.unit(index))
 
     def wave(self, missing: range, traces: int) -> range:
-        """The first of the missing units that have at least so many traces together, or all of them."""
-        end = missing.start
-        while end < missing.stop and traces > 0:
-            traces -= self.planned(range(end, end + 1))
-            end += 1
-        return range(missing.start, end)
+        """The first of the missing units that have at least so many traces together, or all of them; one at
+        least."""
+        for end in range(missing.start + 1, missing.stop):
+            traces -= self.planned(range(end - 1, end))
+            if traces <= 0:
+                return range(missing.start, end)
+        return missing
 
     def missing(self, done: Iterable[range]) -> list[range]:
         """The units outside of the ranges ``done``, which do not overlap, as ranges."""

@@ -1,4 +1,4 @@
-"""A whole campaign: what is missing of a plan, wave by wave, and the sum. For `partq fuzz` and `partq mutants`."""
+"""A whole campaign: what is missing of a plan, wave by wave, and the sum. `partq fuzz` calls it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 
 class Pace(NamedTuple):
-    """How much a wave does: so many traces for each of Spark's cores at first, later what takes so many
-    seconds at the rate measured."""
+    """How much a wave does unless told: so many traces for each of Spark's cores at first, later what takes
+    so many seconds at the rate measured."""
 
     traces: int
     seconds: float
@@ -89,10 +89,11 @@ def campaign(
     watcher: Watcher,
     *,
     strict: bool = False,
-    pace: Pace | None = None,
+    wave: int | None = None,
 ) -> Iterator[Campaign]:
     """The campaign, done, or what was missing of it, with its folder open; ``campaign.json`` is written.
-    ``strict`` is for the exit code in there.
+    ``strict`` is for the exit code in there. ``wave``: traces in a wave, rounded up to whole units; None: some
+    minutes of work.
 
     Raises `CampaignError` where the folder, the broker, Java, Spark or a chunk fails. The waves that were
     complete then, or before an interrupt, stay and can be resumed; if there are none, no folder is left.
@@ -102,7 +103,7 @@ def campaign(
     watcher.starting(CampaignState(0, 0))
     with spark.session(master) as session:
         store = Store(session, Folder(session, out), plan, plan.digest(archive.digest()))
-        work = _Work(store, watcher, pace or _pace(plan))
+        work = _Work(store, watcher, wave, _pace(plan))
         totals = work.do(resume)
         done = Campaign(plan, totals, work.state.seconds, work.state.timed, store.folder)
         circumstances = {"seconds": round(done.seconds, 3), "timed_traces": done.timed, "master": master}
@@ -132,6 +133,7 @@ class _Work:
 
     store: Store
     watcher: Watcher
+    wave: int | None
     pace: Pace
     state: CampaignState = field(default_factory=lambda: CampaignState(0, 0))
     manifests: list[Manifest] = field(default_factory=list)
@@ -165,6 +167,8 @@ class _Work:
 
     def _traces(self) -> int:
         """How many traces the next wave shall have."""
+        if self.wave is not None:
+            return self.wave
         if self.state.rate is None:
             return self.pace.traces * self.store.session.sparkContext.defaultParallelism
         return math.ceil(self.state.rate * self.pace.seconds)

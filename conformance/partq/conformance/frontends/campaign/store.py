@@ -139,13 +139,17 @@ class Store:
         return one.traces == planned or (self.plan.ends_early and one.traces < planned)
 
     def _drop_unfinished(self, manifests: list[Manifest]) -> None:
-        """Remove what a session that was killed left of the wave it was at."""
+        """Remove what a session that was killed left of the wave it was at. Raises `CampaignError` where
+        something lies beside the waves."""
         self.folder.delete(STAGING)
         known = {f"wave={one.wave}" for one in manifests}
         for table in TABLES:
             for name in self.folder.names(f"table={table}"):
-                if name.startswith("wave=") and name not in known:
-                    self.folder.delete(f"table={table}/{name}")
+                place = f"table={table}/{name}"
+                if not name.startswith("wave="):
+                    raise CampaignError(f"{self.folder.name}/{place} is not of this campaign: move it away")
+                if name not in known:
+                    self.folder.delete(place)
 
     def _verify(self, manifests: list[Manifest]) -> None:
         """Raises `CampaignError` where a table does not hold what its manifests say."""

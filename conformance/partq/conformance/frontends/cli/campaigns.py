@@ -32,6 +32,10 @@ OUT_HELP: Final = (
     "exist, or hold the same campaign (--resume)."
 )
 
+WAVE_HELP: Final = (
+    "Traces in a wave: with each, what was found is stored for good; unless given, some minutes of work."
+)
+
 LENGTH_HELP: Final = (
     "Phrases (a few steps that belong together, such as a transaction) in each program; "
     "unless given, 24 to 96."
@@ -42,7 +46,9 @@ PERIOD: Final = 10.0
 
 
 @contextmanager
-def done(plan: Plan, out: str, master: str, resume: bool, strict: bool = False) -> Iterator[Campaign]:
+def done(
+    plan: Plan, out: str, master: str, resume: bool, wave: int | None, strict: bool = False
+) -> Iterator[Campaign]:
     """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
     it can't be done; an interrupt prints what is stored and how to go on."""
     from partq.conformance.frontends.campaign.errors import CampaignError
@@ -50,7 +56,7 @@ def done(plan: Plan, out: str, master: str, resume: bool, strict: bool = False) 
 
     display = Display(plan.traces)
     try:
-        with campaign(plan, out, master, resume, display, strict=strict) as finished:
+        with campaign(plan, out, master, resume, display, wave=wave, strict=strict) as finished:
             display.bar.stop()
             yield finished
     except CampaignError as error:

@@ -15,6 +15,7 @@ from partq.conformance.frontends.cli.campaigns import (
     EXACT_HELP,
     LENGTH_HELP,
     OUT_HELP,
+    WAVE_HELP,
     done,
     shrinking,
     stored_line,
@@ -58,6 +59,7 @@ def fuzz(
     ] = DEFAULT_MASTER,
     length: Annotated[int | None, typer.Option(min=1, max=100_000, help=LENGTH_HELP)] = None,
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
+    wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
     strict: Annotated[bool, typer.Option(help="A violated SHOULD fails too.")] = False,
     require: Require = None,
@@ -70,7 +72,7 @@ def fuzz(
     wanted, profiles = requirements_to_meet(require), profiles_for(broker, profile)
     chunk = CHUNK if isinstance(opened(broker), SimulatedBroker) else LIVE_CHUNK
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact)
-    with done(plan, out, master, resume, strict) as campaign:
+    with done(plan, out, master, resume, wave, strict) as campaign:
         examples = _examples(campaign, broker)
     _show(campaign, broker, out, examples, strict, wanted, format)
 

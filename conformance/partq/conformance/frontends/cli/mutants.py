@@ -19,6 +19,7 @@ from partq.conformance.frontends.cli.campaigns import (
     EXACT_HELP,
     LENGTH_HELP,
     OUT_HELP,
+    WAVE_HELP,
     done,
     shrinking,
     stored_line,
@@ -73,6 +74,7 @@ def mutants(
     master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
     length: Annotated[int | None, typer.Option(min=1, help=LENGTH_HELP)] = None,
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
+    wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
@@ -92,7 +94,7 @@ def mutants(
         Lane(f"mutant:{name}", mutant.profile, traces, until=mutant.breaks) for name, mutant in chosen.items()
     )
     plan = Plan(lanes, seed, length, exact)
-    with done(plan, out, master, resume) as campaign:
+    with done(plan, out, master, resume, wave) as campaign:
         rows = _rows(chosen, traces, campaign)
         campaign.folder.write(MATRIX, to_text([asdict(row) for row in rows]))
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED

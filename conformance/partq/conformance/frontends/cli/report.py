@@ -95,6 +95,8 @@ def _campaign(folder: Path) -> Material:
         code, made = _code(data, lanes), _made(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadResults(f"{file}: {_why(error)}") from None
+    if complete:
+        _same_traces(file, figures.traces, _stored(folder))
     spread, coverage, notes = _tables(folder)
     kills = _kills(folder) if complete else ()
     if kills:
@@ -141,6 +143,12 @@ def _stored(folder: Path) -> int | None:
         return stored_traces(folder)
     except CampaignError as error:
         raise BadResults(str(error)) from None
+
+
+def _same_traces(file: Path, said: int | None, stored: int | None) -> None:
+    """Raises `BadResults` where the waves of a complete campaign have not the traces that it says."""
+    if stored is not None and said is not None and stored != said:
+        raise BadResults(f"{file} says {said:,} traces, the manifests of its waves {stored:,}")
 
 
 def _kills(folder: Path) -> tuple[Kill, ...]:
