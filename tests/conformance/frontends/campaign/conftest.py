@@ -76,7 +76,7 @@ def stage(session: SparkSession) -> Callable[[Plan, Path, Sequence[ChunkResult]]
         store.open(resume=False)
         place = out / "_staging" / "wave=0"
         place.mkdir(parents=True)
-        rows = [batch for result in results for batch in batches(result.rows())]
+        rows = [batch for unit, result in enumerate(results) for batch in batches(unit, result.rows())]
         pq.write_table(pa.Table.from_batches(rows), place / "part-0.parquet")
         return store
 

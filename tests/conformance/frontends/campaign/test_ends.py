@@ -99,7 +99,8 @@ def test_nor_does_a_missing_java_leave_anything(no_spark: None, monkeypatch: pyt
 
 @pytest.mark.parametrize("command", ["fuzz", "mutants"])
 @pytest.mark.parametrize(
-    ("out", "why"), [("canned_broker.py", "is a file"), ("canned_broker.py/x", "Not a directory")]
+    ("out", "why"),
+    [("canned_broker.py", "is a file"), ("canned_broker.py/x", "not a directory"), ("a*", "for a pattern")],
 )
 def test_an_output_folder_that_can_not_be_is_one_line(
     command: str, out: str, why: str, capsys: pytest.CaptureFixture[str]

@@ -79,7 +79,7 @@ def test_every_cause_is_there_and_all_are_counted(totals: Totals) -> None:
     ]
     assert totals.counts["judged"] == {"accepted": 9}
     assert totals.counts["endings"] == {"drained": 300}
-    assert totals.results[LANE]["PEEK-1"].reason == "the broker lacks peek"
+    assert totals.results[LANE]["PEEK-2"].reason == "the broker lacks peek"
     # Rows that are kept: of every cause, and no more than needed.
     assert len(totals.kept) == KEPT_FINDINGS + 1
     assert [row["trace"] for row in first_of_each(totals.kept)] == [0, 200]

@@ -32,8 +32,9 @@ def test_rows_fit_their_tables_and_come_back() -> None:
     rows = chunk("mutant:long-bodies-cut").rows()
     assert list(rows) == list(TABLES)
     there = {name: [] for name in TABLES}  # type: dict[str, list[dict[str, Any]]]
-    for row in pa.Table.from_batches(batches(rows)).to_pylist():
+    for row in pa.Table.from_batches(batches(3, rows)).to_pylist():
         (name,) = [name for name in TABLES if row[name] is not None]
+        assert row["unit"] == 3
         there[name].append(row[name])
     assert {name: len(found) for name, found in there.items()} == {n: len(rows[n]) for n in TABLES}
     assert there["verdicts"] == rows["verdicts"]

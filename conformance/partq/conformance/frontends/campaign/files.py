@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit
 
 from partq.conformance.frontends.campaign import jvm
 from partq.conformance.frontends.campaign.errors import CampaignError
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 
 CONDITIONAL: Final = frozenset({"s3a"})
 """File systems without an exclusive creation or a rename, where a put may be conditional instead."""
@@ -32,8 +33,7 @@ def local_path(name: str) -> Path | None:
     """The local path that is named, or None where it is a URI of another file system."""
     if not URI.match(name):
         return Path(name)
-    parts = urlsplit(name)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+    return Path(re.sub("^file:/+", "/", name)) if name.startswith("file:/") else None
 
 
 class Folder:
@@ -43,7 +43,11 @@ class Folder:
     def __init__(self, session: SparkSession, name: str) -> None:
         local = local_path(name)
         self.name = name
-        self.uri = (local.resolve().as_uri() if local is not None else name).rstrip("/")
+        self.uri = (name if local is None else f"file://{local.resolve()}").rstrip("/")
+        if PATTERN.search(self.uri):
+            raise CampaignError(
+                f"{name}: Spark takes the signs * ? [ ] {{ }} for a pattern: give another folder"
+            )
         self.local = local is not None
         self._java: Any = session.sparkContext._jvm
         with self._naming(""):
@@ -93,7 +97,7 @@ class Folder:
     def create(self, name: str, text: str) -> None:
         """Make a file, whole or not at all. Raises `CampaignError` where there is one already."""
         with self._naming(name):
-            if urlsplit(self.uri).scheme in CONDITIONAL:
+            if self.uri.partition(":")[0] in CONDITIONAL:
                 builder = self._files.createFile(self._path(name)).recursive().overwrite(True)
                 builder.opt("fs.option.create.conditional.overwrite", "true")
                 _put(builder.build(), text)

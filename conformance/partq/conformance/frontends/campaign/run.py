@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, NoReturn, Protocol, TypeVar
 
-from partq.conformance.adapters import SimulatedBroker, UnknownBroker, Unreachable, open_broker
+from partq.conformance.adapters import Shares, SimulatedBroker, UnknownBroker, Unreachable, open_broker
 from partq.conformance.evaluation.provenance import made
 from partq.conformance.evaluation.suite import BrokerFailed
 from partq.conformance.frontends.campaign import archive, jvm, spark
@@ -92,7 +92,7 @@ def campaign(
     wave: int | None = None,
 ) -> Iterator[Campaign]:
     """The campaign, done, or what was missing of it, with its folder open; ``campaign.json`` is written.
-    ``strict`` is for the exit code in there. ``wave``: traces in a wave, rounded up to whole units; None: some
+    ``strict`` is for the exit code in there. ``wave``: traces in a wave, rounded up to units; None: some
     minutes of work.
 
     Raises `CampaignError` where the folder, the broker, Java, Spark or a chunk fails. The waves that were
@@ -103,7 +103,7 @@ def campaign(
     watcher.starting(CampaignState(0, 0))
     with spark.session(master) as session:
         store = Store(session, Folder(session, out), plan, plan.digest(archive.digest()))
-        work = _Work(store, watcher, wave, _pace(plan))
+        work = _Work(store, watcher, wave, *_pace(plan))
         totals = work.do(resume)
         done = Campaign(plan, totals, work.state.seconds, work.state.timed, store.folder)
         circumstances = {"seconds": round(done.seconds, 3), "timed_traces": done.timed, "master": master}
@@ -122,9 +122,12 @@ def _check(plan: Plan) -> None:
             raise CampaignError(str(error)) from error
 
 
-def _pace(plan: Plan) -> Pace:
-    simulated = all(isinstance(open_broker(lane.broker), SimulatedBroker) for lane in plan.lanes)
-    return SIMULATED if simulated else LIVE
+def _pace(plan: Plan) -> tuple[Pace, int | None]:
+    """How much a wave does, and how many tasks it may have: one where brokers have something in common, for
+    within a task what they share is honoured."""
+    live = [one for lane in plan.lanes if not isinstance(one := open_broker(lane.broker), SimulatedBroker)]
+    alone = any(broker.shares is not Shares.NOTHING for broker in live)
+    return LIVE if live else SIMULATED, 1 if alone else None
 
 
 @dataclass(slots=True)
@@ -135,6 +138,7 @@ class _Work:
     watcher: Watcher
     wave: int | None
     pace: Pace
+    tasks: int | None
     state: CampaignState = field(default_factory=lambda: CampaignState(0, 0))
     manifests: list[Manifest] = field(default_factory=list)
 
@@ -180,15 +184,28 @@ class _Work:
             tally.check()
             self._went(before, tally.traces.value, tally.violations.value, time.monotonic() - began)
 
-        def do() -> Manifest:
-            run_wave(self.store.session, self.store.plan, units, self.store.staging(units), tally)
-            return self.store.complete(units)
+        def do() -> Manifest | None:
+            store = self.store
+            run_wave(store.session, store.plan, units, store.staging(units), tally, self.tasks)
+            there = store.staged(units) if tally.lost.value else units
+            return store.complete(there) if there else None
 
-        done = watched(self.store.session, do, look)
-        self.manifests.append(done)
-        seconds = before.seconds + time.monotonic() - began
-        self.state = self.state._replace(timed=before.timed + done.traces, seconds=seconds)
-        self._stored()
+        if (done := watched(self.store.session, do, look)) is not None:
+            self.manifests.append(done)
+            seconds = before.seconds + time.monotonic() - began
+            self.state = self.state._replace(timed=before.timed + done.traces, seconds=seconds)
+            self._stored()
+        if tally.lost.value:
+            self._lost(tally.lost.value)
+
+    def _lost(self, why: str) -> NoReturn:
+        """The broker is there no more."""
+        if not self.manifests:
+            raise CampaignError(why)
+        raise CampaignError(
+            f"lost after {self.state.stored:,} of {self.store.plan.traces:,} traces, which are stored: {why}"
+            "; finish with the same command and --resume"
+        )
 
     def _went(self, before: CampaignState, traces: int, violations: int, seconds: float) -> None:
         """So many more since then."""

@@ -10,7 +10,7 @@ import re
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -90,29 +90,34 @@ def watched(session: SparkSession, action: Callable[[], T], look: Callable[[], N
 @dataclass(slots=True)
 class Tally:
     """What tasks report as they end, for display alone: one that is done again counts twice. ``failure``: why
-    a chunk can't be done, or empty."""
+    a chunk can't be done, or empty; ``lost``: the same of one whose broker was lost."""
 
     session: SparkSession
     traces: Accumulator[int] = field(init=False)
     violations: Accumulator[int] = field(init=False)
     failure: Accumulator[str] = field(init=False)
+    lost: Accumulator[str] = field(init=False)
 
     def __post_init__(self) -> None:
         context = self.session.sparkContext
         self.traces, self.violations = context.accumulator(0), context.accumulator(0)
         self.failure = context.accumulator("", _first_text())
+        self.lost = context.accumulator("", _first_text())
 
     def check(self) -> None:
         """Raises `CampaignError` where a chunk can't be done."""
         if self.failure.value:
-            raise CampaignError(f"a chunk failed: {self.failure.value}")
+            raise CampaignError(self.failure.value)
 
 
-def run_wave(session: SparkSession, plan: Plan, units: range, place: str, tally: Tally) -> None:
-    """Do these units of the plan and store their rows there, as columns `STAGED`. Raises `CampaignError`
+def run_wave(
+    session: SparkSession, plan: Plan, units: range, place: str, tally: Tally, tasks: int | None = None
+) -> None:
+    """Do these units of the plan and store their rows there, as columns `STAGED`; where a broker was lost,
+    ``tally.lost`` says so, and units are missing. ``tasks``: at most so many at once. Raises `CampaignError`
     where a chunk can't be done."""
-    tasks = min(len(units), max(SHORT, TASKS * session.sparkContext.defaultParallelism))
-    done = partial(_do, plan, tally.traces, tally.violations, tally.failure)
+    tasks = min(len(units), tasks or max(SHORT, TASKS * session.sparkContext.defaultParallelism))
+    done = partial(_do, plan, tally.traces, tally.violations, {False: tally.failure, True: tally.lost})
     ranges = session.range(units.start, units.stop, 1, tasks)
     try:
         ranges.mapInArrow(done, STAGED).write.mode("overwrite").parquet(place)
@@ -126,19 +131,20 @@ def _do(
     plan: Plan,
     traces: Accumulator[int],
     violations: Accumulator[int],
-    failure: Accumulator[str],
+    failures: Mapping[bool, Accumulator[str]],
     units: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """One task: its units, by number, as batches of rows."""
+    """One task: its units, by number, as batches of rows. ``failures``: where to report one, by whether the
+    broker was lost."""
     for batch in units:
         for index in batch.column(0).to_pylist():
             for result in do_unit(plan.unit(index), plan.seed, plan.length, plan.exact):
                 if isinstance(result, ChunkFailed):
-                    failure.add(str(result))
+                    failures[result.lost].add(str(result))
                     return
                 traces.add(len(result.verdicts))
                 violations.add(result.findings)
-                yield from batches(result.rows())
+                yield from batches(index, result.rows())
 
 
 def _first_text() -> AccumulatorParam[str]:
@@ -191,7 +197,7 @@ def _failure_text(error: Exception, session: SparkSession) -> str:
     text = str(error)
     for sign, told in _TOLD.items():
         if found := re.search(sign, text):
-            return told.format(*found.groups(), retries=jvm.RETRIES)
+            return told.format(*found.groups())
     if any(sign in text for sign in _FAILED):
         return f"a chunk failed {jvm.RETRIES} times: {jvm.cause(error)}"
     if jvm.stopped(session.sparkContext):
@@ -200,7 +206,6 @@ def _failure_text(error: Exception, session: SparkSession) -> str:
 
 
 _TOLD: Final = {
-    rf"\b{ChunkFailed.__name__}: (.+)": "a chunk failed {retries} times: {0}",
     r"PYTHON_VERSION_MISMATCH\D*([\d.]+\d)\D*([\d.]+\d)": (
         "the executors have Python {0}, this is Python {1}: set PYSPARK_PYTHON to one of this minor version"
     ),

@@ -181,10 +181,16 @@ class Store:
         """Where the tasks' rows of those units go."""
         return self.folder.at(f"{STAGING}/wave={units.start}")
 
+    def staged(self, units: range) -> range:
+        """The first of those units, up to one of which nothing was staged."""
+        rows = self._staged(units).select("unit").distinct().collect()
+        there = {row["unit"] for row in rows}
+        return range(units.start, next((unit for unit in units if unit not in there), units.stop))
+
     def complete(self, units: range) -> Manifest:
         """Make tables of what was staged for those units, and then their manifest. Raises `CampaignError`
         where rows are missing."""
-        staged = self.session.read.schema(STAGED).parquet(self.staging(units))
+        staged = self._staged(units)
         files = max(1, math.ceil(self.folder.size(f"{STAGING}/wave={units.start}") / FILE))
         for name in TABLES:
             self._write(name, units.start, staged, files)
@@ -195,6 +201,10 @@ class Store:
         self.folder.create(file, manifest.dumps(one))
         self.folder.delete(STAGING)
         return one
+
+    def _staged(self, units: range) -> DataFrame:
+        rows = self.session.read.schema(STAGED).parquet(self.staging(units))
+        return rows.where(f"unit >= {units.start} and unit < {units.stop}")
 
     def _write(self, name: str, wave: int, staged: DataFrame, files: int) -> None:
         table, place = TABLES[name], f"table={name}/wave={wave}"

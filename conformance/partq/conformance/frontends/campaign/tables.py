@@ -134,15 +134,18 @@ TABLES: Final[Mapping[str, Table]] = {
 SUMMED: Final = tuple(name for name, table in TABLES.items() if table.sums)
 ROWS: Final = tuple(name for name, table in TABLES.items() if not table.sums)
 
-STAGED: Final = ", ".join(f"`{name}` {_ddl(pa.struct(list(table.schema)))}" for name, table in TABLES.items())
-"""What tasks yield, as Spark writes it: a column a table, of which each row has one."""
+STAGED: Final = ", ".join(
+    ("`unit` bigint", *(f"`{name}` {_ddl(pa.struct(list(table.schema)))}" for name, table in TABLES.items()))
+)
+"""What tasks yield, as Spark writes it: the unit, and a column a table, of which each row has one."""
 
 
-def batches(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterator[pa.RecordBatch]:
-    """The rows of each table as a batch of the columns `STAGED`."""
+def batches(unit: int, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterator[pa.RecordBatch]:
+    """The rows of each table that a unit gave, as a batch of the columns `STAGED`."""
     structs = {name: pa.struct(list(table.schema)) for name, table in TABLES.items()}
     for chosen in TABLES:
         array = pa.array(list(rows[chosen]), structs[chosen])
         if len(array):
+            units = pa.array([unit] * len(array), pa.int64())
             columns = [array if name == chosen else pa.nulls(len(array), structs[name]) for name in TABLES]
-            yield pa.RecordBatch.from_arrays(columns, names=list(TABLES))
+            yield pa.RecordBatch.from_arrays([units, *columns], names=["unit", *TABLES])

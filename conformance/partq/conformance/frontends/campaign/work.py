@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from itertools import product
@@ -19,15 +20,13 @@ from partq.conformance.adapters import (
 )
 from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.evaluation.endings import ending
-from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, runs
-from partq.conformance.execution.runner import run
+from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, runs
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
 from partq.conformance.history import History
 from partq.conformance.verdict import Finding, Status
-from partq.conformance.workload import program as programs
 from partq.conformance.workload.generator import generate, trace_seed
-from partq.conformance.workload.program import Program
+from partq.conformance.workload.program import Program, dumps
 from partq.model.messages import effective_key
 from partq.model.operations import ENV
 from partq.model.profiles import profile
@@ -40,6 +39,9 @@ NODES: Final = 1_000
 
 ALLOWANCE: Final = 10
 """How many nodes each trace adds to what suspects may cost: about half the time that it takes itself."""
+
+TRIES: Final = 4
+"""How often a chunk of a live broker is tried before the campaign gives up."""
 
 EMERGENCY: Final = 10.0
 """How many seconds it may take for them: more than they ever take, so that equal seeds give equal results."""
@@ -122,7 +124,12 @@ def _lane(chunk: Chunk) -> Row:
 
 
 class ChunkFailed(Exception):
-    """The adapter raised where nothing may be raised. The text says in one line what and where."""
+    """A chunk that can't be done. The text says in one line what failed and where. ``lost``: the broker is
+    there no more, though it may come again; otherwise the chunk would fail always."""
+
+    def __init__(self, text: str, lost: bool = False) -> None:
+        super().__init__(text)
+        self.lost = lost
 
 
 def check_broker(lane: Lane) -> None:
@@ -146,15 +153,15 @@ def do_unit(unit: Unit, seed: int, length: int | None, exact: int = 0) -> Iterat
 
 
 def do_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> ChunkResult | ChunkFailed:
-    """`run_chunk`, whose failure is answered where the chunk would fail again, and raised as `ChunkFailed`
-    where it may pass."""
-    try:
-        return run_chunk(chunk, seed, length, exact)
-    except Exception as error:
-        failed = ChunkFailed(_in_one_line(error))
-        if isinstance(error, UnknownBroker) or isinstance(open_broker(chunk.broker), SimulatedBroker):
-            return failed
-        raise failed from error
+    """`run_chunk`, tried up to `TRIES` times where a failure may pass, and its failure otherwise."""
+    for _ in range(TRIES):
+        try:
+            return run_chunk(chunk, seed, length, exact)
+        except Exception as error:
+            text = _in_one_line(error)
+            if isinstance(error, UnknownBroker) or isinstance(open_broker(chunk.broker), SimulatedBroker):
+                return ChunkFailed(f"a chunk failed: {text}")
+    return ChunkFailed(f"a chunk failed {TRIES} times: {text}", lost=True)
 
 
 def _in_one_line(error: Exception) -> str:
@@ -172,16 +179,25 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Ch
     lacks = broker.lacks()
     result = ChunkResult(chunk, counts=Counter({("lacks", name): 1 for name in lacks}))
     decider = Decider(Exactness(share=exact, seconds=EMERGENCY, nodes=NODES, allowance=ALLOWANCE))
-    for trace in range(chunk.first, chunk.first + chunk.count):
-        program = generate(
-            chunk.profile,
-            trace_seed(seed, trace),
-            length=length,
-            lacks=lacks,
-            lock_duration=broker.lock_duration,
+    traces = range(chunk.first, chunk.first + chunk.count)
+    programs = [
+        NamedProgram(
+            f"trace {trace}",
+            generate(
+                chunk.profile,
+                trace_seed(seed, trace),
+                length=length,
+                lacks=lacks,
+                lock_duration=broker.lock_duration,
+            ),
         )
-        history = run(broker, program)
-        _fold(result, trace, program, history, decider.decide(history, trace))
+        for trace in traces
+    ]
+    ways = Ways(another=lambda: open_broker(chunk.broker))
+    with closing(histories(broker, chunk.profile, programs, ways)) as ending:
+        for number, history in ending:
+            decision = decider.decide(history, traces[number])
+            _fold(result, traces[number], programs[number].program, history, decision)
     return result
 
 
@@ -220,7 +236,7 @@ def _overall(decision: Decision) -> str:
 
 def _violation_rows(provenance: Row, program: Program, decision: Decision) -> list[Row]:
     """The first finding of each cause, and how many there were of it."""
-    text = programs.dumps(program) if decision.findings else ""
+    text = dumps(program) if decision.findings else ""
     rows = []
     for requirement, findings in decision.findings.items():
         left = Counter(decision.found[requirement])
