@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ARGS = ("--traces", "80", "--seed", "7", "--profile", "azure-premium", "--format", "json")
+PROFILE = ("--profile", "azure-premium", "--length", "4")
+ARGS = ("--traces", "520", "--seed", "7", *PROFILE, "--format", "json")
+"""Three units."""
 
 
 def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -26,6 +28,6 @@ def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[st
 
 
 def digest(done: subprocess.CompletedProcess[str]) -> str:
-    """The digest that a campaign printed, which must have found nothing."""
-    assert done.returncode == 0, done.stderr
+    """The digest that a campaign printed, which must have violated nothing."""
+    assert done.returncode in (0, 3), done.stderr
     return str(json.loads(done.stdout)["campaign"]["digest"])

@@ -1,4 +1,4 @@
-"""Campaigns on a standalone master with workers of its own, which have nothing but the archive of the code."""
+"""Campaigns on a standalone master whose workers have nothing but the archive of the code."""
 
 from __future__ import annotations
 

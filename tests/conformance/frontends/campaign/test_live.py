@@ -95,3 +95,11 @@ def test_a_broker_that_was_lost_at_once_leaves_no_folder(do: Do, module: str, tm
     with pytest.raises(CampaignError, match="a chunk failed 4 times: the server is gone"):
         do(plan(f"{module}:Mortal"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_manifest_of_a_live_broker_that_was_lost_is_missed(do: Do, module: str, tmp_path: Path) -> None:
+    nothing, out = plan(f"{module}:Nothing"), tmp_path / "out"
+    do(nothing, out, wave=4)
+    (out / "manifests" / "wave=0.json").unlink()
+    with pytest.raises(CampaignError, match="manifests were lost"):
+        do(nothing, out, resume=True)

@@ -26,7 +26,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The digest of the campaign that most of these tests do, on two cores, undisturbed."""
     folder = tmp_path_factory.mktemp("expected")
     done = fuzz(folder, "reference", *ARGS, "--out", "out", "--master", "local[2]")
-    assert all(line == "starting Spark" or " of 80 traces, " in line for line in done.stderr.splitlines())
+    assert all(line == "starting Spark" or " of 520 traces, " in line for line in done.stderr.splitlines())
     assert json.loads((folder / "out" / "campaign.json").read_text())["complete"] is True
     return digest(done)
 
@@ -125,7 +125,7 @@ def test_what_may_pass_is_tried_again_and_all_is_said_in_one_line(
     assert done.returncode == 2
     *before, line = done.stderr.splitlines()
     assert fnmatch(line, f"partq: error: {told.replace('[', '[[]')}")
-    assert all(said == "starting Spark" or " of 80 traces, " in said for said in before)
+    assert all(said == "starting Spark" or " of 520 traces, " in said for said in before)
     assert (tmp_path / "tries").read_text() == tries * "x"
     assert not (tmp_path / "out").exists()
 

@@ -105,7 +105,29 @@ def test_a_manifest_is_made_once(opened: Opened, tmp_path: Path) -> None:
     assert folder.read("manifests/x") == "one"
     folder.write("manifests/x", "three")
     assert folder.read("manifests/x") == "three"
-    assert folder.names("manifests") == ["_aside.x", "x"]
+    assert folder.names("manifests") == ["x"]
+
+
+def test_a_kill_between_the_steps_of_a_write_loses_nothing(opened: Opened, tmp_path: Path) -> None:
+    first = opened(tmp_path / "out")
+    first.open(resume=False)
+    (tmp_path / "out" / SUMMARY).rename(tmp_path / "out" / f"_aside.{SUMMARY}")
+    assert opened(tmp_path / "out").open(resume=True) == []
+
+
+def test_a_full_disk_is_one_line_that_names_the_folder(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError("Job aborted. java.io.IOException: No space left on device\n at org.apache")
+
+    store = opened(tmp_path / "out")
+    store.open(resume=False)
+    (tmp_path / "out" / "_staging" / "wave=0").mkdir(parents=True)
+    monkeypatch.setattr(Store, "_write", full)
+    monkeypatch.setattr(Store, "_staged", lambda *arguments: None)
+    with pytest.raises(CampaignError, match=r"out can't be written: No space left on device$"):
+        store.complete(range(1))
 
 
 # --- what was changed -------------------------------------------------------------------------------

@@ -77,11 +77,13 @@ class Folder:
             return sorted(status.getPath().getName() for status in self._files.listStatus(path))
 
     def read(self, name: str) -> str | None:
-        """The text of a file, or None where there is none."""
-        if not self.exists(name):
+        """The text of a file, or None where there is none. What a kill left between the two steps of `write`
+        is still aside."""
+        place = next((place for place in (name, _aside(name)) if self.exists(place)), None)
+        if place is None:
             return None
         with self._naming(name):
-            stream = self._files.open(self._path(name))
+            stream = self._files.open(self._path(place))
             try:
                 return str(self._java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
             finally:
@@ -90,9 +92,10 @@ class Folder:
     def write(self, name: str, text: str) -> None:
         """Make a file, or put it in the place of one, whole or not at all."""
         with self._naming(name):
-            aside = self._aside(name, text)
-            self._files.delete(self._path(name), False)
-            self._rename(aside, name)
+            self._put_aside(name, text)
+            if not self._files.rename(self._path(_aside(name)), self._path(name)):
+                self._files.delete(self._path(name), False)
+                self._rename(name)
 
     def create(self, name: str, text: str) -> None:
         """Make a file, whole or not at all. Raises `CampaignError` where there is one already."""
@@ -102,11 +105,11 @@ class Folder:
                 builder.opt("fs.option.create.conditional.overwrite", "true")
                 _put(builder.build(), text)
                 return
-            aside = self._aside(name, text)
             if self._files.exists(self._path(name)):
                 place = self.at(name)
                 raise CampaignError(f"{place} exists: another session works on this campaign")
-            self._rename(aside, name)
+            self._put_aside(name, text)
+            self._rename(name)
 
     def delete(self, name: str = "") -> None:
         """Remove a file or folder and all that is in it, if it is there."""
@@ -131,16 +134,14 @@ class Folder:
     def _path(self, name: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(self.at(name))
 
-    def _aside(self, name: str, text: str) -> Any:
+    def _put_aside(self, name: str, text: str) -> None:
         """Write the text beside where it belongs."""
-        folder, _, last = name.rpartition("/")
-        aside = self._path(f"{folder}/{ASIDE}{last}" if folder else ASIDE + last)
-        _put(self._files.create(aside, True), text)
-        self.sync(f"{folder}/{ASIDE}{last}" if folder else ASIDE + last)
-        return aside
+        _put(self._files.create(self._path(_aside(name)), True), text)
+        self.sync(_aside(name))
 
-    def _rename(self, aside: Any, name: str) -> None:
-        if not self._files.rename(aside, self._path(name)):
+    def _rename(self, name: str) -> None:
+        """What is aside becomes the file, which is not there."""
+        if not self._files.rename(self._path(_aside(name)), self._path(name)):
             raise CampaignError(f"{self.at(name)} can't be written: the file system refuses to rename")
 
     @contextmanager
@@ -153,6 +154,11 @@ class Folder:
         except Exception as error:
             where = self.name if not name else f"{self.name}/{name}"
             raise CampaignError(f"{where}: {jvm.cause(error)}") from error
+
+
+def _aside(name: str) -> str:
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{ASIDE}{last}"
 
 
 def _put(stream: Any, text: str) -> None:

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -40,6 +39,9 @@ UNASKED: Final = re.compile(r"WARNING: Using incubator modules: jdk\.incubator\.
 """What Java says of an option that Spark's launcher always gives it, and has no option against."""
 
 
+FULL: Final = "No space left on device"
+"""What a full disk says, somewhere in what Spark says."""
+
 ERROR: Final = re.compile(
     r"(?:Error|Exception|Exit|Interrupt): (?!.*(?:Error|Exception|Exit|Interrupt): )(.+)"
 )
@@ -52,8 +54,6 @@ def check() -> None:
     """Raises `CampaignError` where this machine has nothing to run Spark with."""
     if problem := java_problem():
         raise CampaignError(problem)
-    if find_spec("pyspark") is None:
-        raise CampaignError("pyspark is not installed: pip install 'partq[spark]'")
 
 
 def java_problem() -> str | None:
@@ -99,8 +99,11 @@ def open_session(master: str) -> SparkSession:
 
 
 def cause(error: Exception) -> str:
-    """What a Spark error says at last in its first line that names an error, or its first line."""
+    """What a Spark error says at last in its first line that names an error, or its first line. A full
+    disk comes before all."""
     text = str(error).strip()
+    if FULL in text:
+        return FULL
     if found := ERROR.search(text):
         return found[1]
     return text.partition("\n")[0] or type(error).__name__

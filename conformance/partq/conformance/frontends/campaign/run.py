@@ -156,7 +156,13 @@ class _Work:
     def _go_on(self) -> Totals:
         plan, recorded = self.store.plan, self._watched(self.store.recorded)
         self._stored()
-        for missing in plan.missing(one.units for one in self.manifests):
+        gaps = plan.missing(one.units for one in self.manifests)
+        if self.pace is LIVE and any(gap.stop < plan.units for gap in gaps):
+            raise CampaignError(
+                f"{self.store.folder.name}: manifests were lost, which a live broker does not bring again: "
+                "give another folder"
+            )
+        for missing in gaps:
             while missing:
                 units = plan.wave(missing, self._traces())
                 self._wave(units)

@@ -123,7 +123,8 @@ def run_wave(
         ranges.mapInArrow(done, STAGED).write.mode("overwrite").parquet(place)
     except Exception as error:
         tally.check()
-        raise CampaignError(_failure_text(error, session)) from error
+        full = f"{place} can't be written: {jvm.FULL}" if jvm.FULL in str(error) else ""
+        raise CampaignError(full or _failure_text(error, session)) from error
     tally.check()
 
 
@@ -209,7 +210,6 @@ _TOLD: Final = {
     r"PYTHON_VERSION_MISMATCH\D*([\d.]+\d)\D*([\d.]+\d)": (
         "the executors have Python {0}, this is Python {1}: set PYSPARK_PYTHON to one of this minor version"
     ),
-    r"No space left on device": "no space left on the device that the campaign is written to",
 }
 """What of Spark's text says why, and how it is said."""
 

@@ -190,10 +190,13 @@ class Store:
     def complete(self, units: range) -> Manifest:
         """Make tables of what was staged for those units, and then their manifest. Raises `CampaignError`
         where rows are missing."""
-        staged = self._staged(units)
         files = max(1, math.ceil(self.folder.size(f"{STAGING}/wave={units.start}") / FILE))
-        for name in TABLES:
-            self._write(name, units.start, staged, files)
+        try:
+            staged = self._staged(units)
+            for name in TABLES:
+                self._write(name, units.start, staged, files)
+        except Exception as error:
+            raise CampaignError(f"{self.folder.name} can't be written: {jvm.cause(error)}") from error
         found = self._fingerprints_of(units.start)
         one = Manifest(self.identity, units, {name: found.get(name, Fingerprint()) for name in TABLES})
         file = manifest.file_of(one.wave)

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from partq.conformance.frontends.cli.common import console, fail, printable
@@ -51,6 +52,7 @@ def done(
 ) -> Iterator[Campaign]:
     """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
     it can't be done; an interrupt prints what is stored and how to go on."""
+    _need_spark()
     from partq.conformance.frontends.campaign.errors import CampaignError
     from partq.conformance.frontends.campaign.run import campaign
 
@@ -68,6 +70,13 @@ def done(
         raise
     finally:
         display.bar.stop()
+
+
+def _need_spark() -> None:
+    """Ends with one line where what the extra brings is not installed."""
+    missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
+    if missing:
+        fail(f"a campaign needs {' and '.join(missing)}: pip install 'partq[spark]'")
 
 
 def stored_line(out: str) -> str:

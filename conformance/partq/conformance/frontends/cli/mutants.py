@@ -6,6 +6,7 @@ it is shown and counted, and does not change the exit code.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -85,7 +86,6 @@ def mutants(
         fail(f"say {'--traces' if traces is None else '--out'}, or --list")
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.frontends.campaign.plan import Lane, Plan
-    from partq.conformance.frontends.campaign.store import to_text
 
     for name in only or ():
         opened(f"mutant:{name}")
@@ -96,7 +96,7 @@ def mutants(
     plan = Plan(lanes, seed, length, exact)
     with done(plan, out, master, resume, wave) as campaign:
         rows = _rows(chosen, traces, campaign)
-        campaign.folder.write(MATRIX, to_text([asdict(row) for row in rows]))
+        campaign.folder.write(MATRIX, f"{json.dumps([asdict(row) for row in rows], indent=1)}\n")
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
     if format is Format.JSON:
         print_json(_document(rows, code))
