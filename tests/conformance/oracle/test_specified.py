@@ -17,7 +17,7 @@ from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.specified import recording_of, recordings_of
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.model.profiles import profile
-from partq.spec.toolbox import ToolMissing, java, tlc_jar
+from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
 from partq.spec.validation import Limits, Recording, Status, Validated, batches, validate
 
 PROFILES = ("azure-premium", "azure-standard", "azure-flat", "solace")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from partq.spec.labels import text_of
+from partq.spec.tools.labels import text_of
 
 from .places import ORIGIN
 from .steps import Step, Trace
