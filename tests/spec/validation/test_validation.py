@@ -221,6 +221,22 @@ def test_a_rebalance_may_come_before_the_next_bind_and_be_told_of_later() -> Non
     assert [one.status for one in found] == [Status.ACCEPTED] * 2
 
 
+def unbind(flow: str, **more: str) -> Operation:
+    return did("unbind", flow, flow=flow, **more)
+
+
+GONE = by_flows(bind("f"), unbind("f"), unbind("f"), unbind("f", outcome="error", error="not_found"))
+STILL_THERE = by_flows(bind("f"), bind("g"), unbind("f", outcome="error", error="not_found"))
+
+
+def test_an_unbind_of_a_flow_that_is_gone_is_answered_either_way() -> None:
+    needs_tlc()
+    found = validate([GONE, STILL_THERE])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 2)
+
+
 def batch(*ids: str) -> Operation:
     return did("send_batch", sent=tuple(Sent(id, "k") for id in ids))
 

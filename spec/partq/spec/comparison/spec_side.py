@@ -217,6 +217,7 @@ LABELS: Final[Mapping[str, str]] = {
     "BindRejected": "bind {c} -> error",
     "Unbind": "unbind {c} -> ok",
     "UnbindRejected": "unbind {c} -> error",
+    "UnbindNothing": "unbind {c} -> ok",
     "Takeover": "unbind {c} -> ok",
     "Rebalance": "rebalance",
     "Handoff": "handoff {p}",

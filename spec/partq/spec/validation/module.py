@@ -41,7 +41,7 @@ _REPLACED: Final = {
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
 _WITHOUT_FLOWS: Final = frozenset({"delete", "shared locks", "peek", "transaction"})
 
-_FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel"})
+_FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel", "gone"})
 
 _CONSTANTS: Final = (
     "MessageCount", "PartitionCount", "Clients", "KeyOf", "TwoKeys", "MaxTries", "MaxDeliveryCount",
