@@ -412,7 +412,10 @@ Goes(c) ==
     \/ \E s \in Clients : Takeover(c, s)
     \/ (flow[c] = "standby" \/ Standbys = {}) /\ GoesWhileDown(c, NoClient)
     \/ flow[c] = "active" /\ \E s \in Standbys : GoesWhileDown(c, s)
-FlowGoes == Goes(E.who) \/ (flow[E.who] = "off" /\ Idle)
+FlowGoes ==
+    \/ Goes(E.who)
+    \/ E.op = "unbind" /\ UnbindNothing(E.who)
+    \/ flow[E.who] = "off" /\ (E.op = "flow lost" \/ ~running) /\ Idle
 
 RefusedInPassing == E.error = "passing" /\ (MayBeBusy \/ ~running) /\ Idle
 BindIsRefused == RefusedInPassing \/ (E.error # "passing" /\ BindRejected(E.who))
