@@ -1,4 +1,4 @@
-"""Which sends, settlements and renewals are accepted, by their keys and by what is up: KEY-3, 5, 7, ROUTE-5 to 8.
+"""Which sends, settlements and renewals are accepted, by keys and by what is up: KEY-3, 5, 7, ROUTE-5 to 8.
 
 Operations in transactions are left to `screens.transactions`, but for the shape of a request: a message with
 two different keys, a batch of different keys. Where a message is, is `routing.affinity`'s business.

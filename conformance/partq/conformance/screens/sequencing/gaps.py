@@ -53,7 +53,7 @@ def judge_gaps(facts: Facts, report: Report, wrong: set[int]) -> None:
         report.ambiguous(("SEQ-4", "SEQ-6"), why)
         return
     if all(gap.too_soon for gap in gaps if gap.missing):
-        why = "the last numbers are missing (SEQ-4), or the counter rolled over before it was exhausted (SEQ-5)"
+        why = "the last numbers are missing (SEQ-4), or the counter rolled over too soon (SEQ-5)"
         report.ambiguous(("SEQ-4", "SEQ-5"), why)
         return
     gap = gaps[excess.index(max(excess))]
@@ -81,9 +81,7 @@ def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
     widest = before - after - 1
     beside = zero > 0 and widest == missing
     ends = (after + origin) & mask, (before + origin) & mask
-    return _Gap(
-        partition, missing, beside and after == zero - 1, beside and before == zero, widest, *ends
-    )
+    return _Gap(partition, missing, beside and after == zero - 1, beside and before == zero, widest, *ends)
 
 
 def _adjacent(places: list[int]) -> int:
