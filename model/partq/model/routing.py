@@ -305,13 +305,16 @@ def serves(state: State, key: str | None) -> bool:
     )
 
 
-@clause("ROUTE-2", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
+@clause("ROUTE-1", "ROUTE-2", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
 def unpinned(state: State, action: Action, message: Message) -> bool:
     """Whether the message's key need not say where it goes: what makes it its key is waived, or what makes
-    another one of its batch, with which it goes, have one."""
+    another one of its batch, with which it goes, have one. Keys may move (ROUTE-1) without a fault in the
+    wide form only."""
     if not state.cfg.waived or key_of(state.cfg, message) is None:
         return False
     binding = ["ROUTE-2", *dict.fromkeys(_key_rule(state, m) for m in action.messages)]
+    if NARROWLY not in state.cfg.waived:
+        binding.append("ROUTE-1")
     if action.txn is not None:
         binding.append("TXN-8")
     waived = [requirement for requirement in binding if state.breaks(requirement)]  # each one is asked

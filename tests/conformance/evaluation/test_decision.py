@@ -58,7 +58,7 @@ def test_the_candidates_come_in_the_order_that_the_whole_history_leaves() -> Non
         "p send m3 session=b\np send m4 session=b\nq receive 2 delete -> m3#1.2, m4#2.2"
     )
     said = decide(history(text, "azure-premium", partitions=2), screens=())
-    assert said.candidates["ROUTE-2"] == ("ROUTE-2", "KEY-2")
+    assert said.candidates["ROUTE-2"] == ("ROUTE-2", "ROUTE-1", "KEY-2")
 
 
 def test_a_screen_that_suspects_what_is_allowed_is_overruled() -> None:

@@ -562,10 +562,10 @@ def test_of_flows(name: str) -> None:
 
 SPLIT = "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1"
 ASTRAY: dict[str, tuple[str, tuple[str, ...]]] = {
-    "nothing more": ("", ("KEY-2", "ROUTE-2")),
+    "nothing more": ("", ("KEY-2", "ROUTE-2", "ROUTE-1")),
     "sessions come apart, too": (
         "\np send m3 session=b\np send m4 session=b\nq receive 2 delete -> m3#1.2, m4#2.2",
-        ("ROUTE-2", "KEY-2"),
+        ("ROUTE-2", "ROUTE-1", "KEY-2"),
     ),
 }
 
@@ -595,10 +595,17 @@ def test_key_8_comes_first_where_the_key_is_not_in_the_first_place(
     assert tuple(id for id in said.candidates if id in candidates) == candidates
 
 
+def test_a_key_that_moved_speaks_for_route_1_only_after_a_fault() -> None:
+    sent = "p send m1 key=a\n{}p send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1"
+    for fault, first in (("", "KEY-2"), ("env partition_down 2\nenv partition_up 2\n", "ROUTE-1")):
+        said = blame(history(sent.format(fault), "azure-premium", partitions=2))
+        assert said.candidates[0] == first and "ROUTE-1" in said.candidates
+
+
 def test_what_messages_that_complied_contradict_comes_after_what_they_do_not() -> None:
     text = "p send m1 session=a\np send m2 session=a\np send m3 key=a\nq receive 3 -> m1#1.1, m2#1.2, m3#2.1"
     said = blame(history(text, "azure-premium", partitions=2))
-    assert said.candidates == ("KEY-2", "ROUTE-2", "KEY-1")
+    assert said.candidates == ("KEY-2", "ROUTE-2", "ROUTE-1", "KEY-1")
 
 
 def test_a_lawful_history_is_not_blamed() -> None:
