@@ -45,7 +45,6 @@ NOT_YET = {
     "jms-group-ignored",
     "peek-hides-locked",
     "long-keys-scatter",
-    "renewals-stop-in-outage",
     "commits-fail-in-outage",
     "delay-survives-kill",
     "kill-orphans-locked",
