@@ -156,6 +156,25 @@ def test_a_commit_is_refused_where_a_lock_of_it_ran_out() -> None:
     assert validate([COMMITTED_LATE])[0].status is Status.ACCEPTED
 
 
+TWO_PARTITIONS = (
+    send("a"), send("b", key="l"),
+    receive(show("a", 1, lock="x"), show("b", 1, lock="y", partition=8)),
+    did("begin", "c2", txn="t"), complete("x", txn="t"), did("partition_down", "env", partition=8),
+    complete("y", txn="t", outcome="error", error="invalid_operation"),
+    did("partition_up", "env", partition=8),
+)  # fmt: skip
+REFUSED_AT_THE_SECOND = recording(*TWO_PARTITIONS, complete("y"))
+REFUSED_AT_THE_FIRST = recording(*(one for one in TWO_PARTITIONS if one.locks != ("x",)), complete("y"))
+
+
+def test_a_second_partition_is_refused_in_a_transaction_also_while_it_is_down() -> None:
+    needs_tlc()
+    found = validate([REFUSED_AT_THE_SECOND, REFUSED_AT_THE_FIRST])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 7)  # the refusal told that the lock was lost
+
+
 def committed(id: str, txn: str) -> tuple[Operation, ...]:
     return did("begin", txn=txn), send(id)._replace(txn=txn), did("commit", txn=txn)
 

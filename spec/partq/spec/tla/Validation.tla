@@ -362,8 +362,8 @@ TxnSettlementRefused ==
           \/ Open /\ (txn.doubt \/ txn.doomed)
        /\ txn' = IF SameTxn THEN TxnDoubt(txn) ELSE txn
        /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
-    \/ /\ E.error = "lost" /\ SameTxn /\ Open /\ running
-       /\ \E lock \in Held : Serves(msg[lock[1]].part) /\ (~SamePartition(lock[1]) \/ Mixed(lock[1]))
+    \/ /\ E.error = "lost" /\ SameTxn /\ Open /\ running  \* TXN-7, also where that partition is down
+       /\ \E lock \in Held : ~SamePartition(lock[1]) \/ Mixed(lock[1])
        /\ txn' = TxnDoubt(txn)
        /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
 
