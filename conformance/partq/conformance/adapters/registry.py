@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from partq.conformance.adapters.names import UnknownBroker, is_public
 from partq.conformance.adapters.protocol import Broker
+from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.model.profiles import PROFILES
 
 KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
@@ -59,9 +60,9 @@ def claimed_profiles(broker: Broker) -> tuple[str, ...]:
     kind."""
     name = f"{type(broker).__name__}.profiles()"
     try:
-        claimed: tuple[object, ...] = tuple(broker.profiles())
-    except Exception as error:
-        raise UnknownBroker(f"{name}: {type(error).__name__}: {error}") from error
+        claimed: tuple[object, ...] = answer(lambda: tuple(broker.profiles()))
+    except NoAnswer as error:
+        raise UnknownBroker(f"{name}: {error}") from error
     known = list(PROFILES)
     for one in claimed:
         if one not in known:
@@ -77,15 +78,17 @@ def _third_party(name: str) -> Broker:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise UnknownBroker(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
     factory = getattr(module, class_name, None) if class_name else None
     if factory is None:
         raise UnknownBroker(f"module {module_name!r} has no {class_name!r}{_brokers_of(module)}")
     try:
-        broker = factory()
-    except (Exception, SystemExit) as error:
-        raise UnknownBroker(f"cannot make {name}: {type(error).__name__}: {error}") from error
+        broker = answer(factory)
+    except NoAnswer as error:
+        raise UnknownBroker(f"cannot make {name}: {error}") from error
     if not isinstance(broker, Broker):
         raise UnknownBroker(f"{name} is not a partq.conformance.adapters.Broker")
     return broker

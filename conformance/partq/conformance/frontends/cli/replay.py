@@ -24,6 +24,7 @@ from partq.conformance.frontends.cli.common import (
     output,
     print_json,
     printable,
+    say,
     show_found,
     verdicts_document,
 )
@@ -96,9 +97,7 @@ def replay(
         print_json({**document, "replay": word, "requirement": stored.requirement, "exit": code})
     else:
         named = f" {stored.requirement}" if stored.requirement else ""
-        print(
-            f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}"
-        )
+        say(f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}")
         asked = {id: v for id, v in verdicts.items() if stored.requirement in (None, id)}
         show_found(output(), stored.program.profile, asked, partial(_evidence, done))
     raise typer.Exit(code)

@@ -31,6 +31,7 @@ from partq.conformance.frontends.cli.common import (
     profiles_for,
     required,
     requirements_to_meet,
+    say,
     show_verdicts,
     verdicts_document,
 )
@@ -137,7 +138,7 @@ def run(
             public_name(broker), verdicts, whole_catalogue, _evidence(results), partial(_place, results)
         )
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
-            print(printable(line))
+            say(printable(line))
         conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
 
