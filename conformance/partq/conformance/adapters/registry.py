@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from types import ModuleType
 from urllib.parse import urlsplit
 
-from partq.conformance.adapters.names import UnknownBroker, is_public
+from partq.conformance.adapters.names import BUILT_IN, MUTANT, UnknownBroker, is_public
 from partq.conformance.adapters.protocol import Broker
 from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.model.profiles import PROFILES
@@ -22,14 +22,14 @@ def open_broker(name: str) -> Broker:
 
     ``module:Class`` is looked up in the current folder first, then among installed packages.
     """
-    if name in ("reference", "reference:live"):
+    if name in BUILT_IN:
         from partq.conformance.adapters.reference import CAMPAIGN, LiveReference, Reference
 
         return Reference(freedoms=CAMPAIGN) if name == "reference" else LiveReference()
-    if name.startswith("mutant:"):
+    if name.startswith(MUTANT):
         from partq.conformance.adapters.mutants import open_mutant
 
-        return open_mutant(name.removeprefix("mutant:"))
+        return open_mutant(name.removeprefix(MUTANT))
     if not is_public(name):
         raise UnknownBroker(f"{name}: the password is not stored: give the broker's URL with it")
     if urlsplit(name).scheme in ("rabbitmq", "amqp") and "://" in name:
@@ -43,7 +43,7 @@ def open_broker(name: str) -> Broker:
 
 def _hint(name: str) -> str:
     """What may have been meant."""
-    if near := get_close_matches(name, ("reference", "reference:live"), n=1):
+    if near := get_close_matches(name, BUILT_IN, n=1):
         return f"; did you mean {near[0]}?"
     module, _, last = name.rpartition(".")
     if last == "py":
@@ -85,13 +85,12 @@ def _third_party(name: str) -> Broker:
     factory = getattr(module, class_name, None) if class_name else None
     if factory is None:
         raise UnknownBroker(f"module {module_name!r} has no {class_name!r}{_brokers_of(module)}")
+    if not (isinstance(factory, type) and issubclass(factory, Broker)):
+        raise UnknownBroker(f"{name} is not a subclass of partq.conformance.adapters.Broker")
     try:
-        broker = answer(factory)
+        return answer(factory)
     except NoAnswer as error:
         raise UnknownBroker(f"cannot make {name}: {error}") from error
-    if not isinstance(broker, Broker):
-        raise UnknownBroker(f"{name} is not a partq.conformance.adapters.Broker")
-    return broker
 
 
 def _brokers_of(module: ModuleType) -> str:

@@ -245,7 +245,7 @@ def test_what_was_stored_is_said(partq: Partq) -> None:
     kept = run_canned(partq, "Split", "--out", "kept")
     file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
     assert f"counterexample {file}, " in kept.out
-    assert f"(partq replay {file})" in kept.out
+    assert f"(partq replay {file} --broker canned_broker:Split)" in kept.out
     assert "verdicts in kept/verdicts.json (partq report kept)" in kept.out
     assert "--out" in run_canned(partq, "Split").out
     assert "--out" not in run_canned(partq, "Canned").out
@@ -330,7 +330,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
     assert f"RCV-3 or RCV-2 violated\n  azure-flat, {case}, 1 violation\n" in ran.out
     assert last_line(ran) == "NOT CONFORMANT: RCV-3 or RCV-2 violated"
     file = "kept/counterexamples/azure-flat/RCV-3-receive-ok.json"
-    command = ("replay", file)
+    command = ("replay", file, "--broker", "canned_broker:Overtaken")
     assert f"counterexample {file}, 1 steps of " in ran.out
     assert f"(partq {' '.join(command)})" in ran.out
     assert partq(*command).code == 1
@@ -353,7 +353,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         (("run", "rabbitmq://me:***@host/"), "the password is not stored"),
         (("run", "mutant:nosuch"), "nosuch"),
         (("run", "canned_broker:Nothing"), "has no 'Nothing'"),
-        (("run", "canned_broker:NotABroker"), "is not a"),
+        (("run", "canned_broker:NotABroker"), "is not a subclass of"),
         (("run", "no_such_module:Broker"), "cannot import"),
         (("run", "canned_broker:Unmade"), "no such file"),
         (("run", "canned_broker:Gone"), "start the broker first"),
