@@ -7,9 +7,8 @@ import os
 import sys
 from difflib import get_close_matches
 from types import ModuleType
-from urllib.parse import urlsplit
 
-from partq.conformance.adapters.names import BUILT_IN, MUTANT, UnknownBroker, is_public
+from partq.conformance.adapters.names import BUILT_IN, MUTANT, UnknownBroker, is_public, public_name
 from partq.conformance.adapters.protocol import Broker
 from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.model.profiles import PROFILES
@@ -31,14 +30,14 @@ def open_broker(name: str) -> Broker:
 
         return open_mutant(name.removeprefix(MUTANT))
     if not is_public(name):
-        raise UnknownBroker(f"{name}: the password is not stored: give the broker's URL with it")
-    if urlsplit(name).scheme in ("rabbitmq", "amqp") and "://" in name:
+        raise UnknownBroker(f"{public_name(name)}: the password is not stored: give the broker's URL with it")
+    if name.partition("://")[0].lower() in ("rabbitmq", "amqp") and "://" in name:
         from partq.conformance.adapters.rabbitmq import RabbitMQ
 
         return RabbitMQ(name)
     if ":" in name and "://" not in name:
         return _third_party(name)
-    raise UnknownBroker(f"no broker {name!r}{_hint(name)}; known: {KNOWN}")
+    raise UnknownBroker(f"no broker {public_name(name)!r}{_hint(name)}; known: {KNOWN}")
 
 
 def _hint(name: str) -> str:

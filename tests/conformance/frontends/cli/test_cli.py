@@ -370,6 +370,10 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         ),
         (("run", "canned_broker:Canned", "--profile", "azure-premum"), "Did you mean azure-premium?"),
         (("run", "canned_broker:Canned", "--case", "same-keys"), "did you mean same-key"),
+        (
+            ("run", "canned_broker:Canned", "--case", "surplus-flow-stands-by"),
+            "none of these cases is for the profile",
+        ),
         (("run", "canned_broker:Canned", "--save-histories"), "--out"),
         (("run", "canned_broker:Canned", "--out", "canned_broker.py"), "canned_broker.py"),
         (("check", "absent.ndjson"), "absent.ndjson"),

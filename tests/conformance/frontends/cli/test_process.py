@@ -141,3 +141,45 @@ def test_a_crash_says_where() -> None:
     assert ran.returncode == -signal.SIGSEGV
     assert "Segmentation fault" in ran.stderr
     assert "rude_broker.py" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "amqps://me:SECRET@host/"),
+        ("run", "rabbitmq://me:SECRET@host/?nosuch=1"),
+        ("run", "rabbitmq://me:SECRET@host:none/"),
+        ("run", "rabbitmq://me:SECRET@[host/"),
+        ("run", "rabbitmq://host/?password=SECRET"),
+        ("run", "amqp://me:SECRET@host/", "--case", "same-key"),
+        ("run", "reference", "amqp://me:SECRET@host/"),
+        ("run", "reference", "--profile", "amqp://me:SECRET@host/"),
+        ("check", "amqp://me:SECRET@host/"),
+        ("replay", "amqp://me:SECRET@host/"),
+        ("search", "amqps://me:SECRET@host/"),
+        ("tours", "amqps://me:SECRET@host/"),
+    ],
+)
+def test_no_error_shows_a_password(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("partq: error: ")
+    assert "SECRET" not in said.err + said.out
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="the system does not say where arguments are"
+)
+def test_the_process_title_shows_no_password() -> None:
+    code = (
+        "from pathlib import Path; from partq.conformance.frontends.cli.process import own\n"
+        "with own():\n    print(Path('/proc/self/cmdline').read_text())"
+    )
+    words = ["amqp://me:SECRET@host/v", "--broker=amqp://me:SECRET@host", "plain"]
+    ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    title = ran.stdout.strip().split("\0")[3:6]
+    assert [word.rstrip("*") for word in title] == [
+        "amqp://me:***@host/v",
+        "--broker=amqp://me:***@host",
+        "plain",
+    ]

@@ -88,7 +88,7 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     if asked:
         _refuse_unwritten(broker, asked)
         return tuple(dict.fromkeys(asked))
-    from partq.conformance.adapters import UnknownBroker, claimed_profiles
+    from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name
 
     try:
         claimed = claimed_profiles(opened(broker))
@@ -96,7 +96,7 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
         fail(str(error))
     if claimed:
         return claimed
-    text = f"{broker} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
+    text = f"{public_name(broker)} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
     console.print(printable(text), markup=False, soft_wrap=True)
     return tuple(PROFILES)
 

@@ -12,14 +12,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Final
 
+from partq.conformance.frontends.process_title import hide_secrets
+
 _MODES: Final = ("r", "w", "w")
 """How each standard descriptor is opened."""
 
 
 @contextmanager
 def own() -> Iterator[None]:
-    """The process is ours meanwhile: a crash of native code says where it was, and what is written to
-    descriptor 1, by native code and other processes too, goes to standard error."""
+    """The process is ours meanwhile: its command line shows no secret, a crash of native code says where it
+    was, and what is written to descriptor 1, by native code and other processes too, goes to standard
+    error."""
+    hide_secrets()
     _open_what_is_closed()
     if not faulthandler.is_enabled():
         faulthandler.enable()

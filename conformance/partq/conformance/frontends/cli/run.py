@@ -113,6 +113,9 @@ def run(
     names = [
         name for name in _profiles(broker, profile, chosen) if profile or not only or wanted.has_any(name)
     ]
+    if not names:
+        named = public_name(broker)
+        fail(f"none of these cases is for the profile of {named}: partq explain CASE names theirs")
     _prepare(out, save_histories)
     results: dict[str, SuiteResult] = {}
     with _kept_if_interrupted(broker, out, strict) as ended:

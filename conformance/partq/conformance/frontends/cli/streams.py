@@ -11,16 +11,23 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from io import UnsupportedOperation
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 from rich.console import Console
+
+from partq.conformance.adapters.names import public_text
 
 WIDTH: Final = 120
 """Columns of a table that is not shown on a terminal."""
 
 
 class _Errors(Console):
-    """Standard error. That it cannot be written is no exit code, and no end of what is under way."""
+    """Standard error, without the secrets of URLs. That it cannot be written is no exit code, and no end of
+    what is under way."""
+
+    def print(self, *texts: Any, **options: Any) -> None:
+        """As `Console.print`."""
+        super().print(*(public_text(text) if isinstance(text, str) else text for text in texts), **options)
 
     def __exit__(self, *exception: object) -> None:
         """Write what was printed; every way to print ends here."""
