@@ -489,6 +489,14 @@ def test_lines_that_are_missing_are_told(partq: Partq) -> None:
     assert "headless:1: is no header, but an operation" in partq("check", "headless").err
 
 
+def test_numbers_as_far_apart_as_can_be_are_told(partq: Partq) -> None:
+    write_history("h", history(GOOD, "azure-premium"))
+    header, first, *_, last = Path("h").read_text(encoding="utf-8").splitlines(True)
+    lines = [header, first, last.replace('"i":2', f'"i":{2**63 - 1}')]
+    Path("h").write_text("".join(lines), encoding="utf-8")
+    assert "h: no record 1, 2, 3, 4, 5 and 9,223,372,036,854,775,801 more" in partq("check", "h").err
+
+
 def test_the_exact_judge_explains(partq: Partq, tmp_path: Path) -> None:
     write_history(tmp_path / "h", history(OVERTAKEN, "azure-flat"))
     told = partq("check", "h")

@@ -169,7 +169,7 @@ def _warn_of_gaps(file: Path, history: History) -> None:
     """Say which record numbers are missing: what a deleted line did seems to be the broker's doing."""
     numbers = {record.i for record in history.records}
     span = range(min(numbers, default=0), max(numbers, default=-1) + 1)
-    if missing := len(span) - len(numbers):
+    if missing := span.stop - span.start - len(numbers):  # a sys.maxsize of them is too many for len()
         first = ", ".join(map(str, islice((i for i in span if i not in numbers), SHOWN)))
         more = f" and {missing - SHOWN:,} more" if missing > SHOWN else ""
         text = f"{file}: no record {first}{more}: if lines were deleted, the verdict is not the broker's"
