@@ -34,6 +34,7 @@ from partq.conformance.frontends.cli.common import (
     profiles_for,
     required,
     requirements_to_meet,
+    say,
     show_verdicts,
     verdicts_document,
 )
@@ -125,14 +126,14 @@ def _show(
     did = f"{totals.operations:,} operations, {totals.violations:,} violations"
     rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
     show_combinations(met)
-    print(f"{totals.traces:,} traces, {did}{rate}")
+    say(f"{totals.traces:,} traces, {did}{rate}")
     for name, text in in_words(totals.counts, totals.traces):
-        print(f"{name}: {text}")
-    print(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")
+        say(f"{name}: {text}")
+    say(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")
     for example in examples:
         command = replay_command(Path(example.place), public_name(broker))
-        print(printable(f"counterexample {example.place} ({command})"))
-    print(stored_line(out))
+        say(printable(f"counterexample {example.place} ({command})"))
+    say(stored_line(out))
     conclude(results, strict, besides)
     raise typer.Exit(document["exit"])
 

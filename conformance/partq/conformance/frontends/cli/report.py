@@ -20,7 +20,7 @@ import typer
 from partq.conformance.frontends.campaign import plan
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.cli.campaigns import EXACT
-from partq.conformance.frontends.cli.common import fail
+from partq.conformance.frontends.cli.common import fail, say
 from partq.conformance.frontends.cli.mutants import MATRIX
 from partq.conformance.verdict import (
     COUNTS,
@@ -65,7 +65,7 @@ def report(
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or target}: {error.strerror or error}")
-    print(f"report {target}")
+    say(f"report {target}")
     if open:
         webbrowser.open(target.resolve().as_uri())
 
@@ -330,7 +330,7 @@ def _opinions() -> dict[str, Opinions]:
     from partq.model import clauses
     from partq.model.requirements import catalogue
     from partq.reports.material import Opinions
-    from partq.spec.properties import properties
+    from partq.spec.checking.properties import properties
 
     mutants = Counter(mutant.breaks for mutant in MUTANTS.values())
     return {
