@@ -43,19 +43,20 @@ T = TypeVar("T")
 @contextmanager
 def session(master: str) -> Iterator[SparkSession]:
     """A session on that master, which has this code. Raises `CampaignError` where Spark does not start."""
-    opening = _Job(lambda: _open(master))
-    try:
-        yield opening.result()
-    finally:
-        with uninterrupted():
-            _Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
+    with tempfile.TemporaryDirectory() as folder:
+        opening = _Job(lambda: _open(master, Path(folder)))
+        try:
+            yield opening.result()
+        finally:
+            with uninterrupted():
+                _Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
 
 
-def _open(master: str) -> SparkSession:
+def _open(master: str, folder: Path) -> SparkSession:
+    """``folder``: where the archive of the code may lie, from which executors fetch it whenever they begin."""
     opened = jvm.open_session(master)
     if re.match(r"local(\[|$)", master) is None:
-        with tempfile.TemporaryDirectory() as folder:
-            opened.sparkContext.addPyFile(str(archive.write(Path(folder) / "partq.zip")))
+        opened.sparkContext.addPyFile(str(archive.write(folder / "partq.zip")))
     return opened
 
 
