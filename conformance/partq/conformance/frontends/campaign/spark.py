@@ -53,7 +53,7 @@ def session(master: str) -> Iterator[SparkSession]:
 
 
 def _open(master: str, folder: Path) -> SparkSession:
-    """``folder``: where the archive of the code may lie, from which executors fetch it whenever they begin."""
+    """``folder``: where the archive of the code may lie, from which executors fetch it as they begin."""
     opened = jvm.open_session(master)
     if re.match(r"local(\[|$)", master) is None:
         opened.sparkContext.addPyFile(str(archive.write(folder / "partq.zip")))
