@@ -6,12 +6,16 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from typing import NoReturn
 
 from canned_broker import Canned, Refusing
 
+from partq.conformance.adapters import Client
 from partq.conformance.history import History
+from partq.conformance.history.notation import history
 from partq.conformance.workload.program import Program
+from partq.model.messages import Delivery, Message
 
 NEVER = threading.Event()
 
@@ -89,6 +93,38 @@ class Prints(Canned):
         os.write(1, b"written\n")
         subprocess.run([sys.executable, "-c", "print('said elsewhere')"], check=True)
         return super().simulate(program)
+
+
+HUGE = "x" * 11_000_000
+
+
+class HugeAnswers(Client):
+    """Sends well, and shows a body that no line of a history has room for."""
+
+    def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
+        pass
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        return [Delivery("m1", HUGE)]
+
+
+class Huge(Refusing):
+    client_class = HugeAnswers
+
+    def connect(self, proc: str) -> Client:
+        return HugeAnswers()
+
+
+class HugeSimulated(Canned):
+    def simulate(self, program: Program) -> History:
+        return history(f"p1 send m1 body={HUGE}", self.profile)
+
+
+class Historyless(Canned):
+    def simulate(self, program: Program) -> History:
+        return [1]  # type: ignore[return-value]
 
 
 class Crashes(Canned):

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from partq.conformance.adapters.protocol import Broker, Client, Indefinite, Rejected, Unreachable
 from partq.conformance.history import Record
+from partq.conformance.history.codec import MAX_LINE
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_records import NEVER_DEFINITE, read_record
 from partq.conformance.workload.script import Args
@@ -30,6 +31,9 @@ class CallResult(NamedTuple):
     args: Args | None = None
     problem: str = ""
 
+
+MAX_ANSWER: Final = MAX_LINE // 2
+"""The most bytes of an answer; the rest of a record's line is left for what was asked."""
 
 FAR: Final = 600 * SECOND
 """A run is over long before; a time further from now is of no message in it."""
@@ -173,11 +177,13 @@ def _record(proc: str, op: str, args: dict[str, Any], messages: list[dict[str, A
     head = {"i": 0, "proc": proc, "op": op, "entity": "", "call": 0, "ret": 0, "outcome": Outcome.OK}
     try:
         record = read_record({**head, "args": args, "messages": messages})
-        json.dumps([messages, args], ensure_ascii=False).encode()
+        size = len(json.dumps([messages, args], ensure_ascii=False).encode())
     except FieldError as error:
         raise InvalidAnswer(f"{op} answered {error.field}: {error.message}") from None
     except UnicodeEncodeError:
         raise InvalidAnswer(f"{op} answered text that UTF-8 cannot hold") from None
+    if size > MAX_ANSWER:
+        raise InvalidAnswer(f"{op} answered {size:,} bytes, and a record holds at most {MAX_ANSWER:,}")
     return record
 
 

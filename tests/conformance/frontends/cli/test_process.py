@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from partq.conformance.frontends.cli.app import UNREAD, main
+from partq.conformance.history.codec import read_history
 
 BROKERS = Path(__file__).parents[2] / "adapters"
 FULL = Path("/dev/full")
@@ -65,6 +66,58 @@ def test_an_adapter_cannot_end_the_command_with_its_own_code(
     said = capsys.readouterr()
     assert told in said.err.splitlines()[-1]
     assert said.out == ""
+
+
+def test_an_answer_that_no_history_has_room_for_is_unusable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history of the run is stored all the same."""
+    monkeypatch.chdir(BROKERS)
+    out = tmp_path / "kept"
+    command = ["run", "rude_broker:Huge", "--case", "same-key", "--out", str(out), "--save-histories"]
+    assert main(command) == 3
+    said = capsys.readouterr()
+    assert "receive answered 11,000,0" in said.err
+    assert "answers of the adapter were unusable" in said.out
+    stored = read_history(out / "histories" / "azure-premium" / "same-key.ndjson")
+    assert "adapter" in {record.error for record in stored.records}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("HugeSimulated", "answered what no file can hold:2: the line would be longer than 10,000,000 bytes"),
+        ("Historyless", "Historyless.simulate answered list, which is no History"),
+    ],
+)
+def test_a_simulated_history_that_cannot_be_stored_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, told: str
+) -> None:
+    monkeypatch.chdir(BROKERS)
+    assert main(["run", f"rude_broker:{name}", "--case", "same-key"]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_program_that_sends_more_than_a_history_holds_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [{"proc": "c1", "op": "send", "args": {"messages": [{"id": "m", "body": "x" * 6_000_000}]}}]
+    program = {"schema": "partq.program/1", "profile": "azure-flat", "steps": steps}
+    (tmp_path / "p.json").write_text(json.dumps(program), encoding="utf-8")
+    assert main(["replay", str(tmp_path / "p.json"), "--broker", "reference"]) == 2
+    assert "steps[0].args.messages: 6,000,0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [("check",), ("replay",), ("run", "reference", "--program")])
+@pytest.mark.parametrize("name", ["deep.json", "deep.itf.json"])
+def test_a_file_that_is_nested_deeply_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...], name: str
+) -> None:
+    file = tmp_path / name
+    for depth in (500, 50_000):
+        file.write_text('{"steps":' * depth + "1" + "}" * depth, encoding="utf-8")
+        assert main([*command, str(file)]) == 2
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["HangsInLacks", "HangsInInit", "HangsInProfiles"])
