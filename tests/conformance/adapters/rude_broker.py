@@ -9,13 +9,14 @@ import threading
 from collections.abc import Sequence
 from typing import NoReturn
 
-from canned_broker import Canned, Refusing
+from canned_broker import Canned, Refusing, Split
 
-from partq.conformance.adapters import Client
+from partq.conformance.adapters import Client, Rejected
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.workload.program import Program
 from partq.model.messages import Delivery, Message
+from partq.model.profiles import Entity
 
 NEVER = threading.Event()
 
@@ -92,6 +93,57 @@ class Prints(Canned):
         sys.stdout.flush()
         os.write(1, b"written\n")
         subprocess.run([sys.executable, "-c", "print('said elsewhere')"], check=True)
+        return super().simulate(program)
+
+
+class Wanders(Split):
+    """Makes another folder the current one, and stays there."""
+
+    def simulate(self, program: Program) -> History:
+        os.chdir("/")
+        return super().simulate(program)
+
+
+class Mutates(Client):
+    """Does what it likes with what it was given."""
+
+    def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
+        object.__setattr__(message, "id", "mutated")
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        raise Rejected("unavailable")
+
+
+class Mutating(Refusing):
+    client_class = Mutates
+
+    def open(self, entity: Entity) -> None:
+        object.__setattr__(entity, "partitions", 77)
+
+    def connect(self, proc: str) -> Client:
+        return Mutates()
+
+
+class Leaves(Canned):
+    """Leaves a process behind, and one more in a session of its own."""
+
+    def simulate(self, program: Program) -> History:
+        for own, output in ((False, None), (True, subprocess.DEVNULL)):
+            code = "import threading; threading.Event().wait(60)"
+            command = [sys.executable, "-c", code]
+            left = subprocess.Popen(command, start_new_session=own, stdout=output, stderr=output)
+            print(f"left {left.pid}")
+        return super().simulate(program)
+
+
+class Forks(Canned):
+    """One of two processes comes back late, and with its own results."""
+
+    def simulate(self, program: Program) -> History:
+        if os.fork() == 0:
+            NEVER.wait(0.5)
         return super().simulate(program)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from partq.conformance.history.codec import read_history
 BROKERS = Path(__file__).parents[2] / "adapters"
 FULL = Path("/dev/full")
 
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 
 
@@ -236,3 +238,57 @@ def test_the_process_title_shows_no_password() -> None:
         "--broker=amqp://me:***@host",
         "plain",
     ]
+
+
+@pytest.mark.parametrize("command", ["run", "search"])
+def test_an_adapter_that_changes_the_folder_does_not_move_the_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    more = {
+        "run": ("--case", "same-key", "--save-histories", "--out", "kept"),
+        "search": ("--examples", "2", "--length", "2", "--out", "kept"),
+    }
+    assert main([command, "rude_broker:Wanders", *more[command]]) == 1
+    said = capsys.readouterr().out
+    file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json" if command == "run" else "kept"
+    assert f"partq replay {file} --broker" in said
+    assert (tmp_path / file).is_file()
+    if command == "run":
+        assert len(read_history(tmp_path / "kept/histories/azure-premium/same-key.ndjson")) == 3
+
+
+def test_what_an_adapter_does_to_its_arguments_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(["run", "rude_broker:Mutating", "--case", "same-key", "--save-histories", "--out", "kept"])
+    stored = read_history(tmp_path / "kept/histories/azure-premium/same-key.ndjson")
+    sent = [message.id for record in stored.records for message in record.args.get("messages", ())]
+    assert sent
+    assert "mutated" not in sent
+    assert stored.header.entities["queue"].partitions != 77
+
+
+def is_running(number: int) -> bool:
+    stat = Path(f"/proc/{number}/stat")
+    return stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+
+
+@needs_proc
+def test_processes_that_an_adapter_left_are_ended_unless_they_have_a_session() -> None:
+    """They would hold the pipe that the results are read from."""
+    ran = partq("run", "rude_broker:Leaves", "--case", "same-key", "--format", "json")
+    assert ran.returncode == 0
+    left, detached = (int(line.split()[1]) for line in ran.stderr.splitlines() if line.startswith("left "))
+    assert re.search(rf"ends what the adapter left running: \S+ \({left}\)$", ran.stderr, re.MULTILINE)
+    assert not is_running(left)
+    assert is_running(detached)
+    os.kill(detached, signal.SIGKILL)
+
+
+@needs_proc
+def test_a_fork_writes_no_results() -> None:
+    ran = partq("run", "rude_broker:Forks", "--case", "same-key", "--format", "json")
+    assert ran.returncode == 0
+    assert json.loads(ran.stdout)["exit"] == 0
