@@ -292,3 +292,31 @@ def test_a_fork_writes_no_results() -> None:
     ran = partq("run", "rude_broker:Forks", "--case", "same-key", "--format", "json")
     assert ran.returncode == 0
     assert json.loads(ran.stdout)["exit"] == 0
+
+
+WITHOUT = (
+    "import sys; sys.modules |= dict.fromkeys(sys.argv.pop(1).split(','))\n"
+    "from partq.conformance.frontends.cli.app import main; sys.exit(main())"
+)
+
+
+@pytest.mark.parametrize("missing", ["pyspark", "pyarrow", "pyspark,pyarrow"])
+@pytest.mark.parametrize("command", [("fuzz", "reference"), ("mutants",)])
+def test_a_campaign_without_its_extra_is_one_line(
+    tmp_path: Path, command: tuple[str, ...], missing: str
+) -> None:
+    words = [*command, "--traces", "1", "--out", str(tmp_path / "c")]
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, missing, *words], capture_output=True, text=True, check=False
+    )
+    named = missing.replace(",", " and ")
+    assert ran.stderr == f"partq: error: {named} not installed: pip install 'partq[spark]'\n"
+    assert (ran.returncode, ran.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("mutants", "--list"), ("fuzz", "--help"), ("run", "reference", "--programs", "1")]
+)
+def test_what_needs_no_extra_does_without(arguments: tuple[str, ...]) -> None:
+    words = [sys.executable, "-c", WITHOUT, "pyspark,pyarrow", *arguments]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 0
