@@ -10,8 +10,8 @@ from statistics import median
 
 from partq.model.packed import Count, count
 from partq.model.scope import Scope
-from partq.spec.spec_side import SpecScope, counted
-from partq.spec.tlc import Answer
+from partq.spec.comparison.spec_side import SpecScope, counted
+from partq.spec.tools.tlc import Answer
 
 from .figure import Figure, timed
 

@@ -7,6 +7,7 @@ reference conforms.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle, islice
 from statistics import median
 from time import thread_time
 from typing import Final, NamedTuple
@@ -23,11 +24,12 @@ SEED: Final = 2_026
 
 
 class _Bar(NamedTuple):
-    """So many ``histories`` of programs of ``length`` phrases; of each at least ``share`` is to be decided
-    within ``seconds``, the median within ``typical``."""
+    """So many ``histories`` of ``records``, a profile, of programs of ``lengths`` phrases in turn; of all
+    at least ``share`` is to be decided within ``seconds``, the median within ``typical``."""
 
     profiles: tuple[str, ...]
-    length: int
+    lengths: range
+    records: range
     histories: int
     share: float
     seconds: float
@@ -37,12 +39,12 @@ class _Bar(NamedTuple):
 AZURE: Final = ("azure-standard", "azure-premium", "azure-flat")
 
 BARS: Final = (
-    _Bar(AZURE, 28, 100, 0.995, 0.1, 0.004),
-    _Bar(("solace",), 18, 150, 0.97, 1.0, 0.008),
-    _Bar(AZURE, 140, 35, 0.99, 1.0),
-    _Bar(("solace",), 60, 50, 0.92, 5.0),
-    _Bar(AZURE, 330, 5, 0.92, 20.0),
-    _Bar(("solace",), 200, 10, 0.65, 20.0),
+    _Bar(AZURE, range(16, 41, 4), range(33, 76), 100, 0.995, 0.1, 0.004),
+    _Bar(("solace",), range(10, 27, 4), range(53, 121), 150, 0.97, 1.0, 0.008),
+    _Bar(AZURE, range(60, 221, 20), range(200, 301), 35, 0.99, 1.0),
+    _Bar(("solace",), range(30, 121, 15), range(200, 301), 50, 0.92, 5.0),
+    _Bar(AZURE, range(120, 601, 40), range(800, 1001), 5, 0.92, 20.0),
+    _Bar(("solace",), range(60, 361, 30), range(800, 1001), 10, 0.65, 20.0),
 )
 
 
@@ -73,8 +75,14 @@ def _figure(bar: _Bar) -> Figure:
 
 def _histories(bar: _Bar) -> Iterator[History]:
     for profile in bar.profiles:
-        broker = open_broker("reference")
-        broker.profile = profile
-        lacks = broker.lacks()
-        for number in range(bar.histories):
-            yield run(broker, generate(profile, trace_seed(SEED, number), length=bar.length, lacks=lacks))
+        yield from islice(
+            (one for one in _drawn(profile, bar.lengths) if len(one) in bar.records), bar.histories
+        )
+
+
+def _drawn(profile: str, lengths: range) -> Iterator[History]:
+    broker = open_broker("reference")
+    broker.profile = profile
+    lacks = broker.lacks()
+    for number, length in enumerate(cycle(lengths)):
+        yield run(broker, generate(profile, trace_seed(SEED, number), length=length, lacks=lacks))

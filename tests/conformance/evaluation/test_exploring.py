@@ -17,8 +17,8 @@ from partq.conformance.workload.cases import steps
 from partq.conformance.workload.menu import Choice
 from partq.conformance.workload.program import Program, Step
 from partq.model.profiles import Entity
-from partq.spec.exploration import Verdict
-from partq.spec.explored import NEEDS, label
+from partq.spec.exploration.module import NEEDS, label
+from partq.spec.exploration.session import Verdict
 from partq.spec.validation import NotFollowed
 
 MESSAGES = [steps.message("m1", "a"), steps.message("m2", "b")]

@@ -17,7 +17,7 @@ from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.specified import recording_of, recordings_of
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.model.profiles import profile
-from partq.spec.toolbox import ToolMissing, java, tlc_jar
+from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
 from partq.spec.validation import Limits, Recording, Status, Validated, batches, validate
 
 PROFILES = ("azure-premium", "azure-standard", "azure-flat", "solace")
@@ -98,10 +98,13 @@ def test_two_keys_are_refused_or_not_where_nothing_is_partitioned() -> None:
 
 def test_a_fault_planted_in_the_reference_is_found() -> None:
     needs_tlc()
-    history = history_of("mutant:flat-newest-first", "azure-flat", 2, phrases=6)
-    (found,) = followed([history])
+    faithful, history = (
+        history_of(broker, "azure-flat", 2, phrases=6) for broker in ("reference", "mutant:flat-newest-first")
+    )
+    unharmed, found = followed([faithful, history])
     named = next((record for record in history.records if record.i == found.record), None)
 
+    assert unharmed.status is Status.ACCEPTED
     assert found.status is Status.REJECTED
     assert named is not None
     assert named.op == "receive"

@@ -22,7 +22,7 @@ from partq.conformance.workload.cases.steps import EXPIRY, LOCK
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.traces import Behaviour, NoProgram, behaviour_of
 from partq.model.profiles import PROFILES
-from partq.spec.itf import SUFFIX, TRACES, InvalidTrace, read_file, read_trace
+from partq.spec.simulation.itf import SUFFIX, TRACES, InvalidTrace, read_file, read_trace
 
 KEPT = {file.name.removesuffix(SUFFIX): file for file in sorted(TRACES.glob(f"*{SUFFIX}"))}
 REFERENCE = [name for name, family in PROFILES.items() if family.column is not None]

@@ -2,7 +2,7 @@
 step is chosen.
 
 Here one step is put after the other. What a broker does is `execution`'s, what the specification says of it
-`partq.spec.exploration`'s business.
+`partq.spec.exploration.session`'s business.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from partq.conformance.workload.menu import Choice, Menu
 from partq.conformance.workload.program import Step
 from partq.model.messages import Message
 from partq.model.profiles import Profile, profile
-from partq.spec.exploration import OWN_MOVES, Call, Exploration, Followed, Verdict
-from partq.spec.explored import Setting
+from partq.spec.exploration.module import Setting
+from partq.spec.exploration.session import OWN_MOVES, Call, Exploration, Followed, Verdict
 from partq.spec.validation import NotFollowed
 
 Chooser = Callable[[Sequence[Choice]], Step | None]

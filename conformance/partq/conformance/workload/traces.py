@@ -1,4 +1,4 @@
-"""Traces of the TLA+ specification (`partq.spec.simulation`) as programs.
+"""Traces of the TLA+ specification (`partq.spec.simulation.behaviours`) as programs.
 
 A trace is one behaviour that the specification allows, or one of a wrong variant of it. Its program does what
 its clients and its environment did; where the broker chooses otherwise (another partition, another message,
@@ -24,7 +24,7 @@ from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
 from partq.model.operations import UNAVAILABLE
 from partq.model.profiles import Profile, profile
 from partq.model.scope import PRODUCER
-from partq.spec.itf import Trace
+from partq.spec.simulation.itf import Trace
 
 NO_KEY: Final = "-"
 """The specification's word for a message without a key."""

@@ -171,6 +171,9 @@ BugBindsActive == TRUE
 BugDutyNoTakeover(p, c, s) ==
     IF duty[p][c] = "none" THEN { duty[p] } ELSE { [ duty[p] EXCEPT ![c] = "unbound" ] }
 
+\* The standby leaves what was being handed off to a flow that has gone (REB-6).
+BugHandedToNobody(p) == FALSE
+
 \* Does not wait for the delay (REB-7).
 BugDutyAtOnce(p, c, s) ==
     IF duty[p][c] = "none" THEN { duty[p] }

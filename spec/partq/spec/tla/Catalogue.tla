@@ -114,7 +114,8 @@ FreedomWords ==
       "busy",         \* an operation is refused in passing with no fault about
       "lag",          \* a commit's sends become visible later (TXN-5)
       "early",        \* a message of a transaction is numbered before the commit
-      "cancel" }      \* handoffs are cancelled (REB-9 ?)
+      "cancel",       \* handoffs are cancelled (REB-9 ?)
+      "gone" }        \* an unbind of a flow that is gone is answered ok (reading "Flows")
 
 ASSUME /\ MessageCount >= 1 /\ PartitionCount >= 1
        /\ ~Partitioned => PartitionCount = 1

@@ -743,6 +743,12 @@ UnbindRejected(c) ==
     /\ flow[c] = "off"
     /\ Nothing("unbind", c, 0, "invalid")
 
+\* The same, answered as if it had been there: no row speaks of it (reading "Flows").
+UnbindNothing(c) ==
+    /\ HasFlows /\ running /\ May("gone")
+    /\ flow[c] = "off"
+    /\ Nothing("unbind", c, 0, "ok")
+
 \* Client c's flow goes, and the standby s takes its place at once (REB-6), also
 \* where it had no partition yet (reading "Flows").
 Takeover(c, s) ==
@@ -839,6 +845,7 @@ Next ==
     \/ \E c \in Clients : BindRejected(c)
     \/ \E c \in Clients : Unbind(c)
     \/ \E c \in Clients : UnbindRejected(c)
+    \/ \E c \in Clients : UnbindNothing(c)
     \/ \E c \in Clients, s \in Clients : Takeover(c, s)
     \/ Rebalance
     \/ \E p \in Partitions : Handoff(p)

@@ -87,6 +87,10 @@ NeverReturned == ~(AtRest /\ \E c \in history.returned : Load(c) >= 1)
 \* A bind cancels a handoff (REB-9 ?).
 NeverCancelled == ~history.cancelled
 
+\* An unbind of a flow that never was there is answered ok, while another is bound.
+NeverGone == ~(answer.op = "unbind" /\ answer.out = "ok" /\ answer.by \notin history.was
+    /\ history.bound # {})
+
 \* The flows are kept over a kill, and a message is delivered after it; and: they are ended.
 NeverKeptFlows == ~(answer.op = "receive" /\ answer.out = "ok" /\ history.most[answer.m] > 0)
 NeverEndedFlows == ~(answer.op = "start" /\ history.was = {} /\ history.bound = {}

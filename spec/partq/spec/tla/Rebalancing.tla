@@ -61,14 +61,19 @@ DutyAtBind(c) == duty
 (* ends (REB-7).                                                            *)
 (*                                                                          *)
 (* If p is being handed off by c: its messages went back, so the handoff    *)
-(* has nothing left to wait for and may end at any moment.  If p is being   *)
-(* handed off *to* c and nobody takes its place: "the partition may stay    *)
-(* with its old flow at once (REB-9 ?), or wait".                           *)
+(* has nothing left to wait for and may end at any moment; if the flow that *)
+(* it was for has gone, too, p is c's as any other, and s has it at once.   *)
+(* If p is being handed off *to* c and nobody takes its place: "the         *)
+(* partition may stay with its old flow at once (REB-9 ?), or wait".        *)
 (***************************************************************************)
+HandedToNobody(p) == Having(p, {"paused"}) # {} /\ Having(p, {"waiting"}) = {}
+
 DutyWithout(p, c, s) ==
     LET mine == duty[p][c]
         gone == [ duty[p] EXCEPT ![c] = "none" ]
     IN IF mine \in { "none", "unbound" } THEN { duty[p] }
+       ELSE IF s # NoClient /\ mine = "paused" /\ HandedToNobody(p)
+            THEN { [ gone EXCEPT ![s] = "ready" ] }
        ELSE IF s # NoClient /\ mine # "paused"
             THEN { [ gone EXCEPT ![s] = mine ] }
        ELSE IF mine = "waiting"

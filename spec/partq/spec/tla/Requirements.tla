@@ -414,12 +414,16 @@ REB_5 == [][
     /\ answer'.op = "rebalance" => history.delay ]_ghostVars
 
 \* REB-6 (S, D): "when an active flow goes and a standby exists, the standby takes
-\* over its partitions at once".
+\* over its partitions at once".  (Also one that was being handed off to a flow that
+\* has gone; not one that another flow waits for.)
 REB_6 == [][ answer'.op = "unbind" /\ answer'.by \in ActiveFlows
              /\ history.standby # {} =>
     \E s \in history.standby \ history'.standby :
-        \A p \in Partitions : history.duty[p][answer'.by] = "ready" =>
-            history'.duty[p][s] = "ready" ]_ghostVars
+        \A p \in Partitions :
+            \/ history.duty[p][answer'.by] = "ready"
+            \/ /\ history.duty[p][answer'.by] = "paused"
+               /\ \A d \in Clients : history.duty[p][d] # "waiting"
+            => history'.duty[p][s] = "ready" ]_ghostVars
 
 \* REB-7 (S, D): "when an active flow goes and no standby exists, its partitions
 \* stay unbound until the rebalance delay ends".  (Not one that was being handed

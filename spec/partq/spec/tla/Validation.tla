@@ -362,8 +362,8 @@ TxnSettlementRefused ==
           \/ Open /\ (txn.doubt \/ txn.doomed)
        /\ txn' = IF SameTxn THEN TxnDoubt(txn) ELSE txn
        /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
-    \/ /\ E.error = "lost" /\ SameTxn /\ Open /\ running
-       /\ \E lock \in Held : Serves(msg[lock[1]].part) /\ (~SamePartition(lock[1]) \/ Mixed(lock[1]))
+    \/ /\ E.error = "lost" /\ SameTxn /\ Open /\ running  \* TXN-7, also where that partition is down
+       /\ \E lock \in Held : ~SamePartition(lock[1]) \/ Mixed(lock[1])
        /\ txn' = TxnDoubt(txn)
        /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
 
@@ -412,7 +412,10 @@ Goes(c) ==
     \/ \E s \in Clients : Takeover(c, s)
     \/ (flow[c] = "standby" \/ Standbys = {}) /\ GoesWhileDown(c, NoClient)
     \/ flow[c] = "active" /\ \E s \in Standbys : GoesWhileDown(c, s)
-FlowGoes == Goes(E.who) \/ (flow[E.who] = "off" /\ Idle)
+FlowGoes ==
+    \/ Goes(E.who)
+    \/ E.op = "unbind" /\ UnbindNothing(E.who)
+    \/ flow[E.who] = "off" /\ (E.op = "flow lost" \/ ~running) /\ Idle
 
 RefusedInPassing == E.error = "passing" /\ (MayBeBusy \/ ~running) /\ Idle
 BindIsRefused == RefusedInPassing \/ (E.error # "passing" /\ BindRejected(E.who))

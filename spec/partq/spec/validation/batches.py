@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from partq.spec.tlc import check
+from partq.spec.tools.tlc import check
 
 from .module import DATA, NAME, Overrides, configuration_text, data_text, kind_of, module_text
 from .recording import NotFollowed, Recording, prefix

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from partq.spec.labels import text_of
+from partq.spec.tools.labels import text_of
 
 from .places import ORIGIN
 from .steps import Step, Trace
@@ -41,7 +41,7 @@ _REPLACED: Final = {
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
 _WITHOUT_FLOWS: Final = frozenset({"delete", "shared locks", "peek", "transaction"})
 
-_FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel"})
+_FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel", "gone"})
 
 _CONSTANTS: Final = (
     "MessageCount", "PartitionCount", "Clients", "KeyOf", "TwoKeys", "MaxTries", "MaxDeliveryCount",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from partq.spec.tlc import Answer
-from partq.spec.values import InvalidValue, read_value
+from partq.spec.tools.tlc import Answer
+from partq.spec.tools.values import InvalidValue, read_value
 
 from .steps import Trace
 

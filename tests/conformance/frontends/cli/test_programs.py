@@ -13,7 +13,7 @@ from test_tlc import needs_tlc
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.workload.program import Program, Step, dumps
 from partq.model.messages import Message
-from partq.spec.itf import TRACES, read_file
+from partq.spec.simulation.itf import TRACES, read_file
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 LOST = TRACES / "ReachLost-0001.itf.json"

@@ -14,7 +14,7 @@ from partq.conformance.frontends.cli import spec_explore
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.workload.cases import steps
 from partq.conformance.workload.menu import Choice
-from partq.spec.toolbox import APALACHE, ToolMissing, apalache
+from partq.spec.tools.toolbox import APALACHE, ToolMissing, apalache
 
 DATA = Path(__file__).with_name("explored")
 CHOICES = [Choice(steps.receive(f"c{n}"), f"c{n} receive") for n in (1, 2, 3)]

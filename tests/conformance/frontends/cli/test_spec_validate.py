@@ -10,7 +10,7 @@ from partq.conformance.frontends.cli.app import main
 from partq.conformance.history import History
 from partq.conformance.history.codec import write_history
 from partq.conformance.history.notation import history
-from partq.spec.toolbox import ToolMissing, java, tlc_jar
+from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
 
 LAWFUL = history("p send a key=k\nc receive 5 -> a#1.1 lock=x")
 PHANTOM = history("p send a key=k\nc receive 5 -> b#1.1 lock=x")

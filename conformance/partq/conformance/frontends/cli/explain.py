@@ -158,7 +158,7 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
 
 def _property(id: str) -> Iterator[str]:
     """The specification's property: its file and line, its text, and the checks behind it."""
-    from partq.spec.properties import REQUIREMENTS, checks_of, proofs_of, properties
+    from partq.spec.checking.properties import REQUIREMENTS, checks_of, proofs_of, properties
 
     found = properties().get(id)
     if found is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partq.conformance.frontends.cli.common import fail
-from partq.spec.itf import SUFFIX
+from partq.spec.simulation.itf import SUFFIX
 
 if TYPE_CHECKING:
     from partq.conformance.workload.program import Program
@@ -73,7 +73,7 @@ def _read(file: Path) -> Program | Behaviour:
 
 def _behaviour(file: Path) -> Behaviour:
     from partq.conformance.workload.traces import behaviour_of
-    from partq.spec.itf import read_file
+    from partq.spec.simulation.itf import read_file
 
     return behaviour_of(read_file(file))
 

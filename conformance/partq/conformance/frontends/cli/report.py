@@ -331,7 +331,7 @@ def _opinions() -> dict[str, Opinions]:
     from partq.model import clauses
     from partq.model.requirements import catalogue
     from partq.reports.material import Opinions
-    from partq.spec.properties import properties
+    from partq.spec.checking.properties import properties
 
     mutants = Counter(mutant.breaks for mutant in MUTANTS.values())
     return {

@@ -38,7 +38,7 @@ from partq.conformance.frontends.cli.common import (
 from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, Target, store, summary_lines
 from partq.conformance.frontends.cli.programs import Stored, programs_in
 from partq.conformance.verdict import FILE, Exit, ambiguities, merge
-from partq.spec.itf import TRACES
+from partq.spec.simulation.itf import TRACES
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult

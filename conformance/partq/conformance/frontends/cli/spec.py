@@ -13,19 +13,19 @@ from rich.text import Text
 from partq.conformance.frontends.cli.common import Format, fail, output, say
 from partq.conformance.frontends.cli.spec_answers import known, report, told
 from partq.conformance.frontends.cli.spec_apalache import check_by_apalache
-from partq.spec.toolbox import Tool
+from partq.spec.tools.toolbox import Tool
 
 if TYPE_CHECKING:
-    from partq.spec.checks import Checked
-    from partq.spec.manifest import Check
-    from partq.spec.pairs import Compared
+    from partq.spec.checking.checks import Checked
+    from partq.spec.checking.manifest import Check
+    from partq.spec.comparison.pairs import Compared
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many run at a time. Default: as many as cores.")]
 
 
 def setup() -> None:
     """Fetch TLC, through your own Maven, into the user's cache; once."""
-    from partq.spec.toolbox import ToolMissing, fetch_tlc
+    from partq.spec.tools.toolbox import ToolMissing, fetch_tlc
 
     try:
         say(str(fetch_tlc()))
@@ -42,7 +42,7 @@ def check(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Put every question of the manifest to TLC or Apalache, and compare the answers with it."""
-    from partq.spec.manifest import InvalidManifest, read_manifest, read_symbolic
+    from partq.spec.checking.manifest import InvalidManifest, read_manifest, read_symbolic
 
     try:
         checks, symbolic = read_manifest(), read_symbolic()
@@ -56,8 +56,8 @@ def check(
 
 
 def _check_by_tlc(chosen: Sequence[Check], jobs: int | None, format: Format) -> None:
-    from partq.spec.checks import run
-    from partq.spec.toolbox import ToolMissing
+    from partq.spec.checking.checks import run
+    from partq.spec.tools.toolbox import ToolMissing
 
     try:
         done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), _ended)]
@@ -83,9 +83,9 @@ def compare(
     """Explore specification and model at small scopes, and compare their state graphs."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from partq.spec.pairs import PAIRS, compare
-    from partq.spec.spec_side import NotExplored
-    from partq.spec.toolbox import ToolMissing, tlc_jar
+    from partq.spec.comparison.pairs import PAIRS, compare
+    from partq.spec.comparison.spec_side import NotExplored
+    from partq.spec.tools.toolbox import ToolMissing, tlc_jar
 
     wanted = known(only or (), PAIRS, "pair")
     try:
@@ -156,7 +156,7 @@ def _plain_pair(one: Compared) -> dict[str, Any]:
 
 
 def _show_pairs(done: Sequence[Compared]) -> None:
-    from partq.spec.pairs import NOT_COMPARED
+    from partq.spec.comparison.pairs import NOT_COMPARED
 
     table = Table(title="specification and model, states / edges", title_justify="left")
     for heading in ("pair", "grade", "TLA+", "model", "both, smallest", "why not more"):

@@ -12,15 +12,15 @@ from partq.conformance.frontends.cli.common import Format, console, fail, output
 from partq.conformance.frontends.cli.spec_answers import report, told
 
 if TYPE_CHECKING:
-    from partq.spec.manifest import Symbolic
-    from partq.spec.symbolic import Answered
+    from partq.spec.checking.manifest import Symbolic
+    from partq.spec.checking.symbolic import Answered
 
 
 def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, format: Format) -> None:
     """Put these questions to Apalache, compare the answers with the manifest, and end with the exit code."""
-    from partq.spec.roots import InvalidConfiguration
-    from partq.spec.symbolic import jobs_that_fit, run
-    from partq.spec.toolbox import ToolMissing, apalache
+    from partq.spec.checking.symbolic import jobs_that_fit, run
+    from partq.spec.tools.roots import InvalidConfiguration
+    from partq.spec.tools.toolbox import ToolMissing, apalache
 
     try:
         apalache()

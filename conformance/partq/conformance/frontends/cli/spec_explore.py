@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from partq.conformance.workload.menu import Choice
     from partq.conformance.workload.program import Program, Step
     from partq.model.messages import Message
-    from partq.spec.exploration import Exploration
-    from partq.spec.explorer import Explorer
+    from partq.spec.exploration.server import Explorer
+    from partq.spec.exploration.session import Exploration
 
 KEYS: Final = ("a", "a", "b", "-")
 """The keys of the messages of a session, unless others are asked for."""
@@ -75,8 +75,8 @@ def explore(
     diverge, 2 no Apalache or bad input, 3 not decided."""
     from partq.conformance.adapters import Unreachable
     from partq.conformance.execution.runner import run
-    from partq.spec.exploration import ExplorerFailed
-    from partq.spec.toolbox import ToolMissing
+    from partq.spec.exploration.session import ExplorerFailed
+    from partq.spec.tools.toolbox import ToolMissing
     from partq.spec.validation import NotFollowed
 
     if program is not None and random is not None:
@@ -151,7 +151,7 @@ def _messages(program: Program) -> list[Message]:
 @contextmanager
 def _explorer(recorded: Path | None, record: Path | None) -> Iterator[Explorer]:
     """The explorer: recorded exchanges, or a server of our own."""
-    from partq.spec.explorer import recording, replayed, serving
+    from partq.spec.exploration.server import recording, replayed, serving
 
     if recorded is not None:
         yield replayed(recorded.read_text(encoding="utf-8").splitlines())

@@ -13,12 +13,12 @@ import typer
 
 from partq.conformance.frontends.cli.common import console, fail, say
 from partq.conformance.frontends.cli.spec_answers import known, told
-from partq.spec.itf import SUFFIX, InvalidTrace, read_file, write_trace
-from partq.spec.toolbox import Tool
+from partq.spec.simulation.itf import SUFFIX, InvalidTrace, read_file, write_trace
+from partq.spec.tools.toolbox import Tool
 
 if TYPE_CHECKING:
-    from partq.spec.manifest import Check
-    from partq.spec.simulation import Order
+    from partq.spec.checking.manifest import Check
+    from partq.spec.simulation.behaviours import Order
 
 
 class Made(NamedTuple):
@@ -54,11 +54,11 @@ def simulate(
 
     Random walks, and the shortest way to each goal: an interesting state (Reach…), or what a wrong broker
     does (Bug…). Without --scope and --goal: all of both. The files are NAME-0001.itf.json and so on."""
-    from partq.spec.checks import several
-    from partq.spec.manifest import InvalidManifest
-    from partq.spec.simulation import Order
-    from partq.spec.tlc import NoTrace
-    from partq.spec.toolbox import ToolMissing
+    from partq.spec.checking.checks import several
+    from partq.spec.checking.manifest import InvalidManifest
+    from partq.spec.simulation.behaviours import Order
+    from partq.spec.tools.tlc import NoTrace
+    from partq.spec.tools.toolbox import ToolMissing
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -79,15 +79,15 @@ def simulate(
 
 def _usual_jobs(tool: Tool) -> int:
     """How many run at a time: what cores and memory allow."""
-    from partq.spec.symbolic import jobs_that_fit
+    from partq.spec.checking.symbolic import jobs_that_fit
 
     return jobs_that_fit() if tool is Tool.APALACHE else os.cpu_count() or 1
 
 
 def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[Check]:
     """The checks of these names, of both kinds all if there are none. Raises `InvalidManifest`."""
-    from partq.spec.manifest import read_manifest
-    from partq.spec.simulation import is_goal
+    from partq.spec.checking.manifest import read_manifest
+    from partq.spec.simulation.behaviours import is_goal
 
     every = read_manifest()
     found = []
@@ -117,7 +117,7 @@ def _meta(file: Path) -> Mapping[str, Any]:
 
 def _made(out: Path, order: Order) -> Made:
     """Make the traces of an order and write them. Raises `NoTrace`, `ToolMissing`, `OSError`."""
-    from partq.spec.simulation import traces
+    from partq.spec.simulation.behaviours import traces
 
     begun = monotonic()
     for name, trace in zip(order.names, traces(order), strict=True):

@@ -43,7 +43,7 @@ def validate(
     not compared. Exit codes: 0 all accepted, 1 one rejected, 3 otherwise."""
     from partq.conformance.frontends.cli.check import read_files
     from partq.conformance.oracle.specified import recordings_of
-    from partq.spec.toolbox import ToolMissing
+    from partq.spec.tools.toolbox import ToolMissing
     from partq.spec.validation import Limits, NotFollowed, Status, Validated
 
     read = read_files(histories, None)

@@ -1,0 +1,76 @@
+"""The questions of the manifest put to TLC, several at a time, and the answers compared with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Final, NamedTuple, TypeVar
+
+from partq.spec.tools.tlc import Answer, check
+
+from .manifest import Check, Expected
+
+LIMIT: Final = 900.0
+"""Seconds that one check may take."""
+
+
+class Checked(NamedTuple):
+    """A check, what came of it, and how many seconds that took. ``wrong``: how the answer differs from what
+    the manifest says; empty if it does not."""
+
+    check: Check
+    answer: Answer
+    seconds: float
+    wrong: str
+
+
+def run(checks: Sequence[Check], jobs: int = 1) -> Iterator[Checked]:
+    """Each check's outcome, as they end. ``jobs``: how many run at a time. Raises `ToolMissing`."""
+    return several(_run, checks, jobs)
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def several(work: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
+    """What becomes of each item, as they end. ``jobs``: how many are worked on at a time."""
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(work, item) for item in items]
+        try:
+            for done in as_completed(waiting):
+                yield done.result()
+        finally:
+            for one in waiting:
+                one.cancel()
+
+
+def _run(one: Check) -> Checked:
+    start = time.perf_counter()
+    answer = check(*one.files, timeout=LIMIT)
+    return Checked(one, answer, time.perf_counter() - start, compared(one, answer))
+
+
+def compared(one: Check, answer: Answer) -> str:
+    """How an answer differs from what the manifest says, in words."""
+    if answer.error:
+        return answer.error
+    if one.expected is Expected.HOLDS:
+        if answer.violated:
+            return f"{answer.violated} is violated"
+        counts = ("distinct", "generated", "depth")
+        return "; ".join(
+            _off(name, getattr(answer, name), getattr(one, name))
+            for name in counts
+            if getattr(one, name) not in (0, getattr(answer, name))
+        )
+    if answer.violated != one.breaks:
+        found = f"{answer.violated} is violated" if answer.violated else "nothing is violated"
+        return f"{found}, where {one.breaks} has to be"
+    steps = len(answer.trace)
+    return _off("depth", steps, one.depth) if one.depth not in (0, steps) else ""
+
+
+def _off(name: str, found: int, expected: int) -> str:
+    return f"{name} is {found:,}, not {expected:,}"

@@ -1,0 +1,70 @@
+"""The properties of the specification, as they are written: one for each requirement, named after it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from partq.spec import MODULES
+
+from .manifest import Check, Expected, Kind, Symbolic, read_manifest, read_symbolic
+
+REQUIREMENTS: Final = "Requirements.tla"
+
+_PROPERTY: Final = re.compile(
+    r"(?P<comment>(?:^\\\*.*\n)+)(?P<formula>^(?P<name>[A-Z]+_\d+) ==(?:.*\n)(?:^(?:[ \t]+.*)?\n)*)", re.M
+)
+
+
+class Property(NamedTuple):
+    """What the specification says of a requirement: the comment above it, the formula, and its line in
+    `REQUIREMENTS`."""
+
+    comment: str
+    formula: str
+    line: int
+
+    @property
+    def text(self) -> str:
+        """Both, to be printed."""
+        return f"{self.comment}\n\n{self.formula}"
+
+
+@cache
+def properties(modules: Path = MODULES) -> dict[str, Property]:
+    """Every property, by the requirement's ID."""
+    text = (modules / REQUIREMENTS).read_text(encoding="utf-8")
+    found = {}
+    for one in _PROPERTY.finditer(text):
+        line = text.count("\n", 0, one.start("formula")) + 1
+        comment = "\n".join(part.removeprefix("\\*").strip() for part in one["comment"].splitlines())
+        found[one["name"].replace("_", "-")] = Property(comment, one["formula"].rstrip(), line)
+    return found
+
+
+def checks_of(requirement: str) -> tuple[list[Check], list[Check]]:
+    """The checks under which the requirement's property holds, and those in which a wrong variant breaks it.
+
+    Raises `InvalidManifest`.
+    """
+    name = requirement.replace("-", "_")
+    every = read_manifest()
+    holds = [one for one in every if one.expected is Expected.HOLDS and name in _checked(one.files[1])]
+    return holds, [one for one in every if one.expected is Expected.VIOLATES and one.breaks == name]
+
+
+def proofs_of(requirement: str) -> list[Symbolic]:
+    """The proofs, by inductive invariants, that imply the requirement's property.
+
+    Raises `InvalidManifest`.
+    """
+    name = requirement.replace("-", "_")
+    proofs = [one for one in read_symbolic() if one.kind is Kind.PROOF and one.expected is Expected.HOLDS]
+    return [one for one in proofs if name in _checked(MODULES / one.file)]
+
+
+def _checked(configuration: Path) -> set[str]:
+    """The properties that a configuration names."""
+    return set(re.findall(r"\b[A-Z]+_\d+\b", configuration.read_text(encoding="utf-8")))

@@ -1,0 +1,201 @@
+"""The pairs of specification and model that are compared: one scope each, said on both sides.
+
+A scope has few messages, partitions and clients, and no clock: locks, delays and handoffs end at any moment.
+What clients may ask for is the scope's, and the same on both sides; what is left out says `Pair.left_out`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from partq.model.scope import Scope
+from partq.spec import MODULES
+from partq.spec.tools.labels import Instance
+from partq.spec.tools.values import Function
+
+from . import model_side, spec_side, views
+from .equivalence import Difference, Grade, bisimilar, minimal, same_graphs, same_traces
+from .graphs import SILENT, Graph, relabelled
+from .spec_side import SpecScope
+
+SIDES: Final = ("TLA+", "model")
+
+NOT_COMPARED: Final = (
+    "how long locks, delays and handoffs last (there is no clock)",
+    "which error a refusal has",
+    "answers of several messages, and batches",
+    "requests refused in passing, and an unbind of a flow that is gone answered ok",
+)
+"""What no pair compares."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two scopes that have to agree.
+
+    ``grade``: how strongly; ``why``: why not more strongly (empty for equal graphs). ``silent``: labels, as
+    patterns, that nobody sees. ``dropped``: labels that are left out, for one side's alphabet has not got
+    them; ``left_out`` says so in words.
+    """
+
+    name: str
+    question: str
+    spec: SpecScope
+    model: Scope
+    grade: Grade
+    why: str = ""
+    silent: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    left_out: str = ""
+
+
+class Compared(NamedTuple):
+    """What came of a pair. ``sizes``: states and edges of each side; ``smallest``: with bisimilar states
+    merged."""
+
+    pair: Pair
+    sizes: tuple[tuple[int, int], tuple[int, int]]
+    smallest: tuple[tuple[int, int], tuple[int, int]]
+    difference: Difference | None
+
+
+def compare(pair: Pair, modules: Path = MODULES) -> Compared:
+    """Explore both sides and compare them. ``modules``: the folder of the specification.
+
+    Raises `NotExplored`, `ToolMissing`, `OverflowError`.
+    """
+    label = _label_of(pair)
+    spec = relabelled(spec_side.graph_of(pair.spec, _asked, modules), label)
+    model = relabelled(model_side.graph_of(pair.model, pair.spec.max_tries), label)
+    smallest = minimal(spec).size, minimal(model).size
+    return Compared(pair, (spec.size, model.size), smallest, _difference(pair, spec, model))
+
+
+def _difference(pair: Pair, spec: Graph, model: Graph) -> Difference | None:
+    if pair.grade is Grade.GRAPHS:
+        forms = views.of_spec, views.of_model(len(pair.spec.keys))
+        return same_graphs(spec, model, forms, SIDES)
+    return (bisimilar if pair.grade is Grade.BISIMILAR else same_traces)(spec, model, SIDES)
+
+
+def _label_of(pair: Pair) -> Callable[[str, Any], str | None]:
+    """What a label of either side is in the comparison."""
+
+    def label(text: str, state: Any) -> str | None:
+        if any(re.fullmatch(pattern, text) for pattern in pair.dropped):
+            return None
+        return SILENT if any(re.fullmatch(pattern, text) for pattern in pair.silent) else text
+
+    return label
+
+
+def _asked(one: Instance, state: Function) -> str | None:
+    """None for what the model's scopes do not ask for: settling what is not stored."""
+    if one.name in ("CompleteRejected", "AbandonRejected", "TxnCompleteRejected"):
+        known = state["msg"][one.arguments[1] - 1]
+        return one.name if known["at"] in ("ready", "cached", "locked") else None
+    return one.name
+
+
+_AZURE: Final = ("partitioned", "numbers", "expiry")
+_SOLACE: Final = ("partitioned", "flows")
+_ENDLESS: Final = 9
+"""More than any delivery count: what bounds it is `SpecScope.max_tries`, on both sides."""
+
+
+def _model(*messages: str, **more: Any) -> Scope:
+    return Scope(messages=messages, max_tries=_ENDLESS, **more)
+
+
+_HOLD: Final = ("receive", "complete", "abandon", "expire")
+
+PAIRS: Final[Mapping[str, Pair]] = {
+    pair.name: pair
+    for pair in (
+        Pair(
+            "delivery",
+            "Two clients receive, settle and delete three messages of two keys.",
+            SpecScope(_AZURE, ("a", "b", "a"), ("abandon", "delete")),
+            _model("a", "b", "a", operations=(*_HOLD, "delete")),
+            Grade.GRAPHS,
+        ),
+        Pair(
+            "stale",
+            "Two messages of one key are settled by locks that hold, have ended, or were never given.",
+            SpecScope(_AZURE, ("a", "a"), ("abandon", "stale"), clients=1),
+            _model("a", "a", clients=1, operations=(*_HOLD, "stale")),
+            Grade.BISIMILAR,
+            "the model remembers that a message was never locked",
+        ),
+        Pair(
+            "flat",
+            "Two clients receive, settle, delete and peek on an entity without partitions.",
+            SpecScope(("numbers", "expiry"), ("-", "-"), ("abandon", "delete", "peek"), partitions=1),
+            _model("-", "-", profile="azure-flat", partitions=1, operations=(*_HOLD, "delete", "peek")),
+            Grade.GRAPHS,
+        ),
+        Pair(
+            "peek",
+            "Two clients peek while others receive, settle and delete.",
+            SpecScope(_AZURE, ("a", "b"), ("delete", "peek")),
+            _model("a", "b", operations=("receive", "complete", "expire", "delete", "peek")),
+            Grade.GRAPHS,
+        ),
+        Pair(
+            "routing",
+            "Keyed and keyless messages are sent and deleted while partitions go down and come up.",
+            SpecScope(_AZURE, ("a", "-", "a"), ("delete", "outage"), clients=1, max_tries=1),
+            _model("a", "-", "a", clients=1, operations=("delete", "partition faults")),
+            Grade.BISIMILAR,
+            "the model remembers which partitions were used",
+            dropped=(r"receive \w+ -> m.", "complete .*", "expire .*"),
+            left_out="locks",
+        ),
+        Pair(
+            "outage",
+            "Locks of two messages while partitions go down and come up.",
+            SpecScope(_AZURE, ("a", "-"), ("outage", "stale"), clients=1, max_tries=1),
+            _model(
+                "a", "-", clients=1, operations=("receive", "complete", "expire", "stale", "partition faults")
+            ),
+            Grade.TRACES,
+            "what a fault did to a lock the model decides by a move of its own, the specification "
+            "when it shows",
+            silent=("expire .*",),
+        ),
+        Pair(
+            "transactions",
+            "A transaction of two keys sends and settles, commits or is rolled back.",
+            SpecScope(_AZURE, ("a", "b"), ("transaction", "stale"), clients=1, max_tries=1),
+            _model(
+                "a", "b", clients=1, operations=("receive", "complete", "expire", "stale", "transactions")
+            ),
+            Grade.TRACES,
+            "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
+            silent=("expire .*",),
+        ),
+        Pair(
+            "two flows",
+            "Two flows come and go, with messages of two keys in two partitions.",
+            SpecScope(_SOLACE, ("a", "b"), freedoms=("cancel",)),
+            _model("a", "b", profile="solace", operations=("receive", "complete")),
+            Grade.BISIMILAR,
+            "the model keeps the order in which flows were bound, and the numbers of what is gone",
+        ),
+        Pair(
+            "three flows",
+            "Three flows for two partitions come and go: standbys, takeovers, handoffs to nobody.",
+            SpecScope(_SOLACE, ("a",), clients=3, freedoms=("cancel",)),
+            _model(profile="solace", clients=3, operations=()),
+            Grade.BISIMILAR,
+            "the model keeps the order in which flows were bound",
+            dropped=("receive .*", "complete .*", "send .*"),
+            left_out="messages",
+        ),
+    )
+}
+"""Every pair by name."""

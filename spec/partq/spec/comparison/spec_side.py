@@ -1,0 +1,226 @@
+"""The specification's graph of a scope, by TLC, with the labels by which it is compared with the model's.
+
+`LABELS` says of each action of `Next` what its instances are called; one that is not there is an error.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+from partq.spec import MODULES
+from partq.spec.tools.labels import Domains, Instance, actions, extended, instances, labelled, text_of
+from partq.spec.tools.tlc import Answer, check
+from partq.spec.tools.values import Function
+
+from .graphs import Graph, read_dump, relabelled
+
+
+class NotExplored(RuntimeError):
+    """TLC could not explore the scope; the message says why."""
+
+
+@dataclass(frozen=True)
+class SpecScope:
+    """The constants of the specification that a scope fixes. ``keys``: of each message, ``-`` for none.
+    ``profile``, ``alphabet``, ``freedoms``: words of `Catalogue.tla`."""
+
+    profile: tuple[str, ...]
+    keys: tuple[str, ...]
+    alphabet: tuple[str, ...] = ()
+    freedoms: tuple[str, ...] = ()
+    partitions: int = 2
+    clients: int = 2
+    peek_max: int = 1
+    max_tries: int = 2
+
+    @property
+    def domains(self) -> Domains:
+        """What each set that actions range over has."""
+        messages = range(1, len(self.keys) + 1)
+        sizes = range(1, self.peek_max + 1)
+        return {
+            "Messages": messages,
+            "Partitions": range(1, self.partitions + 1),
+            "Clients": [f"c{n + 1}" for n in range(self.clients)],
+            "Turns": (1, 2) if "stale" in self.alphabet else (1,),
+            "PeekAnswers": [frozenset(some) for size in sizes for some in combinations(messages, size)],
+        }
+
+    def constants(self) -> Mapping[str, Any]:
+        """Every constant of `Catalogue.tla`."""
+        return {
+            "MessageCount": len(self.keys),
+            "PartitionCount": self.partitions,
+            "Clients": frozenset(self.domains["Clients"]),
+            "KeyOf": dict(enumerate(self.keys, 1)),
+            "TwoKeys": frozenset(),
+            "MaxTries": self.max_tries,
+            "MaxDeliveryCount": 9,
+            "PeekMax": self.peek_max,
+            "Modulus": 16,
+            "FirstNumber": 0,
+            "Profile": frozenset(self.profile),
+            "Alphabet": frozenset(self.alphabet),
+            "Freedoms": frozenset(self.freedoms),
+            "Observing": False,
+        }
+
+
+Label = Callable[[Instance, Function], str | None]
+"""What an instance is called in a state; None where the scope leaves it out."""
+
+
+def graph_of(scope: SpecScope, leave_out: Label | None = None, modules: Path = MODULES) -> Graph:
+    """The graph of a scope. ``leave_out``: answers None for what the other side's alphabet has not.
+    ``modules``: the folder of the specification.
+
+    Raises `NotExplored`, `ToolMissing`.
+    """
+    every = {one.operator: one for one in instances(actions(modules), scope.domains)}
+    with tempfile.TemporaryDirectory(prefix="partq-graph-") as folder:
+        module = Path(folder) / "Labelled.tla"
+        module.write_text(labelled("Labelled", _definitions(scope), every.values()), encoding="utf-8")
+        dump = Path(folder) / "graph.dot"
+        plain = _explored(scope, module, modules, "Next")
+        dumped = ("-dump", "dot,actionlabels", str(dump))
+        answer = _explored(scope, module, modules, "LabelledNext", *dumped)
+        if (answer.distinct, answer.generated) != (plain.distinct, plain.generated):
+            raise NotExplored("the generated module does not spell out all of Next, or more than it")
+        with open(dump, encoding="utf-8") as lines:
+            graph = read_dump(lines, every)
+
+    def label(operator: str, state: Function) -> str | None:
+        one = every[operator]
+        if leave_out is not None and leave_out(one, state) is None:
+            return None
+        return label_of(one, state)
+
+    return relabelled(graph, label)
+
+
+def counted(
+    scope: SpecScope, workers: int = 1, machine: Sequence[str] = (), modules: Path = MODULES
+) -> Answer:
+    """TLC's search through a scope for its figures alone, with so many workers. ``machine``: options of Java.
+
+    Raises `NotExplored`, `ToolMissing`.
+    """
+    with tempfile.TemporaryDirectory(prefix="partq-count-") as folder:
+        module = Path(folder) / "Counted.tla"
+        module.write_text(extended("Counted", _definitions(scope)), encoding="utf-8")
+        return _explored(scope, module, modules, "Next", workers=workers, machine=machine)
+
+
+def _definitions(scope: SpecScope) -> str:
+    return "\n".join(f"The{name} == {text_of(value)}" for name, value in scope.constants().items())
+
+
+def _explored(
+    scope: SpecScope,
+    module: Path,
+    modules: Path,
+    next: str,
+    *options: str,
+    workers: int = 1,
+    machine: Sequence[str] = (),
+) -> Answer:
+    configuration = module.with_suffix(".cfg")
+    constants = "\n".join(f"  {name} <- The{name}" for name in scope.constants())
+    configuration.write_text(f"INIT Init\nNEXT {next}\nCHECK_DEADLOCK FALSE\nCONSTANTS\n{constants}\n")
+    answer = check(module, configuration, workers=workers, options=options, library=modules, machine=machine)
+    if not answer.holds:
+        raise NotExplored(answer.error or f"{answer.violated} is violated")
+    return answer
+
+
+def label_of(one: Instance, state: Function) -> str:
+    """What an instance of an action is called in a state."""
+    words = []
+    for word in LABELS[one.name].split(" "):
+        found = _PLACES.get(word)
+        words.append(word if found is None else found(one.arguments, state))
+    return " ".join(word for word in words if word)
+
+
+def _message(number: int) -> str:
+    return f"m{number}"
+
+
+def _lock(arguments: tuple[Any, ...], state: Function) -> str:
+    """A lock: its message and its turn. Where no former lock is ever named, all have the first turn."""
+    return f"{_message(arguments[-2])}/{arguments[-1]}"
+
+
+_PLACES: Final[Mapping[str, Callable[[tuple[Any, ...], Function], str]]] = {
+    "{c}": lambda arguments, state: arguments[0],
+    "{m}": lambda arguments, state: _message(arguments[-1]),
+    "{both}": lambda arguments, state: " ".join(map(_message, arguments[1:])),
+    "{ms}": lambda arguments, state: " ".join(map(_message, sorted(arguments[-1]))),
+    "{lock}": _lock,
+    "{p}": lambda arguments, state: f"partition {arguments[-1]}",
+}
+"""What stands for the places in a label: client, message, messages, lock, partition."""
+
+LABELS: Final[Mapping[str, str]] = {
+    "Send": "send {m} -> ok",
+    "SendFails": "send {m} -> error",
+    "SendInvalid": "send {m} -> error",
+    "SendBatch": "send_batch {m} and the next -> ok",
+    "SendBatchFails": "send_batch {m} and the next -> error",
+    "SendBatchInvalid": "send_batch {m} and the next -> error",
+    "Receive": "receive {c} -> {m}",
+    "ReceiveAndDelete": "receive {c} and delete -> {m}",
+    "ReceiveNothing": "receive {c} -> nothing",
+    "ReceiveFails": "receive {c} -> error",
+    "Complete": "complete {c} {lock} -> ok",
+    "CompleteRejected": "complete {c} {lock} -> error",
+    "CompleteFails": "complete {c} {lock} -> error",
+    "Abandon": "abandon {c} {lock} -> ok",
+    "AbandonRejected": "abandon {c} {lock} -> error",
+    "AbandonFails": "abandon {c} {lock} -> error",
+    "CompleteBoth": "complete {c} {both} -> ok",
+    "CompleteBothInvalid": "complete {c} {both} -> error",
+    "Expire": "expire {m}",
+    "Prefetch": "prefetch {m}",
+    "Peek": "peek {c} -> {ms}",
+    "PeekNothing": "peek {c} -> nothing",
+    "PeekFails": "peek {c} -> error",
+    "Begin": "begin -> ok",
+    "TxnSend": "send {m} in the transaction -> ok",
+    "TxnSendLetPass": "send {m} in the transaction -> ok",
+    "TxnSendInvalid": "send {m} in the transaction -> error",
+    "TxnSendFails": "send {m} in the transaction -> error",
+    "TxnComplete": "complete {c} {lock} in the transaction -> ok",
+    "TxnCompleteInvalid": "complete {c} {lock} in the transaction -> error",
+    "TxnCompleteRejected": "complete {c} {lock} in the transaction -> error",
+    "TxnCompleteFails": "complete {c} {lock} in the transaction -> error",
+    "NumberEarly": "number {m}",
+    "Commit": "commit -> ok",
+    "CommitFails": "commit -> error",
+    "CommitRejected": "commit -> error",
+    "Rollback": "rollback -> ok",
+    "RollbackFails": "rollback -> error",
+    "RollbackRejected": "rollback -> error",
+    "Appear": "appear",
+    "PartitionDown": "partition_down {p}",
+    "PartitionUp": "partition_up {p}",
+    "BrokerKill": "broker_kill",
+    "BrokerStart": "broker_start",
+    "FrontendLost": "frontend_lost {c}",
+    "Drained": "drained",
+    "Bind": "bind {c} -> ok",
+    "BindRejected": "bind {c} -> error",
+    "Unbind": "unbind {c} -> ok",
+    "UnbindRejected": "unbind {c} -> error",
+    "UnbindNothing": "unbind {c} -> ok",
+    "Takeover": "unbind {c} -> ok",
+    "Rebalance": "rebalance",
+    "Handoff": "handoff {p}",
+    "HandoffTimeout": "handoff {p}",
+}
+"""What the instances of each action are called."""

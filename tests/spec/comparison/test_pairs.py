@@ -1,0 +1,61 @@
+"""Specification and model compared: they agree, and a fault planted in either one is found."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from test_tlc import needs_tlc
+
+from partq.model import settling
+from partq.model.state import Entry, State
+from partq.spec import MODULES
+from partq.spec.comparison.equivalence import Difference
+from partq.spec.comparison.pairs import PAIRS, compare
+from partq.spec.comparison.spec_side import LABELS
+from partq.spec.tools.labels import actions
+
+
+def test_every_action_has_a_label() -> None:
+    assert {action.name for action in actions()} == set(LABELS)
+
+
+def test_whatever_is_no_equal_graph_says_why() -> None:
+    assert [pair.name for pair in PAIRS.values() if bool(pair.why) == (pair.grade == "graphs")] == []
+
+
+@pytest.mark.parametrize("name", ["flat", "stale"])
+def test_small_pairs_agree(name: str) -> None:
+    needs_tlc()
+
+    assert compare(PAIRS[name]).difference is None
+
+
+def test_a_fault_planted_in_the_model_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_tlc()
+    abandoned = settling._abandoned
+
+    def uncounted(state: State, entry: Entry) -> Entry | None:
+        after = abandoned(state, entry)
+        return after and after._replace(tries=entry.tries)
+
+    monkeypatch.setattr(settling, "_abandoned", uncounted)
+    found = compare(PAIRS["flat"]).difference
+
+    assert found is not None
+    assert found.path[-1:] == ("receive c1 -> m1",) or "abandon" in found.label
+
+
+def test_a_fault_planted_in_the_specification_is_found(tmp_path: Path) -> None:
+    needs_tlc()
+    modules = tmp_path / "tla"
+    shutil.copytree(MODULES, modules)
+    delivery = modules / "Delivery.tla"
+    text = delivery.read_text()
+    assert text.count('Settled(m) == Empty("done")') == 1
+    delivery.write_text(text.replace('Settled(m) == Empty("done")', 'Settled(m) == Empty("ready")'))
+
+    found = compare(PAIRS["stale"], modules).difference
+
+    assert isinstance(found, Difference)
+    assert found.only == "TLA+"
+    assert "complete c1 m1/1 -> ok" in found.path

@@ -1,0 +1,441 @@
+"""Recorded histories, followed by TLC through the specification."""
+
+import pytest
+from test_tlc import needs_tlc
+
+from partq.spec.validation import (
+    NotFollowed,
+    Operation,
+    Recording,
+    Sent,
+    Shown,
+    Status,
+    Validated,
+    batches,
+    prefix,
+    trace_of,
+    validate,
+)
+from partq.spec.validation.batches import Limits
+
+AZURE = frozenset({"partitioned", "numbers", "expiry", "caches"})
+AZURE_RULES = frozenset({"KEY-3", "KEY-7", "RCV-3", "RCV-8", "RCV-9", "RCV-14"})
+FLOWS = frozenset({"partitioned", "flows"})
+WITH_CONNECTIONS = frozenset({"partitioned"})
+REB_3 = frozenset({"REB-3"})
+
+
+def recording(
+    *operations: Operation,
+    partitions: int = 2,
+    words: frozenset[str] = AZURE,
+    rules: frozenset[str] = AZURE_RULES,
+) -> Recording:
+    """One after the other, each between two instants of its own, unless it says which."""
+    timed = [
+        one if one.call else one._replace(call=10 * n, ret=None if one.outcome == "unknown" else 10 * n + 5)
+        for n, one in enumerate(operations, 1)
+    ]
+    return Recording(words, rules, partitions, tuple(one._replace(record=n) for n, one in enumerate(timed)))
+
+
+def did(op: str, client: str = "c1", **more: object) -> Operation:
+    return Operation(0, op, client, 0, 0, **more)  # type: ignore[arg-type]
+
+
+def send(id: str, key: str | None = "k", outcome: str = "ok") -> Operation:
+    return did("send", sent=(Sent(id, key),), outcome=outcome)
+
+
+def show(id: str, number: int, tries: int = 0, lock: str | None = None, partition: int = 7) -> Shown:
+    return Shown(id, partition, partition, number, tries, lock)
+
+
+def receive(*shown: Shown, deletes: bool = False) -> Operation:
+    return did("receive", "c2", shown=shown, limit=5, deletes=deletes)
+
+
+def complete(lock: str, **more: object) -> Operation:
+    return did("complete", "c2", locks=(lock,), **more)
+
+
+def abandon(lock: str, **more: object) -> Operation:
+    return did("abandon", "c2", locks=(lock,), **more)
+
+
+def bind(flow: str) -> Operation:
+    return did("bind", flow, flow=flow)
+
+
+def assigned(flow: str, partition: int, state: str = "ready") -> Operation:
+    return did("assignment", "env", partition=partition, flow=flow, state=state)
+
+
+def delivered(flow: str, *ids: str) -> Operation:
+    """What a flow is delivered: nothing shows its partition."""
+    return did("receive", flow, flow=flow, limit=9, shown=tuple(Shown(id, lock=f"{id}/{flow}") for id in ids))
+
+
+def by_flows(*operations: Operation, partitions: int = 2) -> Recording:
+    return recording(*operations, partitions=partitions, words=FLOWS, rules=REB_3)
+
+
+def over_connections(*operations: Operation) -> Recording:
+    return recording(*operations, words=WITH_CONNECTIONS, rules=REB_3)
+
+
+def told(found: Validated) -> tuple[Status, int | None]:
+    """The status, and the record that is named."""
+    return found.status, found.record
+
+
+LAWFUL = recording(
+    send("a"),
+    send("b"),
+    receive(show("a", 1, lock="x"), show("b", 2, lock="y")),
+    complete("x"),
+    complete("y"),
+)
+TWICE = recording(
+    send("a"),
+    receive(show("a", 1, lock="x")),
+    complete("x"),
+    send("b"),
+    receive(show("a", 1, 1, "y")),
+    complete("y"),
+)
+UNKNOWN_SEND = recording(
+    send("a", outcome="unknown"), send("b"), receive(show("b", 1, lock="x"), show("a", 2, lock="y"))
+)
+UNKNOWN_END = recording(
+    send("a"), receive(show("a", 1, lock="x")), complete("x", outcome="unknown"),
+    complete("x", outcome="error", error="lock_lost"),
+    did("peek", "c2", limit=5),
+)  # fmt: skip
+OVERTAKEN = recording(send("a"), send("b"), receive(show("b", 2, 1, "x")), receive(show("a", 1, 0, "y")))
+TWO_PLACES = recording(
+    send("a"), send("b"), receive(show("a", 1, lock="x")), receive(show("b", 1, lock="y", partition=8))
+)
+
+
+def test_histories_of_one_batch_are_told_apart() -> None:
+    needs_tlc()
+    found = validate([LAWFUL, TWICE, UNKNOWN_SEND, UNKNOWN_END, OVERTAKEN, TWO_PLACES])
+
+    assert [one.status for one in found] == [
+        Status.ACCEPTED, Status.REJECTED, Status.ACCEPTED, Status.ACCEPTED, Status.ACCEPTED, Status.REJECTED,
+    ]  # fmt: skip
+    assert (found[1].record, found[1].explained) == (4, 4)  # the second delivery of a completed message
+    assert (found[5].record, found[5].explained) == (3, 3)  # equal keys in two partitions
+
+
+ABANDONS = did("begin", "c2", txn="t"), abandon("x", txn="t"), did("commit", "c2", txn="t")
+GIVEN_BACK = recording(
+    send("a"), receive(show("a", 1, lock="x")), *ABANDONS, receive(show("a", 1, 1, lock="y"))
+)
+GIVEN_BACK_UNCOUNTED = recording(
+    send("a"), receive(show("a", 1, lock="x")), *ABANDONS, receive(show("a", 1, 0, lock="y"))
+)
+COMMITTED_LATE = recording(
+    send("a"), receive(show("a", 1, lock="x")), did("begin", "c2", txn="t"), complete("x", txn="t"),
+    did("commit", "c2", txn="t", outcome="error", error="not_found"), receive(show("a", 1, 1, lock="y")),
+)  # fmt: skip
+
+
+def test_a_transaction_gives_back_what_it_abandons_and_counts_it() -> None:
+    needs_tlc()
+    found = validate([GIVEN_BACK, GIVEN_BACK_UNCOUNTED])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 5)
+
+
+def test_a_commit_is_refused_where_a_lock_of_it_ran_out() -> None:
+    needs_tlc()
+
+    assert validate([COMMITTED_LATE])[0].status is Status.ACCEPTED
+
+
+TWO_PARTITIONS = (
+    send("a"), send("b", key="l"),
+    receive(show("a", 1, lock="x"), show("b", 1, lock="y", partition=8)),
+    did("begin", "c2", txn="t"), complete("x", txn="t"), did("partition_down", "env", partition=8),
+    complete("y", txn="t", outcome="error", error="invalid_operation"),
+    did("partition_up", "env", partition=8),
+)  # fmt: skip
+REFUSED_AT_THE_SECOND = recording(*TWO_PARTITIONS, complete("y"))
+REFUSED_AT_THE_FIRST = recording(*(one for one in TWO_PARTITIONS if one.locks != ("x",)), complete("y"))
+
+
+def test_a_second_partition_is_refused_in_a_transaction_also_while_it_is_down() -> None:
+    needs_tlc()
+    found = validate([REFUSED_AT_THE_SECOND, REFUSED_AT_THE_FIRST])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 7)  # the refusal told that the lock was lost
+
+
+def committed(id: str, txn: str) -> tuple[Operation, ...]:
+    return did("begin", txn=txn), send(id)._replace(txn=txn), did("commit", txn=txn)
+
+
+ONE_LAGS = recording(
+    *committed("a", "t"),
+    *committed("b", "u"),
+    send("c"),
+    receive(show("a", 1), show("c", 3)),
+    receive(show("b", 2)),
+)
+DELETED_UNSEEN = recording(
+    *committed("a", "t"), did("receive", "c2", deletes=True, outcome="unknown"), did("drained", "env")
+)
+LEFT_BEHIND = recording(*committed("a", "t"), did("drained", "env"))
+
+
+def test_what_one_transaction_committed_may_be_seen_later_than_what_another_did() -> None:
+    needs_tlc()
+    found = validate([ONE_LAGS, DELETED_UNSEEN, LEFT_BEHIND])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.ACCEPTED, None)
+    assert told(found[2]) == (Status.REJECTED, 3)  # RCV-2
+
+
+TAKEN_OVER = by_flows(
+    bind("f"), bind("g"), assigned("f", 1), send("a"), send("b"), delivered("f", "a", "b"),
+    did("unbind", "f", flow="f"), assigned("f", 1, "unassigned"), assigned("g", 1), delivered("g", "a", "b"),
+    partitions=1,
+)  # fmt: skip
+OUT_OF_ORDER = TAKEN_OVER._replace(
+    operations=(*TAKEN_OVER.operations[:-1], TAKEN_OVER.operations[-1]._replace(
+        shown=TAKEN_OVER.operations[-1].shown[::-1]))
+)  # fmt: skip
+NOT_ITS_OWN = by_flows(
+    bind("f"), bind("g"), assigned("f", 1), assigned("g", 2), send("a"), send("b"),
+    delivered("f", "a"), delivered("g", "b"),
+)  # fmt: skip
+TWO_OWNERS = by_flows(bind("f"), bind("g"), assigned("f", 1), assigned("g", 1))
+
+
+def test_flows_are_followed_by_what_assignments_tell() -> None:
+    needs_tlc()
+    found = validate([TAKEN_OVER, OUT_OF_ORDER, NOT_ITS_OWN, TWO_OWNERS])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 9)  # REB-3: the younger first, at the flow that took over
+    assert told(found[2]) == (Status.REJECTED, 7)  # one key at the flows of two partitions
+    assert told(found[3]) == (Status.REJECTED, 3)  # REB-1
+
+
+REBALANCED_TWICE = by_flows(
+    bind("f"), bind("g"), assigned("f", 1), assigned("f", 2), assigned("f", 2, "unassigned"), assigned("g", 2)
+)  # fmt: skip
+EVEN_AT_ONCE = by_flows(bind("f"), bind("g"), assigned("f", 1), assigned("g", 2))
+
+
+def test_a_rebalance_may_come_before_the_next_bind_and_be_told_of_later() -> None:
+    needs_tlc()
+    found = validate([REBALANCED_TWICE, EVEN_AT_ONCE])
+
+    assert [one.status for one in found] == [Status.ACCEPTED] * 2
+
+
+def unbind(flow: str, **more: str) -> Operation:
+    return did("unbind", flow, flow=flow, **more)
+
+
+GONE = by_flows(bind("f"), unbind("f"), unbind("f"), unbind("f", outcome="error", error="not_found"))
+STILL_THERE = by_flows(bind("f"), bind("g"), unbind("f", outcome="error", error="not_found"))
+
+
+def test_an_unbind_of_a_flow_that_is_gone_is_answered_either_way() -> None:
+    needs_tlc()
+    found = validate([GONE, STILL_THERE])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 2)
+
+
+def batch(*ids: str) -> Operation:
+    return did("send_batch", sent=tuple(Sent(id, "k") for id in ids))
+
+
+READY = bind("f"), assigned("f", 1)
+ANY_ORDER = by_flows(*READY, batch("a", "b"), delivered("f", "b", "a"), partitions=1)
+TOLD_APART = by_flows(*READY, send("a"), send("b"), delivered("f", "b", "a"), partitions=1)
+LATER_IN_ORDER = by_flows(
+    *READY, bind("g"), batch("a", "b"), delivered("f", "b", "a"), did("unbind", "f", flow="f"),
+    assigned("f", 1, "unassigned"), assigned("g", 1), delivered("g", "a", "b"), partitions=1,
+)  # fmt: skip
+UNSEEN = LATER_IN_ORDER._replace(
+    operations=(*LATER_IN_ORDER.operations, did("receive", "g", flow="g", outcome="unknown")._replace(
+        record=9, call=200, ret=None))
+)  # fmt: skip
+
+
+def test_a_batch_is_stored_in_any_order_which_stays() -> None:
+    needs_tlc()
+    found = validate([ANY_ORDER, TOLD_APART, LATER_IN_ORDER, UNSEEN])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 4)  # REB-3: they were sent one after the other
+    assert told(found[2]) == (Status.REJECTED, 8)  # REB-3: they go back to their places
+    assert told(found[3]) == (Status.UNKNOWN, None)  # one may have been delivered unseen
+    assert "order" in found[3].reason
+
+
+def outage(partition: int, *during: Operation) -> tuple[Operation, ...]:
+    return (
+        did("partition_down", "env", partition=partition),
+        *during,
+        did("partition_up", "env", partition=partition),
+    )
+
+
+def refused(id: str, *more: str) -> Operation:
+    op = "send_batch" if more else "send"
+    return did(op, sent=tuple(Sent(name, "k") for name in (id, *more)), outcome="error", error="unavailable")
+
+
+BOTH_SHOWN = (
+    send("a", None), send("b", None),
+    *(did("peek", "c2", limit=5, shown=(shown,)) for shown in (show("a", 1), show("b", 1, partition=8))),
+)  # fmt: skip
+BLOCKED_TWICE = recording(
+    *BOTH_SHOWN, *outage(7, refused("p", "q"), refused("r", "s")), *outage(8, refused("t", "u"))
+)
+BLOCKED_BY_BOTH = recording(
+    *BOTH_SHOWN, *outage(7, refused("p", "q"), refused("r", "s")), *outage(8, refused("t"), refused("u"))
+)
+
+
+def test_a_batch_that_is_refused_for_the_partition_of_its_key_tells_which_that_is() -> None:
+    needs_tlc()
+    found = validate([BLOCKED_TWICE, BLOCKED_BY_BOTH])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)  # one refusal amid faults is no proof
+    assert told(found[1]) == (Status.REJECTED, 10)  # ROUTE-2
+
+
+def test_a_hidden_partition_was_ready_for_the_flow_that_received() -> None:
+    trace = trace_of(NOT_ITS_OWN._replace(operations=NOT_ITS_OWN.operations[:-1]))
+
+    assert [set(parts) for parts in trace.allowed] == [{1}, {1}]
+
+
+TO_A_STANDBY = by_flows(*READY, bind("g"), send("a"), delivered("g", "a"), partitions=1)
+
+
+def test_a_flow_that_no_partition_was_ready_for_is_delivered_nothing() -> None:
+    needs_tlc()
+
+    assert told(validate([TO_A_STANDBY])[0]) == (Status.REJECTED, 4)  # REB-2
+
+
+BOTH_READY = bind("f"), assigned("f", 1), assigned("f", 2), send("a", None), send("b", None)
+
+
+def test_where_nothing_can_be_out_of_order_a_hidden_partition_is_chosen() -> None:
+    in_order = trace_of(by_flows(*BOTH_READY, delivered("f", "a", "b")))
+    reversed = trace_of(by_flows(*BOTH_READY, delivered("f", "b", "a")))
+
+    assert [set(parts) for parts in in_order.allowed] == [{1}, {1}]
+    assert [set(parts) for parts in reversed.allowed] == [{1, 2}, {1, 2}]
+    assert [set(parts) for parts in reversed.likely] == [{1}, {2}]
+
+
+LOST_LINK = over_connections(
+    send("a"), send("b"), receive(Shown("a", 7, lock="x")), did("disconnect", "c2"),
+    did("receive", "c3", limit=9, shown=(Shown("a", 7, lock="y"), Shown("b", 7, lock="z"))),
+)  # fmt: skip
+HELD_LINK = over_connections(
+    *(one for one in LOST_LINK.operations if one.op != "disconnect"),
+)
+OVERTAKING = over_connections(
+    send("a"), send("b"), did("receive", "c3", limit=9, shown=(Shown("b", 7, lock="z"),)),
+    did("receive", "c3", limit=9, shown=(Shown("a", 7, lock="y"),)),
+)  # fmt: skip
+
+
+def test_a_lock_may_end_with_its_connection_and_its_message_keeps_its_place() -> None:
+    needs_tlc()
+    found = validate([LOST_LINK, HELD_LINK, OVERTAKING])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 3)  # RCV-6: nothing ended the first lock
+    assert told(found[2]) == (Status.REJECTED, 2)  # REB-3
+
+
+@pytest.mark.parametrize(
+    ("one", "reason"),
+    [
+        (recording(send("a"), did("schedule")), "no operation schedule"),
+        (recording(send("a"), send("a")), "sent twice"),
+        (over_connections(did("broker_kill", "env")), "kill of a broker"),
+        (by_flows(assigned("f", 1)), "no client bound"),
+    ],
+)
+def test_what_is_not_specified_is_unknown_with_the_reason(one: Recording, reason: str) -> None:
+    (found,) = validate([one])
+
+    assert (found.status, found.states) == (Status.UNKNOWN, 0)
+    assert reason in found.reason
+
+
+def test_two_transactions_at_a_time_are_not_followed() -> None:
+    begins = did("begin", txn="t"), did("begin", txn="u"), did("commit", txn="t"), did("commit", txn="u")
+    with pytest.raises(NotFollowed, match="two transactions at a time"):
+        trace_of(recording(*begins))
+
+
+def test_a_batch_is_of_one_family_and_of_like_lengths() -> None:
+    assert batches([TWICE, LOST_LINK, GIVEN_BACK, LAWFUL], size=2) == [[3, 0], [2], [1]]
+
+
+def test_a_count_that_falls_is_impossible() -> None:
+    peeks = (
+        did("peek", "c2", limit=5, shown=(show("a", 1, 1),)),
+        did("peek", "c2", limit=5, shown=(show("a", 1),)),
+    )
+    trace = trace_of(recording(send("a"), receive(show("a", 1, lock="x")), *peeks))
+
+    assert [step.op for step in trace.steps] == ["send", "receive", "peek", "impossible"]
+
+
+@pytest.mark.parametrize(("shown", "becomes"), [("a", "renew"), ("b", "impossible")])
+def test_a_renewal_shows_the_message_of_its_lock(shown: str, becomes: str) -> None:
+    given = receive(show("a", 1, lock="x"), show("b", 2, lock="y"))
+    renewal = did("renew_lock", "c2", locks=("x",), shown=(show(shown, 1 if shown == "a" else 2),))
+    trace = trace_of(recording(send("a"), send("b"), given, renewal))
+
+    assert trace.steps[-1].op == becomes
+
+
+def test_a_history_is_given_up_at_the_limit_of_states() -> None:
+    needs_tlc()
+    found = validate([LAWFUL], Limits(states=2))
+
+    assert found[0].status is Status.UNKNOWN
+    assert "states" in found[0].reason
+
+
+def test_a_fault_in_the_specification_rejects_a_lawful_history() -> None:
+    needs_tlc()
+    found = validate([LAWFUL], overrides={"Advance": "BugAdvanceByTwo"})
+
+    assert found[0].status is Status.REJECTED
+
+
+def test_a_prefix_leaves_open_what_had_not_returned() -> None:
+    cut = prefix(LAWFUL, 30)
+
+    assert [one.outcome for one in cut.operations] == ["ok", "ok", "unknown"]
+    assert cut.operations[-1].shown == ()
+
+
+def test_steps_of_one_instant_stand_together() -> None:
+    trace = trace_of(LAWFUL)
+
+    assert [step.op for step in trace.steps] == ["send", "send", "receive", "receive", "complete", "complete"]
+    assert (trace.steps[2].then, trace.steps[3].then) == (4, 0)
+    assert list(trace.order.heads) == [1, 2, 3, 5, 6]
