@@ -465,6 +465,24 @@ def test_a_column_of_another_type_is_named(tmp_path: Path, kind: str) -> None:
     assert error.message == f"the column is {kind}, where int64 is expected"
 
 
+def test_an_unknown_column_is_named_before_it_is_read(tmp_path: Path) -> None:
+    """At any depth: a moment in a time zone that there is not cannot be made a value."""
+    pa = pytest.importorskip("pyarrow")
+    nowhere = pa.timestamp("ns", "Nowhere/X")
+    error = parquet(tmp_path, [{**SEND, "cal": None}], cal=nowhere)
+    assert (error.field, error.message[:28]) == ("cal", "unknown field; did you mean ")
+    assert parquet(tmp_path, [SEND], args=pa.struct({"at": nowhere})).field == "args.at"
+
+
+def test_pairs_of_another_writer_may_be_lists(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    send = {**SEND, "args": {"messages": [{"id": "m", "properties": [["a", "1"], ["b", "2"]]}]}}
+    table = pa.Table.from_pylist([send]).replace_schema_metadata({"partq.history": json.dumps(HEADER)})
+    pq.write_table(table, tmp_path / "h.parquet")
+    assert read_history(tmp_path / "h.parquet") == loads(ndjson(HEADER, send))
+
+
 def test_parquet_is_capped_by_rows_before_it_is_read(tmp_path: Path) -> None:
     """Three million rows of nothing new are some kilobytes."""
     pa = pytest.importorskip("pyarrow")

@@ -23,7 +23,7 @@ from partq.conformance.history.codec_checks import (
     parse_json,
     too_many,
 )
-from partq.conformance.history.codec_fields import SHOWN, FieldError
+from partq.conformance.history.codec_fields import SHOWN, FieldError, did_you_mean, label
 from partq.conformance.history.codec_records import read_header, read_record
 from partq.conformance.history.record import History, Record
 from partq.model.operations import OPS, Kind
@@ -137,10 +137,17 @@ def read_parquet(file: str) -> History:
 
 
 def _check_types(columns: Any) -> None:
-    """Raise `FieldError` for a column of a type that its values are not read from."""
-    for column in columns:
-        if column.name in COLUMNS.names:
-            _check_type(column.name, column.type, COLUMNS.field(column.name).type)
+    """Raise `FieldError` for an unknown column, and for one of a type that its values are not read from."""
+    _check_fields("", columns, pa.struct(list(COLUMNS)))
+
+
+def _check_fields(outer: str, found: Any, expected: Any) -> None:
+    for field in found:
+        index, name = expected.get_field_index(field.name), f"{outer}{label(field.name)}"
+        if index < 0:
+            known = [other.name for other in expected]
+            raise FieldError(name, f"unknown field{did_you_mean(field.name, known)}")
+        _check_type(name, field.type, expected.field(index).type)
 
 
 def _check_type(field: str, found: Any, expected: Any) -> None:
@@ -151,9 +158,7 @@ def _check_type(field: str, found: Any, expected: Any) -> None:
     if not _FITS[kind](plain):
         raise FieldError(field, f"the column is {found}, where {expected} is expected"[: 2 * SHOWN])
     if pa.types.is_struct(expected):
-        for inner in found:
-            if (index := expected.get_field_index(inner.name)) >= 0:
-                _check_type(f"{field}.{inner.name}", inner.type, expected.field(index).type)
+        _check_fields(f"{field}.", found, expected)
     elif pa.types.is_list(expected):
         _check_type(f"{field}[]", found.value_type, expected.value_type)
 
@@ -166,7 +171,10 @@ def _is_list(kind: Any) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def _is_map(kind: Any) -> bool:
+def _is_pairs(kind: Any) -> bool:
+    """A map of text, or a list of lists of text, each of two."""
+    if _is_list(kind) and _is_list(kind.value_type):
+        return _is_text(kind.value_type.value_type)
     return bool(pa.types.is_map(kind) and _is_text(kind.key_type) and _is_text(kind.item_type))
 
 
@@ -176,7 +184,7 @@ _FITS: Final = {
     pa.types.is_boolean: pa.types.is_boolean,
     pa.types.is_struct: pa.types.is_struct,
     pa.types.is_list: _is_list,
-    pa.types.is_map: _is_map,
+    pa.types.is_map: _is_pairs,
 }
 """For each kind of column that is written, the kinds that are read."""
 
