@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from acts import (
+    SMALL,
     D,
     abandon,
     advance,
@@ -353,3 +354,13 @@ def test_answers_show_id_place_count_and_lock() -> None:
     assert (delivery.id, delivery.partition, delivery.delivery_count) == ("x", 0, 0)
     assert delivery.lock is not None
     assert delivery.locked_until == D
+
+
+def test_what_locks_that_a_fault_struck_may_leave_is_made_as_it_is_asked_for() -> None:
+    names = [f"m{n}" for n in range(40)]
+    state = initial("azure-flat", Entity(), **{**SMALL, "waived": frozenset({"PEEK-6"})})
+    state = took(after(state, *map(send, names)), *names)
+    state = after(state, Action("broker_kill"), Action("broker_start"))
+    ways = steps(state, advance(2 * D))
+    (_, first), (_, second) = next(ways), next(ways)
+    assert first != second

@@ -7,7 +7,7 @@ transaction are `transactions`' business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from .actions import INVALID, LOST, OK, Action, Answer, Observed, failure
@@ -358,18 +358,24 @@ _POSSIBLE: Final = {
 
 
 @clause("RCV-9")
-def expired(state: State) -> list[State]:
+def expired(state: State) -> Iterator[State]:
     """The states after every lock whose time has certainly ended by now was given back; nearly always one
-    (`locks.run_out`)."""
-    states, now = [state], state.now
-    for p, part in enumerate(state.parts):
-        for entry in part.log:
-            lock = entry.lock
-            if lock is not None and lock.hi <= now:
-                ways = run_out(state, entry, lock)
-                states = [_replaced(before, p, entry, way) for before in states for way in ways]
+    (`locks.run_out`). Each is made as it is asked for: of locks that a fault struck they are many."""
+    due = (
+        (p, entry, run_out(state, entry, entry.lock))
+        for p, part in enumerate(state.parts)
+        for entry in part.log
+        if entry.lock is not None and entry.lock.hi <= state.now
+    )
+    states: Iterator[State] = iter((state,))
+    for p, entry, ways in due:
+        states = _given_back(states, p, entry, ways)
     return states
 
 
-def _replaced(state: State, p: int, entry: Entry, after: Entry | None) -> State:
-    return put(state, p, state.parts[p].log.index(entry), after)
+def _given_back(
+    states: Iterator[State], p: int, entry: Entry, ways: Sequence[Entry | None]
+) -> Iterator[State]:
+    for state in states:
+        for way in ways:
+            yield put(state, p, state.parts[p].log.index(entry), way)

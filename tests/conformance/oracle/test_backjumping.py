@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from partq.conformance.history.entities import ByEntity, entities_of
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.backjumping import Level, jump_back
 from partq.conformance.oracle.guidance import Guide
-from partq.conformance.oracle.question import entities_of, question_of
+from partq.conformance.oracle.question import question_of
 from partq.conformance.oracle.search import Found, Outcome, Search
 
 
@@ -66,7 +67,7 @@ def test_the_same_is_not_tried_twice() -> None:
 
 def searched(text: str, patience: int | None) -> Found:
     given = history(text, "azure-flat")
-    question = question_of(given, entities_of(given)[0], 0, frozenset())
+    question = question_of(ByEntity(given), entities_of(given)[0], 0, frozenset())
     guidance = Guide(question.effects, question.start.cfg).guidance()
     return Search(question.effects, guidance, thread_time() + 5, patience=patience).run(question.start)
 

@@ -1,5 +1,6 @@
 """When effects most likely took place."""
 
+from partq.conformance.history.entities import ByEntity
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.guidance import Guide
 from partq.conformance.oracle.question import question_of
@@ -10,7 +11,7 @@ def test_of_flows_that_bind_at_once_those_that_get_partitions_come_first() -> No
         "a bind f @1-9\nb bind g @2-8\nc bind h @3-7\nd bind k @20-21\n"
         "env assignment 1 h ready @5000000010\nenv assignment 2 k ready @5000000010"
     )
-    question = question_of(history(text, "solace", partitions=2), "q", 0, frozenset())
+    question = question_of(ByEntity(history(text, "solace", partitions=2)), "q", 0, frozenset())
     instants = Guide(question.effects, question.start.cfg).guidance().estimates
 
     first, second, third = instants[:3]
@@ -22,7 +23,7 @@ def test_a_settlement_of_unknown_outcome_comes_after_what_still_shows_the_lock()
         "p send m1\nq receive 1 -> m1 lock=l\nq complete l -> unknown timeout\nq renew_lock l -> m1\n"
         "env advance 60s\nenv drained"
     )
-    question = question_of(history(text, "azure-flat"), "q", 0, frozenset())
+    question = question_of(ByEntity(history(text, "azure-flat")), "q", 0, frozenset())
     guidance = Guide(question.effects, question.start.cfg).guidance()
 
     _, _, complete, renew, drained = guidance.estimates

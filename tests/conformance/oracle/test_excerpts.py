@@ -12,13 +12,14 @@ from benchmarks.edited import edited
 from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
+from partq.conformance.history.entities import ByEntity, entities_of
 from partq.conformance.history.notation import history
 from partq.conformance.oracle import excerpts as module
 from partq.conformance.oracle.excerpts import Excerpt, excerpts
 from partq.conformance.oracle.guidance import Guide
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.partition_excerpts import by_partitions
-from partq.conformance.oracle.question import Question, entities_of, question_of
+from partq.conformance.oracle.question import Question, question_of
 from partq.conformance.oracle.search import Found, Outcome, Search
 from partq.conformance.workload.generator import generate, trace_seed
 
@@ -26,7 +27,7 @@ PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
 
 
 def asked(given: History) -> Question:
-    return question_of(given, entities_of(given)[0], 0, frozenset())
+    return question_of(ByEntity(given), entities_of(given)[0], 0, frozenset())
 
 
 def told(text: str, profile: str = "azure-premium") -> Question:

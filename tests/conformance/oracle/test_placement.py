@@ -1,5 +1,6 @@
 """What deliveries and assignment events say of the partitions where messages are."""
 
+from partq.conformance.history.entities import ByEntity
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.guidance import Guide
 from partq.conformance.oracle.placement import Clues
@@ -20,7 +21,7 @@ PAUSED = f"{TAKEN}d bind g\nenv advance 5s\nenv assignment 2 f paused\n"
 
 def clues(text: str) -> Clues:
     """Those of a Solace queue with three partitions."""
-    question = question_of(history(text, "solace", partitions=3), "q", 0, frozenset())
+    question = question_of(ByEntity(history(text, "solace", partitions=3)), "q", 0, frozenset())
     found = Guide(question.answers, question.start.cfg).clues
     assert found is not None
     return found

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from partq.conformance.history import History
+from partq.conformance.history.entities import ByEntity, entities_of
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.plain_search import is_explained
-from partq.conformance.oracle.question import entities_of, question_of
+from partq.conformance.oracle.question import question_of
 
 RESTART = "env broker_kill\nenv broker_start\n"
 
@@ -76,7 +77,7 @@ def told(profile: str, text: str) -> History:
 
 
 def plainly(given: History) -> bool | None:
-    return is_explained(question_of(given, entities_of(given)[0], 0, frozenset()))
+    return is_explained(question_of(ByEntity(given), entities_of(given)[0], 0, frozenset()))
 
 
 @pytest.mark.parametrize("name", TAKEN)

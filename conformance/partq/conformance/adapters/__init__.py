@@ -5,7 +5,7 @@ The seam for third parties: what is imported from here stays. No program is run 
 
 from __future__ import annotations
 
-from partq.conformance.adapters.names import UnknownBroker, is_public, public_name
+from partq.conformance.adapters.names import UnknownBroker, is_built_in, is_public, public_name
 from partq.conformance.adapters.protocol import (
     Broker,
     Client,
@@ -29,6 +29,7 @@ __all__ = [
     "UnknownBroker",
     "Unreachable",
     "claimed_profiles",
+    "is_built_in",
     "is_public",
     "open_broker",
     "public_name",

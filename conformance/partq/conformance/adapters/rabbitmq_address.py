@@ -9,11 +9,11 @@ client holds unsettled; ``cancel=always`` cancels consumers even where that cras
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from partq.conformance.adapters.names import UnknownBroker
+from partq.conformance.adapters.names import UnknownBroker, public_text
 
 PORT: Final = 5672
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {"type": ("classic", "quorum"), "cancel": ("safe", "always")}
@@ -28,7 +28,7 @@ class Address:
     host: str
     port: int = PORT
     user: str = "guest"
-    password: str = "guest"
+    password: str = field(default="guest", repr=False)
     vhost: str = "/"
     partitions: int | None = None
     type: str = "classic"
@@ -43,11 +43,15 @@ class Address:
 
 def address(url: str) -> Address:
     """What the URL says. Raises `UnknownBroker` that says which part is wrong."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise UnknownBroker(f"{url.partition(':')[0]} URL: the host is not readable") from None
     try:
         port = parts.port or PORT
     except ValueError:
-        raise UnknownBroker(f"{parts.scheme} URL: the port must be a number from 1 to 65535") from None
+        rule = "the port must be a number from 1 to 65535, and /, ?, # and @ in a password be escaped, as %2F"
+        raise UnknownBroker(f"{parts.scheme} URL: {rule}") from None
     plain = Address(
         host=parts.hostname or "localhost",
         port=port,
@@ -67,4 +71,5 @@ def _option(name: str, text: str) -> tuple[str, Any]:
     known |= {option: f"a number from 1 to {most}" for option, most in COUNTS.items()}
     if name in known:
         raise UnknownBroker(f"rabbitmq URL: {name}={text}: {name} is {known[name]}")
-    raise UnknownBroker(f"rabbitmq URL: {name}={text}: {name} is no option; known: {', '.join(known)}")
+    told = public_text(f"?{name}={text}").removeprefix("?")
+    raise UnknownBroker(f"rabbitmq URL: {told}: {name} is no option; known: {', '.join(known)}")

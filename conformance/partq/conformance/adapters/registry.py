@@ -7,10 +7,10 @@ import os
 import sys
 from difflib import get_close_matches
 from types import ModuleType
-from urllib.parse import urlsplit
 
-from partq.conformance.adapters.names import UnknownBroker, is_public
+from partq.conformance.adapters.names import BUILT_IN, MUTANT, UnknownBroker, is_public, public_name
 from partq.conformance.adapters.protocol import Broker
+from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.model.profiles import PROFILES
 
 KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
@@ -21,28 +21,28 @@ def open_broker(name: str) -> Broker:
 
     ``module:Class`` is looked up in the current folder first, then among installed packages.
     """
-    if name in ("reference", "reference:live"):
+    if name in BUILT_IN:
         from partq.conformance.adapters.reference import CAMPAIGN, LiveReference, Reference
 
         return Reference(freedoms=CAMPAIGN) if name == "reference" else LiveReference()
-    if name.startswith("mutant:"):
+    if name.startswith(MUTANT):
         from partq.conformance.adapters.mutants import open_mutant
 
-        return open_mutant(name.removeprefix("mutant:"))
+        return open_mutant(name.removeprefix(MUTANT))
     if not is_public(name):
-        raise UnknownBroker(f"{name}: the password is not stored: give the broker's URL with it")
-    if urlsplit(name).scheme in ("rabbitmq", "amqp") and "://" in name:
+        raise UnknownBroker(f"{public_name(name)}: the password is not stored: give the broker's URL with it")
+    if name.partition("://")[0].lower() in ("rabbitmq", "amqp") and "://" in name:
         from partq.conformance.adapters.rabbitmq import RabbitMQ
 
         return RabbitMQ(name)
     if ":" in name and "://" not in name:
         return _third_party(name)
-    raise UnknownBroker(f"no broker {name!r}{_hint(name)}; known: {KNOWN}")
+    raise UnknownBroker(f"no broker {public_name(name)!r}{_hint(name)}; known: {KNOWN}")
 
 
 def _hint(name: str) -> str:
     """What may have been meant."""
-    if near := get_close_matches(name, ("reference", "reference:live"), n=1):
+    if near := get_close_matches(name, BUILT_IN, n=1):
         return f"; did you mean {near[0]}?"
     module, _, last = name.rpartition(".")
     if last == "py":
@@ -59,9 +59,9 @@ def claimed_profiles(broker: Broker) -> tuple[str, ...]:
     kind."""
     name = f"{type(broker).__name__}.profiles()"
     try:
-        claimed: tuple[object, ...] = tuple(broker.profiles())
-    except Exception as error:
-        raise UnknownBroker(f"{name}: {type(error).__name__}: {error}") from error
+        claimed: tuple[object, ...] = answer(lambda: tuple(broker.profiles()))
+    except NoAnswer as error:
+        raise UnknownBroker(f"{name}: {error}") from error
     known = list(PROFILES)
     for one in claimed:
         if one not in known:
@@ -77,18 +77,19 @@ def _third_party(name: str) -> Broker:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise UnknownBroker(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
     factory = getattr(module, class_name, None) if class_name else None
     if factory is None:
         raise UnknownBroker(f"module {module_name!r} has no {class_name!r}{_brokers_of(module)}")
+    if not (isinstance(factory, type) and issubclass(factory, Broker)):
+        raise UnknownBroker(f"{name} is not a subclass of partq.conformance.adapters.Broker")
     try:
-        broker = factory()
-    except (Exception, SystemExit) as error:
-        raise UnknownBroker(f"cannot make {name}: {type(error).__name__}: {error}") from error
-    if not isinstance(broker, Broker):
-        raise UnknownBroker(f"{name} is not a partq.conformance.adapters.Broker")
-    return broker
+        return answer(factory)
+    except NoAnswer as error:
+        raise UnknownBroker(f"cannot make {name}: {error}") from error
 
 
 def _brokers_of(module: ModuleType) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from partq.conformance.adapters import Broker, is_public, public_name
+from partq.conformance.adapters import Broker, is_built_in, public_name
 from partq.conformance.evaluation.shrinking import shown, shows_again, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
@@ -81,10 +81,10 @@ def write(folder: Path, example: Counterexample) -> Path:
 
 
 def replay_command(file: Path, broker: str) -> str:
-    """The command line that runs the stored counterexample of that broker again. Where the broker's password
-    was left out of the file, it has a place for it."""
+    """The command line that runs the stored counterexample of that broker again. It names the broker where
+    the file may not choose it; where the password was left out, it has a place for it."""
     words = ["partq", "replay", str(file)]
-    return shlex.join(words if is_public(broker) else [*words, "--broker", broker])
+    return shlex.join(words if is_built_in(broker) else [*words, "--broker", broker])
 
 
 def to_json(example: Counterexample) -> dict[str, Any]:

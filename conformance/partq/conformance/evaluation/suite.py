@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
 from partq.conformance.adapters.protocol import FAULTS
+from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.conformance.adapters.shape import misfit
 from partq.conformance.evaluation.decision import SUITE, Decider, Exactness
 from partq.conformance.execution.cancellation import Stop, Stopped
@@ -155,12 +156,13 @@ def lacks_of(broker: Broker) -> frozenset[str]:
     classes are not what an adapter's have to be."""
     if wrong := misfit(broker):
         raise BrokerFailed(wrong)
+    name = f"{type(broker).__name__}.lacks()"
     try:
-        lacks = frozenset(broker.lacks())
-    except Exception as error:
-        raise _failed(broker, error, "in lacks()") from error
-    if not all(isinstance(name, str) for name in lacks):
-        raise BrokerFailed(f"{type(broker).__name__}.lacks() answered what are no names of operations")
+        lacks = answer(lambda: frozenset(broker.lacks()))
+    except NoAnswer as error:
+        raise BrokerFailed(f"{name}: {error}") from error
+    if not all(isinstance(one, str) for one in lacks):
+        raise BrokerFailed(f"{name} answered what are no names of operations")
     return lacks
 
 
@@ -294,13 +296,13 @@ def _history(
     with brokers.one() as broker:
         try:
             return run(broker, task.program, on_problem=partial(on_problem, task.name), stop=stop)
-        except (Unreachable, Stopped):
+        except (Unreachable, Stopped, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:
             raise _failed(broker, error, f"in {task.name}") from error
 
 
-def _failed(broker: Broker, error: Exception, where: str) -> BrokerFailed:
+def _failed(broker: Broker, error: BaseException, where: str) -> BrokerFailed:
     place = extract_tb(error.__traceback__)[-1]
     kind = f"{type(broker).__name__} raised {type(error).__name__}"
     return BrokerFailed(f"{kind}: {error} ({place.filename}:{place.lineno}), {where}")

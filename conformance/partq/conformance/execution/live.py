@@ -17,6 +17,7 @@ from itertools import cycle, repeat
 from typing import Final
 
 from partq.conformance.adapters.protocol import Broker, Unreachable
+from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.conformance.execution.adapter_calls import (
     CallResult,
     InvalidAnswer,
@@ -68,6 +69,14 @@ class Limits:
     drain: float = 120.0
 
 
+def _lacks_of(broker: Broker) -> frozenset[str]:
+    """What the broker says that it lacks. Raises `Unreachable`."""
+    try:
+        return answer(broker.lacks)
+    except NoAnswer as error:
+        raise Unreachable(f"{type(broker).__name__}.lacks(): {error}") from error
+
+
 class LiveRun:
     """One run. ``turn`` guards everything that threads share; whoever changes it notifies."""
 
@@ -91,7 +100,7 @@ class LiveRun:
         self.over = threading.Event()
         self.closed = False
         self.hurried = False
-        self.lacks = broker.lacks()
+        self.lacks = _lacks_of(broker)
         self.steps = tuple(step for step in program.steps if step.op not in self.lacks)
         self.entity = program.entity
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)

@@ -6,7 +6,7 @@ message's partition is known where the broker showed it, and not otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from msgspec import Struct
 
 from partq.conformance.history import Header, History, Record
-from partq.conformance.history.entities import is_topic, settings_of, whole_of
+from partq.conformance.history.entities import ByEntity, settings_of, whole_of
 from partq.model.messages import Delivery, Message, effective_key
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
@@ -355,19 +355,15 @@ class Facts:
 def facts_of(history: History) -> list[Facts]:
     """The facts of each entity of the history, in order of first appearance. Environment events that name
     no entity of their own (``entity`` empty) belong to every one."""
-    names = dict.fromkeys(chain(history.header.entities, map(_entity, history.records)))
-    names.pop("", None)
-    if len(names) <= 1:
-        return [Facts(history.header, next(iter(names), ""), history.records)]
-    found = {
-        name: Facts(history.header, name, (r for r in history.records if r.entity in (name, "")))
-        for name in names
-    }
-    _relate(found)
+    sorted_ = ByEntity(history)
+    if len(sorted_.names) == 1:
+        return [Facts(history.header, sorted_.names[0], history.records)]
+    found = {name: Facts(history.header, name, sorted_.of(name)) for name in sorted_.names}
+    _relate(found, sorted_.topics)
     return list(found.values())
 
 
-def _relate(found: Mapping[str, Facts]) -> None:
+def _relate(found: Mapping[str, Facts], topics: Collection[str]) -> None:
     """Tell the entities of one history what was sent to the others."""
     elsewhere = frozenset(chain.from_iterable(facts.by_id for facts in found.values()))
     for name, facts in found.items():
@@ -377,11 +373,8 @@ def _relate(found: Mapping[str, Facts]) -> None:
             if whole in found and found[whole].by_id:
                 facts.origins = found[whole].by_id
             whole = whole_of(whole)
-        if is_topic(name, found):
+        if name in topics:
             facts.drained = None
-
-
-_entity: Final = attrgetter("entity")
 
 
 def _answered(record: Record) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Final, Never, TypeVar
 
-from partq.conformance.history.codec_fields import SHOWN, FieldError
+from partq.conformance.history.codec_fields import SHOWN, FieldError, label
 from partq.conformance.history.codec_records import plain_header, plain_record, read_header, read_record
 from partq.conformance.history.record import Header, History, Record
 
@@ -56,9 +56,11 @@ def parse_json(text: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FieldError(twice, "occurs twice in one object")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise FieldError(label(name), "occurs twice in one object")
+            seen.add(name)
     return found
 
 

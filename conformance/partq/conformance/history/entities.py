@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from partq.conformance.history.record import Header
+from partq.conformance.history.record import Header, History, Record
 from partq.model.profiles import Entity
 
 _PART: Final = re.compile(
@@ -22,10 +22,38 @@ def whole_of(name: str) -> str | None:
     return None if match is None else match["whole"]
 
 
-def is_topic(name: str, names: Iterable[str]) -> bool:
-    """Whether one of the names is a subscription of it. Nothing can be received from a topic itself."""
-    parts = (_PART.fullmatch(other) for other in names)
-    return any(part is not None and part["subscription"] and part["whole"] == name for part in parts)
+def topics_among(names: Iterable[str]) -> frozenset[str]:
+    """Those of which one of the names is a subscription. Nothing can be received from a topic itself."""
+    parts = (_PART.fullmatch(name) for name in names if "/" in name)
+    return frozenset(part["whole"] for part in parts if part is not None and part["subscription"])
+
+
+def entities_of(history: History) -> tuple[str, ...]:
+    """The names of the history's entities: first those of the header, then in order of first appearance; one
+    without a name where it has none."""
+    named = dict.fromkeys((*history.header.entities, *(r.entity for r in history.records if r.entity)))
+    return tuple(named) or ("",)
+
+
+class ByEntity:
+    """A history's records sorted by entity, once for all of them. ``sent``: the IDs of all messages that were
+    sent to any. ``topics``: the entities that are topics."""
+
+    def __init__(self, history: History) -> None:
+        self.header = history.header
+        self.records = history.records
+        self.names = entities_of(history)
+        self.topics = topics_among(self.names)
+        self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
+        self._places: dict[str, list[int]] = {}
+        for place, record in enumerate(history.records):
+            self._places.setdefault(record.entity, []).append(place)
+
+    def of(self, name: str) -> tuple[Record, ...]:
+        """The entity's records, and those that name none: they belong to every entity."""
+        everywhere = self._places.get("", []) if name else []
+        places = sorted((*self._places.get(name, ()), *everywhere))
+        return tuple(self.records[place] for place in places)
 
 
 def settings_of(header: Header, name: str) -> Entity | None:

@@ -13,17 +13,19 @@ which only a rejection counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from time import thread_time
 from typing import Final
 
 from partq.conformance.history import History
+from partq.conformance.history.entities import ByEntity
 from partq.conformance.oracle.effects import Effect
 from partq.conformance.oracle.excerpts import excerpts
 from partq.conformance.oracle.guidance import Guidance, Guide
-from partq.conformance.oracle.question import Impossible, Question, Unanswerable, entities_of, question_of
+from partq.conformance.oracle.question import Impossible, Question, Unanswerable, question_of
 from partq.conformance.oracle.search import Found, Outcome, Search
 from partq.model.state import State
 
@@ -87,9 +89,10 @@ def judge(
     """Judge every entity of the history; the worst judgement stands. ``seconds``: the budget for each entity,
     of the processor's time. ``late``: by how many ns timers of the broker may be late, if later than the
     history says. ``waived``: requirements that are not enforced."""
-    worst = Judgement(Judged.ACCEPTED)
-    for name in entities_of(history):
-        judgement = _judge_entity(history, name, seconds, late, waived, nodes)
+    worst, everything = Judgement(Judged.ACCEPTED), ByEntity(history)
+    for name in everything.names:
+        ask = partial(question_of, everything, name, late, waived)
+        judgement = _judge_entity(ask, _Budget(seconds, nodes), waived)
         if judgement.status is Judged.REJECTED:
             return judgement
         if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:
@@ -132,12 +135,9 @@ class _Budget:
         return over or thread_time() > self.began + share * self.seconds
 
 
-def _judge_entity(
-    history: History, name: str, seconds: float, late: int, waived: frozenset[str], nodes: int | None
-) -> Judgement:
-    budget = _Budget(seconds, nodes)
+def _judge_entity(ask: Callable[[], Question], budget: _Budget, waived: frozenset[str]) -> Judgement:
     try:
-        question = question_of(history, name, late, waived)
+        question = ask()
     except Unanswerable as error:
         return Judgement(Judged.UNKNOWN, reason=str(error), kind="not modelled")
     except Impossible as error:

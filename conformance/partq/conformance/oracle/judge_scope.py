@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from partq.conformance.history import Header, Record
-from partq.conformance.history.entities import is_topic
+from partq.conformance.history.entities import ByEntity
 from partq.model.machine import OPERATIONS
 from partq.model.profiles import profile
 
@@ -34,13 +34,12 @@ def _life_not_modelled(header: Header, records: Sequence[Record]) -> str | None:
     return None
 
 
-def of_unknown_origin(name: str, mine: Sequence[Record], everything: Sequence[Record]) -> str | None:
+def of_unknown_origin(name: str, mine: Sequence[Record], everything: ByEntity) -> str | None:
     """Why it is not known what the entity holds, if it is not."""
-    if is_topic(name, {record.entity for record in everything}):
+    if name in everything.topics:
         return "topics are not modelled"
     own = {message.id for record in mine for message in record.args.get("messages", ())}
-    all_ids = {message.id for record in everything for message in record.args.get("messages", ())}
     for shown in (shown for record in mine for shown in record.messages):
-        if shown.id not in own and (not own or shown.id in all_ids):
+        if shown.id not in own and (not own or shown.id in everything.sent):
             return f"how message {shown.id!r} came to {name or 'the entity'} is not known"
     return None

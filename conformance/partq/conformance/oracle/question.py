@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from partq.conformance.history import History, Record
-from partq.conformance.history.entities import settings_of
+from partq.conformance.history import Record
+from partq.conformance.history.entities import ByEntity, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
@@ -47,21 +47,14 @@ class Question(NamedTuple):
     answers: tuple[Effect, ...]
 
 
-def entities_of(history: History) -> tuple[str, ...]:
-    """The names of the history's entities; one without a name where it has none."""
-    named = dict.fromkeys((*history.header.entities, *(r.entity for r in history.records if r.entity)))
-    return tuple(named) or ("",)
-
-
-def question_of(history: History, name: str, late: int, waived: frozenset[str]) -> Question:
-    """The question whether the model explains what happened to that entity. ``late``: by how many ns the
-    broker's timers may be late. ``waived``: requirements that are not enforced.
+def question_of(everything: ByEntity, name: str, late: int, waived: frozenset[str]) -> Question:
+    """The question whether the model explains what happened to that entity of a history. ``late``: by how
+    many ns the broker's timers may be late. ``waived``: requirements that are not enforced.
 
     Raises `Unanswerable`, `Impossible`.
     """
-    header = history.header
-    records = tuple(record for record in history.records if record.entity in (name, ""))
-    why = unmodelled(header, records) or of_unknown_origin(name, records, history.records)
+    header, records = everything.header, everything.of(name)
+    why = unmodelled(header, records) or of_unknown_origin(name, records, everything)
     if why is not None:
         raise Unanswerable(why)
     family = profile(header.profile)

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from partq.conformance.history import Header, History, Record
-from partq.conformance.history.entities import is_topic, settings_of
+from partq.conformance.history.entities import ByEntity, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
-from partq.conformance.oracle.question import entities_of
 from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Profile, profile, requirements_of
@@ -24,9 +23,10 @@ PATIENT = 15 * SECOND
 def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
     """By entity its recording, or why the specification does not follow it."""
     found: dict[str, Recording | NotFollowed] = {}
-    for name in entities_of(history):
+    everything = ByEntity(history)
+    for name in everything.names:
         try:
-            found[name] = recording_of(history, name)
+            found[name] = _recording(everything, name)
         except NotFollowed as why:
             found[name] = why
     return found
@@ -34,12 +34,16 @@ def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
 
 def recording_of(history: History, name: str) -> Recording:
     """The recording of one entity. Raises `NotFollowed`."""
-    header, family = history.header, profile(history.header.profile)
-    records = tuple(record for record in history.records if record.entity in (name, ""))
+    return _recording(ByEntity(history), name)
+
+
+def _recording(everything: ByEntity, name: str) -> Recording:
+    header, records = everything.header, everything.of(name)
+    family = profile(header.profile)
     entity = settings_of(header, name) or family.default_entity
     if entity.duplicate_detection:
         raise NotFollowed("duplicate detection is not specified")
-    if is_topic(name, {record.entity for record in records}):
+    if name in everything.topics:
         raise NotFollowed("topics are not specified")
     sent = {message.id: message for record in records for message in record.args.get("messages", ())}
     _check_messages(header, records, sent)

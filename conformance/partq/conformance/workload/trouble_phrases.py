@@ -57,6 +57,14 @@ def _impatient_sends(draft: Draft, client: str, key: str) -> None:
         )
 
 
+def _keyless(draft: Draft, client: str, key: str) -> None:
+    """One client's keyless messages, alone or some at once: enough that a refusal is no chance."""
+    for _ in range(4 + draft.source.below(3)):
+        count = 1 + draft.source.below(3)
+        messages = tuple(draft.message(None) for _ in range(count))
+        draft.add(client, "send" if count == 1 else "send_batch", messages=messages)
+
+
 def _batches(draft: Draft, client: str, key: str) -> None:
     for _ in range(2):
         chosen = draft.some_key()
@@ -127,6 +135,7 @@ def _peeks(draft: Draft, client: str, key: str) -> None:
 MECHANISMS: Final[Mapping[str, Mechanism]] = {
     "send": Mechanism(_nothing, _sends, _receive),
     "impatient_send": Mechanism(_nothing, _impatient_sends, _receive),
+    "keyless": Mechanism(_nothing, _keyless, _receive),
     "batch": Mechanism(_nothing, _batches, _receive),
     "receive": Mechanism(_sends, _take, _settlements),
     "settle": Mechanism(_store_and_receive, _settlements, _receive),

@@ -204,9 +204,11 @@ PAIRS: Final[Mapping[str, Weights]] = {
         "end_of_sends": 3,
         "end_of_settlements": 5,
         "peek": 2,
+        "keyless": 2,
     },
     "two_outages": {
         "send": 5,
+        "keyless": 3,
         "impatient_send": 1,
         "batch": 2,
         "receive": 2,
@@ -217,7 +219,14 @@ PAIRS: Final[Mapping[str, Weights]] = {
         "end_of_settlements": 2,
         "peek": 2,
     },
-    "all_but_one": {"send": 3, "impatient_send": 2, "batch": 3, "settle": 1, "end_of_settlements": 2},
+    "all_but_one": {
+        "send": 3,
+        "keyless": 4,
+        "impatient_send": 2,
+        "batch": 3,
+        "settle": 1,
+        "end_of_settlements": 2,
+    },
     "blackout": {"settle": 1, "renew": 1, "end_of_settlements": 1, "batch": 1, "receive": 1},
     "front_end": {"end_of_settlements": 1, "renew": 1, "peek": 2, "settle": 1},
     "restart": {

@@ -245,7 +245,7 @@ def test_what_was_stored_is_said(partq: Partq) -> None:
     kept = run_canned(partq, "Split", "--out", "kept")
     file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
     assert f"counterexample {file}, " in kept.out
-    assert f"(partq replay {file})" in kept.out
+    assert f"(partq replay {file} --broker canned_broker:Split)" in kept.out
     assert "verdicts in kept/verdicts.json (partq report kept)" in kept.out
     assert "--out" in run_canned(partq, "Split").out
     assert "--out" not in run_canned(partq, "Canned").out
@@ -330,7 +330,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
     assert f"RCV-3 or RCV-2 violated\n  azure-flat, {case}, 1 violation\n" in ran.out
     assert last_line(ran) == "NOT CONFORMANT: RCV-3 or RCV-2 violated"
     file = "kept/counterexamples/azure-flat/RCV-3-receive-ok.json"
-    command = ("replay", file)
+    command = ("replay", file, "--broker", "canned_broker:Overtaken")
     assert f"counterexample {file}, 1 steps of " in ran.out
     assert f"(partq {' '.join(command)})" in ran.out
     assert partq(*command).code == 1
@@ -353,7 +353,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         (("run", "rabbitmq://me:***@host/"), "the password is not stored"),
         (("run", "mutant:nosuch"), "nosuch"),
         (("run", "canned_broker:Nothing"), "has no 'Nothing'"),
-        (("run", "canned_broker:NotABroker"), "is not a"),
+        (("run", "canned_broker:NotABroker"), "is not a subclass of"),
         (("run", "no_such_module:Broker"), "cannot import"),
         (("run", "canned_broker:Unmade"), "no such file"),
         (("run", "canned_broker:Gone"), "start the broker first"),
@@ -370,6 +370,10 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         ),
         (("run", "canned_broker:Canned", "--profile", "azure-premum"), "Did you mean azure-premium?"),
         (("run", "canned_broker:Canned", "--case", "same-keys"), "did you mean same-key"),
+        (
+            ("run", "canned_broker:Canned", "--case", "surplus-flow-stands-by"),
+            "none of these cases is for the profile",
+        ),
         (("run", "canned_broker:Canned", "--save-histories"), "--out"),
         (("run", "canned_broker:Canned", "--out", "canned_broker.py"), "canned_broker.py"),
         (("check", "absent.ndjson"), "absent.ndjson"),
@@ -483,6 +487,14 @@ def test_lines_that_are_missing_are_told(partq: Partq) -> None:
     assert "warning" not in partq("check", "whole").err
     assert "gap: no record 1: if lines were deleted" in partq("check", "gap").err
     assert "headless:1: is no header, but an operation" in partq("check", "headless").err
+
+
+def test_numbers_as_far_apart_as_can_be_are_told(partq: Partq) -> None:
+    write_history("h", history(GOOD, "azure-premium"))
+    header, first, *_, last = Path("h").read_text(encoding="utf-8").splitlines(True)
+    lines = [header, first, last.replace('"i":2', f'"i":{2**63 - 1}')]
+    Path("h").write_text("".join(lines), encoding="utf-8")
+    assert "h: no record 1, 2, 3, 4, 5 and 9,223,372,036,854,775,801 more" in partq("check", "h").err
 
 
 def test_the_exact_judge_explains(partq: Partq, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from partq.conformance.frontends.cli.app import main
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import Finding
 from partq.conformance.workload import program as programs
+from partq.conformance.workload.cases import ALL_CASES
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
 from partq.model.profiles import Entity
@@ -32,6 +34,13 @@ def stored(folder: Path, rule: str = "ROUTE-2", program: Program = PROGRAM) -> P
     finding = Finding(rule, "t", (0, 1), "d", "a", f"{rule}/k")
     shown = history(SPLIT, "azure-premium")
     return counterexample.write(folder, Counterexample("canned_broker:Split", program, finding, shown))
+
+
+def renamed(file: Path, broker: str) -> Path:
+    """The same file, but for the broker that it names."""
+    data = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**data, "broker": broker}), encoding="utf-8")
+    return file
 
 
 @pytest.fixture(autouse=True)
@@ -92,11 +101,42 @@ def test_a_broker_that_cannot_be_run_is_one_line(
 def test_a_password_that_was_left_out_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = stored(tmp_path)
-    text = file.read_text(encoding="utf-8").replace("canned_broker:Split", "rabbitmq://me:***@host/")
-    file.write_text(text, encoding="utf-8")
-    assert main(["replay", str(file)]) == 2
+    assert main(["replay", str(stored(tmp_path)), "--broker", "rabbitmq://me:***@host/"]) == 2
     assert "the password is not stored" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("broker", "named"),
+    [
+        ("rude_broker:Noted", "rude_broker:Noted"),
+        ("os:abort", "os:abort"),
+        ("rabbitmq://me:secret@localhost:1/", "rabbitmq://me:***@localhost:1/"),
+        ("reference:evil", "reference:evil"),
+    ],
+)
+def test_a_file_chooses_no_code_and_no_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broker: str, named: str
+) -> None:
+    """The module that it names is not even imported."""
+    file = renamed(stored(tmp_path), broker)
+    sys.modules.pop("rude_broker", None)
+    assert main(["replay", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert f"names '{named}', which does not come with partq" in said
+    assert "secret" not in said
+    assert "rude_broker" not in sys.modules
+
+
+@pytest.mark.parametrize(("broker", "code"), [("mutant:route-by-body", 1), ("reference", 0)])
+def test_a_file_may_name_a_broker_that_comes_with_partq(tmp_path: Path, broker: str, code: int) -> None:
+    program = ALL_CASES["same-key"].build("azure-standard")
+    assert main(["replay", str(renamed(stored(tmp_path, program=program), broker))]) == code
+
+
+def test_what_is_no_broker_class_is_not_called(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("os:abort", "builtins:input", "subprocess:Popen"):
+        assert main(["replay", str(stored(tmp_path)), "--broker", name]) == 2
+        assert f"{name} is not a subclass of" in capsys.readouterr().err
 
 
 def test_a_rule_that_there_is_not_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

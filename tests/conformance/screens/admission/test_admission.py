@@ -257,6 +257,10 @@ BAD = {
         HOME + "env partition_down 4\np1 complete h -> error timeout\np1 complete h -> error timeout",
         "ROUTE-7",
     ),
+    "renewals elsewhere refused": (
+        HOME + "env partition_down 4\np1 renew_lock h -> error timeout\np1 renew_lock h -> error unavailable",
+        "ROUTE-7",
+    ),
     "keyed and keyless sends refused while one partition is down": (
         KNOWN
         + "env partition_down 4\np1 send m1 key=a -> error unavailable\np1 send m2 -> error unavailable",
@@ -312,6 +316,15 @@ OPEN = {
     ),
     "one settlement elsewhere refused": (
         HOME + "env partition_down 4\np1 complete h -> error timeout",
+        "ROUTE-7",
+    ),
+    "one renewal elsewhere refused": (
+        HOME + "env partition_down 4\np1 renew_lock h -> error timeout",
+        "ROUTE-7",
+    ),
+    "renewals elsewhere refused, with nothing down too": (
+        HOME + "p1 renew_lock h -> error unavailable\nenv partition_down 4\n"
+        "p1 renew_lock h -> error timeout\np1 renew_lock h -> error unavailable",
         "ROUTE-7",
     ),
     "one keyed send elsewhere refused": (

@@ -272,8 +272,8 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
         NEAR_TOP_FLAT,
         "SEQ-5",
     ),
-    "the greatest left out": (
-        KEYED + "p1 receive 9 -> m1#3.max-1, m2#3.0, m3#3.1, m4#3.2, m5#3.3\nenv drained",
+    "the greatest left out, and a number elsewhere": (
+        KEYED + "p1 receive 9 -> m1#3.max-1, m2#3.0, m3#3.1, m4#3.2, m5#3.4\nenv drained",
         NEAR_TOP,
         "SEQ-4",
     ),
@@ -415,6 +415,15 @@ def test_times_that_decrease_may_be_those_of_a_message_with_another_number() -> 
     text = "p1 send a @10-50\np2 send b @11-50\np1 receive 2 -> a#3.1 enqueued=40, b#3.2 enqueued=30 count={}"
     assert set(inspected(text.format(1)).candidates) >= {"SEQ-6", "SEQ-7"}
     assert violated(text.format(0)) == {"SEQ-7"}
+
+
+@pytest.mark.parametrize("settings", [NEAR_TOP, NEAR_TOP_FLAT], ids=["partitioned", "flat"])
+def test_what_is_missing_right_before_zero_may_be_a_roll_over_too_soon(settings: dict[str, Any]) -> None:
+    top = "" if "profile" in settings else "3."
+    shown = ", ".join(f"m{n}#{top}{counter}" for n, counter in enumerate(("max-1", 0, 1, 2, 3), start=1))
+    inspection = inspected(f"{KEYED}p1 receive 9 -> {shown}\nenv drained", **settings)
+    assert not inspection.findings
+    assert set(inspection.candidates) == {"SEQ-4", "SEQ-5"}
 
 
 @pytest.mark.parametrize("number", [2, 3])

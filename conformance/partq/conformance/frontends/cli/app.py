@@ -6,7 +6,7 @@ it runs, so that `partq --help` is quick.
 
 from __future__ import annotations
 
-import os
+import errno
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,14 +18,15 @@ from typer.core import TyperCommand
 
 from partq.conformance.frontends.cli import spec, spec_explore, spec_simulate, spec_validate
 from partq.conformance.frontends.cli.check import check
-from partq.conformance.frontends.cli.common import console
 from partq.conformance.frontends.cli.explain import explain
 from partq.conformance.frontends.cli.fuzz import fuzz
 from partq.conformance.frontends.cli.mutants import mutants
+from partq.conformance.frontends.cli.process import own
 from partq.conformance.frontends.cli.replay import replay
 from partq.conformance.frontends.cli.report import report
 from partq.conformance.frontends.cli.run import run
 from partq.conformance.frontends.cli.search import search
+from partq.conformance.frontends.cli.streams import console, let_go_of_output, results_apart
 from partq.conformance.frontends.cli.tours import tours
 from partq.conformance.verdict import Exit
 
@@ -38,8 +39,9 @@ BROKEN: Final = 70
 
 EPILOG: Final = (
     "Exit codes: 0 conformant; 1 violated (search: found something; replay: reproduced; mutants: one "
-    "survived); 2 bad input or usage; 3 inconclusive: something is unknown, nothing was exercised, or the "
-    f"adapter gave answers that no history can hold; {INTERRUPTED} interrupted; {BROKEN} a defect of partq."
+    "survived); 2 bad input or usage, or no room for the results; 3 inconclusive: something is unknown, "
+    "nothing was exercised, or the adapter gave answers that no history can hold; "
+    f"{INTERRUPTED} interrupted; {BROKEN} a defect of partq."
 )
 
 _KINDS: Final = {
@@ -69,6 +71,11 @@ class _Command(TyperCommand):
             kind = one.display_type(ctx).strip("<>")
             one.display_type = partial(_kind, kind)
         return params
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; what it does not print as a result goes to standard error."""
+        with results_apart():
+            return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """``BROKER`` instead of ``{broker}``."""
@@ -117,22 +124,30 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line (default: the process's own) and answer the exit code; see `verdict.Exit`."""
+    """Run a command line and answer the exit code; see `verdict.Exit`. Without arguments it is the process's
+    own, and so is the process (`process.own`)."""
+    if arguments is not None:
+        return _exit_code(list(arguments))
+    with own():
+        return _exit_code(None)
+
+
+def _exit_code(arguments: list[str] | None) -> int:
     command = typer.main.get_command(app)
-    given = None if arguments is None else list(arguments)
     try:
-        code = command.main(args=given, prog_name="partq", standalone_mode=False)
+        code = command.main(args=arguments, prog_name="partq", standalone_mode=False)
+        sys.stdout.flush()  # what was printed without a command, such as help
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
-        return UNREAD
-    except Exception as error:
+    except BaseException as error:  # SystemExit, too, is nobody's way to end a command
         return _failed(error)
     if code == INTERRUPTED:  # typer, too, makes it that
         console.print("partq: interrupted", markup=False)
     return int(code or 0)
 
+
+_NO_WRITING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""What keeps a result from being written and is no defect of ours."""
 
 _UNSAID: Final = {
     "Value error, ": "",
@@ -150,7 +165,21 @@ def _plain(text: str) -> str:
     return text.removesuffix(".")
 
 
-def _failed(error: Exception) -> int:
+def _is_unread(error: BaseException) -> bool:
+    """Whether it says that nobody reads standard output; typer makes it a `SystemExit`."""
+    raised = error.__context__ if isinstance(error, SystemExit) else error
+    return isinstance(raised, BrokenPipeError)
+
+
+def _failed(error: BaseException) -> int:
+    if _is_unread(error):
+        let_go_of_output()
+        return UNREAD
+    if isinstance(error, OSError) and error.errno in _NO_WRITING:
+        let_go_of_output()
+        where = f"{error.filename}: " if error.filename else ""
+        console.print(f"partq: error: {where}cannot write: {error.strerror}", markup=False, soft_wrap=True)
+        return Exit.BAD_INPUT
     describe = getattr(error, "format_message", None)
     if describe is None:
         console.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True, end="")

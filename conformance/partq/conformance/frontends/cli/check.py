@@ -25,6 +25,7 @@ from partq.conformance.frontends.cli.common import (
     printable,
     required,
     requirements_to_meet,
+    say,
     show_verdicts,
     verdicts_document,
 )
@@ -122,7 +123,7 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
     from partq.conformance.history.notation_writer import line
 
     why = f": {found['reason']}" if found["reason"] else ""
-    print(f"Exact judge, {printable(file)}: {found['judgement']}{printable(why)}")
+    say(f"Exact judge, {printable(file)}: {found['judgement']}{printable(why)}")
     family, records = known_profile(history.header.profile), {record.i: record for record in history.records}
     if found["judgement"] == "accepted":
         return
@@ -131,11 +132,11 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
         ("then none of", found["stuck"]),
     ):
         if numbers:
-            print(f"  {title}:")
+            say(f"  {title}:")
         for i in numbers:
-            print(f"  {i:>4}  {printable(line(records[i], family))}")
+            say(f"  {i:>4}  {printable(line(records[i], family))}")
     for answer in found["allowed"]:
-        print(f"  allowed instead of {found['stuck'][0]}: {printable(answer)}")
+        say(f"  allowed instead of {found['stuck'][0]}: {printable(answer)}")
 
 
 def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]:
@@ -168,7 +169,7 @@ def _warn_of_gaps(file: Path, history: History) -> None:
     """Say which record numbers are missing: what a deleted line did seems to be the broker's doing."""
     numbers = {record.i for record in history.records}
     span = range(min(numbers, default=0), max(numbers, default=-1) + 1)
-    if missing := len(span) - len(numbers):
+    if missing := span.stop - span.start - len(numbers):  # a sys.maxsize of them is too many for len()
         first = ", ".join(map(str, islice((i for i in span if i not in numbers), SHOWN)))
         more = f" and {missing - SHOWN:,} more" if missing > SHOWN else ""
         text = f"{file}: no record {first}{more}: if lines were deleted, the verdict is not the broker's"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from partq.conformance.frontends.cli.common import output
+from partq.conformance.frontends.cli.common import output, say
 
 RAREST: Final = 3
 """So many combinations are named."""
@@ -46,7 +46,7 @@ def show_combinations(out: Path) -> None:
         table.add_row(mechanism, *(f"{times[fault]:,}" if times[fault] else "-" for fault in faults))
     output().print(table)
     rarest = "; ".join(" / ".join(_parts(row)) for row in rows[:RAREST])
-    print(f"{len(rows)} combinations of mechanism, fault and shape; the rarest: {rarest}")
+    say(f"{len(rows)} combinations of mechanism, fault and shape; the rarest: {rarest}")
 
 
 def _parts(row: dict[str, Any]) -> list[str]:

@@ -6,8 +6,6 @@ Everything a broker or file says is printed without markup.
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
@@ -16,6 +14,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from partq.conformance.frontends.cli.streams import console as console
+from partq.conformance.frontends.cli.streams import output as output
+from partq.conformance.frontends.cli.streams import say as say
 from partq.conformance.frontends.cli.table import fits, summary, verdict_table, violations
 from partq.conformance.frontends.cli.table import printable as printable
 from partq.conformance.history import History
@@ -45,20 +46,6 @@ from partq.model.requirements import PROFILE_COLUMNS
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
 
-
-class _Errors(Console):
-    """Standard error. That nobody reads it is no exit code, and no end of what is under way."""
-
-    def on_broken_pipe(self) -> None:
-        """Say nothing more, and leave nothing that Python would try to say at the end."""
-        self.quiet = True
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.file.fileno())
-        os.close(nowhere)
-
-
-console: Final = _Errors(stderr=True, highlight=False, emoji=False)
-"""For progress and errors; results go to standard output."""
 
 BROKERS: Final = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 """For the help of arguments that take a broker."""
@@ -101,7 +88,7 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     if asked:
         _refuse_unwritten(broker, asked)
         return tuple(dict.fromkeys(asked))
-    from partq.conformance.adapters import UnknownBroker, claimed_profiles
+    from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name
 
     try:
         claimed = claimed_profiles(opened(broker))
@@ -109,7 +96,7 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
         fail(str(error))
     if claimed:
         return claimed
-    text = f"{broker} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
+    text = f"{public_name(broker)} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
     console.print(printable(text), markup=False, soft_wrap=True)
     return tuple(PROFILES)
 
@@ -134,7 +121,7 @@ def known_profile(name: str) -> Profile:
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print the document on standard output, everything beyond ASCII escaped."""
-    print(json.dumps(document, indent=1))
+    say(json.dumps(document, indent=1))
 
 
 def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
@@ -302,20 +289,6 @@ def show_found(
     for verdict in result.values():
         _show_findings(out, name, verdict, evidence)
     _show_ambiguities(out, name, result, seen_in)
-
-
-class _Output(Console):
-    """Standard output. That nobody reads on is not an exit code of ours (rich makes it 1)."""
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to `app.main`."""
-        raise BrokenPipeError
-
-
-def output() -> Console:
-    """Standard output; wide enough for a table where it is no terminal."""
-    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    return _Output(highlight=False, markup=False, width=wide)
 
 
 def _show_findings(out: Console, name: str, verdict: Verdict, evidence: Evidence) -> None:

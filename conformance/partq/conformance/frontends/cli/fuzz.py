@@ -32,6 +32,7 @@ from partq.conformance.frontends.cli.common import (
     profiles_for,
     required,
     requirements_to_meet,
+    say,
     show_verdicts,
     verdicts_document,
 )
@@ -121,14 +122,14 @@ def _show(
     did = f"{campaign.operations:,} operations, {campaign.violations:,} violations"
     rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
     show_combinations(out)
-    print(f"{campaign.traces:,} traces, {did}{rate}")
+    say(f"{campaign.traces:,} traces, {did}{rate}")
     for name, text in in_words(campaign.counts, campaign.traces):
-        print(f"{name}: {text}")
-    print(f"digest {campaign.digest} (of all verdicts: the same traces and seed give the same)")
+        say(f"{name}: {text}")
+    say(f"digest {campaign.digest} (of all verdicts: the same traces and seed give the same)")
     for example in examples:
         command = replay_command(example.path, public_name(broker))
-        print(printable(f"counterexample {example.path} ({command})"))
-    print(stored_line(out))
+        say(printable(f"counterexample {example.path} ({command})"))
+    say(stored_line(out))
     conclude(results, strict, besides)
     raise typer.Exit(document["exit"])
 

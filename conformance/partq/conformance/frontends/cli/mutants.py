@@ -24,7 +24,7 @@ from partq.conformance.frontends.cli.campaigns import (
     shrinking,
     stored_line,
 )
-from partq.conformance.frontends.cli.common import Format, fail, opened, output, print_json
+from partq.conformance.frontends.cli.common import Format, fail, opened, output, print_json, say
 from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, ambiguities, plain
 from partq.model.requirements import catalogue
 
@@ -103,7 +103,7 @@ def mutants(
         print_json(_document(rows, code))
     else:
         _show(rows)
-        print(stored_line(out))
+        say(stored_line(out))
     raise typer.Exit(code)
 
 
@@ -197,4 +197,4 @@ def _show(rows: list[MutantRow]) -> None:
         )
     output().print(table)
     dead, also = sum(row.killed for row in rows), sum(bool(row.wrong) for row in rows)
-    print(f"{dead} of {len(rows)} killed by their own rule; {also} reported under another one, too")
+    say(f"{dead} of {len(rows)} killed by their own rule; {also} reported under another one, too")

@@ -24,6 +24,7 @@ from partq.conformance.frontends.cli.common import (
     output,
     print_json,
     printable,
+    say,
     show_found,
     verdicts_document,
 )
@@ -65,7 +66,10 @@ def replay(
     file: Annotated[
         Path, typer.Argument(help="A counterexample, or a program.", exists=True, dir_okay=False)
     ],
-    broker: Annotated[str | None, typer.Option(help="Another broker than the one it was found on.")] = None,
+    broker: Annotated[
+        str | None,
+        typer.Option(help="The broker; needed unless the file names one that comes with partq."),
+    ] = None,
     tries: Annotated[
         int | None,
         typer.Option(
@@ -82,9 +86,7 @@ def replay(
     from partq.conformance.adapters import public_name
 
     stored = read_replayable(file)
-    name = broker or stored.broker
-    if name is None:
-        fail(f"{file} is a program, which names no broker: say which with --broker")
+    name = broker or _named_in(file, stored)
     times = _tries(name, stored.program) if tries is None else tries
     done = _runs(name, stored, times)
     verdicts = merge(run.verdicts for run in done)
@@ -96,12 +98,23 @@ def replay(
         print_json({**document, "replay": word, "requirement": stored.requirement, "exit": code})
     else:
         named = f" {stored.requirement}" if stored.requirement else ""
-        print(
-            f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}"
-        )
+        say(f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}")
         asked = {id: v for id, v in verdicts.items() if stored.requirement in (None, id)}
         show_found(output(), stored.program.profile, asked, partial(_evidence, done))
     raise typer.Exit(code)
+
+
+def _named_in(file: Path, stored: Replayable) -> str:
+    """The broker that the file names; ends with one line unless it comes with partq: no file chooses which
+    code is run, or which server is reached."""
+    from partq.conformance.adapters import is_built_in, public_name
+
+    if stored.broker is None:
+        fail(f"{file} is a program, which names no broker: say which with --broker")
+    if not is_built_in(stored.broker):
+        name = public_name(stored.broker)
+        fail(f"{file} names {name!r}, which does not come with partq: run it with --broker, if you trust it")
+    return stored.broker
 
 
 def _tries(name: str, program: Program) -> int:

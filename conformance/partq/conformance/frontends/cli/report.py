@@ -19,7 +19,7 @@ import typer
 
 from partq.conformance.frontends.campaign import plan
 from partq.conformance.frontends.cli.campaigns import EXACT
-from partq.conformance.frontends.cli.common import fail
+from partq.conformance.frontends.cli.common import fail, say
 from partq.conformance.frontends.cli.mutants import MATRIX
 from partq.conformance.verdict import (
     COUNTS,
@@ -64,7 +64,7 @@ def report(
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or target}: {error.strerror or error}")
-    print(f"report {target}")
+    say(f"report {target}")
     if open:
         webbrowser.open(target.resolve().as_uri())
 

@@ -31,6 +31,7 @@ from partq.conformance.frontends.cli.common import (
     profiles_for,
     required,
     requirements_to_meet,
+    say,
     show_verdicts,
     verdicts_document,
 )
@@ -112,6 +113,9 @@ def run(
     names = [
         name for name in _profiles(broker, profile, chosen) if profile or not only or wanted.has_any(name)
     ]
+    if not names:
+        named = public_name(broker)
+        fail(f"none of these cases is for the profile of {named}: partq explain CASE names theirs")
     _prepare(out, save_histories)
     results: dict[str, SuiteResult] = {}
     with _kept_if_interrupted(broker, out, strict) as ended:
@@ -137,7 +141,7 @@ def run(
             public_name(broker), verdicts, whole_catalogue, _evidence(results), partial(_place, results)
         )
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
-            print(printable(line))
+            say(printable(line))
         conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
 

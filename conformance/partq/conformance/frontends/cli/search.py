@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from partq.conformance.frontends.cli.common import console, fail, opened, outcome, printable, profiles_for
+from partq.conformance.frontends.cli.common import (
+    console,
+    fail,
+    opened,
+    outcome,
+    printable,
+    profiles_for,
+    say,
+)
 from partq.conformance.frontends.cli.run import ProblemPrinter
 from partq.conformance.verdict import Exit, binding_requirements, worst
 from partq.model.profiles import PROFILES
@@ -51,13 +59,13 @@ def search(
         try:
             seen = _searched(broker, name, examples, length, seed, seconds)
         except NotConformant as found:
-            print(printable(f"{name}: {found.story}"))
-            print(printable(_kept(found, broker, out)))
+            say(printable(f"{name}: {found.story}"))
+            say(printable(_kept(found, broker, out)))
             raise typer.Exit(Exit.VIOLATED) from None
         code, why = outcome(seen.verdicts, binding_requirements(strict=False))
         codes.append(code)
         up = f", then the {seen.seconds:g} s were over" if seen.over else ""
-        print(printable(f"{name}: nothing found in {seen.programs} programs{up}{why and f'; {why}'}"))
+        say(printable(f"{name}: nothing found in {seen.programs} programs{up}{why and f'; {why}'}"))
     raise typer.Exit(worst(codes))
 
 
@@ -158,6 +166,6 @@ def _kept(found: NotConformant, broker: str, out: Path | None) -> str:
     try:
         out.write_text(dumps(found.program) + "\n", encoding="utf-8")
     except OSError as error:
-        print(printable(again(found.program, name)))
+        say(printable(again(found.program, name)))
         fail(f"{out}: {error.strerror}", Exit.VIOLATED)
     return f"To run it again: {shlex.join(['partq', 'replay', str(out), '--broker', public_name(broker)])}"

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, fail, output
+from partq.conformance.frontends.cli.common import Format, fail, output, say
 from partq.conformance.frontends.cli.spec_answers import known, report, told
 from partq.conformance.frontends.cli.spec_apalache import check_by_apalache
 from partq.spec.tools.toolbox import Tool
@@ -28,7 +28,7 @@ def setup() -> None:
     from partq.spec.tools.toolbox import ToolMissing, fetch_tlc
 
     try:
-        print(fetch_tlc())
+        say(str(fetch_tlc()))
     except ToolMissing as error:
         fail(str(error))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from partq.conformance.frontends.cli.common import console, fail
+from partq.conformance.frontends.cli.common import console, fail, say
 from partq.conformance.frontends.cli.spec_answers import known, told
 from partq.spec.simulation.itf import SUFFIX, InvalidTrace, read_file, write_trace
 from partq.spec.tools.toolbox import Tool
@@ -74,7 +74,7 @@ def simulate(
     except OSError as error:
         fail(f"{error.filename or out}: {error.strerror}")
     number = sum(len(order.names) for order in orders)
-    print(f"{_count(number)} in {out} (partq run BROKER --program {out})")
+    say(f"{_count(number)} in {out} (partq run BROKER --program {out})")
 
 
 def _usual_jobs(tool: Tool) -> int:

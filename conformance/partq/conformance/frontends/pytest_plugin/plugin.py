@@ -65,8 +65,10 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Non
 def pytest_configure(config: pytest.Config) -> None:
     """Take part in the run only if it is of our suite."""
     if config.getoption("partq_broker", None) or _ours(map(str, config.args)):
+        from partq.conformance.frontends.process_title import hide_secrets
         from partq.conformance.frontends.pytest_plugin.suite import SuitePlugin
 
+        hide_secrets()
         config.pluginmanager.register(SuitePlugin(config), "partq-suite")
 
 

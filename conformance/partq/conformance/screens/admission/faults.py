@@ -1,4 +1,4 @@
-"""Which sends and settlements are accepted, by their keys and by what is up: KEY-3, 5, 7, ROUTE-5 to 8.
+"""Which sends, settlements and renewals are accepted, by keys and by what is up: KEY-3, 5, 7, ROUTE-5 to 8.
 
 Operations in transactions are left to `screens.transactions`, but for the shape of a request: a message with
 two different keys, a batch of different keys. Where a message is, is `routing.affinity`'s business.
@@ -7,6 +7,7 @@ two different keys, a batch of different keys. Where a message is, is `routing.a
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import chain
 from math import log2
 from typing import Final
 
@@ -37,6 +38,9 @@ home, in bits (as in `routing.splits`)."""
 
 MISFITS: Final = frozenset({"session_locked"})
 """Errors that do not say that a partition is down (ROUTE-5). Those `FOR_GOOD` are `refusals`' business."""
+
+_CAUSES: Final = {"send": "send", "send_batch": "send", "renew_lock": "renewal"}
+"""Operation -> what is said to have felt another partition's fault; any other is a settlement."""
 
 
 def check(facts: Facts) -> Report:
@@ -102,19 +106,20 @@ class _Faults:
         self.report = report
         self.outages = facts.derive(Outages)
         self.homes = facts.derive(homes)
+        self.by_locks = [*facts.settlements, *chain.from_iterable(facts.renewals.values())]
         self.good: dict[str, list[int]] | None = None
         self.live = facts.header.clock == "wall"
         self.refused: list[tuple[str, Record, str]] = []
 
     def judge(self) -> None:
-        """Judge every send and settlement that met a fault."""
+        """Judge every send, settlement and renewal that met a fault."""
         quiet, facts = self.outages.quiet, self.facts
         for record in facts.requests:
             if record.ret is not None and not quiet(record.call, record.ret) and "txn" not in record.args:
                 self._send(record, record.ret)
-        for record in facts.settlements:
+        for record in self.by_locks:
             if record.ret is not None and not quiet(record.call, record.ret) and "txn" not in record.args:
-                self._settlement(record, record.ret)
+                self._by_locks(record, record.ret)
         if self.refused:
             self._judge_refusals()
 
@@ -125,7 +130,7 @@ class _Faults:
         busy = next(
             (
                 record
-                for record in (*self.facts.requests, *self.facts.settlements)
+                for record in (*self.facts.requests, *self.by_locks)
                 if record.outcome == Outcome.ERROR and record.error in UNAVAILABLE
                 if record.ret is not None and quiet(record.call, record.ret)
             ),
@@ -218,14 +223,15 @@ class _Faults:
                 )
                 self.refused.append(("ROUTE-6", record, detail))
 
-    def _settlement(self, record: Record, ret: int) -> None:
-        facts = self.facts
-        seen = [facts.locks.get(lock) for lock in record.args["locks"]]
+    def _by_locks(self, record: Record, ret: int) -> None:
+        """A settlement, or a renewal."""
+        named = record.args.get("locks") or (record.args["lock"],)
+        seen = [self.facts.locks.get(lock) for lock in named]
         found = {None if one is None else one.partition for one in seen}
         if len(found) != 1 or (home := found.pop()) is None:
             return
         if self.outages.certainly_up(home, record.call, ret):
-            locks = ", ".join(record.args["locks"])
+            locks = ", ".join(named)
             said = record.outcome if record.error is None else f"{record.outcome} ({record.error})"
             detail = (
                 f"{record.op} of {locks} answered {said}; partition {home} of the message was up throughout"
@@ -244,7 +250,7 @@ class _Faults:
         title = "A partition's fault was felt in another"
         allowed = "the answer that it gives while everything is up"
         witness = self._witness(record, None)
-        cause = "send" if record.op.startswith("send") else "settlement"
+        cause = _CAUSES.get(record.op, "settlement")
         self.report.find("ROUTE-7", cause, title, witness, detail, allowed)
 
     def _stored_down(self, record: Record, partition: int, id: str) -> None:

@@ -1,4 +1,4 @@
-"""Numbers left out (SEQ-4), and roll-overs that skip (SEQ-5), judged after a drain.
+"""Numbers left out (SEQ-4), and roll-overs that skip or come too soon (SEQ-5), judged after a drain.
 
 A number may have been used up by a message that was rejected, of unknown outcome, rolled back, or accepted
 and never seen; or by the first try of a keyless one that was re-routed around a fault. Such messages explain
@@ -25,11 +25,13 @@ from partq.model.messages import conflicting
 
 class _Gap(NamedTuple):
     """Numbers missing in a partition. ``at_roll``: whether all of them follow the greatest one, which is
-    there. In the widest hole, between the counters ``after`` and ``before``, are ``widest`` of them."""
+    there. ``too_soon``: whether all of them come right before zero, which is there. In the widest hole,
+    between the counters ``after`` and ``before``, are ``widest`` of them."""
 
     partition: int
     missing: int
     at_roll: bool
+    too_soon: bool
     widest: int
     after: int
     before: int
@@ -50,6 +52,10 @@ def judge_gaps(facts: Facts, report: Report, wrong: set[int]) -> None:
         why = "numbers are missing (SEQ-4), or were changed by locks that nobody saw (SEQ-6)"
         report.ambiguous(("SEQ-4", "SEQ-6"), why)
         return
+    if all(gap.too_soon for gap in gaps if gap.missing):
+        why = "the last numbers are missing (SEQ-4), or the counter rolled over too soon (SEQ-5)"
+        report.ambiguous(("SEQ-4", "SEQ-5"), why)
+        return
     gap = gaps[excess.index(max(excess))]
     at_roll = all(gap.at_roll for gap in gaps if gap.missing)
     _report_gap(numbers, report, gap, own[gap.partition] + anywhere, at_roll)
@@ -69,12 +75,13 @@ def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
     if counters[0] == 0 and counters[-1] == mask:
         report.count("SEQ-5")
     if not missing:
-        return _Gap(partition, 0, False, 0, 0, 0)
+        return _Gap(partition, 0, False, False, 0, 0, 0)
     zero = -origin & mask
-    at_roll = any(a == zero - 1 and b - a - 1 == missing for a, b in pairwise(places)) if zero else False
     after, before = max(pairwise(places), key=lambda pair: pair[1] - pair[0])
+    widest = before - after - 1
+    beside = zero > 0 and widest == missing
     ends = (after + origin) & mask, (before + origin) & mask
-    return _Gap(partition, missing, at_roll, before - after - 1, *ends)
+    return _Gap(partition, missing, beside and after == zero - 1, beside and before == zero, widest, *ends)
 
 
 def _adjacent(places: list[int]) -> int:

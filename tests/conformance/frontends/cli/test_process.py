@@ -1,0 +1,185 @@
+"""The command as a process: exit code and descriptors, whatever an adapter does and wherever it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from partq.conformance.frontends.cli.app import UNREAD, main
+
+BROKERS = Path(__file__).parents[2] / "adapters"
+FULL = Path("/dev/full")
+
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+
+
+def partq(*arguments: str, closed: Sequence[int] = (), **streams: object) -> subprocess.CompletedProcess[str]:
+    """``python -m partq`` in the folder of the test brokers; ``closed``: descriptors that it does not get."""
+    command = [sys.executable, "-m", "partq", *arguments]
+    if closed:
+        closing = "; ".join(f"os.close({number})" for number in closed)
+        exec_ = f"import os, sys; {closing}; os.execv(sys.executable, {command!r})"
+        command = [sys.executable, "-c", exec_]
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    return subprocess.run(command, cwd=BROKERS, text=True, timeout=120, check=False, **given)  # type: ignore[call-overload, no-any-return]
+
+
+def one_error(ran: subprocess.CompletedProcess[str]) -> str:
+    assert ran.returncode == 2, ran.stderr
+    lines: list[str] = ran.stderr.strip().splitlines()
+    assert lines[-1].startswith("partq: error: "), ran.stderr
+    assert "Traceback" not in ran.stderr
+    return lines[-1]
+
+
+def test_the_package_can_be_run() -> None:
+    ran = partq("--version")
+    assert (ran.returncode, ran.stdout.split()[0], ran.stderr) == (0, "partq", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("QuitsInLacks", "QuitsInLacks.lacks(): SystemExit: 0"),
+        ("EndsInLacks", "EndsInLacks.lacks(): GeneratorExit"),
+        ("InterruptsInLacks", "InterruptsInLacks.lacks(): KeyboardInterrupt"),
+        ("QuitsInProfiles", "QuitsInProfiles.profiles(): SystemExit: 0"),
+        ("EndsInInit", "cannot make rude_broker:EndsInInit: GeneratorExit"),
+        ("QuitsInSimulate", "QuitsInSimulate raised SystemExit: 0"),
+        ("EndsInSimulate", "EndsInSimulate raised GeneratorExit"),
+        ("QuitsLive", "QuitsLive.lacks(): SystemExit: 0"),
+    ],
+)
+def test_an_adapter_cannot_end_the_command_with_its_own_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, told: str
+) -> None:
+    monkeypatch.chdir(BROKERS)
+    assert main(["run", f"rude_broker:{name}", "--case", "same-key"]) == 2
+    said = capsys.readouterr()
+    assert told in said.err.splitlines()[-1]
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("name", ["HangsInLacks", "HangsInInit", "HangsInProfiles"])
+def test_a_question_that_is_never_answered_ends(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(BROKERS)
+    monkeypatch.setattr("partq.conformance.adapters.questions.PATIENCE", 0.2)
+    assert main(["run", f"rude_broker:{name}", "--case", "same-key"]) == 2
+    assert "did not return within 0.2 s" in capsys.readouterr().err
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("explain", "ROUTE-1"),
+        ("--version",),
+        ("run", "--help"),
+        ("run", "canned_broker:Split", "--case", "same-key"),
+        ("run", "canned_broker:Split", "--case", "same-key", "--format", "json"),
+    ],
+)
+def test_results_that_cannot_be_written_are_one_line(arguments: tuple[str, ...]) -> None:
+    with FULL.open("w") as full:
+        assert one_error(partq(*arguments, stdout=full)).endswith("cannot write: No space left on device")
+
+
+@needs_full
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("check", "absent"), 2),
+        (("run", "canned_broker:Split", "--case", "same-key"), 1),
+        (("run", "canned_broker:Canned", "--case", "same-key"), 0),
+    ],
+)
+def test_errors_that_cannot_be_written_change_no_exit_code(arguments: tuple[str, ...], code: int) -> None:
+    with FULL.open("w") as full:
+        assert partq(*arguments, stderr=full).returncode == code
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize(("name", "code"), [("Canned", 0), ("Split", 1)])
+def test_closed_descriptors_change_no_exit_code(
+    tmp_path: Path, closed: tuple[int, ...], name: str, code: int
+) -> None:
+    """Nor do they become the files that are written."""
+    out = str(tmp_path / "kept")
+    ran = partq("run", f"canned_broker:{name}", "--case", "same-key", "--out", out, closed=closed)
+    assert ran.returncode == code
+    assert json.loads((tmp_path / "kept" / "verdicts.json").read_text(encoding="utf-8"))["exit"] == code
+
+
+def test_nobody_reading_results_is_no_verdict() -> None:
+    """Also of plain text, which typer would make the exit code 1."""
+    unread, results = os.pipe()
+    os.close(unread)
+    ran = partq("run", "canned_broker:Split", "--case", "same-key", "--format", "json", stdout=results)
+    os.close(results)
+    assert ran.returncode == UNREAD
+    assert "Traceback" not in ran.stderr
+
+
+def test_what_an_adapter_prints_is_no_result() -> None:
+    ran = partq("run", "rude_broker:Prints", "--case", "same-key", "--format", "json")
+    assert json.loads(ran.stdout)["broker"] == "rude_broker:Prints"
+    for said in ("printed", "written", "said elsewhere"):
+        assert said in ran.stderr.splitlines()
+
+
+def test_a_crash_says_where() -> None:
+    ran = partq("run", "rude_broker:Crashes", "--case", "same-key")
+    assert ran.returncode == -signal.SIGSEGV
+    assert "Segmentation fault" in ran.stderr
+    assert "rude_broker.py" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "amqps://me:SECRET@host/"),
+        ("run", "rabbitmq://me:SECRET@host/?nosuch=1"),
+        ("run", "rabbitmq://me:SECRET@host:none/"),
+        ("run", "rabbitmq://me:SECRET@[host/"),
+        ("run", "rabbitmq://host/?password=SECRET"),
+        ("run", "amqp://me:SECRET@host/", "--case", "same-key"),
+        ("run", "reference", "amqp://me:SECRET@host/"),
+        ("run", "reference", "--profile", "amqp://me:SECRET@host/"),
+        ("check", "amqp://me:SECRET@host/"),
+        ("replay", "amqp://me:SECRET@host/"),
+        ("search", "amqps://me:SECRET@host/"),
+        ("tours", "amqps://me:SECRET@host/"),
+    ],
+)
+def test_no_error_shows_a_password(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("partq: error: ")
+    assert "SECRET" not in said.err + said.out
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="the system does not say where arguments are"
+)
+def test_the_process_title_shows_no_password() -> None:
+    code = (
+        "from pathlib import Path; from partq.conformance.frontends.cli.process import own\n"
+        "with own():\n    print(Path('/proc/self/cmdline').read_text())"
+    )
+    words = ["amqp://me:SECRET@host/v", "--broker=amqp://me:SECRET@host", "plain"]
+    ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    title = ran.stdout.strip().split("\0")[3:6]
+    assert [word.rstrip("*") for word in title] == [
+        "amqp://me:***@host/v",
+        "--broker=amqp://me:***@host",
+        "plain",
+    ]
