@@ -175,6 +175,21 @@ def test_a_second_partition_is_refused_in_a_transaction_also_while_it_is_down() 
     assert told(found[1]) == (Status.REJECTED, 7)  # the refusal told that the lock was lost
 
 
+DOWN = did("partition_down", "env", partition=7)
+SERVED_ANYWAY = recording(
+    send("a"), send("b"), receive(show("a", 1, lock="x")), DOWN, complete("x"), receive(show("b", 2))
+)
+STORED_ANYWAY = recording(send("a"), receive(show("a", 1, lock="x")), DOWN, send("b"), receive(show("b", 2)))
+
+
+def test_a_partition_that_is_down_may_deliver_and_settle_all_the_same_but_not_store() -> None:
+    needs_tlc()
+    found = validate([SERVED_ANYWAY, STORED_ANYWAY])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 3)  # ROUTE-5
+
+
 def committed(id: str, txn: str) -> tuple[Operation, ...]:
     return did("begin", txn=txn), send(id)._replace(txn=txn), did("commit", txn=txn)
 
