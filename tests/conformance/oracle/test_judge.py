@@ -83,6 +83,11 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "p send_batch m1, m2 @1-20\nq receive 1 delete -> m1#1.1 enqueued=9 @10-11\n"
         "q peek 5 -> nothing @12-13\nq receive 1 delete -> m2#2.1 enqueued=15 @30-31",
     ),
+    "a batch whose messages get their times one by one, and are stored with the last": (
+        "azure-premium",
+        "p send_batch m1, m2 @1-20\nq peek 5 -> nothing @12-13\n"
+        "q receive 2 delete -> m1#1.1 enqueued=9, m2#1.2 enqueued=15 @30-31",
+    ),
     "busy": ("azure-flat", "p send m1 -> error unavailable\np receive 1 -> error timeout\nenv drained"),
     "a gap where a send failed": (
         "azure-flat",
@@ -303,10 +308,20 @@ REJECTED: dict[str, tuple[str, str, int]] = {
         "p send m3 key=a\nr receive 2 delete -> m3#1.2, m2#1.3",
         0,
     ),
-    "a batch stored after its message's enqueued time": (
+    "a batch stored after the last enqueued time of its messages": (
         "azure-premium",
-        "p send_batch m1, m2 @1-20\nq peek 5 -> nothing @12-13\n"
+        "p send_batch m1, m2 @1-20\nq peek 5 -> nothing @16-17\n"
         "q receive 2 delete -> m1#1.1 enqueued=9, m2#1.2 enqueued=15 @30-31",
+        1,
+    ),
+    "a batch with an enqueued time after its send": (
+        "azure-flat",
+        "p send_batch m1, m2 @1-20\nq receive 2 delete -> m1#1 enqueued=9, m2#2 enqueued=25 @30-31",
+        0,
+    ),
+    "a batch whose times decrease": (
+        "azure-flat",
+        "p send_batch m1, m2 @1-20\nq receive 2 delete -> m1#1 enqueued=15, m2#2 enqueued=9 @30-31",
         0,
     ),
     "times that decrease": ("azure-flat", TIMES.format(2), 1),

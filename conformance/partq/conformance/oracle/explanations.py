@@ -40,7 +40,8 @@ def explanations(
     the likely ones; all are `unseen_receives`' business."""
     instant = max(state.now, effect.call)
     calm = busy or (effect.doubt == BUSY and not state.down)
-    action = effect.action._replace(slack=horizon - instant, calm=calm)
+    early = instant - effect.call if len(effect.action.messages) > 1 else 0
+    action = effect.action._replace(slack=horizon - instant, early=early, calm=calm)
     for moved in at(_after_tries(state, effect, tried), instant):
         if effect.doubt & MAYBE and action.op == "receive":
             yield from _taken(moved, action, effect.missed)
