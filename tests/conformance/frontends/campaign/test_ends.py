@@ -88,20 +88,6 @@ def test_a_broker_that_can_not_be_run_is_met_before_spark_and_leaves_nothing(
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("command", [("fuzz", "reference"), ("mutants", "--only", "long-bodies-cut")])
-def test_nor_is_anything_begun_without_the_extra(
-    command: Sequence[str],
-    no_spark: None,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    known = campaigns.find_spec
-    monkeypatch.setattr(campaigns, "find_spec", lambda name: None if name == "pandas" else known(name))
-    assert main([*command, "--traces", "5", "--out", "out"]) == 2
-    *_, line = told(capsys)
-    assert line == "partq: error: a campaign needs pandas: pip install 'partq[spark]'"
-
-
 def test_nor_does_a_missing_java_leave_anything(no_spark: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
         raise CampaignError("no Java found")

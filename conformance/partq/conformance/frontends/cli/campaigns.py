@@ -46,13 +46,22 @@ PERIOD: Final = 10.0
 """Seconds between two lines of progress, where standard error is no terminal."""
 
 
+NEEDED: Final = ("pyspark", "pyarrow", "pandas")
+"""The packages of the extra ``spark``."""
+
+
+def check_extra() -> None:
+    """End with one line unless the extra ``spark`` is installed."""
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        fail(f"{' and '.join(missing)} not installed: pip install 'partq[spark]'")
+
+
 @contextmanager
 def done(
     plan: Plan, out: str, master: str, resume: bool, wave: int | None, strict: bool = False
 ) -> Iterator[Campaign]:
     """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
     it can't be done; an interrupt prints what is stored and how to go on."""
-    _need_spark()
     from partq.conformance.frontends.campaign.errors import CampaignError
     from partq.conformance.frontends.campaign.run import campaign
 
@@ -70,13 +79,6 @@ def done(
         raise
     finally:
         display.bar.stop()
-
-
-def _need_spark() -> None:
-    """Ends with one line where what the extra brings is not installed."""
-    missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
-    if missing:
-        fail(f"a campaign needs {' and '.join(missing)}: pip install 'partq[spark]'")
 
 
 def stored_line(out: str) -> str:

@@ -16,6 +16,7 @@ from partq.conformance.frontends.cli.campaigns import (
     LENGTH_HELP,
     OUT_HELP,
     WAVE_HELP,
+    check_extra,
     done,
     shrinking,
     stored_line,
@@ -67,6 +68,7 @@ def fuzz(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
+    check_extra()
     from partq.conformance.adapters import SimulatedBroker
     from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
 

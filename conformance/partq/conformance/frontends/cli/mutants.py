@@ -21,6 +21,7 @@ from partq.conformance.frontends.cli.campaigns import (
     LENGTH_HELP,
     OUT_HELP,
     WAVE_HELP,
+    check_extra,
     done,
     shrinking,
     stored_line,
@@ -84,6 +85,7 @@ def mutants(
         return _list(only)
     if traces is None or out is None:
         fail(f"say {'--traces' if traces is None else '--out'}, or --list")
+    check_extra()
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.frontends.campaign.plan import Lane, Plan
 
