@@ -67,7 +67,7 @@ def test_what_was_lost_there_is_missed(do: Do, session: SparkSession, hdfs: str)
     out = f"{hdfs}/campaigns/two"
     do(PLAN, out)
     Folder(session, out).delete("table=violations/wave=0")
-    with pytest.raises(CampaignError, match=r"violations.*0 rows"):
+    with pytest.raises(CampaignError, match="can't be read"):
         do(PLAN, out, resume=True)
 
 

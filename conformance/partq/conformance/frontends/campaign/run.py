@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, NoReturn, Protocol, TypeVar
 
@@ -148,10 +148,18 @@ class _Work:
         try:
             return self._go_on()
         except BaseException:
-            if not self.manifests:
-                with uninterrupted():
-                    self.store.discard()
+            with uninterrupted(), suppress(CampaignError):
+                self._leave()
             raise
+
+    def _leave(self) -> None:
+        """End before time: complete waves stay, the one of just now, too; else no folder does."""
+        stored = sum(one.traces for one in self.store.manifests())
+        if stored:
+            self.state = self.state._replace(stored=stored)
+            self.watcher.went(self.state)
+        else:
+            self.store.discard()
 
     def _go_on(self) -> Totals:
         plan, recorded = self.store.plan, self._watched(self.store.recorded)

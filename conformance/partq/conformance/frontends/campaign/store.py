@@ -54,7 +54,7 @@ class Store:
                 f"{self.folder.name} exists: give another folder, or --resume to finish what is missing in it"
             )
         self._same_campaign()
-        manifests = self._manifests()
+        manifests = self.manifests()
         self._drop_unfinished(manifests)
         self._verify(manifests)
         return manifests
@@ -102,7 +102,7 @@ class Store:
         if identity != self.identity:
             raise CampaignError(f"{file} was begun by another version of partq: give another folder")
 
-    def _manifests(self) -> list[Manifest]:
+    def manifests(self) -> list[Manifest]:
         """Those that are there, each as this campaign writes them."""
         found = []
         for name in self.folder.names(manifest.FOLDER):
