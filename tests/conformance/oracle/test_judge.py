@@ -500,3 +500,16 @@ def test_a_live_broker_may_be_a_second_late_or_as_late_as_is_said() -> None:
     for late, status in ((None, Judged.ACCEPTED), (10**6, Judged.REJECTED)):
         given = history(text, "solace", partitions=2, clock="wall", late=late)
         assert judge(given).status is status
+
+
+def test_the_budget_counts_what_struck_locks_may_have_left_too() -> None:
+    """Each of thirty locks may have run out before the kill, or fallen to it: a billion states,
+    of which none explains the count."""
+    names = [f"m{n}" for n in range(30)]
+    shown = ", ".join(f"{name}#{n} lock=l{n} count=0" for n, name in enumerate(names, start=1))
+    text = "".join(f"p send {name}\n" for name in names) + (
+        f"c receive 30 -> {shown}\nenv broker_kill\nenv broker_start\nenv advance 61s\n"
+        "c receive 1 -> m0#1 lock=l count=5"
+    )
+    said = judge(history(text, "azure-flat"), waived=frozenset({"PEEK-6"}), nodes=500)
+    assert (said.status, said.kind) == (Judged.UNKNOWN, "over the budget") and said.visited <= 600
