@@ -35,14 +35,41 @@ Nothing(op, by, m, out) == /\ UNCHANGED mechanism
 (* Sending                                                                  *)
 (***************************************************************************)
 
-\* SEQ-4 ?: a request of m, or of `count` messages that begin with m, that comes to
-\* nothing may use up a number for each.
+\* SEQ-4 ?: up to `count` numbers of each of these partitions are used up.
 \* @type: (Set(Int), Int) => Bool;
 WastesIn(ps, count) ==
-    \E p \in ps :
-        \E used \in IF May("gaps") /\ ShowsNumbers THEN 0 .. count ELSE {0} :
-            counter' = [ counter EXCEPT ![p] = AdvanceBy(@, used) ]
-Wastes(m, count) == WastesIn(Choices(m), count)
+    \E used \in [ Partitions -> 0 .. (IF May("gaps") /\ ShowsNumbers THEN count ELSE 0) ] :
+        /\ \A p \in Partitions \ ps : used[p] = 0
+        /\ counter' = [ p \in Partitions |-> AdvanceBy(counter[p], used[p]) ]
+
+\* One message of each key.
+OneOfEachKey(ms) == { m \in ms : \A n \in ms : n < m => Key(n) # Key(m) }
+
+\* A request that comes to nothing may use up a number for each of its messages ms:
+\* in the partition of its key; of a keyless one in any, and in each that is down
+\* (reading "Sequence numbers").  p is the partition of one of them, the others' are
+\* known before.
+WastesAt(p, ms) ==
+    WastesIn({p} \cup { home[Key(m)] : m \in { n \in ms : Keyed(n) } }
+                 \cup UNION { TriedBefore(m) : m \in ms }, Cardinality(ms))
+
+\* A number that was used up fixes the partition of the key, as a first use does.
+HomeIfUsed(m, p) == IF counter'[p] = counter[p] THEN home ELSE HomeAfter(m, p)
+
+Wastes(ms) == \E m \in OneOfEachKey(ms) : \E p \in Choices(m) :
+                 /\ WastesAt(p, ms)
+                 /\ home' = HomeIfUsed(m, p)
+
+\* Why a request to send ms is refused in passing: the partition of a key is down,
+\* which fixes that partition, unless all are; or nothing of it is tried by key.
+InTheWay(ms) ==
+    \/ /\ running
+       /\ \E m \in ms : \E p \in Choices(m) :
+             /\ Keyed(m) /\ BlockedAt(m, p)
+             /\ WastesAt(p, ms)
+             /\ home' = IF Down = Partitions THEN HomeIfUsed(m, p) ELSE HomeAfter(m, p)
+    \/ /\ ~running \/ MayBeBusy \/ \E m \in ms : ~Keyed(m) /\ Blocked(m)
+       /\ Wastes(ms)
 
 \* The producer sends m; it is accepted, and stored in a partition that is up.
 Send(m) ==
@@ -60,23 +87,11 @@ Send(m) ==
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
 \* The send fails for good reason: a fault is in its way (ROUTE-5, ROUTE-8), or
-\* the broker is busy.  Nothing is stored; a number may have been used up
-\* (SEQ-4 ?).  A refusal because the key's partition is down fixes that partition,
-\* as a first use does.
+\* the broker is busy.  Nothing is stored; a number may have been used up (SEQ-4 ?).
 SendFails(m) ==
     /\ MaySend(m)
-    /\ Blocked(m) \/ MayBeBusy
+    /\ InTheWay({m})
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
-    /\ \/ /\ running /\ Keyed(m)
-          /\ \E p \in Choices(m) : \E used \in WastedNumbers({p}) :
-                /\ BlockedAt(m, p)
-                /\ home' = IF Down = Partitions THEN home ELSE HomeAfter(m, p)
-                /\ counter' = CountersAfter(used)
-       \/ /\ ~running \/ ~Keyed(m) \/ MayBeBusy
-          /\ \E p \in Choices(m) :
-                \E used \in WastedNumbers(IF Keyed(m) THEN {} ELSE {p} \cup Down) :
-                    counter' = CountersAfter(used)
-          /\ UNCHANGED home
     /\ Record(SendSeen(history, m, "refused", Partitions),
               Said("send", NoClient, m, "refused"))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
@@ -87,9 +102,9 @@ SendInvalid(m) ==
     /\ MaySend(m)
     /\ ~Valid(m)
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
-    /\ Wastes(m, 1)
+    /\ Wastes({m})
     /\ Record(SendSeen(history, m, "refused", Partitions), Said("send", NoClient, m, "invalid"))
-    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
 (***************************************************************************)
 (* A batch: messages m and m+1 in one request.                              *)
@@ -144,29 +159,16 @@ BatchRefused(m, out) ==
               BatchSaid(m, out))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
-\* What is in the way of a batch of so many.  If it is a key's partition that is
-\* down, that is fixed, as when one message is refused (SendFails).
-BatchBlocked(m, count) ==
-    \/ /\ running
-       /\ \E n \in OfBatch(m) : \E p \in Choices(n) :
-             /\ Keyed(n) /\ BlockedAt(n, p)
-             /\ home' = IF Down = Partitions THEN home ELSE HomeAfter(n, p)
-             /\ WastesIn({p}, count)
-    \/ /\ ~running \/ MayBeBusy \/ \E n \in OfBatch(m) : ~Keyed(n) /\ Blocked(n)
-       /\ Wastes(m, count)
-       /\ UNCHANGED home
-
 SendBatchFails(m) ==
     /\ MaySendBatch(m)
-    /\ BatchBlocked(m, 2)
+    /\ InTheWay(OfBatch(m))
     /\ BatchRefused(m, "refused")
 
 SendBatchInvalid(m) ==
     /\ MaySendBatch(m)
     /\ MayRefuseKeys(m) \/ (\E n \in OfBatch(m) : ~Valid(n))
-    /\ Wastes(m, 2)
+    /\ Wastes(OfBatch(m))
     /\ BatchRefused(m, "invalid")
-    /\ UNCHANGED home
 
 (***************************************************************************)
 (* Receiving                                                                *)
@@ -433,13 +435,14 @@ TxnSendInvalid(m) ==
     /\ ~MayJoin(m) \/ Apart(m)
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
-    /\ Wastes(m, 1)
+    /\ Wastes({m})
     /\ Record(SendSeen(history, m, "refused", Partitions),
               Said("txn send", NoClient, m, "invalid"))
-    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
+    /\ UNCHANGED << faultVars, peekVars, flowVars >>
 
 \* A fault is in the way, or the transaction was rolled back by the broker, or
-\* (TXN-10) it has ended.  So it tells nothing of which partition a key has.
+\* (TXN-10) it has ended.  So it tells nothing of which partition a key has, unless a
+\* number was used up there.
 TxnSendFails(m) ==
     /\ Offers("transaction")
     /\ MaySend(m)
@@ -451,8 +454,8 @@ TxnSendFails(m) ==
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ Record(SendSeen(history, m, "refused", Partitions),
               Said("txn send", NoClient, m, "refused"))
-    /\ Wastes(m, 1)
-    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
+    /\ Wastes({m})
+    /\ UNCHANGED << faultVars, peekVars, flowVars >>
 
 \* Client c completes m in the transaction: m stays locked until the end.
 TxnComplete(c, m, t) ==
