@@ -21,7 +21,7 @@ EXTENDS Catalogue
 
 \* @typeAlias: place = {part: Int, num: Int};
 \* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), seen: Bool};
-\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), delay: Bool, cancelled: Bool};
+\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), timer: Bool, delay: Bool, cancelled: Bool};
 \* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, out: Str, beat: Bool};
 ClientHistoryTypes == TRUE
 
@@ -55,9 +55,10 @@ ghostVars == << history, answer >>
 (*           possibilities where a fault may have reset it                  *)
 (* bound, standby, was, returned   flows; those that went before (not those *)
 (*           that a kill ended), and of these the ones bound again          *)
-(* duty, delay, cancelled   what assignment events say; whether the delay   *)
-(*           is running; whether handoffs were cancelled (REB-9 ?; only     *)
-(*           Reach asks for it)                                             *)
+(* duty, timer   the broker's own record: what assignment events say, and   *)
+(*           whether the rebalance delay is running                         *)
+(* delay, cancelled   whether clients know of a reason for that delay;      *)
+(*           whether handoffs were cancelled (REB-9 ?; only Reach asks)     *)
 (***************************************************************************)
 \* @type: $answer;
 NoAnswer == [ op |-> "-", by |-> NoClient, m |-> 0, ms |-> {}, turn |-> 0,
@@ -79,7 +80,7 @@ HistoryInit ==
           walks |-> [ c \in Clients |-> { {} } ],
           bound |-> {}, standby |-> {}, returned |-> {}, was |-> {},
           duty |-> [ p \in Partitions |-> [ c \in Clients |-> "none" ] ],
-          delay |-> FALSE, cancelled |-> FALSE ]
+          timer |-> FALSE, delay |-> FALSE, cancelled |-> FALSE ]
 
 \* The beat alternates, so that an answer given twice is two steps and no stutter,
 \* of which [A]_ghostVars would say nothing.

@@ -603,9 +603,9 @@ Appear ==
     /\ Record(history, Said("appear", NoClient, 0, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 
-\* What clients see of flows.
+\* What the broker's record of flows is after the step.
 \* @type: ($history) => $history;
-FlowsSeen(h) == [ h EXCEPT !.duty = duty' ]
+FlowsSeen(h) == [ h EXCEPT !.duty = duty', !.timer = delay' ]
 
 \* Clients know by themselves what a bind is to bring (REB-4, REB-5).
 \* @type: ($history, Str) => $history;
@@ -760,9 +760,9 @@ Takeover(c, s) ==
     /\ flow' = [ flow EXCEPT ![c] = "off", ![s] = "active" ]
     /\ msg' = MessagesWithout(c)
     /\ duty' \in DutiesWithout(c, s)
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, delay >>
     /\ Record(FlowsSeen([ UnbindSeen(history, c) EXCEPT !.standby = @ \ {s} ]),
               Said("unbind", c, 0, "ok"))
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, delay >>
 
 \* The rebalance delay ends, and the broker deals the partitions out anew.
 Rebalance ==
@@ -781,8 +781,8 @@ Handoff(p) ==
     /\ AllSettled(p)
     /\ msg' = MessagesAfterHandoff(p)
     /\ duty' = [ duty EXCEPT ![p] = HandedOff(p) ]
-    /\ Record(FlowsSeen(DoubtsOver(history, p)), Said("handoff", NoClient, 0, "settled"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flow, delay >>
+    /\ Record(FlowsSeen(DoubtsOver(history, p)), Said("handoff", NoClient, 0, "settled"))
 
 \* The handoff time of partition p ends with messages unsettled.
 HandoffTimeout(p) ==
@@ -791,8 +791,8 @@ HandoffTimeout(p) ==
     /\ ~AllSettled(p)
     /\ msg' = MessagesAfterHandoff(p)
     /\ duty' = [ duty EXCEPT ![p] = HandedOff(p) ]
-    /\ Record(FlowsSeen(HandoffOver(history, p)), Said("handoff", NoClient, 0, "time over"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flow, delay >>
+    /\ Record(FlowsSeen(HandoffOver(history, p)), Said("handoff", NoClient, 0, "time over"))
 
 (***************************************************************************)
 (* All of it.  Each disjunct is a name, or \E over constant sets of a name. *)
