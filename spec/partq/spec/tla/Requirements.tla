@@ -259,10 +259,7 @@ RCV_9 == [][
             /\ answer'.m \notin history.buried
     /\ \A m \in history'.buried : history'.most[m] >= MaxDeliveryCount ]_ghostVars
 
-\* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
-\* identity aside, is one that a non-partitioned entity (with free order across
-\* keys) allows": each message takes the steps that it takes in a flat queue, and is
-\* delivered where such a queue may deliver it.
+\* What a message is to a client of a queue without partitions, and what becomes of it.
 \* @type: ($history, Int) => Str;
 FlatState(h, m) == IF m \in h.consumed THEN "gone"
                    ELSE IF m \in h.buried THEN "gone"
@@ -271,6 +268,11 @@ FlatState(h, m) == IF m \in h.consumed THEN "gone"
 \* @type: Set(<<Str, Str>>);
 FlatSteps == { <<"absent", "there">>, <<"there", "locked">>, <<"there", "gone">>,
                <<"locked", "there">>, <<"locked", "gone">> }
+
+\* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
+\* identity aside, is one that a non-partitioned entity (with free order across
+\* keys) allows": each message takes the steps that it takes in a flat queue, and is
+\* delivered where such a queue may deliver it.
 RCV_12 == [][ ~HasFlows =>
     /\ Delivers => \/ FlatState(history, answer'.m) = "there"
                    \/ FlatState(history, answer'.m) = "locked" /\ ~HeldLock(answer'.m)
