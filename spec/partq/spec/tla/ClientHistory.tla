@@ -1,9 +1,9 @@
 ------------------------------ MODULE ClientHistory ----------------------------
 (***************************************************************************)
-(* What clients have seen so far.  Requirements speak of nothing else: the  *)
-(* module Requirements extends this one and none of the mechanism's, so it  *)
-(* can't even name a lock's holder or a partition's flow as the broker has  *)
-(* it.                                                                      *)
+(* What clients have seen so far, and with flows what the broker tells of   *)
+(* them.  Requirements speak of nothing else: the module Requirements       *)
+(* extends this one and none of the mechanism's, so it can't even name a    *)
+(* lock's holder.                                                           *)
 (*                                                                          *)
 (* `answer` is the last thing that was seen: an operation with its whole    *)
 (* answer, or an event.  `history` is what is remembered of all before.     *)
@@ -12,10 +12,12 @@
 (* Three things are recorded when they happen, though clients learn of them *)
 (* only afterwards: where a message is stored (any later observation shows  *)
 (* it), that a front end fetched a message (its lock's clock was running,   *)
-(* RCV-13), and that such a lock ended (the next delivery's count).  Of     *)
-(* flows `duty` is the broker's own record, as assignment events tell it,   *)
-(* and "waiting", which none tells; which locks end with a flow, or with a  *)
-(* handoff, is taken from the broker's record, too.                         *)
+(* RCV-13), and that such a lock ended (the next delivery's count).         *)
+(*                                                                          *)
+(* With flows no client sees a partition (REB-15).  There the broker's own  *)
+(* record is used: `place` and `shown` (KEY-8, REB-2, REB-3, REB-18),       *)
+(* `duty`, as assignment events tell it, with "waiting", of which none      *)
+(* tells, `timer`, and which locks end with a flow or a handoff.            *)
 (***************************************************************************)
 EXTENDS Catalogue
 
@@ -155,7 +157,7 @@ UnseenEnded(h, m) ==
 \* @type: ($history, Int, Int) => $history;
 TimeOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "doubt", !.most[m] = More(@) ]
 
-\* It was settled, or found lost, without counting.
+\* It was found lost.  That it may have been counted was known when it came in doubt.
 \* @type: ($history, Int, Int) => $history;
 LockOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "ended" ]
 

@@ -26,8 +26,8 @@ Init == /\ FaultsInit
         /\ RebalancingInit
         /\ HistoryInit
 
-\* An answer of "refused": a passing error (busy, unavailable, timeout), nothing
-\* happened.
+\* Nothing happens: a refusal ("refused" is a passing error, as busy, unavailable or
+\* timeout), an answer that nothing is there, an event that only tells.
 Nothing(op, by, m, out) == /\ UNCHANGED mechanism
                            /\ Record(history, Said(op, by, m, out))
 
@@ -230,7 +230,8 @@ ReceiveFails(c) ==
 (* Settling                                                                 *)
 (***************************************************************************)
 
-\* Client c completes m by its lock of turn t.
+\* Client c completes m by its lock of turn t.  If the open transaction settles m, too,
+\* its commit may be refused for that.
 Complete(c, m, t) ==
     /\ HeldBy(c, m, t)
     /\ Serves(msg[m].part)
@@ -345,7 +346,8 @@ Prefetch(m) ==
 (* Peeking                                                                  *)
 (***************************************************************************)
 
-\* PEEK-6: a peek leaves the messages as they are.
+\* PEEK-6: a peek leaves the messages as they are.  (A name of its own, for Bugs to
+\* replace.)
 AfterPeek(ms) == msg
 
 PeekSeen(c, ms) ==
@@ -394,6 +396,7 @@ PeekFails(c) ==
 \* @type: ($history, Str) => $history;
 DealSeen(h, state) == [ h EXCEPT !.deal.state = state ]
 
+\* The producer begins the one transaction of a behaviour.
 Begin ==
     /\ Offers("transaction")
     /\ running
@@ -457,7 +460,8 @@ TxnSendFails(m) ==
     /\ Wastes({m})
     /\ UNCHANGED << faultVars, peekVars, flowVars >>
 
-\* Client c completes m in the transaction: m stays locked until the end.
+\* Client c completes m in the transaction: m stays locked until the end.  If a fault
+\* had put the lock in doubt, it is found to hold.
 TxnComplete(c, m, t) ==
     /\ Open
     /\ HeldBy(c, m, t)
@@ -520,7 +524,7 @@ NumberEarly(m) ==
         /\ Record(StoredAt(history, m, p, counter[p]), Said("number", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
 
-\* TXN-5: all of it happens.
+\* What clients know when the commit was ok: all was accepted, and all settled.
 \* @type: ($history) => $history;
 CommitSeen(h) ==
     [ h EXCEPT
@@ -533,6 +537,8 @@ CommitSeen(h) ==
                     ELSE [ t \in Turns |-> IF @[m][t] \in {"held", "doubt"}
                                            THEN "ended" ELSE @[m][t] ] ] ]
 
+\* TXN-5: all of it happens, its partitions being up; its sends become visible at
+\* once, or all together later.
 Commit ==
     /\ Open
     /\ running
@@ -567,11 +573,13 @@ CommitFails ==
     /\ Record(FailureSeen(history), Said("commit", NoClient, 0, "refused"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
+\* What clients know when the rollback was ok: nothing of it happened.
 \* @type: ($history) => $history;
 RollbackSeen(h) ==
     [ h EXCEPT !.deal.state = "rolled back",
                !.sent = [ m \in Messages |-> IF @[m] = "enlisted" THEN "refused" ELSE @[m] ] ]
 
+\* TXN-5: none of it happens, and what it settled is locked as before.
 Rollback ==
     /\ Open
     /\ running
@@ -580,6 +588,7 @@ Rollback ==
     /\ Record(RollbackSeen(FailureSeen(history)), Said("rollback", NoClient, 0, "ok"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
+\* Refused in passing: the broker has rolled it back all the same, or it is open still.
 RollbackFails ==
     /\ Open
     /\ MayFail
@@ -616,7 +625,7 @@ BindSeen(h, c) ==
                !.delay = @ \/ active,
                !.returned = IF c \in h.was THEN @ \cup {c} ELSE @ ]
 
-\* What a flow was given and had not settled when it went is back in its place.
+\* Locks of the messages ms are over, with their flow or a handoff, uncounted.
 \* @type: ($history, Set(Int)) => $history;
 LocksOfFlowOver(h, ms) ==
     [ h EXCEPT !.lock = [ m \in Messages |-> IF m \in ms
@@ -643,6 +652,8 @@ UnbindSeen(h, c) ==
 (* Faults                                                                   *)
 (***************************************************************************)
 
+\* Partition p goes down: its locks, and the open transaction if that works there, are
+\* in doubt.
 PartitionDown(p) ==
     /\ Offers("outage")
     /\ GoesDown(p)
@@ -652,12 +663,14 @@ PartitionDown(p) ==
               Said("partition down", NoClient, 0, "ok"))
     /\ UNCHANGED << counter, home, peekVars, flowVars >>
 
+\* Partition p comes up again, with all that was stored there.
 PartitionUp(p) ==
     /\ Offers("outage")
     /\ ComesUp(p)
     /\ Record([ history EXCEPT !.outage = @ \ {p} ], Said("partition up", NoClient, 0, "ok"))
     /\ UNCHANGED << logVars, home, txn, peekVars, flowVars >>
 
+\* The broker is killed: all locks, all cursors and the open transaction are in doubt.
 BrokerKill ==
     /\ Offers("kill")
     /\ IsKilled
@@ -686,9 +699,9 @@ BrokerStart ==
                     Said("start", NoClient, 0, "ok"))
     /\ UNCHANGED << counter, home, txn, peekVars >>
 
-\* The front end that serves client c is lost, and its cache and its clients'
-\* cursors perhaps with it.  Which clients and locks it served is not known
-\* (reading "Locks"), so c makes no difference.
+\* The front end that serves client c is lost: cursors, and the open transaction, are
+\* in doubt.  Which clients and locks it served is not known (reading "Locks"), so c
+\* makes no difference.  What it held in its cache is as if it were kept (Delivery).
 FrontendLost(c) ==
     /\ Offers("frontend")
     /\ txn' = InDoubtAfter(Open)
@@ -723,7 +736,7 @@ Bind(c) ==
                     Said("bind", c, 0, "ok"))
     /\ UNCHANGED << faultVars, logVars, home, txn, peekVars >>
 
-\* Client c's flow goes (unbind, disconnect), and nobody stands by.
+\* Client c's flow goes: a standby, or an active one where nobody stands by.
 Unbind(c) ==
     /\ HasFlows /\ running
     /\ flow[c] # "off"
@@ -774,7 +787,8 @@ Rebalance ==
               Said("rebalance", NoClient, 0, "ok"))
     /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, flow >>
 
-\* What the old flow of partition p was given is settled: the new one starts.
+\* Nothing that the old flow of partition p was given is held for certain any more: the
+\* handoff ends, and the new flow starts, if it is still there.
 Handoff(p) ==
     /\ HasFlows /\ running
     /\ InHandoff(p)

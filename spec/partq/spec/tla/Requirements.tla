@@ -1,7 +1,7 @@
 ------------------------------ MODULE Requirements -----------------------------
 (***************************************************************************)
 (* The requirements of the catalogue, one operator each, named after its    *)
-(* ID.  They speak of what clients saw (ClientHistory) and of nothing else. *)
+(* ID.  They speak of what ClientHistory remembers, and of nothing else.    *)
 (*                                                                          *)
 (* [](P) holds in every state.  [][A]_ghostVars holds of every step: then   *)
 (* answer' is what was seen in that step, history what was known before,    *)
@@ -55,7 +55,7 @@ Takes == \/ answer'.op = "prefetch"
 
 \* KEY-2 (A): "else the partition key property" is the key: messages that bear
 \* the same partition key are together.
-KEY_2 == [](Partitioned /\ ~HasFlows =>
+KEY_2 == [](AzurePartitions =>
     \A m, n \in Messages :
         Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
             Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
