@@ -1,9 +1,10 @@
 """The TLA+ specification, followed by TLC, against the judge: campaign histories and edited ones, and the
 time of both.
 
-The specification has no clock, so TLC accepts what the judge rejects for times alone: that is so where the
-judge accepts the history `without_clock`, in either way. Everything else is a disagreement, printed with
-its seed, to be settled by the catalogue. What one of them does not decide says nothing.
+The specification has no clock, and no mark of redelivery, so TLC accepts what the judge rejects for times or
+marks alone: that is so where the judge accepts the history `without_clock_and_marks`, in either way. All else
+is a disagreement, printed with its seed, to be settled by the catalogue. What one of them does not decide
+says nothing.
 """
 
 from __future__ import annotations
@@ -141,9 +142,9 @@ def _cases(profile: str) -> Iterator[Case]:
         yield Case(profile, number, edit, other)
 
 
-def without_clock(history: History) -> tuple[History, History]:
-    """The history as one who has no clock knows it, without the times that a broker showed: timers may end
-    late, by any time; or each at any time, early or late."""
+def without_clock_and_marks(history: History) -> tuple[History, History]:
+    """The history as one who has no clock knows it, without the times that a broker showed, and whether a
+    message is marked as redelivered: timers may end late, by any time; or each at any time, early or late."""
     late = dataclasses.replace(history.header, late_ns=NEVER)
     brief = {
         name: dataclasses.replace(entity, lock_duration=1, rebalance_delay=0, max_handoff=0)
@@ -161,17 +162,19 @@ def _showing(record: Record, until: int | None) -> Record:
     return structs.replace(
         record,
         messages=tuple(
-            shown._replace(enqueued_at=None, locked_until=None if shown.lock is None else until)
+            shown._replace(
+                enqueued_at=None, locked_until=None if shown.lock is None else until, redelivered=None
+            )
             for shown in record.messages
         ),
     )
 
 
-def rejected_for_times(history: History) -> bool:
-    """Whether the judge accepts a history that it rejects, once it has no clock."""
+def rejected_for_times_or_marks(history: History) -> bool:
+    """Whether the judge accepts a history that it rejects, once it has no clock and no marks."""
     return any(
         judge(timeless, SECONDS, waived=CLOCK).status is Judged.ACCEPTED
-        for timeless in without_clock(history)
+        for timeless in without_clock_and_marks(history)
     )
 
 
@@ -221,8 +224,8 @@ def _said(case: Case, answer: Validated) -> tuple[str, str, str]:
     words = str(judged), str(answer.status)
     if judged is Judged.UNKNOWN or words[0] == words[1]:
         return *words, ""
-    if answer.status is Status.ACCEPTED and rejected_for_times(case.history):
-        return *words, "for times"
+    if answer.status is Status.ACCEPTED and rejected_for_times_or_marks(case.history):
+        return *words, "for times or marks"
     return *words, "DISAGREE"
 
 

@@ -4,12 +4,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("model", "spec", "conformance", "reference_impl", "reports")
+BARE = re.compile(r"(?m)^\s*(?:from|import) (\w+)\b(?!\.)")
 HEAVY = ("pyspark", "pyarrow", "pika", "networkx", "jinja2")
 
 # In pieces, so that this file does not match itself.
@@ -52,6 +54,38 @@ def test_namespace_stays_open(source: str) -> None:
     besides = {"__main__.py"} if source == "conformance" else set()
     found = {path.name for path in (ROOT / source / "partq").iterdir() if path.name != "__pycache__"}
     assert found == {source, *besides}
+
+
+def test_what_tests_share_is_found_whatever_folder_is_named() -> None:
+    """`pytest tests` imports no test by its folder: each folder with a shared module is on pytest's path."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        path = [ROOT / entry for entry in tomllib.load(file)["tool"]["pytest"]["ini_options"]["pythonpath"]]
+    tests = list((ROOT / "tests").rglob("*.py"))
+    shared = {test.stem: test.parent for test in tests if not test.stem.startswith(("test_", "conftest"))}
+    missing = {
+        f"{test.relative_to(ROOT)}: {name}"
+        for test in tests
+        for name in BARE.findall(test.read_text(encoding="utf-8"))
+        if name in shared and shared[name] not in path
+    }
+    assert shared
+    assert missing == set()
+
+
+@pytest.mark.parametrize("command", [("pytest",), (sys.executable, "-m", "pytest")])
+def test_tests_can_be_collected_from_the_root(command: tuple[str, ...]) -> None:
+    """Those that share `world`, named as a part of the whole."""
+    tool = command if len(command) > 1 else (str(Path(sys.executable).with_name("pytest")),)
+    chosen = ("tests", "--ignore-glob=*/conformance/*", "--ignore-glob=*/spec/*", "--ignore-glob=*/model/*")
+    done = subprocess.run(
+        [*tool, "--collect-only", "-q", "-n0", "-p", "no:cacheprovider", *chosen],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "tests/reference_impl/test_reference_queue.py::" in done.stdout
 
 
 def test_no_registry_address_in_tracked_files() -> None:

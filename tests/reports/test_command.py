@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from typer.testing import CliRunner, Result
 from partq.conformance.frontends.campaign import plan
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.report import gather, report
+from partq.model.requirements import catalogue
 
 app = typer.Typer()
 app.command()(report)
@@ -113,6 +117,53 @@ def test_damaged_files_are_named(tmp_path: Path, says: str) -> None:
     assert says in output
     assert str(folder / name).replace("\n", "") in output
     assert not (folder / "report.html").exists()
+
+
+WRONG = ("x", -1, [], [1], {"a": 1}, True)
+
+
+def _fields(data: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where the values lie, of each kind one: of a list, and of rows by requirement, the first."""
+    if isinstance(data, dict):
+        known = [name for name in data if name not in catalogue()]
+        for name in known + [name for name in data if name in catalogue()][:1]:
+            yield (*path, name)
+            if name not in ("program", "history"):
+                yield from _fields(data[name], (*path, name))
+    elif isinstance(data, list) and data:
+        yield (*path, 0)
+        yield from _fields(data[0], (*path, 0))
+
+
+@pytest.mark.parametrize("name", ["campaign.json", "counterexamples/REB-14-early.json"])
+def test_a_field_of_the_wrong_type_is_no_defect(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Whichever it is, the page is written or the file is named."""
+    folder = campaign(tmp_path / "c")
+    for file in (folder / "counterexamples").glob("*.json"):
+        if not str(file).endswith(name):
+            file.unlink()
+    text = (folder / name).read_text(encoding="utf-8")
+    for *path, last in _fields(json.loads(text)):
+        for wrong in ("x", [1]):
+            data = json.loads(text)
+            reduce(getitem, path, data)[last] = wrong
+            (folder / name).write_text(json.dumps(data), encoding="utf-8")
+            code = main(["report", str(folder)])
+            said = capsys.readouterr().err
+            assert code == 0 or (code == 2 and name in said), (path, last, wrong, said)
+
+
+@pytest.mark.parametrize("trace", WRONG)
+def test_a_trace_of_the_wrong_type_is_named(tmp_path: Path, trace: object) -> None:
+    folder = campaign(tmp_path / "c")
+    file = folder / "counterexamples" / "REB-14-early.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**data, "trace": trace}), encoding="utf-8")
+    result = call(folder)
+    assert result.exit_code == 2
+    assert "REB-14-early.json: trace: expected a whole number, 0 or more" in result.output.replace("\n", "")
 
 
 def test_a_campaign_still_running_is_reported_as_unfinished(tmp_path: Path) -> None:

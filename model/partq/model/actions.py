@@ -57,13 +57,14 @@ class Action(NamedTuple):
     """One operation. Times and lengths are ns; ``partition`` and numbers are as shown to clients.
 
     ``slack``: the operation may have taken effect up to so much later than the state's clock reads (its
-    return minus that clock); deadlines that it starts are loosened by it. ``victim``: the client that a fault
-    hits. ``partition`` is the shown name, ``number`` a message's place in its partition, for the broker's own
-    moves. ``only``: for exploration, restrict a receive or peek to answers out of the partition at this
-    position (0 …), a send to storing there, a settlement to locks there; `NOWHERE`: to answers out of none.
-    ``target``: restrict a rebalance to those after which each partition is on its way to that flow; None: to
-    any. ``calm``: no partition fault touches the operation, so that it may be refused as busy, which changes
-    nothing.
+    return minus that clock); deadlines that it starts are loosened by it. ``early``: so much earlier than
+    that clock reads may a message of a batch have got its enqueued time: it is stored with the others.
+    ``victim``: the client that a fault hits. ``partition`` is the shown name, ``number`` a message's place in
+    its partition, for the broker's own moves. ``only``: for exploration, restrict a receive or peek to
+    answers out of the partition at this position (0 …), a send to storing there, a settlement to locks there;
+    `NOWHERE`: to answers out of none. ``target``: restrict a rebalance to those after which each partition is
+    on its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may
+    be refused as busy, which changes nothing.
     """
 
     op: str
@@ -79,6 +80,7 @@ class Action(NamedTuple):
     by: int = 0
     timeout: int = 60 * SECOND
     slack: int = 0
+    early: int = 0
     state: str | None = None
     victim: str | None = None
     number: int | None = None

@@ -28,9 +28,8 @@ def take(state: State, name: str, n: int, strict: bool) -> Iterator[State]:
     earlier = (s for s in txn.sends[:n] if s.number is None and s.seq is not None)
     if send.seq is not None and any(earlier) and state.forbids("SEQ-3"):
         return
-    since = send.since if state.cfg.timed else None
     for number, part, after in assign(state, send.part, send.seq, strict):
-        entry = Entry(number, send.id, RESERVED, at=stamp(state, part, FOREVER, since))
+        entry = Entry(number, send.id, RESERVED, at=stamp(state, part, FOREVER, send.since))
         sends = (*txn.sends[:n], send._replace(number=number, since=0), *txn.sends[n + 1 :])
         stored = with_part(after, send.part, entered(part, entry))
         yield with_txn(stored, name, txn._replace(sends=sends))

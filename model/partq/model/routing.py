@@ -250,7 +250,7 @@ def accepted(state: State, action: Action, seen: Observed | None) -> Iterator[St
     keyless = sum(key_of(state.cfg, m) is None for m in action.messages) if state.down else 0
     for placed, places in placements(_tried(state, keyless), action, hints):
         if len(places) == 1:
-            yield from store(placed, places[0], action.messages[0].id, hints[0], seen is None, action.slack)
+            yield from store(placed, places[0], action.messages[0].id, hints[0], seen is None, action)
         elif seen is None:
             for order in _orders(places):
                 yield from _stored(placed, action, places, order)
@@ -389,7 +389,7 @@ def _stored(state: State, action: Action, places: tuple[int, ...], order: tuple[
         yield state
         return
     n, rest = order[0], order[1:]
-    for after in store(state, places[n], action.messages[n].id, None, True, action.slack):
+    for after in store(state, places[n], action.messages[n].id, None, True, action):
         yield from _stored(after, action, places, rest)
 
 
@@ -424,7 +424,7 @@ def _fitted_in(state: State, p: int, action: Action, known: Hints, others: Hints
     after them, in any order if they are shown at all."""
     if known:
         n, hint = known[0]
-        for after in store(state, p, action.messages[n].id, hint, False, action.slack):
+        for after in store(state, p, action.messages[n].id, hint, False, action):
             yield from _fitted_in(after, p, action, known[1:], others)
         if not _room(state, p, hint):
             return
@@ -433,7 +433,7 @@ def _fitted_in(state: State, p: int, action: Action, known: Hints, others: Hints
     unseen = False
     for index, (n, hint) in enumerate(others):
         if hint is not None or not unseen:
-            for after in store(state, p, action.messages[n].id, hint, False, action.slack):
+            for after in store(state, p, action.messages[n].id, hint, False, action):
                 yield from _fitted_in(after, p, action, known, others[:index] + others[index + 1 :])
         unseen = unseen or hint is None
 
@@ -445,15 +445,17 @@ def _room(state: State, p: int, hint: Delivery | None) -> bool:
     return part.base is None or part.base + part.next != counter_of(state.cfg, hint.seq)
 
 
-def store(state: State, p: int, id: str, hint: Delivery | None, strict: bool, slack: int) -> Iterator[State]:
+def store(
+    state: State, p: int, id: str, hint: Delivery | None, strict: bool, send: Action
+) -> Iterator[State]:
     """The message stored at the end of a partition, under every number it may get. The enqueued time that the
     history shows it with has to fit already (SEQ-7)."""
-    since = state.now if state.cfg.hindsight else 0
+    since, begun = state.now if state.cfg.hindsight else 0, state.now - send.early
     seq = None if hint is None else hint.seq
     at = None if hint is None else hint.enqueued_at
     for ready in (state,) if strict or not state.txns else before(state, p, seq):
         for number, part, after in assign(ready, p, seq, strict):
-            entry = Entry(number, id, FRESH, 0, since, 0, None, stamp(ready, part, slack))
+            entry = Entry(number, id, FRESH, 0, since, 0, None, stamp(ready, part, send.slack, begun))
             stored = timed(state.cfg, entered(part, entry), number, at)
             if stored is not None:
                 yield with_part(after, p, stored)

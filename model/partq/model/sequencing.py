@@ -245,12 +245,11 @@ def _narrowed(entry: Entry, number: int, at: int, skew: int) -> Entry | None:
     return entry if (low, high) == entry.at else entry._replace(at=(low, high))
 
 
-def stamp(state: State, part: Part, slack: int, since: int | None = None) -> tuple[int, int] | None:
+def stamp(state: State, part: Part, slack: int, since: int) -> tuple[int, int] | None:
     """Within what the enqueued time of a message lies that is stored now (its send began at ``since``)."""
     if not state.cfg.timed:
         return None
-    begun = state.now if since is None else since
-    return max(begun, part.floor), max(state.now + slack, part.floor)
+    return max(since, part.floor), max(state.now + slack, part.floor)
 
 
 @clause("SEQ-3", "SEQ-5")

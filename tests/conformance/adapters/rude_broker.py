@@ -6,12 +6,17 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from typing import NoReturn
 
-from canned_broker import Canned, Refusing
+from canned_broker import Canned, Refusing, Split
 
+from partq.conformance.adapters import Client, Rejected
 from partq.conformance.history import History
+from partq.conformance.history.notation import history
 from partq.conformance.workload.program import Program
+from partq.model.messages import Delivery, Message
+from partq.model.profiles import Entity
 
 NEVER = threading.Event()
 
@@ -89,6 +94,89 @@ class Prints(Canned):
         os.write(1, b"written\n")
         subprocess.run([sys.executable, "-c", "print('said elsewhere')"], check=True)
         return super().simulate(program)
+
+
+class Wanders(Split):
+    """Makes another folder the current one, and stays there."""
+
+    def simulate(self, program: Program) -> History:
+        os.chdir("/")
+        return super().simulate(program)
+
+
+class Mutates(Client):
+    """Does what it likes with what it was given."""
+
+    def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
+        object.__setattr__(message, "id", "mutated")
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        raise Rejected("unavailable")
+
+
+class Mutating(Refusing):
+    client_class = Mutates
+
+    def open(self, entity: Entity) -> None:
+        object.__setattr__(entity, "partitions", 77)
+
+    def connect(self, proc: str) -> Client:
+        return Mutates()
+
+
+class Leaves(Canned):
+    """Leaves a process behind, and one more in a session of its own."""
+
+    def simulate(self, program: Program) -> History:
+        for own, output in ((False, None), (True, subprocess.DEVNULL)):
+            code = "import threading; threading.Event().wait(60)"
+            command = [sys.executable, "-c", code]
+            left = subprocess.Popen(command, start_new_session=own, stdout=output, stderr=output)
+            print(f"left {left.pid}")
+        return super().simulate(program)
+
+
+class Forks(Canned):
+    """One of two processes comes back late, and with its own results."""
+
+    def simulate(self, program: Program) -> History:
+        if os.fork() == 0:
+            NEVER.wait(0.5)
+        return super().simulate(program)
+
+
+HUGE = "x" * 11_000_000
+
+
+class HugeAnswers(Client):
+    """Sends well, and shows a body that no line of a history has room for."""
+
+    def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
+        pass
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        return [Delivery("m1", HUGE)]
+
+
+class Huge(Refusing):
+    client_class = HugeAnswers
+
+    def connect(self, proc: str) -> Client:
+        return HugeAnswers()
+
+
+class HugeSimulated(Canned):
+    def simulate(self, program: Program) -> History:
+        return history(f"p1 send m1 body={HUGE}", self.profile)
+
+
+class Historyless(Canned):
+    def simulate(self, program: Program) -> History:
+        return [1]  # type: ignore[return-value]
 
 
 class Crashes(Canned):

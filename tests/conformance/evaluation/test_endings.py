@@ -57,10 +57,13 @@ def test_a_drain_that_was_not_done_to_its_end_shows_nothing() -> None:
     assert ending(cut) is Ending.UNDRAINED and unreceivable(cut) is None
 
 
-def test_of_a_live_broker_it_shows_nothing() -> None:
+def test_of_a_live_broker_it_leaves_open_whether_messages_are_lost() -> None:
     given = never_drained()
     live = History(replace(given.header, clock="wall"), given.records)
     assert ending(live) is Ending.UNDRAINED and unreceivable(live) is None
+    assert "never found the entity empty" in Decider(NONE).decide(live).open["RCV-2"]
+    cut = History(live.header, live.records[:-4])
+    assert "RCV-2" not in Decider(NONE).decide(cut).open
 
 
 def test_who_was_not_drained_is_left_open() -> None:

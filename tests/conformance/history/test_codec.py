@@ -411,10 +411,14 @@ def test_parquet_is_known_by_its_content(tmp_path: Path) -> None:
 
 
 def parquet(tmp_path: Path, rows: list[dict[str, Any]], header: Any = HEADER, **types: Any) -> HistoryError:
-    """What is said of a Parquet file with these rows, of whatever types pyarrow finds."""
+    """What is said of a Parquet file with these rows, of whatever types pyarrow finds. ``types``: of columns
+    that hold nothing but nulls."""
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     table = pa.Table.from_pylist(rows)
+    for name, kind in types.items():
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, pa.nulls(len(rows), kind))
     table = table.replace_schema_metadata({} if header is None else {"partq.history": json.dumps(header)})
     pq.write_table(table, tmp_path / "h.parquet")
     with pytest.raises(HistoryError) as caught:
@@ -432,10 +436,100 @@ def test_malformed_parquet_names_row_and_field(tmp_path: Path) -> None:
     assert parquet(tmp_path, [SEND, {**SEND, "proc": None, "i": 1}]).field == "proc"
     error = parquet(tmp_path, [SEND, SEND])
     assert (error.line, error.field) == (2, "i")
-    assert parquet(tmp_path, [{**SEND, "args": {"messages": ["m"]}}]).field == "args.messages[0]"
+    assert parquet(tmp_path, [{**SEND, "args": {"messages": ["m"]}}]).field == "args.messages[]"
     assert parquet(tmp_path, [{**SEND, "op": "create", "args": {"settings": "{"}}]).field == "args.settings"
     twice = parquet(tmp_path, [{**SEND, "op": "create", "args": {"settings": '{"a":1,"a":1}'}}])
     assert twice.field == "args.settings.a"
+
+
+TEMPORAL = ("timestamp[us]", "timestamp[ns, tz=Nowhere/X]", "duration[ns]", "time64[ns]", "date32[day]")
+
+
+@pytest.mark.parametrize("kind", [*TEMPORAL, "double", "decimal128(20, 0)", "string", "list<element: int64>"])
+def test_a_column_of_another_type_is_named(tmp_path: Path, kind: str) -> None:
+    """Before any value is read: some, such as a moment beyond the year 9999, cannot even be."""
+    pa = pytest.importorskip("pyarrow")
+    types = {
+        "timestamp[us]": pa.timestamp("us"),
+        "timestamp[ns, tz=Nowhere/X]": pa.timestamp("ns", "Nowhere/X"),
+        "duration[ns]": pa.duration("ns"),
+        "time64[ns]": pa.time64("ns"),
+        "date32[day]": pa.date32(),
+        "double": pa.float64(),
+        "decimal128(20, 0)": pa.decimal128(20, 0),
+        "string": pa.string(),
+        "list<element: int64>": pa.list_(pa.int64()),
+    }
+    error = parquet(tmp_path, [SEND], call=types[kind])
+    assert (error.line, error.field) == (None, "call")
+    assert error.message == f"the column is {kind}, where int64 is expected"
+
+
+def test_an_unknown_column_is_named_before_it_is_read(tmp_path: Path) -> None:
+    """At any depth: a moment in a time zone that there is not cannot be made a value."""
+    pa = pytest.importorskip("pyarrow")
+    nowhere = pa.timestamp("ns", "Nowhere/X")
+    error = parquet(tmp_path, [{**SEND, "cal": None}], cal=nowhere)
+    assert (error.field, error.message[:28]) == ("cal", "unknown field; did you mean ")
+    assert parquet(tmp_path, [SEND], args=pa.struct({"at": nowhere})).field == "args.at"
+
+
+def test_pairs_of_another_writer_may_be_lists(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    send = {**SEND, "args": {"messages": [{"id": "m", "properties": [["a", "1"], ["b", "2"]]}]}}
+    table = pa.Table.from_pylist([send]).replace_schema_metadata({"partq.history": json.dumps(HEADER)})
+    pq.write_table(table, tmp_path / "h.parquet")
+    assert read_history(tmp_path / "h.parquet") == loads(ndjson(HEADER, send))
+
+
+def test_parquet_is_capped_by_rows_before_it_is_read(tmp_path: Path) -> None:
+    """Three million rows of nothing new are some kilobytes."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"i": pa.array([0]).take(pa.array([0] * 3_000_000))})
+    pq.write_table(
+        table.replace_schema_metadata({"partq.history": json.dumps(HEADER)}), tmp_path / "h.parquet"
+    )
+    assert (tmp_path / "h.parquet").stat().st_size < 100_000
+    with pytest.raises(HistoryError, match="has 3,000,000 rows: a history has at most 1,000,000 records"):
+        read_history(tmp_path / "h.parquet")
+
+
+def test_parquet_is_capped_by_bytes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that stands for itself in each of many rows; the rows after the cap are never unpacked."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    from partq.conformance.history import codec_parquet
+
+    rows = [{**SEND, "i": i, "call": 2 * i, "ret": 2 * i + 1, "entity": "x" * 10_000} for i in range(2_000)]
+    table = pa.Table.from_pylist(rows).replace_schema_metadata({"partq.history": json.dumps(HEADER)})
+    pq.write_table(table, tmp_path / "h.parquet")
+    assert (tmp_path / "h.parquet").stat().st_size < 200_000
+    read = []
+    made = codec_parquet.read_record
+    monkeypatch.setattr(codec_parquet, "read_record", lambda row: (read.append(row["i"]), made(row))[1])
+    monkeypatch.setattr(codec_parquet, "MAX_BYTES", 2_000_000)
+    with pytest.raises(HistoryError, match="more than 2,000,000 bytes once it is unpacked"):
+        read_history(tmp_path / "h.parquet")
+    assert 0 < len(read) < 250
+
+
+def test_a_history_is_capped_by_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partq.conformance.history.codec_checks.MAX_RECORDS", 2)
+    sends = [{**SEND, "i": i, "call": 2 * i, "ret": 2 * i + 1} for i in range(3)]
+    assert len(loads(ndjson(HEADER, *sends[:2]))) == 2
+    with pytest.raises(HistoryError, match=r":4: a history has at most 2 records: cut it"):
+        loads(ndjson(HEADER, *sends))
+
+
+@pytest.mark.parametrize("depth", [51, 500, 5_000, 100_000])
+def test_settings_that_are_nested_deeply_are_one_clear_error(depth: int) -> None:
+    deep = '{"a":' * depth + "1" + "}" * depth
+    create = {**SEND, "proc": "c", "op": "create", "args": {"settings": "DEEP"}}
+    text = ndjson(HEADER, create).replace(b'"DEEP"', deep.encode())
+    with pytest.raises(HistoryError, match="nested"):
+        loads(text)
 
 
 def test_parquet_of_another_writer_may_leave_columns_out(tmp_path: Path) -> None:

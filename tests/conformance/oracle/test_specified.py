@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 from benchmarks.edited import edited
-from benchmarks.validation import rejected_for_times
+from benchmarks.validation import rejected_for_times_or_marks
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
@@ -67,7 +67,7 @@ def test_judge_and_specification_agree_but_for_times(profile: str) -> None:
         if Judged.UNKNOWN is judged or found.status is Status.UNKNOWN:
             continue
         decided += 1
-        for_times = found.status is Status.ACCEPTED and rejected_for_times(one)
+        for_times = found.status is Status.ACCEPTED and rejected_for_times_or_marks(one)
         assert str(judged) == str(found.status) or for_times, (n, found)
     assert decided >= 3 * len(histories) // 4
 
@@ -82,8 +82,23 @@ p complete l
 
 
 def test_what_only_a_clock_tells_is_no_disagreement() -> None:
-    assert rejected_for_times(history(ONE_LOCK_ENDS_AT_ONCE.format(1), "azure-flat"))
-    assert not rejected_for_times(history(ONE_LOCK_ENDS_AT_ONCE.format(0), "azure-flat"))  # RCV-9
+    assert rejected_for_times_or_marks(history(ONE_LOCK_ENDS_AT_ONCE.format(1), "azure-flat"))
+    assert not rejected_for_times_or_marks(history(ONE_LOCK_ENDS_AT_ONCE.format(0), "azure-flat"))  # RCV-9
+
+
+NEW_BUT_MARKED = """
+p bind f
+env advance 10s
+p send m1 key=a
+p receive 1 flow=f -> m1 lock=l redelivered={}
+"""
+
+
+def test_what_only_a_mark_of_redelivery_tells_is_no_disagreement() -> None:
+    marked, unmarked = (history(NEW_BUT_MARKED.format(mark), "solace") for mark in ("yes", "no"))
+
+    assert [judge(one, 10.0).status for one in (marked, unmarked)] == [Judged.REJECTED, Judged.ACCEPTED]
+    assert rejected_for_times_or_marks(marked)
 
 
 def test_two_keys_are_refused_or_not_where_nothing_is_partitioned() -> None:

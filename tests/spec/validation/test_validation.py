@@ -175,6 +175,21 @@ def test_a_second_partition_is_refused_in_a_transaction_also_while_it_is_down() 
     assert told(found[1]) == (Status.REJECTED, 7)  # the refusal told that the lock was lost
 
 
+DOWN = did("partition_down", "env", partition=7)
+SERVED_ANYWAY = recording(
+    send("a"), send("b"), receive(show("a", 1, lock="x")), DOWN, complete("x"), receive(show("b", 2))
+)
+STORED_ANYWAY = recording(send("a"), receive(show("a", 1, lock="x")), DOWN, send("b"), receive(show("b", 2)))
+
+
+def test_a_partition_that_is_down_may_deliver_and_settle_all_the_same_but_not_store() -> None:
+    needs_tlc()
+    found = validate([SERVED_ANYWAY, STORED_ANYWAY])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 3)  # ROUTE-5
+
+
 def committed(id: str, txn: str) -> tuple[Operation, ...]:
     return did("begin", txn=txn), send(id)._replace(txn=txn), did("commit", txn=txn)
 
@@ -267,10 +282,25 @@ LATER_IN_ORDER = by_flows(
     *READY, bind("g"), batch("a", "b"), delivered("f", "b", "a"), did("unbind", "f", flow="f"),
     assigned("f", 1, "unassigned"), assigned("g", 1), delivered("g", "a", "b"), partitions=1,
 )  # fmt: skip
+KEY_BETWEEN = (
+    *READY, bind("g"), did("send_batch", sent=(Sent("a", "k"), Sent("b", "l"), Sent("c", "k"))),
+    delivered("f", "a", "b", "c"), did("unbind", "f", flow="f"), assigned("f", 1, "unassigned"),
+    assigned("g", 1),
+)  # fmt: skip
+SAME_AGAIN = by_flows(*KEY_BETWEEN, delivered("g", "a", "b", "c"), partitions=1)
+OTHER_AGAIN = by_flows(*KEY_BETWEEN, delivered("g", "b", "a", "c"), partitions=1)
 UNSEEN = LATER_IN_ORDER._replace(
     operations=(*LATER_IN_ORDER.operations, did("receive", "g", flow="g", outcome="unknown")._replace(
         record=9, call=200, ret=None))
 )  # fmt: skip
+
+
+def test_messages_of_a_batch_with_one_key_may_have_another_key_between_them() -> None:
+    needs_tlc()
+    found = validate([SAME_AGAIN, OTHER_AGAIN])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert told(found[1]) == (Status.REJECTED, 8)  # REB-3
 
 
 def test_a_batch_is_stored_in_any_order_which_stays() -> None:
@@ -356,6 +386,18 @@ def test_a_hidden_partition_was_ready_for_the_flow_that_received() -> None:
     trace = trace_of(NOT_ITS_OWN._replace(operations=NOT_ITS_OWN.operations[:-1]))
 
     assert [set(parts) for parts in trace.allowed] == [{1}, {1}]
+
+
+SENT_AFTER_THE_HANDOFF = by_flows(
+    *READY, assigned("f", 2), bind("g"), assigned("f", 1, "unassigned"), assigned("g", 1), send("a"),
+    delivered("f", "a")._replace(call=36, ret=100),
+)  # fmt: skip
+
+
+def test_a_hidden_partition_was_ready_when_the_message_was_there() -> None:
+    trace = trace_of(SENT_AFTER_THE_HANDOFF)
+
+    assert [set(parts) for parts in trace.allowed] == [{2}]
 
 
 TO_A_STANDBY = by_flows(*READY, bind("g"), send("a"), delivered("g", "a"), partitions=1)

@@ -18,7 +18,7 @@ from partq.conformance.evaluation.shrinking import shown, shows_again, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.codec import dumps, loads
-from partq.conformance.verdict import Finding, finding_of, finding_to_plain, text_of
+from partq.conformance.verdict import Finding, count_of, finding_of, finding_to_plain, text_of
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.shrinker import BUDGET
@@ -115,8 +115,8 @@ def read(path: Path) -> Counterexample:
             programs.from_json(data["program"]),
             finding_of(data["finding"]),
             loads(lines.encode()),
-            data.get("trace"),
-            data.get("found_steps", 0),
+            count_of(data, "trace", None),
+            count_of(data, "found_steps", 0) or 0,
         )
     except KeyError as error:
         raise InvalidCounterexample(f"{path}: missing {error}") from None

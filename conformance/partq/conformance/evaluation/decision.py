@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from partq.conformance.evaluation.endings import unreceivable
+from partq.conformance.evaluation.endings import left_behind, unreceivable
 from partq.conformance.history import History, Record
 from partq.conformance.history.notation_writer import line
 from partq.conformance.oracle.blame import Blame, blame
@@ -154,6 +154,8 @@ class Decider:
             self._follow_judge(decision, history, 0 if shared else 1)
         if not decision.broken and (finding := unreceivable(history)) is not None:
             decision.add(finding)
+        elif why := left_behind(history):
+            decision.leave_open("RCV-2", why)
         return decision
 
     @property
@@ -280,19 +282,24 @@ def _by(candidates: tuple[str, ...], blamed: Blame) -> str:
 
 
 def _witness(history: History, stuck: Record | None) -> tuple[int, ...]:
-    """The operation and those before it that concern the same messages, locks or transaction."""
+    """The operation and those before it that concern the same messages, their locks or transactions."""
     if stuck is None:
         return ()
     names = _names(stuck)
+    shown = (one for record in history.records for one in record.messages if ("message", one.id) in names)
+    names |= {("lock", one.lock) for one in shown if one.lock is not None}
+    names |= {name for r in history.records for name in _names(r) if name[0] == "txn" and names & _names(r)}
     related = [r.i for r in history.records if r.i != stuck.i and names & _names(r)]
     return (*related[-WITNESSES + 1 :], stuck.i)
 
 
-def _names(record: Record) -> set[object]:
+def _names(record: Record) -> set[tuple[str, str | None]]:
     """The messages, locks, transactions and flows that the record names."""
     args = record.args
-    names: set[object] = {("message", m.id) for m in (*args.get("messages", ()), *record.messages)}
+    names: set[tuple[str, str | None]] = {
+        ("message", m.id) for m in (*args.get("messages", ()), *record.messages)
+    }
     names |= {("lock", token) for token in (*args.get("locks", ()), args.get("lock"))}
     names |= {("lock", shown.lock) for shown in record.messages}
     names |= {(name, args.get(name)) for name in ("txn", "flow")}
-    return {name for name in names if isinstance(name, tuple) and name[1] is not None}
+    return {name for name in names if name[1] is not None}

@@ -40,22 +40,37 @@ def ending(history: History) -> Ending:
 def unreceivable(history: History) -> Finding | None:
     """The finding that messages are left which no client can receive, where nothing hindered it: in virtual
     time, after a whole drain. With flows it may be that a partition has no owner."""
-    if history.header.clock != "virtual" or ending(history) is not Ending.UNDRAINED:
-        return None
-    in_vain = [r for r in _drain_of(history) if r.op == "receive" and r.outcome == "ok" and not r.messages]
-    if len(in_vain) < ROUNDS or _lingering(history):  # it was not done to its end, or not alone
+    in_vain = _in_vain(history)
+    if history.header.clock != "virtual" or not in_vain:
         return None
     candidates = ("REB-11", "RCV-2") if profile(history.header.profile).flows else ()
     first = candidates[0] if candidates else "RCV-2"
     return Finding(
         first,
         requirement(first).title,
-        tuple(record.i for record in in_vain[-3:]),
+        in_vain[-3:],
         "everything was repaired and all locks had ended, and yet the drain never found the entity empty",
         "every message that is left is received, and then nothing is",
         f"{first}/never drained",
         candidates,
     )
+
+
+def left_behind(history: History) -> str:
+    """Why it is not known whether messages of a live broker are lost: the whole drain found nothing more, and
+    never found the entity empty. Empty where that was not so."""
+    if history.header.clock == "virtual" or not _in_vain(history):
+        return ""
+    return f"in {ROUNDS} rounds the drain never found the entity empty: messages may be lost"
+
+
+def _in_vain(history: History) -> tuple[int, ...]:
+    """The receives of a drain that came back with nothing, where it never found the entity empty, was done to
+    its end, and was alone."""
+    if ending(history) is not Ending.UNDRAINED or _lingering(history):
+        return ()
+    empty = [r.i for r in _drain_of(history) if r.op == "receive" and r.outcome == "ok" and not r.messages]
+    return tuple(empty) if len(empty) >= ROUNDS else ()
 
 
 def _lingering(history: History) -> bool:

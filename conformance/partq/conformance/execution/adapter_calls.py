@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from traceback import extract_tb, format_exception_only
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.adapters.protocol import Broker, Client, Indefinite, Rejected, Unreachable
 from partq.conformance.history import Record
+from partq.conformance.history.codec import MAX_LINE
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_records import NEVER_DEFINITE, read_record
 from partq.conformance.workload.script import Args
-from partq.model.messages import Delivery
+from partq.model.messages import Delivery, Message
 from partq.model.operations import ENV, ERRORS, OPS, Outcome
 from partq.model.profiles import SECOND, Entity
 
@@ -31,6 +34,9 @@ class CallResult(NamedTuple):
     problem: str = ""
 
 
+MAX_ANSWER: Final = MAX_LINE // 2
+"""The most bytes of an answer; the rest of a record's line is left for what was asked."""
+
 FAR: Final = 600 * SECOND
 """A run is over long before; a time further from now is of no message in it."""
 
@@ -39,12 +45,17 @@ class InvalidAnswer(Exception):
     """An adapter answered with what no answer may be."""
 
 
+def _copies(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The adapter's own: whatever it does to them, what is recorded is what it was asked to send."""
+    return tuple(replace(message) for message in messages)
+
+
 def _send(client: Client, args: Args) -> None:
-    client.send(args["messages"][0], txn=args.get("txn"), timeout=own_time(args))
+    client.send(*_copies(args["messages"]), txn=args.get("txn"), timeout=own_time(args))
 
 
 def _send_batch(client: Client, args: Args) -> None:
-    client.send_batch(args["messages"], txn=args.get("txn"), timeout=own_time(args))
+    client.send_batch(_copies(args["messages"]), txn=args.get("txn"), timeout=own_time(args))
 
 
 def _receive(client: Client, args: Args) -> object:
@@ -117,7 +128,7 @@ def open_queue(broker: Broker, asked: Entity) -> Entity | Unreachable:
     """Open the broker: its queue's settings, or why there is nothing to test. Never raises."""
     name = type(broker).__name__
     try:
-        answer: object = broker.open(asked)
+        answer: object = broker.open(replace(asked))
     except Unreachable as error:
         return error
     except BaseException as error:
@@ -158,7 +169,7 @@ def event_args(op: str, answer: object) -> Args:
         raise InvalidAnswer(f"{op!r} is no event of the environment")
     if not isinstance(answer, dict):
         raise InvalidAnswer(f"{op} answered {type(answer).__name__}, which is no dict of arguments")
-    return _record(ENV, op, dict(answer), []).args
+    return deepcopy(_record(ENV, op, dict(answer), []).args)
 
 
 _ANY_ARGS: Final[Mapping[str, dict[str, Any]]] = {
@@ -173,11 +184,13 @@ def _record(proc: str, op: str, args: dict[str, Any], messages: list[dict[str, A
     head = {"i": 0, "proc": proc, "op": op, "entity": "", "call": 0, "ret": 0, "outcome": Outcome.OK}
     try:
         record = read_record({**head, "args": args, "messages": messages})
-        json.dumps([messages, args], ensure_ascii=False).encode()
+        size = len(json.dumps([messages, args], ensure_ascii=False).encode())
     except FieldError as error:
         raise InvalidAnswer(f"{op} answered {error.field}: {error.message}") from None
     except UnicodeEncodeError:
         raise InvalidAnswer(f"{op} answered text that UTF-8 cannot hold") from None
+    if size > MAX_ANSWER:
+        raise InvalidAnswer(f"{op} answered {size:,} bytes, and a record holds at most {MAX_ANSWER:,}")
     return record
 
 

@@ -13,6 +13,7 @@ from partq.conformance.execution.guide import Guide
 from partq.conformance.execution.live import Limits, LiveRun
 from partq.conformance.execution.simulation import simulate
 from partq.conformance.history import History
+from partq.conformance.history.codec import HistoryError, dumps
 from partq.conformance.workload.program import Program
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "run"]
@@ -43,5 +44,19 @@ def run(
     if isinstance(broker, SimulatedBroker):
         if guide is not None:
             raise Unreachable(f"{type(broker).__name__} runs whole programs, never one step at a time")
-        return broker.simulate(program)
+        return _storable(broker, broker.simulate(program))
     return LiveRun(broker, program, limits, on_problem, stop or Stop(), guide).history()
+
+
+def _storable(broker: SimulatedBroker, answer: object) -> History:
+    """What a user's own broker answers, if it is a history that a file can hold. Raises `Unreachable`."""
+    name = f"{type(broker).__name__}.simulate"
+    if not isinstance(answer, History):
+        raise Unreachable(f"{name} answered {type(answer).__name__}, which is no History")
+    try:
+        dumps(answer, f"{name} answered what no file can hold")
+    except HistoryError as error:
+        raise Unreachable(str(error)) from None
+    except Exception as error:
+        raise Unreachable(f"{name} answered what is no history: {type(error).__name__}: {error}") from error
+    return answer

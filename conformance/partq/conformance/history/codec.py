@@ -95,7 +95,7 @@ def _read(stream: BinaryIO, file: str) -> History:
     if first is None:
         raise HistoryError(file, None, None, "is empty: the first line must be the header")
     header = located(file, 1, _from_line, read_header, first)
-    records = [located(file, number, _from_line, read_record, line) for number, line in enumerate(lines, 2)]
+    records = (located(file, number, _from_line, read_record, line) for number, line in enumerate(lines, 2))
     return assembled(header, records, file, first_line=2)
 
 

@@ -6,7 +6,7 @@ Places of errors (`HistoryError`) are made here too. What each field may hold is
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final, Never, TypeVar
 
@@ -15,6 +15,9 @@ from partq.conformance.history.codec_records import plain_header, plain_record, 
 from partq.conformance.history.record import Header, History, Record
 
 T = TypeVar("T")
+
+MAX_RECORDS: Final = 1_000_000
+"""The most records of a history."""
 
 
 class HistoryError(ValueError):
@@ -91,16 +94,21 @@ def refuse_surrogates(data: Any) -> None:
             raise error.within(f"[{name}]" if type(name) is int else ascii(name)[1:-1]) from None
 
 
-def assembled(header: Header, records: list[Record], file: str, first_line: int) -> History:
+def assembled(header: Header, records: Iterable[Record], file: str, first_line: int) -> History:
     """The history of records that stand on consecutive lines; sorted by call, file order where equal.
 
-    Raises `HistoryError` where two records have the same ``i`` or operations of one ``proc`` overlap.
+    Raises `HistoryError` where two records have the same ``i``, as soon as the second comes, or operations of
+    one ``proc`` overlap, or there are more than `MAX_RECORDS`.
     """
     lines: dict[int, int] = {}
+    read: list[Record] = []
     for line, record in enumerate(records, first_line):
         if (first := lines.setdefault(record.i, line)) != line:
             raise HistoryError(file, line, "i", f"is {record.i}, as in line {first}")
-    ordered = sorted(records, key=_call)
+        if len(read) == MAX_RECORDS:
+            raise HistoryError(file, line, None, too_many())
+        read.append(record)
+    ordered = sorted(read, key=_call)
     last: dict[str, Record] = {}
     for record in ordered:
         before = None if record.is_env else last.get(record.proc)
@@ -112,6 +120,11 @@ def assembled(header: Header, records: list[Record], file: str, first_line: int)
             raise HistoryError(file, lines[record.i], "call", rule)
         last[record.proc] = record
     return History(header, tuple(ordered))
+
+
+def too_many() -> str:
+    """What is wrong with a history of more records than there may be."""
+    return f"a history has at most {MAX_RECORDS:,} records: cut it into several, each with a header"
 
 
 def _call(record: Record) -> int:
@@ -133,7 +146,7 @@ def checked_plain(history: History, file: str) -> Iterator[dict[str, Any]]:
     """
     if any(a.call > b.call for a, b in pairwise(history.records)):
         raise HistoryError(file, None, "call", "the records are not sorted by call")
-    assembled(history.header, list(history.records), file, first_line=2)
+    assembled(history.header, history.records, file, first_line=2)
     yield located(file, 1, _checked, plain_header, read_header, history.header)
     for number, record in enumerate(history.records, 2):
         yield located(file, number, _checked, plain_record, read_record, record)

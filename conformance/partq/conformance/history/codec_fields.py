@@ -15,6 +15,9 @@ from partq.model.messages import MAX_INT, MAX_SEQ
 SHOWN: Final = 60
 """As many characters of a value stand in an error."""
 
+DEEPEST: Final = 50
+"""So many lists and objects may lie in each other in free data."""
+
 FieldReader = Callable[[Any], Any]
 
 
@@ -160,23 +163,25 @@ def an_object(value: Any) -> dict[str, Any]:
     return value
 
 
-def _check_json(value: Any) -> None:
+def _check_json(value: Any, depth: int = 0) -> None:
+    if depth > DEEPEST:
+        raise FieldError("", f"is nested more than {DEEPEST} levels deep")
     if type(value) is dict:
         for name, inner in value.items():
             a_text(name)
-            _checked_within(inner, name)
+            _checked_within(inner, name, depth + 1)
     elif type(value) is list:
         for position, inner in enumerate(value):
-            _checked_within(inner, f"[{position}]")
+            _checked_within(inner, f"[{position}]", depth + 1)
     elif type(value) is int:
         a_64_bit(value)
     elif value is not None and type(value) not in (str, bool):
         wrong("text, a whole number, true, false, null, a list or an object", value)
 
 
-def _checked_within(value: Any, where: str) -> None:
+def _checked_within(value: Any, where: str, depth: int) -> None:
     try:
-        _check_json(value)
+        _check_json(value, depth)
     except FieldError as error:
         raise error.within(where) from None
 

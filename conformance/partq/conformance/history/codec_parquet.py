@@ -7,14 +7,23 @@ An argument that an operation does not have is null, as is what a broker does no
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from partq.conformance.history.codec_checks import HistoryError, assembled, checked_plain, located, parse_json
-from partq.conformance.history.codec_fields import FieldError
+from partq.conformance.history.codec_checks import (
+    MAX_RECORDS,
+    HistoryError,
+    assembled,
+    checked_plain,
+    located,
+    parse_json,
+    too_many,
+)
+from partq.conformance.history.codec_fields import SHOWN, FieldError, did_you_mean, label
 from partq.conformance.history.codec_records import read_header, read_record
 from partq.conformance.history.record import History, Record
 from partq.model.operations import OPS, Kind
@@ -23,7 +32,16 @@ HEADER_KEY: Final = b"partq.history"
 """The key of the file's metadata that holds the header, as JSON."""
 
 BATCH: Final = 8192
-"""Rows converted at a time."""
+"""Rows written at a time."""
+
+FEW: Final = 64
+"""Rows read at a time: a few bytes of a file may stand for a long text in each of them."""
+
+MAX_BYTES: Final = 1000 * 1000 * 1000
+"""The most bytes of all columns together, as they are once they are unpacked."""
+
+MAX_VALUES: Final = 100 * 1000 * 1000
+"""The most values of one column, the elements of lists counted."""
 
 _PAIRS: Final = pa.map_(pa.string(), pa.string())
 _MESSAGE: Final = pa.struct(
@@ -109,11 +127,79 @@ def read_parquet(file: str) -> History:
     try:
         with pq.ParquetFile(file) as source:
             header = located(file, None, _header, (source.schema_arrow.metadata or {}).get(HEADER_KEY))
-            rows = _rows(source)
-            records = [located(file, number, _record, row) for number, row in enumerate(rows, 1)]
+            located(file, None, _check_types, source.schema_arrow)
+            located(file, None, _check_size, source.metadata)
+            rows = enumerate(_rows(source, file), 1)
+            records = (located(file, number, _record, row) for number, row in rows)
+            return assembled(header, records, file, first_line=1)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise HistoryError(file, None, None, f"is not readable as Parquet: {_one_line(error)}") from None
-    return assembled(header, records, file, first_line=1)
+
+
+def _check_types(columns: Any) -> None:
+    """Raise `FieldError` for an unknown column, and for one of a type that its values are not read from."""
+    _check_fields("", columns, pa.struct(list(COLUMNS)))
+
+
+def _check_fields(outer: str, found: Any, expected: Any) -> None:
+    for field in found:
+        index, name = expected.get_field_index(field.name), f"{outer}{label(field.name)}"
+        if index < 0:
+            known = [other.name for other in expected]
+            raise FieldError(name, f"unknown field{did_you_mean(field.name, known)}")
+        _check_type(name, field.type, expected.field(index).type)
+
+
+def _check_type(field: str, found: Any, expected: Any) -> None:
+    if pa.types.is_null(found):
+        return
+    kind = next(fits for fits in _FITS if fits(expected))
+    plain = found.value_type if pa.types.is_dictionary(found) else found
+    if not _FITS[kind](plain):
+        raise FieldError(field, f"the column is {found}, where {expected} is expected"[: 2 * SHOWN])
+    if pa.types.is_struct(expected):
+        _check_fields(f"{field}.", found, expected)
+    elif pa.types.is_list(expected):
+        _check_type(f"{field}[]", found.value_type, expected.value_type)
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _is_pairs(kind: Any) -> bool:
+    """A map of text, or a list of lists of text, each of two."""
+    if _is_list(kind) and _is_list(kind.value_type):
+        return _is_text(kind.value_type.value_type)
+    return bool(pa.types.is_map(kind) and _is_text(kind.key_type) and _is_text(kind.item_type))
+
+
+_FITS: Final = {
+    pa.types.is_integer: pa.types.is_integer,
+    pa.types.is_string: _is_text,
+    pa.types.is_boolean: pa.types.is_boolean,
+    pa.types.is_struct: pa.types.is_struct,
+    pa.types.is_list: _is_list,
+    pa.types.is_map: _is_pairs,
+}
+"""For each kind of column that is written, the kinds that are read."""
+
+
+def _check_size(metadata: Any) -> None:
+    """Raise `FieldError` for more rows or values than are read, as the file says itself."""
+    if metadata.num_rows > MAX_RECORDS:
+        raise FieldError("", f"has {metadata.num_rows:,} rows: {too_many()}")
+    values: Counter[str] = Counter()
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            values[column.path_in_schema] += column.num_values
+    for name, number in values.items():
+        if number > MAX_VALUES:
+            raise FieldError(name, f"has {number:,} values; at most {MAX_VALUES:,} are read")
 
 
 def _one_line(error: Exception) -> str:
@@ -129,8 +215,12 @@ def _header(metadata: bytes | None) -> Any:
         raise FieldError("", f"the header in the metadata is not JSON: {error.msg}") from None
 
 
-def _rows(source: Any) -> Iterator[dict[str, Any]]:
-    for batch in source.iter_batches(batch_size=BATCH):
+def _rows(source: Any, file: str) -> Iterator[dict[str, Any]]:
+    left = MAX_BYTES
+    for batch in source.iter_batches(batch_size=FEW):
+        left -= batch.nbytes
+        if left < 0:
+            raise HistoryError(file, None, None, f"is more than {MAX_BYTES:,} bytes once it is unpacked")
         yield from batch.to_pylist()
 
 

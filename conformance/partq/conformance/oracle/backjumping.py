@@ -9,7 +9,8 @@ accept, and not reject.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from itertools import chain, islice
+from functools import partial
+from itertools import chain, islice, repeat
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from partq.conformance.oracle.effects import Effect, name_of
@@ -124,7 +125,8 @@ def _explained(state: State, effect: Effect, horizon: int) -> int:
         count = (low + high + 1) // 2
         shown = effect.observed._replace(messages=effect.observed.messages[:count])
         part = effect._replace(action=effect.action._replace(max=count), observed=shown)
-        if next(explanations(state, part, horizon), None) is not None:
+        goes_on = partial(next, repeat(True, TRIED), False)
+        if next(explanations(state, part, horizon, goes_on=goes_on), None) is not None:
             low = count
         else:
             high = count - 1

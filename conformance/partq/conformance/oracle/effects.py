@@ -189,11 +189,11 @@ def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
 
 
 def _by_enqueued_time(effect: Effect, skew: int) -> Effect:
-    """A send took place at the enqueued time of its messages at the latest (SEQ-7)."""
+    """A send took place at the last enqueued time of its messages at the latest (SEQ-7)."""
     if not effect.action.messages:
         return effect
     times = [hint.enqueued_at for hint in effect.observed.messages if hint.enqueued_at is not None]
-    latest = min(times, default=FOREVER) + skew
+    latest = max(times, default=FOREVER) + skew
     return effect._replace(ret=latest) if effect.call <= latest < effect.ret else effect
 
 

@@ -25,23 +25,32 @@ SHOWN: Final = 6
 """How many allowed answers are named of an effect that does not fit."""
 
 TRIED: Final = 100
-"""How many of its answers the model is asked for, to name them."""
+"""How many of its answers, and of the states before it, the model is asked for, to name them."""
 
 TIMERS: Final = frozenset({"rebalance", "handoff"})
 """The broker's own moves that no observation makes on its way."""
 
 
 def explanations(
-    state: State, effect: Effect, horizon: int, busy: bool = False, tried: int = 0
+    state: State,
+    effect: Effect,
+    horizon: int,
+    busy: bool = False,
+    tried: int = 0,
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> Iterator[State]:
     """The states after the effect, which takes place at ``horizon`` (ns) at the latest. ``busy``: a refusal
     need not be due to a partition that is down; no requirement forbids it while none is. ``tried``: of the
-    messages that waited for the end of an outage, those not stored yet. Of a receive of unknown outcome it is
-    the likely ones; all are `unseen_receives`' business."""
+    messages that waited for the end of an outage, those not stored yet. ``goes_on``: whether to try a further
+    one of the states that the time until then may have left, of which there may be very many. Of a receive of
+    unknown outcome it is the likely ones; all are `unseen_receives`' business."""
     instant = max(state.now, effect.call)
     calm = busy or (effect.doubt == BUSY and not state.down)
-    action = effect.action._replace(slack=horizon - instant, calm=calm)
-    for moved in at(_after_tries(state, effect, tried), instant):
+    early = instant - effect.call if len(effect.action.messages) > 1 else 0
+    action = effect.action._replace(slack=horizon - instant, early=early, calm=calm)
+    for n, moved in enumerate(at(_after_tries(state, effect, tried), instant)):
+        if n and not goes_on():
+            return
         if effect.doubt & MAYBE and action.op == "receive":
             yield from _taken(moved, action, effect.missed)
             continue
@@ -127,7 +136,7 @@ def allowed_answers(state: State, effect: Effect, horizon: int) -> tuple[str, ..
     of ways that differ in nothing a client sees."""
     instant = max(state.now, effect.call)
     found: dict[str, None] = {}
-    for moved in at(state, instant):
+    for moved in islice(at(state, instant), TRIED):
         action = effect.action._replace(slack=horizon - instant)
         for answer, _ in islice(steps(moved, action), TRIED):
             found[_in_words(answer)] = None

@@ -140,6 +140,8 @@ class Search:
             if choice is None and stuck:
                 return self._found(Outcome.GAVE_UP, self.longest)
             if choice is None:
+                if self._over():
+                    return self._found(Outcome.GAVE_UP, self.longest)
                 spent = levels.pop().node
                 self.exhausted.add(spent.key)
                 if placed:
@@ -182,7 +184,12 @@ class Search:
 
     def _over(self) -> bool:
         """Whether the budget is spent."""
-        return self.visited == self.limit or thread_time() > self.deadline
+        return (self.limit is not None and self.visited >= self.limit) or thread_time() > self.deadline
+
+    def _goes_on(self) -> bool:
+        """Whether one more state may be visited; it is counted."""
+        self.visited += 1
+        return not self._over()
 
     def _advanced(self, node: _Node) -> _Node:
         """The node with its pointers moved past what is done."""
@@ -255,7 +262,7 @@ class Search:
             return
         tried = tried_meanwhile(self.effects, effect, node.done, horizon) if effect.waiting else 0
         for way in self._ways(effect, n):
-            afters = explanations(node.state, way, horizon, tried=tried)
+            afters = explanations(node.state, way, horizon, tried=tried, goes_on=self._goes_on)
             for after in reversed(list(afters)) if n in self.guidance.forgetful else afters:
                 yield from self._foretold(n, self._after(node, n, after))
 
@@ -303,7 +310,7 @@ class Search:
 
     def _taken_for_busy(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
         effect = self.effects[n]
-        for after in explanations(node.state, effect, horizon, busy=True):
+        for after in explanations(node.state, effect, horizon, busy=True, goes_on=self._goes_on):
             yield n, self._after(node, n, after)._replace(busy=True)
 
     def _after(self, node: _Node, n: int, state: State) -> _Node:

@@ -9,6 +9,7 @@ from partq.conformance.verdict.counts import COUNTS, Counts, in_words
 from partq.conformance.verdict.document import (
     FILE,
     SCHEMA,
+    count_of,
     finding_of,
     finding_to_plain,
     from_plain,
@@ -49,6 +50,7 @@ __all__ = [
     "ambiguities",
     "binding_requirements",
     "checked_require",
+    "count_of",
     "coverage",
     "exit_code",
     "finding_of",

@@ -12,6 +12,10 @@ FILE: Final = "verdicts.json"
 """Where in a folder of results they lie."""
 
 
+SHOWN: Final = 200
+"""Characters of an error."""
+
+
 def plain(verdicts: Verdicts) -> dict[str, Any]:
     """The verdicts as plain data: ``{ID: {status, exercised, findings, found, reason, candidates}}`` of
     ``partq.verdicts/1``."""
@@ -60,6 +64,16 @@ def finding_of(data: Mapping[str, Any]) -> Finding:
     if not isinstance(candidates, list) or not all(isinstance(id, str) for id in candidates):
         raise ValueError(f"candidates: expected a list of requirements: {candidates!r}")
     return Finding(**texts, witness=tuple(witness), candidates=tuple(candidates))
+
+
+def count_of(data: Mapping[str, Any], name: str, absent: int | None) -> int | None:
+    """The number in that field, 0 or more; null and no such field are ``absent``. Raises as `from_plain`."""
+    value = data.get(name)
+    if value is None:
+        return absent
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{name}: expected a whole number, 0 or more: {value!r}"[:SHOWN])
+    return value
 
 
 def text_of(data: Mapping[str, Any], name: str) -> str:

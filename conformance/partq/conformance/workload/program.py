@@ -8,12 +8,13 @@ Nothing here runs or generates anything. Schema ``partq.program/1``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from msgspec import Struct
 
+from partq.conformance.history.codec import MAX_LINE
 from partq.conformance.history.codec_fields import (
     FieldError,
     FieldReader,
@@ -32,6 +33,9 @@ from partq.model.operations import ENV, RECEIVE_MODES
 from partq.model.profiles import PROFILES, Entity
 
 SCHEMA: Final = "partq.program/1"
+
+MAX_SENT: Final = MAX_LINE // 2
+"""The most bytes of the messages of one step, so that a history can hold what was sent."""
 
 _IN_TRANSACTION: Final = {
     "txn": "inside my open transaction",
@@ -160,6 +164,7 @@ def from_json(data: Any) -> Program:
     """The program in plain data. Raises `InvalidProgram` where it does not fit, naming the field."""
     try:
         found = _PROGRAM.read(data)
+        _check_sizes(found["steps"])
     except FieldError as error:
         raise InvalidProgram(f"{error.field or 'program'}: {error.message}") from None
     del found["schema"]
@@ -169,6 +174,16 @@ def from_json(data: Any) -> Program:
 def dumps(program: Program) -> str:
     """The program as canonical one-line JSON: equal programs give equal bytes."""
     return json.dumps(to_json(program), sort_keys=True, separators=(",", ":"))
+
+
+def _check_sizes(steps: Sequence[Step]) -> None:
+    """Raise `FieldError` for a send that no record of a history would hold."""
+    for position, step in enumerate(steps):
+        size = len(json.dumps([plain_message(message) for message in step.args.get("messages", ())]))
+        if size > MAX_SENT:
+            raise FieldError(
+                f"steps[{position}].args.messages", f"{size:,} bytes; at most {MAX_SENT:,} are sent at once"
+            )
 
 
 def _schema(value: Any) -> None:

@@ -116,6 +116,12 @@ TraceWastesIn(ps, count) ==
 FreeExcuse == (running /\ Down = {}) \/ E.free \/ E.who \in shaky
 TraceBusy == aim # 0 /\ excuse /\ (FreeExcuse \/ ~spent)
 
+\* Reading "Partition faults": what a partition that is down delivers, shows or settles
+\* all the same breaks no row.
+ServesAnyway == aim # 0 /\ E.op \in { "receive", "delete", "peek", "complete", "abandon",
+                                      "txn complete", "txn abandon", "renew" }
+TraceServes(p) == running /\ p # NoPartition /\ (up[p] \/ ServesAnyway)
+
 \* The same set, without trying all functions.
 TraceRolledBack ==
     LET open == { m \in Messages : Cardinality(RolledBackMessage(m)) > 1 }

@@ -16,6 +16,26 @@ from typing import NamedTuple
 from .recording import FOREVER, Operation, Recording
 
 
+def returned(one: Operation) -> int:
+    """By when it happened, ns."""
+    return FOREVER if one.ret is None else one.ret
+
+
+class Delivery(NamedTuple):
+    """A message handed to a flow: by which receive, and at which place of its answer; ``since``: not before
+    then, for the message was not sent yet, ns."""
+
+    receive: Operation
+    place: int
+    since: int
+
+    def before(self, other: Delivery) -> bool:
+        """Whether it certainly came first."""
+        if self.receive is other.receive:
+            return self.place < other.place
+        return returned(self.receive) < other.receive.call
+
+
 class Span(NamedTuple):
     """A time in which a flow is delivered a partition's messages, ns."""
 
@@ -23,27 +43,9 @@ class Span(NamedTuple):
     begin: int
     end: int
 
-    def has(self, one: Operation) -> bool:
-        """Whether the flow may have received in this time by that operation."""
-        return one.flow == self.flow and self.begin <= returned(one) and one.call <= self.end
-
-
-def returned(one: Operation) -> int:
-    """By when it happened, ns."""
-    return FOREVER if one.ret is None else one.ret
-
-
-class Delivery(NamedTuple):
-    """A message handed to a flow: by which receive, and at which place of its answer."""
-
-    receive: Operation
-    place: int
-
-    def before(self, other: Delivery) -> bool:
-        """Whether it certainly came first."""
-        if self.receive is other.receive:
-            return self.place < other.place
-        return returned(self.receive) < other.receive.call
+    def has(self, one: Delivery) -> bool:
+        """Whether that delivery may have been in this time."""
+        return one.receive.flow == self.flow and self.begin <= returned(one.receive) and one.since <= self.end
 
 
 class Hidden:
@@ -70,7 +72,7 @@ class Hidden:
             for place, shown in enumerate(one.shown if one.op == "receive" else ()):
                 m = self.sent.get(shown.id)
                 if m is not None:
-                    self.deliveries[m].append(Delivery(one, place))
+                    self.deliveries[m].append(Delivery(one, place, max(one.call, self.sends[m].call)))
                     if one.deletes:
                         self.over[m] = min(self.over[m], returned(one))
                     if shown.lock is not None:
@@ -97,7 +99,7 @@ class Hidden:
         """When partition p was ready for that delivery; any time if no event tells of it."""
         if p not in self.ready:
             return Span(delivery.receive.flow, -FOREVER, FOREVER)
-        return next((span for span in self.ready[p] if span.has(delivery.receive)), None)
+        return next((span for span in self.ready[p] if span.has(delivery)), None)
 
     def settle(self, groups: Sequence[Sequence[int]], allowed: dict[int, frozenset[int]]) -> None:
         """Leave one partition to each group of messages that is never out of order there. The messages of a

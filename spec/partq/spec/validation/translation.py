@@ -9,7 +9,7 @@ happened.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
 from .places import Places, renamed
@@ -165,7 +165,8 @@ class _Translation:
             self._put(one, steps, ret=ret)
 
     def _stored_together(self, one: Operation, ms: Sequence[int], keyless: bool) -> list[list[int]]:
-        """The messages of one request, those of one instant together, in the order of their numbers."""
+        """The messages of one request, those of one instant together, in the order of their numbers. Those of
+        other keys may be between them, if it is no rule that there are none (KEY-7)."""
 
         def instant(m: int) -> Hashable:
             if keyless:
@@ -174,9 +175,9 @@ class _Translation:
 
         if one.txn is not None:
             return [list(ms)]
-        groups = _grouped(ms, instant)
+        together = _grouped if keyless or "KEY-7" in self.recording.rules else _runs
+        groups = together(sorted(ms, key=self._turn), instant)
         for group in groups:
-            group.sort(key=self._turn)
             self.unnumbered.append([m for m in group if m in self.first_shown and self.places.number(m) < 0])
         return groups
 
@@ -448,6 +449,11 @@ _TRANSLATED: Final[dict[str, Callable[[_Translation, Operation], None]]] = {
 
 _REASONED: Final = frozenset({"commit refused", "rollback refused", "bind refused", "unbind refused"})
 """Refusals that may have other reasons than a passing one."""
+
+
+def _runs(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
+    """The items in their order, those with equal keys that follow each other together."""
+    return [list(run) for _, run in groupby(items, key)]
 
 
 def _grouped(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:

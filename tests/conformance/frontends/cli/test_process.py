@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from partq.conformance.frontends.cli.app import UNREAD, main
+from partq.conformance.history.codec import read_history
 
 BROKERS = Path(__file__).parents[2] / "adapters"
 FULL = Path("/dev/full")
 
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 
 
@@ -65,6 +68,58 @@ def test_an_adapter_cannot_end_the_command_with_its_own_code(
     said = capsys.readouterr()
     assert told in said.err.splitlines()[-1]
     assert said.out == ""
+
+
+def test_an_answer_that_no_history_has_room_for_is_unusable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history of the run is stored all the same."""
+    monkeypatch.chdir(BROKERS)
+    out = tmp_path / "kept"
+    command = ["run", "rude_broker:Huge", "--case", "same-key", "--out", str(out), "--save-histories"]
+    assert main(command) == 3
+    said = capsys.readouterr()
+    assert "receive answered 11,000,0" in said.err
+    assert "answers of the adapter were unusable" in said.out
+    stored = read_history(out / "histories" / "azure-premium" / "same-key.ndjson")
+    assert "adapter" in {record.error for record in stored.records}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("HugeSimulated", "answered what no file can hold:2: the line would be longer than 10,000,000 bytes"),
+        ("Historyless", "Historyless.simulate answered list, which is no History"),
+    ],
+)
+def test_a_simulated_history_that_cannot_be_stored_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, told: str
+) -> None:
+    monkeypatch.chdir(BROKERS)
+    assert main(["run", f"rude_broker:{name}", "--case", "same-key"]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_program_that_sends_more_than_a_history_holds_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [{"proc": "c1", "op": "send", "args": {"messages": [{"id": "m", "body": "x" * 6_000_000}]}}]
+    program = {"schema": "partq.program/1", "profile": "azure-flat", "steps": steps}
+    (tmp_path / "p.json").write_text(json.dumps(program), encoding="utf-8")
+    assert main(["replay", str(tmp_path / "p.json"), "--broker", "reference"]) == 2
+    assert "steps[0].args.messages: 6,000,0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [("check",), ("replay",), ("run", "reference", "--program")])
+@pytest.mark.parametrize("name", ["deep.json", "deep.itf.json"])
+def test_a_file_that_is_nested_deeply_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...], name: str
+) -> None:
+    file = tmp_path / name
+    for depth in (500, 50_000):
+        file.write_text('{"steps":' * depth + "1" + "}" * depth, encoding="utf-8")
+        assert main([*command, str(file)]) == 2
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["HangsInLacks", "HangsInInit", "HangsInProfiles"])
@@ -183,3 +238,85 @@ def test_the_process_title_shows_no_password() -> None:
         "--broker=amqp://me:***@host",
         "plain",
     ]
+
+
+@pytest.mark.parametrize("command", ["run", "search"])
+def test_an_adapter_that_changes_the_folder_does_not_move_the_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    more = {
+        "run": ("--case", "same-key", "--save-histories", "--out", "kept"),
+        "search": ("--examples", "2", "--length", "2", "--out", "kept"),
+    }
+    assert main([command, "rude_broker:Wanders", *more[command]]) == 1
+    said = capsys.readouterr().out
+    file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json" if command == "run" else "kept"
+    assert f"partq replay {file} --broker" in said
+    assert (tmp_path / file).is_file()
+    if command == "run":
+        assert len(read_history(tmp_path / "kept/histories/azure-premium/same-key.ndjson")) == 3
+
+
+def test_what_an_adapter_does_to_its_arguments_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(["run", "rude_broker:Mutating", "--case", "same-key", "--save-histories", "--out", "kept"])
+    stored = read_history(tmp_path / "kept/histories/azure-premium/same-key.ndjson")
+    sent = [message.id for record in stored.records for message in record.args.get("messages", ())]
+    assert sent
+    assert "mutated" not in sent
+    assert stored.header.entities["queue"].partitions != 77
+
+
+def is_running(number: int) -> bool:
+    stat = Path(f"/proc/{number}/stat")
+    return stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+
+
+@needs_proc
+def test_processes_that_an_adapter_left_are_ended_unless_they_have_a_session() -> None:
+    """They would hold the pipe that the results are read from."""
+    ran = partq("run", "rude_broker:Leaves", "--case", "same-key", "--format", "json")
+    assert ran.returncode == 0
+    left, detached = (int(line.split()[1]) for line in ran.stderr.splitlines() if line.startswith("left "))
+    assert re.search(rf"ends what the adapter left running: \S+ \({left}\)$", ran.stderr, re.MULTILINE)
+    assert not is_running(left)
+    assert is_running(detached)
+    os.kill(detached, signal.SIGKILL)
+
+
+@needs_proc
+def test_a_fork_writes_no_results() -> None:
+    ran = partq("run", "rude_broker:Forks", "--case", "same-key", "--format", "json")
+    assert ran.returncode == 0
+    assert json.loads(ran.stdout)["exit"] == 0
+
+
+WITHOUT = (
+    "import sys; sys.modules |= dict.fromkeys(sys.argv.pop(1).split(','))\n"
+    "from partq.conformance.frontends.cli.app import main; sys.exit(main())"
+)
+
+
+@pytest.mark.parametrize("missing", ["pyspark", "pyarrow", "pyspark,pyarrow"])
+@pytest.mark.parametrize("command", [("fuzz", "reference"), ("mutants",)])
+def test_a_campaign_without_its_extra_is_one_line(
+    tmp_path: Path, command: tuple[str, ...], missing: str
+) -> None:
+    words = [*command, "--traces", "1", "--out", str(tmp_path / "c")]
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, missing, *words], capture_output=True, text=True, check=False
+    )
+    named = missing.replace(",", " and ")
+    assert ran.stderr == f"partq: error: {named} not installed: pip install 'partq[spark]'\n"
+    assert (ran.returncode, ran.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("mutants", "--list"), ("fuzz", "--help"), ("run", "reference", "--programs", "1")]
+)
+def test_what_needs_no_extra_does_without(arguments: tuple[str, ...]) -> None:
+    words = [sys.executable, "-c", WITHOUT, "pyspark,pyarrow", *arguments]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 0

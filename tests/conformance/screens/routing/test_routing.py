@@ -216,6 +216,11 @@ SPECIAL = {
         "ROUTE-1",
         "the key and the last broker kill before the send",
     ),
+    "since a front end was lost": (
+        told(sends("key=a", *"33333"), "env frontend_lost q\n", sends("key=a", *"55555")),
+        "ROUTE-1",
+        "the key and the last frontend lost before the send",
+    ),
     "since a partition was down": (
         told(sends("key=a", *"33333"), "env partition_down 7\n", sends("key=a", *"55555")),
         "ROUTE-1",

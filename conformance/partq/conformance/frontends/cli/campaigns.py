@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +36,16 @@ LENGTH_HELP: Final = (
 
 PERIOD: Final = 10.0
 """Seconds between two lines of progress, where standard error is no terminal."""
+
+
+NEEDED: Final = ("pyspark", "pyarrow")
+"""The packages of the extra ``spark``."""
+
+
+def check_extra() -> None:
+    """End with one line unless the extra ``spark`` is installed."""
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        fail(f"{' and '.join(missing)} not installed: pip install 'partq[spark]'")
 
 
 def done(plan: Plan, out: Path, master: str, resume: bool, strict: bool = False) -> Campaign:

@@ -14,6 +14,7 @@ from partq.conformance.frontends.cli.campaigns import (
     EXACT,
     EXACT_HELP,
     LENGTH_HELP,
+    check_extra,
     done,
     interruptible,
     shrinking,
@@ -66,6 +67,7 @@ def fuzz(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
+    check_extra()
     from partq.conformance.frontends.campaign.plan import Plan, even
 
     wanted = requirements_to_meet(require)

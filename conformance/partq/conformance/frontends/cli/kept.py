@@ -24,6 +24,23 @@ _LIVE: Final = "not shrunk: the broker is a live one"
 _GONE: Final = "not shrunk: it does not show again"
 
 
+class Target(NamedTuple):
+    """Where results go. ``shown``: as the user typed it. ``place``: where it is, wherever an adapter makes
+    the current folder be meanwhile."""
+
+    shown: Path
+    place: Path
+
+    @classmethod
+    def of(cls, typed: Path) -> Target:
+        """What has that name in what is the current folder now."""
+        return cls(typed, typed.absolute())
+
+    def as_shown(self, path: Path) -> Path:
+        """A path in it, as the user would type it."""
+        return self.shown / path.relative_to(self.place)
+
+
 class StoredFile(NamedTuple):
     """A file, what it holds, of which size, and the command that runs it again."""
 
@@ -46,14 +63,13 @@ def summary_lines(out: Path | None, stored: Sequence[StoredFile], found: bool) -
 
 
 def store(
-    out: Path, broker: str, document: Mapping[str, Any], results: Mapping[str, SuiteResult]
+    out: Target, broker: str, document: Mapping[str, Any], results: Mapping[str, SuiteResult]
 ) -> list[StoredFile]:
     """Write ``verdicts.json``, and a program of each cause in each profile, and of each set of rules of which
     one is violated."""
-    from partq.conformance.evaluation.counterexample import FOLDER
     from partq.conformance.verdict import FILE
 
-    (out / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    (out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     stored = []
     for profile, result in results.items():
         causes: dict[tuple[str, str], tuple[Run, Finding]] = {}
@@ -62,15 +78,15 @@ def store(
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
         for done, finding in causes.values():
             console.print(f"storing a counterexample of {finding.requirement}", markup=False)
-            stored.append(_example(out / FOLDER / profile, broker, done, finding))
+            stored.append(_example(out, profile, broker, done, finding))
         shown = {finding.candidates for _, finding in causes.values()}
         for candidates in ambiguities(result.verdicts):
             if candidates not in shown and (seen := result.evidence_of(candidates)) is not None:
-                stored.append(_program(out / PROGRAMS / profile, broker, seen, candidates))
+                stored.append(_program(out, profile, broker, seen, candidates))
     return stored
 
 
-def _example(folder: Path, broker: str, done: Run, finding: Finding) -> StoredFile:
+def _example(out: Target, profile: str, broker: str, done: Run, finding: Finding) -> StoredFile:
     """Shrunk where the broker is simulated; from a live one, the program and history it was seen in."""
     from partq.conformance.adapters import SimulatedBroker, public_name
     from partq.conformance.evaluation import counterexample
@@ -85,11 +101,11 @@ def _example(folder: Path, broker: str, done: Run, finding: Finding) -> StoredFi
         size = f"{steps} steps, {how}"
     else:
         size = f"{len(example.program.steps)} steps of {steps}"
-    path = counterexample.write(folder, example)
+    path = out.as_shown(counterexample.write(out.place / counterexample.FOLDER / profile, example))
     return StoredFile(path, "counterexample", size, counterexample.replay_command(path, name))
 
 
-def _program(folder: Path, broker: str, done: Run, candidates: tuple[str, ...]) -> StoredFile:
+def _program(out: Target, profile: str, broker: str, done: Run, candidates: tuple[str, ...]) -> StoredFile:
     """The program alone, for a counterexample has one rule. Shrunk where the broker is simulated."""
     from partq.conformance.adapters import SimulatedBroker, public_name
     from partq.conformance.evaluation.decision import NONE, check_history
@@ -111,8 +127,9 @@ def _program(folder: Path, broker: str, done: Run, candidates: tuple[str, ...]) 
     else:
         small = shrink(small, shows)
         size = f"{len(small.steps)} steps of {len(done.program.steps)}"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{'-or-'.join(candidates)}.json"
+    path = out.place / PROGRAMS / profile / f"{'-or-'.join(candidates)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dumps(small) + "\n", encoding="utf-8")
+    path = out.as_shown(path)
     command = shlex.join(["partq", "replay", str(path), "--broker", public_name(broker)])
     return StoredFile(path, "program", size, command)

@@ -19,6 +19,7 @@ from partq.conformance.frontends.cli.campaigns import (
     EXACT,
     EXACT_HELP,
     LENGTH_HELP,
+    check_extra,
     done,
     interruptible,
     shrinking,
@@ -83,6 +84,7 @@ def mutants(
         return _list(only)
     if traces is None or out is None:
         fail(f"say {'--traces' if traces is None else '--out'}, or --list")
+    check_extra()
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.frontends.campaign.plan import Lane, Plan
     from partq.conformance.frontends.campaign.store import write_json

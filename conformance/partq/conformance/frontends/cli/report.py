@@ -27,6 +27,7 @@ from partq.conformance.verdict import (
     SCHEMA,
     Exit,
     binding_requirements,
+    count_of,
     exit_code,
     from_plain,
     text_of,
@@ -170,16 +171,23 @@ def _figures(data: Mapping[str, Any]) -> Figures:
     from partq.reports.material import Figures
 
     return Figures(
-        traces=data.get("traces"),
-        operations=data.get("operations"),
-        violations=data.get("violations"),
-        seconds=data.get("seconds") if data.get("timed_traces") == data.get("traces") else None,
+        traces=count_of(data, "traces", None),
+        operations=count_of(data, "operations", None),
+        violations=count_of(data, "violations", None),
+        seconds=_seconds(data) if data.get("timed_traces") == data.get("traces") else None,
         seed=data["plan"]["seed"],
         length=data["plan"]["length"],
         digest=data.get("digest", ""),
         master=data.get("master", ""),
         counts={name: data.get(name, {}) for name in COUNTS},
     )
+
+
+def _seconds(data: Mapping[str, Any]) -> float | None:
+    seconds = data.get("seconds")
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+        raise ValueError(f"seconds: expected a number: {seconds!r}")
+    return seconds
 
 
 def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool, complete: bool) -> str:
@@ -274,6 +282,8 @@ def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
 
 def _made(data: Mapping[str, Any]) -> dict[str, str]:
     made = data.get("made", {})
+    if not isinstance(made, dict):
+        raise ValueError(f"made: expected an object: {made!r}")
     return {name: text_of(made, name) for name in made}
 
 

@@ -35,7 +35,7 @@ from partq.conformance.frontends.cli.common import (
     show_verdicts,
     verdicts_document,
 )
-from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, store, summary_lines
+from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, Target, store, summary_lines
 from partq.conformance.frontends.cli.programs import Stored, programs_in
 from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 from partq.spec.simulation.itf import TRACES
@@ -118,21 +118,22 @@ def run(
         fail(f"none of these cases is for the profile of {named}: partq explain CASE names theirs")
     _prepare(out, save_histories)
     results: dict[str, SuiteResult] = {}
-    with _kept_if_interrupted(broker, out, strict) as ended:
+    folder = None if out is None else Target.of(out)
+    with _kept_if_interrupted(broker, folder, strict) as ended:
         for name in names:
             hear = [ended.setdefault(name, []).append]
-            if out is not None and save_histories:
-                hear.append(_saver(out / "histories" / name))
+            if folder is not None and save_histories:
+                hear.append(_saver(folder.place / "histories" / name))
             results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs)
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
     besides += required(verdicts, strict, wanted_rules)
     document = verdicts_document(public_name(broker), verdicts, strict, besides)
     stored: list[StoredFile] = []
-    if out is not None:
+    if folder is not None:
         options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules)
         whole = {**document, "strict": strict, "options": options, "made": begun}
-        stored = store(out, broker, whole, results)
+        stored = store(folder, broker, whole, results)
     if format is Format.JSON:
         kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
         print_json({**document, **kept})
@@ -183,7 +184,7 @@ def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
 
 
 @contextmanager
-def _kept_if_interrupted(broker: str, out: Path | None, strict: bool) -> Iterator[dict[str, list[Run]]]:
+def _kept_if_interrupted(broker: str, out: Target | None, strict: bool) -> Iterator[dict[str, list[Run]]]:
     """Where the runs that have ended are put, by profile. An interrupt inside, or SIGTERM, stores what is
     known of them, unshrunk."""
     ended: dict[str, list[Run]] = {}
@@ -200,7 +201,7 @@ def _kept_if_interrupted(broker: str, out: Path | None, strict: bool) -> Iterato
             signal.signal(signal.SIGTERM, before)
 
 
-def _store_ended(broker: str, out: Path, strict: bool, ended: Mapping[str, Sequence[Run]]) -> None:
+def _store_ended(broker: str, out: Target, strict: bool, ended: Mapping[str, Sequence[Run]]) -> None:
     """The verdicts of the runs that have ended, and the programs of those that violated something."""
     from partq.conformance.adapters import public_name
     from partq.conformance.workload.program import dumps
@@ -209,16 +210,16 @@ def _store_ended(broker: str, out: Path, strict: bool, ended: Mapping[str, Seque
     verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items() if runs}
     besides = [(Exit.INCONCLUSIVE, f"interrupted after {number} runs")]
     document = verdicts_document(public_name(broker), verdicts, strict, besides)
-    (out / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    (out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for name, runs in ended.items():
-        folder = out / PROGRAMS / name
+        folder = out.place / PROGRAMS / name
         for run in runs:
             if run.findings or ambiguities(run.verdicts):
                 folder.mkdir(parents=True, exist_ok=True)
                 (folder / f"{_file_name(run.name)}.json").write_text(
                     dumps(run.program) + "\n", encoding="utf-8"
                 )
-    text = f"the verdicts of the {number} runs so far are in {out / FILE}"
+    text = f"the verdicts of the {number} runs so far are in {out.shown / FILE}"
     console.print(printable(text), markup=False, soft_wrap=True)
 
 

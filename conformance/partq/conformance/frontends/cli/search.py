@@ -20,6 +20,7 @@ from partq.conformance.frontends.cli.common import (
     profiles_for,
     say,
 )
+from partq.conformance.frontends.cli.kept import Target
 from partq.conformance.frontends.cli.run import ProblemPrinter
 from partq.conformance.verdict import Exit, binding_requirements, worst
 from partq.model.profiles import PROFILES
@@ -54,13 +55,14 @@ def search(
 
     names = _modelled(profiles_for(broker, profile), asked=profile is not None)
     _check(out)
+    target = None if out is None else Target.of(out)
     codes = []
     for name in names:
         try:
             seen = _searched(broker, name, examples, length, seed, seconds)
         except NotConformant as found:
             say(printable(f"{name}: {found.story}"))
-            say(printable(_kept(found, broker, out)))
+            say(printable(_kept(found, broker, target)))
             raise typer.Exit(Exit.VIOLATED) from None
         code, why = outcome(seen.verdicts, binding_requirements(strict=False))
         codes.append(code)
@@ -154,7 +156,7 @@ def _progress(profile: str, examples: int, live: bool) -> Iterator[Callable[[Sea
         yield advance
 
 
-def _kept(found: NotConformant, broker: str, out: Path | None) -> str:
+def _kept(found: NotConformant, broker: str, out: Target | None) -> str:
     """Store what was found, if asked to, and say how to run it again."""
     from partq.conformance.adapters import public_name
     from partq.conformance.frontends.stateful import again
@@ -164,8 +166,9 @@ def _kept(found: NotConformant, broker: str, out: Path | None) -> str:
     if out is None:
         return again(found.program, name)
     try:
-        out.write_text(dumps(found.program) + "\n", encoding="utf-8")
+        out.place.write_text(dumps(found.program) + "\n", encoding="utf-8")
     except OSError as error:
         say(printable(again(found.program, name)))
-        fail(f"{out}: {error.strerror}", Exit.VIOLATED)
-    return f"To run it again: {shlex.join(['partq', 'replay', str(out), '--broker', public_name(broker)])}"
+        fail(f"{out.shown}: {error.strerror}", Exit.VIOLATED)
+    command = ["partq", "replay", str(out.shown), "--broker", public_name(broker)]
+    return f"To run it again: {shlex.join(command)}"

@@ -104,16 +104,16 @@ class _Folder:
     def __init__(self, out: Path) -> None:
         if out.exists():
             fail(f"{out} exists: give a new folder")
-        self.out = out
+        self.out, self.place = out, out.absolute()  # wherever an adapter makes the current folder be
 
     def store(self, profile: str, programs: Mapping[str, Program]) -> None:
         """Write these programs, a file each."""
         from partq.conformance.workload.program import dumps
 
         try:
-            (self.out / profile).mkdir(parents=True, exist_ok=True)
+            (self.place / profile).mkdir(parents=True, exist_ok=True)
             for name, program in programs.items():
-                file = self.out / profile / f"{name.replace(' ', '-')}.json"
+                file = self.place / profile / f"{name.replace(' ', '-')}.json"
                 file.write_text(dumps(program) + "\n", encoding="utf-8")
         except OSError as error:
             fail(f"{self.out}: {error.strerror}")

@@ -67,7 +67,7 @@ class Peeking:
 
     def _answer(self, record: Record, walk: Walk | None) -> None:
         messages = record.messages
-        if walk is not None and not walk.fresh:
+        if walk is not None and walk.cursors:
             self.report.count("PEEK-5")
         if not messages:
             self._nothing(record, walk)

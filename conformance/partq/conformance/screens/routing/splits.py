@@ -11,7 +11,7 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 |---|---|
 | ROUTE-5 | whether the key's partition, to which it returned, was down |
 | TXN-8 | whether the send was in a transaction |
-| ROUTE-1 | between which kills of the broker, faults of partitions, or repairs it was sent |
+| ROUTE-1 | between which of the `FAULTS` it was sent |
 | KEY-1 | the single send, if it bears a session ID |
 | KEY-2 | the single send, if it bears no session ID |
 | KEY-8 | the single send, if its key is in the JMS property alone |
@@ -55,6 +55,9 @@ MARGIN: Final = 3
 MISROUTED: Final = 2
 """Sends that are not in the partition where most of their key are, that it needs: a single one can be
 explained by anything that it happens to have."""
+
+FAULTS: Final = frozenset({"broker kill", "partition down", "partition up", "frontend lost"})
+"""Changes after which keys stay where they live (ROUTE-1)."""
 
 SAMPLE: Final = 200
 """Sends of each key that are looked at."""
@@ -180,7 +183,7 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
         )
     yield _Explanation("TXN-8", "the key and whether it is sent in a transaction", lambda _: _in_txn, 8.0)
     for kind, times in _changes(facts).items():
-        if kind in ("broker kill", "partition down", "partition up"):
+        if kind in FAULTS:
             yield _Explanation("ROUTE-1", f"the key and the last {kind} before the send", _since(times), 12.0)
         else:
             yield _Explanation("ROUTE-2", f"the last {kind} before the send", _since(times))
@@ -226,8 +229,9 @@ def _length(life: Lifetime) -> int:
 
 
 def _connection(facts: Facts) -> Callable[[Sequence[Lifetime]], Class]:
-    """The sender, and how many connections and front ends had been lost; itself where that is not sure."""
-    lost = [record for record in facts.disruptions if record.op not in ("partition_down", "broker_kill")]
+    """The sender, and how many connections had been lost; itself where that is not sure."""
+    faults = ("partition_down", "broker_kill", "frontend_lost")
+    lost = [record for record in facts.disruptions if record.op not in faults]
     since = _since([span(record) for record in lost])
 
     def classes(sends: Sequence[Lifetime]) -> Class:
