@@ -1,14 +1,23 @@
 """The properties of the specification, and the checks that stand behind them."""
 
+import re
+
 import pytest
 
 from partq.model.requirements import catalogue
+from partq.spec import MODULES
 from partq.spec.checking.manifest import Expected, read_manifest
-from partq.spec.checking.properties import checks_of, proofs_of, properties
+from partq.spec.checking.properties import REQUIREMENTS, checks_of, proofs_of, properties
 
 
 def test_a_property_is_named_after_its_requirement() -> None:
     assert properties().keys() <= catalogue().keys()
+
+
+def test_no_property_is_overlooked() -> None:
+    written = re.findall(r"^([A-Z]+_\d+) ==", (MODULES / REQUIREMENTS).read_text(encoding="utf-8"), re.M)
+
+    assert properties().keys() == {name.replace("_", "-") for name in written}
 
 
 def test_a_property_comes_with_the_sentence_that_it_stands_for() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from partq.spec.checking.manifest import Expected, InvalidManifest, Kind, Symbolic, read_symbolic
+from partq.spec.checking.records import earlier
 from partq.spec.checking.symbolic import Answered, calls, run
 from partq.spec.tools.apalache import Outcome
 
@@ -118,9 +119,9 @@ def test_what_is_recorded_is_what_would_be_asked_and_what_has_to_come_out(questi
         pytest.skip("never ran, as the manifest says")
     recorded = question.last_run.calls
 
-    assert [call.command for call in recorded] == [" ".join(words) for words in calls(question)][
-        : len(recorded)
-    ]
+    if not earlier([question]):  # else another text was asked
+        asked = [" ".join(words) for words in calls(question)]
+        assert [call.command for call in recorded] == asked[: len(recorded)]
     assert [call.outcome for call in recorded] == (
         ["ok"] * len(calls(question))
         if question.expected is Expected.HOLDS

@@ -347,6 +347,41 @@ def test_a_batch_that_is_refused_for_the_partition_of_its_key_tells_which_that_i
     assert told(found[1]) == (Status.REJECTED, 10)  # ROUTE-2
 
 
+def refused_sends(*sent: tuple[str, str], error: str = "unavailable") -> Operation:
+    op = "send" if len(sent) == 1 else "send_batch"
+    return did(op, sent=tuple(Sent(*one) for one in sent), outcome="error", error=error)
+
+
+def peeked(*shown: Shown) -> tuple[Operation, ...]:
+    return tuple(did("peek", "c2", limit=5, shown=(one,)) for one in shown)
+
+
+KEYED = recording(send("a"), refused_sends(("p", "k")), send("b"), *peeked(show("a", 1), show("b", 3)))
+OF_ANOTHER_KEY = recording(
+    send("a"), send("b", "l"), refused_sends(("p", "k")), send("c", "l"),
+    *peeked(show("a", 1), show("b", 1, partition=8), show("c", 3, partition=8)),
+)  # fmt: skip
+BY_TWO_KEYS = recording(
+    send("a"), send("b", "l"), refused_sends(("p", "k"), ("q", "l"), error="invalid_operation"),
+    send("c"), send("d", "l"),
+    *peeked(show("a", 1), show("c", 3), show("b", 1, partition=8), show("d", 3, partition=8)),
+)  # fmt: skip
+LIVES_THERE = recording(
+    send("a"), refused_sends(("p", "n")), send("b"), send("c", "n"),
+    *peeked(show("a", 1), show("b", 3), show("c", 1, partition=8)),
+)  # fmt: skip
+
+
+def test_a_refused_send_may_use_up_a_number_in_the_partition_of_its_key_and_nowhere_else() -> None:
+    needs_tlc()
+    found = validate([KEYED, OF_ANOTHER_KEY, BY_TWO_KEYS, LIVES_THERE])
+
+    assert told(found[0]) == (Status.ACCEPTED, None)
+    assert found[1].status is Status.REJECTED  # SEQ-4
+    assert told(found[2]) == (Status.ACCEPTED, None)
+    assert found[3].status is Status.REJECTED  # ROUTE-2: the number that it used up tells where its key lives
+
+
 def test_a_hidden_partition_was_ready_for_the_flow_that_received() -> None:
     trace = trace_of(NOT_ITS_OWN._replace(operations=NOT_ITS_OWN.operations[:-1]))
 

@@ -15,6 +15,9 @@ import msgspec
 
 from partq.spec import MODULES
 from partq.spec.tools.apalache import Outcome
+from partq.spec.tools.roots import InvalidConfiguration, read_configuration
+
+from .switches import idle
 
 MANIFEST: Final = MODULES / "manifest.toml"
 
@@ -78,11 +81,13 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LastRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When Apalache was last asked, which version of it, and what came of each call."""
+    """When Apalache was last asked, which version of it, and what came of each call. ``text``: the digest of
+    what it was given (`records.text_of`); empty if that was not recorded."""
 
     date: str
     version: str
     calls: list[Call]
+    text: str = ""
 
 
 class Symbolic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -118,6 +123,7 @@ def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
                 f"{file}: {check.name}: a property is named for all that violates or reaches"
             )
         _there(file, check.name, check.files)
+        _may_fail(file, check.name, check.files[1])
     return tuple(found)
 
 
@@ -129,6 +135,8 @@ def read_symbolic(file: Path = MANIFEST) -> tuple[Symbolic, ...]:
         if (one.kind is Kind.BOUNDED) != bool(one.length):
             raise InvalidManifest(f"{file}: {one.name}: a length is given for all that is bounded")
         _there(file, one.name, [MODULES / one.file])
+        if one.kind is not Kind.TYPES:
+            _may_fail(file, one.name, MODULES / one.file)
     return tuple(found)
 
 
@@ -142,6 +150,15 @@ def _there(file: Path, name: str, needed: Sequence[Path]) -> None:
     missing = [part for part in needed if not part.is_file()]
     if missing:
         raise InvalidManifest(f"{file}: {name}: {missing[0].name} is missing")
+
+
+def _may_fail(file: Path, name: str, configuration: Path) -> None:
+    try:
+        found = [*idle(read_configuration(configuration))]
+    except InvalidConfiguration as error:
+        raise InvalidManifest(f"{file}: {name}: {error}") from error
+    for broken, why in found:
+        raise InvalidManifest(f"{file}: {name}: {broken} can't fail in {configuration.name}: it is {why}")
 
 
 def _read(file: Path) -> _Manifest:

@@ -23,6 +23,10 @@ BugBlockedKeyless(m) == \E p \in Partitions : BlockedAt(m, p)
 \* One partition that is down stops all that is sent (ROUTE-7).
 BugBlockedAtByAny(m, p) == Down # {}
 
+\* Refuses the first send of each key, though nothing is down (ROUTE-7).
+BugBlockedAtFirst(m, p) ==
+    p \in Choices(m) /\ (~Serves(p) \/ (Keyed(m) /\ home[Key(m)] = NoPartition))
+
 \* Accepts without storing safely: while partitions are down, too (ROUTE-8).
 BugMayStoreAnywhere(m, p) == running /\ p \in Choices(m)
 
@@ -34,6 +38,22 @@ BugValid(m) == TRUE
 
 \* Takes a batch of several keys (KEY-7).
 BugOneKey(m) == TRUE
+
+\* Stores the first message of a batch and forgets the other (RCV-2).
+BugSendBatchHalf(m) ==
+    /\ MaySendBatch(m)
+    /\ OneKey(m)
+    /\ \E p \in Partitions :
+        /\ MayStore(m, p)
+        /\ msg' = [ msg EXCEPT
+              ![m] = [ Empty("ready") EXCEPT !.part = p, !.num = NumberNow(p, m) ],
+              ![m + 1] = NotStored(m + 1) ]
+        /\ counter' = CountersAfter({p})
+        /\ home' = HomeAfter(m, p)
+        /\ Record(StoredAt(SendSeen(SendSeen(history, m, "accepted", {}), m + 1, "accepted", {}),
+                           m, p, NumberNow(p, m)),
+                  BatchSaid(m, "ok"))
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
 \* Refuses every batch as invalid (KEY-9).
 BugMayRefuseKeys(m) == TRUE
@@ -68,13 +88,13 @@ BugExpiredForgotten(m) == { Empty("done") }
 \* Delivers in any order (RCV-3, REB-3).
 BugInOrder(m) == TRUE
 
-\* Delivers what is locked (RCV-6).
+\* Delivers what is locked (RCV-6, RCV-12).
 BugMayLockHeld(m) == /\ msg[m].at \in { "ready", "locked" }
                      /\ Serves(msg[m].part)
                      /\ InOrder(m)
                      /\ msg[m].count < MaxTries
 
-\* Completing is only giving back (RCV-7).
+\* Completing is only giving back (RCV-7, RCV-12).
 BugSettledNot(m) == GivenBack(m, msg[m].count, TRUE)
 
 \* Any lock that the message ever had will do (RCV-8).
@@ -116,7 +136,7 @@ BugCommittedSendsOnly(at) ==
         THEN [ msg[m] EXCEPT !.at = at, !.num = NumberAtCommit(m) ]
         ELSE [ msg[m] EXCEPT !.settling = FALSE ] ]
 
-\* A rollback undoes the sends and ends the locks (TXN-5: the same lock still settles).
+\* A rollback undoes the sends and ends the locks (TXN-5: the same lock still settles; RCV-6).
 BugRolledBackMessage(m) ==
     IF msg[m].at = "pending" THEN { Empty("refused") }
     ELSE IF msg[m].settling THEN { [ msg[m] EXCEPT !.settling = FALSE, !.turn = TurnAfter(@) ] }
@@ -163,6 +183,14 @@ BugMessagesWithout(c) ==
 
 \* The partitions go to some of the flows only (REB-4, REB-10), or unevenly (REB-12).
 BugEven(f) == TRUE
+
+\* The flow is bound, and nothing comes of it (REB-4).
+BugBindWithoutDelay(c) ==
+    /\ HasFlows /\ running
+    /\ flow[c] = "off"
+    /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
+    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, duty, delay >>
+    /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
 
 \* There are no standbys (REB-5).
 BugBindsActive == TRUE

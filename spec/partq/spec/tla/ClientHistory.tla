@@ -1,9 +1,9 @@
 ------------------------------ MODULE ClientHistory ----------------------------
 (***************************************************************************)
-(* What clients have seen so far.  Requirements speak of nothing else: the  *)
-(* module Requirements extends this one and none of the mechanism's, so it  *)
-(* can't even name a lock's holder or a partition's flow as the broker has  *)
-(* it.                                                                      *)
+(* What clients have seen so far, and with flows what the broker tells of   *)
+(* them.  Requirements speak of nothing else: the module Requirements       *)
+(* extends this one and none of the mechanism's, so it can't even name a    *)
+(* lock's holder.                                                           *)
 (*                                                                          *)
 (* `answer` is the last thing that was seen: an operation with its whole    *)
 (* answer, or an event.  `history` is what is remembered of all before.     *)
@@ -12,16 +12,18 @@
 (* Three things are recorded when they happen, though clients learn of them *)
 (* only afterwards: where a message is stored (any later observation shows  *)
 (* it), that a front end fetched a message (its lock's clock was running,   *)
-(* RCV-13), and that such a lock ended (the next delivery's count).  Of     *)
-(* flows `duty` is the broker's own record, as assignment events tell it,   *)
-(* and "waiting", which none tells; which locks end with a flow, or with a  *)
-(* handoff, is taken from the broker's record, too.                         *)
+(* RCV-13), and that such a lock ended (the next delivery's count).         *)
+(*                                                                          *)
+(* With flows no client sees a partition (REB-15).  There the broker's own  *)
+(* record is used: `place` and `shown` (KEY-8, REB-2, REB-3, REB-18),       *)
+(* `duty`, as assignment events tell it, with "waiting", of which none      *)
+(* tells, `timer`, and which locks end with a flow or a handoff.            *)
 (***************************************************************************)
 EXTENDS Catalogue
 
 \* @typeAlias: place = {part: Int, num: Int};
 \* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), seen: Bool};
-\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), delay: Bool, cancelled: Bool};
+\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), timer: Bool, delay: Bool, cancelled: Bool};
 \* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, out: Str, beat: Bool};
 ClientHistoryTypes == TRUE
 
@@ -55,9 +57,10 @@ ghostVars == << history, answer >>
 (*           possibilities where a fault may have reset it                  *)
 (* bound, standby, was, returned   flows; those that went before (not those *)
 (*           that a kill ended), and of these the ones bound again          *)
-(* duty, delay, cancelled   what assignment events say; whether the delay   *)
-(*           is running; whether handoffs were cancelled (REB-9 ?; only     *)
-(*           Reach asks for it)                                             *)
+(* duty, timer   the broker's own record: what assignment events say, and   *)
+(*           whether the rebalance delay is running                         *)
+(* delay, cancelled   whether clients know of a reason for that delay;      *)
+(*           whether handoffs were cancelled (REB-9 ?; only Reach asks)     *)
 (***************************************************************************)
 \* @type: $answer;
 NoAnswer == [ op |-> "-", by |-> NoClient, m |-> 0, ms |-> {}, turn |-> 0,
@@ -79,7 +82,7 @@ HistoryInit ==
           walks |-> [ c \in Clients |-> { {} } ],
           bound |-> {}, standby |-> {}, returned |-> {}, was |-> {},
           duty |-> [ p \in Partitions |-> [ c \in Clients |-> "none" ] ],
-          delay |-> FALSE, cancelled |-> FALSE ]
+          timer |-> FALSE, delay |-> FALSE, cancelled |-> FALSE ]
 
 \* The beat alternates, so that an answer given twice is two steps and no stutter,
 \* of which [A]_ghostVars would say nothing.
@@ -154,7 +157,7 @@ UnseenEnded(h, m) ==
 \* @type: ($history, Int, Int) => $history;
 TimeOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "doubt", !.most[m] = More(@) ]
 
-\* It was settled, or found lost, without counting.
+\* It was found lost.  That it may have been counted was known when it came in doubt.
 \* @type: ($history, Int, Int) => $history;
 LockOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "ended" ]
 

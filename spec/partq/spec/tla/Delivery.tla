@@ -77,7 +77,8 @@ HeldBy(c, m, t) == /\ msg[m].at = "locked"
 \* before the end, outside or in it, no source says: either verdict.
 Enlists(m) == msg[m].settling
 
-\* RCV-7: a completed message is gone for good.
+\* RCV-7: a completed message is gone for good.  (Of m nothing is needed: Bugs puts
+\* another operator in its place.)
 Settled(m) == Empty("done")
 
 \* RCV-8: a settlement by a lock that ended, or was never given, is rejected.

@@ -3,8 +3,8 @@
 (* Partitions that go down and come up, and the broker that is killed and   *)
 (* started.  Faults never lose accepted messages (RCV-2) and never undo a   *)
 (* completion (RCV-7); what they may end is said where it lives: locks in   *)
-(* Delivery, cursors in Peeking, the open transaction in Transactions,      *)
-(* flows in Rebalancing.                                                    *)
+(* Delivery, cursors in Peeking, the open transaction in Transactions.      *)
+(* That a kill may end the flows says BrokerStart, in PartitionedQueue.     *)
 (***************************************************************************)
 EXTENDS Catalogue
 
@@ -24,8 +24,9 @@ Down == { p \in Partitions : ~up[p] }
 \* A partition serves clients.
 Serves(p) == running /\ p # NoPartition /\ up[p]
 
-\* Reading "Outcomes": any operation may be refused as busy; nothing happened then.
-\* Amid faults that is the one refusal which proves nothing.
+\* Reading "Outcomes": an operation may be refused as busy, and then nothing happened
+\* (but a number may have been used up).  Here at any moment, also amid faults, where
+\* the readings take one such refusal for no proof: Validation counts them.
 MayBeBusy == May("busy")
 
 GoesDown(p) == /\ up[p]

@@ -71,7 +71,7 @@ TypeOK ==
     /\ history.bound \in SomeFlows /\ history.standby \in SomeFlows
     /\ history.returned \in SomeFlows /\ history.was \in SomeFlows
     /\ history.duty \in [ Partitions -> [ Clients -> Duties ] ]
-    /\ history.delay \in Delays /\ history.cancelled \in Delays
+    /\ history.timer \in Delays /\ history.delay \in Delays /\ history.cancelled \in Delays
 
 \* The keys of the Proof*.cfg.  Apalache (0.57.0) may find no function in a set of
 \* functions whose domain is computed, such as [ Keys -> SomePartition ], that can be
@@ -113,7 +113,7 @@ AnyState ==
           sends \in SomeMessages, settles \in SomeMessages, seen \in BOOLEAN,
           bound \in SomeFlows, standby \in SomeFlows, returned \in SomeFlows, was \in SomeFlows,
           duties \in [ Partitions -> [ Clients -> Duties ] ],
-          delaying \in Delays, cancelled \in Delays :
+          timer \in Delays, delaying \in Delays, cancelled \in Delays :
             history =
               [ sent |-> sent,
                 place |-> [ m \in Messages |-> [ part |-> part[m], num |-> num[m] ] ],
@@ -126,7 +126,7 @@ AnyState ==
                            seen |-> seen ],
                 walks |-> NoWalks, bound |-> bound, standby |-> standby,
                 returned |-> returned, was |-> was, duty |-> duties,
-                delay |-> delaying, cancelled |-> cancelled ]
+                timer |-> timer, delay |-> delaying, cancelled |-> cancelled ]
     /\ answer = NoAnswer
 
 \* What is over, or has not begun, is in the canonical record; what is stored has a

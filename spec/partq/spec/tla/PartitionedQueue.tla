@@ -26,8 +26,8 @@ Init == /\ FaultsInit
         /\ RebalancingInit
         /\ HistoryInit
 
-\* An answer of "refused": a passing error (busy, unavailable, timeout), nothing
-\* happened.
+\* Nothing happens: a refusal ("refused" is a passing error, as busy, unavailable or
+\* timeout), an answer that nothing is there, an event that only tells.
 Nothing(op, by, m, out) == /\ UNCHANGED mechanism
                            /\ Record(history, Said(op, by, m, out))
 
@@ -35,14 +35,41 @@ Nothing(op, by, m, out) == /\ UNCHANGED mechanism
 (* Sending                                                                  *)
 (***************************************************************************)
 
-\* SEQ-4 ?: a request of m, or of `count` messages that begin with m, that comes to
-\* nothing may use up a number for each.
+\* SEQ-4 ?: up to `count` numbers of each of these partitions are used up.
 \* @type: (Set(Int), Int) => Bool;
 WastesIn(ps, count) ==
-    \E p \in ps :
-        \E used \in IF May("gaps") /\ ShowsNumbers THEN 0 .. count ELSE {0} :
-            counter' = [ counter EXCEPT ![p] = AdvanceBy(@, used) ]
-Wastes(m, count) == WastesIn(Choices(m), count)
+    \E used \in [ Partitions -> 0 .. (IF May("gaps") /\ ShowsNumbers THEN count ELSE 0) ] :
+        /\ \A p \in Partitions \ ps : used[p] = 0
+        /\ counter' = [ p \in Partitions |-> AdvanceBy(counter[p], used[p]) ]
+
+\* One message of each key.
+OneOfEachKey(ms) == { m \in ms : \A n \in ms : n < m => Key(n) # Key(m) }
+
+\* A request that comes to nothing may use up a number for each of its messages ms:
+\* in the partition of its key; of a keyless one in any, and in each that is down
+\* (reading "Sequence numbers").  p is the partition of one of them, the others' are
+\* known before.
+WastesAt(p, ms) ==
+    WastesIn({p} \cup { home[Key(m)] : m \in { n \in ms : Keyed(n) } }
+                 \cup UNION { TriedBefore(m) : m \in ms }, Cardinality(ms))
+
+\* A number that was used up fixes the partition of the key, as a first use does.
+HomeIfUsed(m, p) == IF counter'[p] = counter[p] THEN home ELSE HomeAfter(m, p)
+
+Wastes(ms) == \E m \in OneOfEachKey(ms) : \E p \in Choices(m) :
+                 /\ WastesAt(p, ms)
+                 /\ home' = HomeIfUsed(m, p)
+
+\* Why a request to send ms is refused in passing: the partition of a key is down,
+\* which fixes that partition, unless all are; or nothing of it is tried by key.
+InTheWay(ms) ==
+    \/ /\ running
+       /\ \E m \in ms : \E p \in Choices(m) :
+             /\ Keyed(m) /\ BlockedAt(m, p)
+             /\ WastesAt(p, ms)
+             /\ home' = IF Down = Partitions THEN HomeIfUsed(m, p) ELSE HomeAfter(m, p)
+    \/ /\ ~running \/ MayBeBusy \/ \E m \in ms : ~Keyed(m) /\ Blocked(m)
+       /\ Wastes(ms)
 
 \* The producer sends m; it is accepted, and stored in a partition that is up.
 Send(m) ==
@@ -60,23 +87,11 @@ Send(m) ==
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
 \* The send fails for good reason: a fault is in its way (ROUTE-5, ROUTE-8), or
-\* the broker is busy.  Nothing is stored; a number may have been used up
-\* (SEQ-4 ?).  A refusal because the key's partition is down fixes that partition,
-\* as a first use does.
+\* the broker is busy.  Nothing is stored; a number may have been used up (SEQ-4 ?).
 SendFails(m) ==
     /\ MaySend(m)
-    /\ Blocked(m) \/ MayBeBusy
+    /\ InTheWay({m})
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
-    /\ \/ /\ running /\ Keyed(m)
-          /\ \E p \in Choices(m) : \E used \in WastedNumbers({p}) :
-                /\ BlockedAt(m, p)
-                /\ home' = IF Down = Partitions THEN home ELSE HomeAfter(m, p)
-                /\ counter' = CountersAfter(used)
-       \/ /\ ~running \/ ~Keyed(m) \/ MayBeBusy
-          /\ \E p \in Choices(m) :
-                \E used \in WastedNumbers(IF Keyed(m) THEN {} ELSE {p} \cup Down) :
-                    counter' = CountersAfter(used)
-          /\ UNCHANGED home
     /\ Record(SendSeen(history, m, "refused", Partitions),
               Said("send", NoClient, m, "refused"))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
@@ -87,9 +102,9 @@ SendInvalid(m) ==
     /\ MaySend(m)
     /\ ~Valid(m)
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
-    /\ Wastes(m, 1)
+    /\ Wastes({m})
     /\ Record(SendSeen(history, m, "refused", Partitions), Said("send", NoClient, m, "invalid"))
-    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
 (***************************************************************************)
 (* A batch: messages m and m+1 in one request.                              *)
@@ -144,29 +159,16 @@ BatchRefused(m, out) ==
               BatchSaid(m, out))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
-\* What is in the way of a batch of so many.  If it is a key's partition that is
-\* down, that is fixed, as when one message is refused (SendFails).
-BatchBlocked(m, count) ==
-    \/ /\ running
-       /\ \E n \in OfBatch(m) : \E p \in Choices(n) :
-             /\ Keyed(n) /\ BlockedAt(n, p)
-             /\ home' = IF Down = Partitions THEN home ELSE HomeAfter(n, p)
-             /\ WastesIn({p}, count)
-    \/ /\ ~running \/ MayBeBusy \/ \E n \in OfBatch(m) : ~Keyed(n) /\ Blocked(n)
-       /\ Wastes(m, count)
-       /\ UNCHANGED home
-
 SendBatchFails(m) ==
     /\ MaySendBatch(m)
-    /\ BatchBlocked(m, 2)
+    /\ InTheWay(OfBatch(m))
     /\ BatchRefused(m, "refused")
 
 SendBatchInvalid(m) ==
     /\ MaySendBatch(m)
     /\ MayRefuseKeys(m) \/ (\E n \in OfBatch(m) : ~Valid(n))
-    /\ Wastes(m, 2)
+    /\ Wastes(OfBatch(m))
     /\ BatchRefused(m, "invalid")
-    /\ UNCHANGED home
 
 (***************************************************************************)
 (* Receiving                                                                *)
@@ -228,7 +230,8 @@ ReceiveFails(c) ==
 (* Settling                                                                 *)
 (***************************************************************************)
 
-\* Client c completes m by its lock of turn t.
+\* Client c completes m by its lock of turn t.  If the open transaction settles m, too,
+\* its commit may be refused for that.
 Complete(c, m, t) ==
     /\ HeldBy(c, m, t)
     /\ Serves(msg[m].part)
@@ -343,7 +346,8 @@ Prefetch(m) ==
 (* Peeking                                                                  *)
 (***************************************************************************)
 
-\* PEEK-6: a peek leaves the messages as they are.
+\* PEEK-6: a peek leaves the messages as they are.  (A name of its own, for Bugs to
+\* replace.)
 AfterPeek(ms) == msg
 
 PeekSeen(c, ms) ==
@@ -392,6 +396,7 @@ PeekFails(c) ==
 \* @type: ($history, Str) => $history;
 DealSeen(h, state) == [ h EXCEPT !.deal.state = state ]
 
+\* The producer begins the one transaction of a behaviour.
 Begin ==
     /\ Offers("transaction")
     /\ running
@@ -433,13 +438,14 @@ TxnSendInvalid(m) ==
     /\ ~MayJoin(m) \/ Apart(m)
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
-    /\ Wastes(m, 1)
+    /\ Wastes({m})
     /\ Record(SendSeen(history, m, "refused", Partitions),
               Said("txn send", NoClient, m, "invalid"))
-    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
+    /\ UNCHANGED << faultVars, peekVars, flowVars >>
 
 \* A fault is in the way, or the transaction was rolled back by the broker, or
-\* (TXN-10) it has ended.  So it tells nothing of which partition a key has.
+\* (TXN-10) it has ended.  So it tells nothing of which partition a key has, unless a
+\* number was used up there.
 TxnSendFails(m) ==
     /\ Offers("transaction")
     /\ MaySend(m)
@@ -451,10 +457,11 @@ TxnSendFails(m) ==
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ Record(SendSeen(history, m, "refused", Partitions),
               Said("txn send", NoClient, m, "refused"))
-    /\ Wastes(m, 1)
-    /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
+    /\ Wastes({m})
+    /\ UNCHANGED << faultVars, peekVars, flowVars >>
 
-\* Client c completes m in the transaction: m stays locked until the end.
+\* Client c completes m in the transaction: m stays locked until the end.  If a fault
+\* had put the lock in doubt, it is found to hold.
 TxnComplete(c, m, t) ==
     /\ Open
     /\ HeldBy(c, m, t)
@@ -517,7 +524,7 @@ NumberEarly(m) ==
         /\ Record(StoredAt(history, m, p, counter[p]), Said("number", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
 
-\* TXN-5: all of it happens.
+\* What clients know when the commit was ok: all was accepted, and all settled.
 \* @type: ($history) => $history;
 CommitSeen(h) ==
     [ h EXCEPT
@@ -530,6 +537,8 @@ CommitSeen(h) ==
                     ELSE [ t \in Turns |-> IF @[m][t] \in {"held", "doubt"}
                                            THEN "ended" ELSE @[m][t] ] ] ]
 
+\* TXN-5: all of it happens, its partitions being up; its sends become visible at
+\* once, or all together later.
 Commit ==
     /\ Open
     /\ running
@@ -564,11 +573,13 @@ CommitFails ==
     /\ Record(FailureSeen(history), Said("commit", NoClient, 0, "refused"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
+\* What clients know when the rollback was ok: nothing of it happened.
 \* @type: ($history) => $history;
 RollbackSeen(h) ==
     [ h EXCEPT !.deal.state = "rolled back",
                !.sent = [ m \in Messages |-> IF @[m] = "enlisted" THEN "refused" ELSE @[m] ] ]
 
+\* TXN-5: none of it happens, and what it settled is locked as before.
 Rollback ==
     /\ Open
     /\ running
@@ -577,6 +588,7 @@ Rollback ==
     /\ Record(RollbackSeen(FailureSeen(history)), Said("rollback", NoClient, 0, "ok"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
+\* Refused in passing: the broker has rolled it back all the same, or it is open still.
 RollbackFails ==
     /\ Open
     /\ MayFail
@@ -600,9 +612,9 @@ Appear ==
     /\ Record(history, Said("appear", NoClient, 0, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 
-\* What clients see of flows.
+\* What the broker's record of flows is after the step.
 \* @type: ($history) => $history;
-FlowsSeen(h) == [ h EXCEPT !.duty = duty' ]
+FlowsSeen(h) == [ h EXCEPT !.duty = duty', !.timer = delay' ]
 
 \* Clients know by themselves what a bind is to bring (REB-4, REB-5).
 \* @type: ($history, Str) => $history;
@@ -613,7 +625,7 @@ BindSeen(h, c) ==
                !.delay = @ \/ active,
                !.returned = IF c \in h.was THEN @ \cup {c} ELSE @ ]
 
-\* What a flow was given and had not settled when it went is back in its place.
+\* Locks of the messages ms are over, with their flow or a handoff, uncounted.
 \* @type: ($history, Set(Int)) => $history;
 LocksOfFlowOver(h, ms) ==
     [ h EXCEPT !.lock = [ m \in Messages |-> IF m \in ms
@@ -640,6 +652,8 @@ UnbindSeen(h, c) ==
 (* Faults                                                                   *)
 (***************************************************************************)
 
+\* Partition p goes down: its locks, and the open transaction if that works there, are
+\* in doubt.
 PartitionDown(p) ==
     /\ Offers("outage")
     /\ GoesDown(p)
@@ -649,12 +663,14 @@ PartitionDown(p) ==
               Said("partition down", NoClient, 0, "ok"))
     /\ UNCHANGED << counter, home, peekVars, flowVars >>
 
+\* Partition p comes up again, with all that was stored there.
 PartitionUp(p) ==
     /\ Offers("outage")
     /\ ComesUp(p)
     /\ Record([ history EXCEPT !.outage = @ \ {p} ], Said("partition up", NoClient, 0, "ok"))
     /\ UNCHANGED << logVars, home, txn, peekVars, flowVars >>
 
+\* The broker is killed: all locks, all cursors and the open transaction are in doubt.
 BrokerKill ==
     /\ Offers("kill")
     /\ IsKilled
@@ -683,9 +699,9 @@ BrokerStart ==
                     Said("start", NoClient, 0, "ok"))
     /\ UNCHANGED << counter, home, txn, peekVars >>
 
-\* The front end that serves client c is lost, and its cache and its clients'
-\* cursors perhaps with it.  Which clients and locks it served is not known
-\* (reading "Locks"), so c makes no difference.
+\* The front end that serves client c is lost: cursors, and the open transaction, are
+\* in doubt.  Which clients and locks it served is not known (reading "Locks"), so c
+\* makes no difference.  What it held in its cache is as if it were kept (Delivery).
 FrontendLost(c) ==
     /\ Offers("frontend")
     /\ txn' = InDoubtAfter(Open)
@@ -720,7 +736,7 @@ Bind(c) ==
                     Said("bind", c, 0, "ok"))
     /\ UNCHANGED << faultVars, logVars, home, txn, peekVars >>
 
-\* Client c's flow goes (unbind, disconnect), and nobody stands by.
+\* Client c's flow goes: a standby, or an active one where nobody stands by.
 Unbind(c) ==
     /\ HasFlows /\ running
     /\ flow[c] # "off"
@@ -757,9 +773,9 @@ Takeover(c, s) ==
     /\ flow' = [ flow EXCEPT ![c] = "off", ![s] = "active" ]
     /\ msg' = MessagesWithout(c)
     /\ duty' \in DutiesWithout(c, s)
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, delay >>
     /\ Record(FlowsSeen([ UnbindSeen(history, c) EXCEPT !.standby = @ \ {s} ]),
               Said("unbind", c, 0, "ok"))
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, delay >>
 
 \* The rebalance delay ends, and the broker deals the partitions out anew.
 Rebalance ==
@@ -771,15 +787,16 @@ Rebalance ==
               Said("rebalance", NoClient, 0, "ok"))
     /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, flow >>
 
-\* What the old flow of partition p was given is settled: the new one starts.
+\* Nothing that the old flow of partition p was given is held for certain any more: the
+\* handoff ends, and the new flow starts, if it is still there.
 Handoff(p) ==
     /\ HasFlows /\ running
     /\ InHandoff(p)
     /\ AllSettled(p)
     /\ msg' = MessagesAfterHandoff(p)
     /\ duty' = [ duty EXCEPT ![p] = HandedOff(p) ]
-    /\ Record(FlowsSeen(DoubtsOver(history, p)), Said("handoff", NoClient, 0, "settled"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flow, delay >>
+    /\ Record(FlowsSeen(DoubtsOver(history, p)), Said("handoff", NoClient, 0, "settled"))
 
 \* The handoff time of partition p ends with messages unsettled.
 HandoffTimeout(p) ==
@@ -788,8 +805,8 @@ HandoffTimeout(p) ==
     /\ ~AllSettled(p)
     /\ msg' = MessagesAfterHandoff(p)
     /\ duty' = [ duty EXCEPT ![p] = HandedOff(p) ]
-    /\ Record(FlowsSeen(HandoffOver(history, p)), Said("handoff", NoClient, 0, "time over"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flow, delay >>
+    /\ Record(FlowsSeen(HandoffOver(history, p)), Said("handoff", NoClient, 0, "time over"))
 
 (***************************************************************************)
 (* All of it.  Each disjunct is a name, or \E over constant sets of a name. *)

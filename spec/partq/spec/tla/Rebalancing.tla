@@ -52,7 +52,7 @@ Unacknowledged(p, c) ==
 BindsActive == Cardinality(Bound) < PartitionCount
 
 \* REB-9: a flow that binds has to wait for the rebalance, also if it was lost just
-\* before and its partitions are unbound still.
+\* before and its partitions are unbound still.  (A name of its own, for Bugs to replace.)
 DutyAtBind(c) == duty
 
 (***************************************************************************)

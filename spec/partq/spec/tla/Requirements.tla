@@ -1,7 +1,7 @@
 ------------------------------ MODULE Requirements -----------------------------
 (***************************************************************************)
 (* The requirements of the catalogue, one operator each, named after its    *)
-(* ID.  They speak of what clients saw (ClientHistory) and of nothing else. *)
+(* ID.  They speak of what ClientHistory remembers, and of nothing else.    *)
 (*                                                                          *)
 (* [](P) holds in every state.  [][A]_ghostVars holds of every step: then   *)
 (* answer' is what was seen in that step, history what was known before,    *)
@@ -30,6 +30,10 @@ OlderPlace(x, y) == /\ SamePlace(x, y)
                     /\ PlaceOf(x).num # NoNumber /\ PlaceOf(y).num # NoNumber
                     /\ Before(PlaceOf(x).num, PlaceOf(y).num)
 
+\* It was settled in the transaction, which may be open still: whether another
+\* settlement by its lock is accepted no source says.
+MaySettleAlready(m) == m \in history.deal.settles /\ history.deal.state = "open"
+
 HeldLock(m) == \E t \in Turns : history.lock[m][t] = "held"
 MaybeHeld(m) == \E t \in Turns : history.lock[m][t] \in { "held", "doubt" }
 
@@ -51,7 +55,7 @@ Takes == \/ answer'.op = "prefetch"
 
 \* KEY-2 (A): "else the partition key property" is the key: messages that bear
 \* the same partition key are together.
-KEY_2 == [](Partitioned /\ ~HasFlows =>
+KEY_2 == [](AzurePartitions =>
     \A m, n \in Messages :
         Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
             Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
@@ -62,13 +66,11 @@ KEY_3 == [](AzurePartitions => \A m \in TwoKeys :
     /\ history.sent[m] # "accepted"
     /\ history.shown[m] = {})
 
-\* KEY-7 (D, I): "a batch whose messages carry different keys is rejected whole,
-\* nothing stored; a batch is all or nothing".
-KEY_7 == [][ answer'.op = "batch" =>
-    /\ answer'.out = "ok" /\ AzurePartitions => \A m, n \in answer'.ms :
-            Keyed(m) /\ Keyed(n) => KeyOf[m] = KeyOf[n]
-    /\ answer'.out = "ok" => \A m \in answer'.ms : history'.sent[m] = "accepted"
-    /\ answer'.out # "ok" => \A m \in answer'.ms : history'.sent[m] = "refused" ]_ghostVars
+\* KEY-7 (D, I): "a batch whose messages carry different keys is rejected whole".
+\* That one is all or nothing shows elsewhere: of an accepted batch in RCV-2, of a
+\* refused one in RCV-1.
+KEY_7 == [][ answer'.op = "batch" /\ answer'.out = "ok" /\ AzurePartitions =>
+    \A m, n \in answer'.ms : Keyed(m) /\ Keyed(n) => KeyOf[m] = KeyOf[n] ]_ghostVars
 
 \* KEY-8 (S): the key is QUEUE_PARTITION_KEY: messages that bear the same one are
 \* together.
@@ -131,17 +133,21 @@ ROUTE_6 == [][ /\ answer'.op \in { "send", "batch" } /\ answer'.out = "refused"
                => history.outage = Partitions \/ ~history.alive ]_ghostVars
 
 \* ROUTE-7 (A): "faults are isolated: operations on other partitions go on": a send
-\* or settlement is refused only if no one has seen its partition to be up (of a
-\* batch, that of one of its messages).
+\* or settlement is refused only while some partition is down, and the operation's own
+\* is not known to be up; of a batch, that of one of its messages; of a keyless
+\* message, all are down.
 ROUTE_7 == [][ /\ answer'.op \in { "send", "batch", "complete", "abandon" }
                /\ answer'.out = "refused"
                /\ history.alive /\ ~May("busy")
                =>
-               IF answer'.op \in { "send", "batch" }
-               THEN \E m \in answer'.ms : \A n \in Messages :
-                        Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
-                            ShownPartitions(n) \subseteq history.outage
-               ELSE ShownPartitions(answer'.m) \subseteq history.outage ]_ghostVars
+               /\ history.outage # {}
+               /\ IF answer'.op \in { "send", "batch" }
+                  THEN \E m \in answer'.ms :
+                        IF Keyed(m)
+                        THEN \A n \in Messages : KeyOf[m] = KeyOf[n] =>
+                                ShownPartitions(n) \subseteq history.outage
+                        ELSE history.outage = Partitions
+                  ELSE ShownPartitions(answer'.m) \subseteq history.outage ]_ghostVars
 
 \* ROUTE-8 (A): "no partition up: an error, nothing stored".
 ROUTE_8 == [][ answer'.op \in { "send", "batch", "txn send" } /\ answer'.out = "ok" =>
@@ -227,11 +233,10 @@ RCV_3 == [][ Takes /\ ~HasFlows /\ answer'.m \notin history.free =>
             x \in history.free \cup history.unseen \/ MaybeHeld(x) ]_ghostVars
 
 \* RCV-6 (A): "between lock and its end nobody else receives the message"; and a
-\* lock that holds settles (reading "Locks"), unless the open transaction settles
-\* by it already.
+\* lock that holds settles (reading "Locks").
 RCV_6 == [][
     /\ Delivers => ~HeldLock(answer'.m)
-    /\ Settles /\ answer'.out = "lost" /\ answer'.m \notin history.deal.settles =>
+    /\ Settles /\ answer'.out = "lost" /\ ~MaySettleAlready(answer'.m) =>
             history.lock[answer'.m][answer'.turn] # "held" ]_ghostVars
 
 \* RCV-7 (A): "a completed, or received-and-deleted, message is never delivered
@@ -254,9 +259,7 @@ RCV_9 == [][
             /\ answer'.m \notin history.buried
     /\ \A m \in history'.buried : history'.most[m] >= MaxDeliveryCount ]_ghostVars
 
-\* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
-\* identity aside, is one that a non-partitioned entity (with free order across
-\* keys) allows": each message takes the steps that it takes in a flat queue.
+\* What a message is to a client of a queue without partitions, and what becomes of it.
 \* @type: ($history, Int) => Str;
 FlatState(h, m) == IF m \in h.consumed THEN "gone"
                    ELSE IF m \in h.buried THEN "gone"
@@ -265,10 +268,18 @@ FlatState(h, m) == IF m \in h.consumed THEN "gone"
 \* @type: Set(<<Str, Str>>);
 FlatSteps == { <<"absent", "there">>, <<"there", "locked">>, <<"there", "gone">>,
                <<"locked", "there">>, <<"locked", "gone">> }
-RCV_12 == [][ ~HasFlows => \A m \in Messages :
-    LET now == FlatState(history, m)
-        then == FlatState(history', m)
-    IN now = then \/ << now, then >> \in FlatSteps ]_ghostVars
+
+\* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
+\* identity aside, is one that a non-partitioned entity (with free order across
+\* keys) allows": each message takes the steps that it takes in a flat queue, and is
+\* delivered where such a queue may deliver it.
+RCV_12 == [][ ~HasFlows =>
+    /\ Delivers => \/ FlatState(history, answer'.m) = "there"
+                   \/ FlatState(history, answer'.m) = "locked" /\ ~HeldLock(answer'.m)
+    /\ \A m \in Messages :
+            LET now == FlatState(history, m)
+                then == FlatState(history', m)
+            IN now = then \/ << now, then >> \in FlatSteps ]_ghostVars
 
 \* RCV-14 (I): "one settlement request naming locks of different partitions is
 \* rejected".
@@ -304,7 +315,7 @@ TXN_5 == [][
     /\ Delivers /\ answer'.m \in history.deal.settles =>
             history.deal.state # "committed"
     /\ Settles /\ answer'.out = "lost" /\ answer'.m \in history.deal.settles
-              /\ history.deal.state = "rolled back" =>
+              /\ ~MaySettleAlready(answer'.m) =>
             history.lock[answer'.m][answer'.turn] # "held" ]_ghostVars
 
 \* TXN-7 (K): "settling messages of two partitions in one transaction: rejected at
@@ -404,8 +415,12 @@ REB_3 == [][ Delivers /\ HasFlows /\ answer'.m \notin history.free =>
         OlderPlace(x, answer'.m) => x \in history.free \/ MaybeHeld(x) ]_ghostVars
 
 \* REB-4 (S, D): "a bind while C < P starts the delay, then a rebalance that
-\* includes the new flow".
-REB_4 == [](AtRest => \A c \in ActiveFlows : Load(c) >= 1)
+\* includes the new flow": the delay runs after the bind, and at rest the flow has its
+\* share.
+REB_4 == [][
+    /\ answer'.op = "bind" /\ answer'.out = "ok"
+              /\ Cardinality(history.bound) < PartitionCount => history'.timer
+    /\ AtRest => \A c \in ActiveFlows : Load(c) >= 1 ]_ghostVars
 
 \* REB-5 (S): "a bind while C >= P starts none: the flow is a standby and carries
 \* no load".

@@ -37,7 +37,7 @@ Pending == { m \in Messages : msg[m].at = "pending" }
 Settling == { m \in Messages : msg[m].settling }
 Involved == { msg[m].part : m \in Pending \cup Settling } \ {NoPartition}
 
-\* TXN-1: a transactional send needs a key.
+\* TXN-1: a transactional send needs a key.  (A name of its own, for Bugs to replace.)
 HasKey(m) == Keyed(m)
 \* TXN-2: all its messages bear the same key.
 SameKey(m) == txn.key \in { NoKey, Key(m) }

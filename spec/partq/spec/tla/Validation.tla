@@ -93,6 +93,12 @@ TraceChoices(m) == IF Keyed(m) /\ home[Key(m)] # NoPartition
                    THEN { home[Key(m)] } \cap T.allowed[m]
                    ELSE T.allowed[m]
 
+\* One of each partition's set: all functions to these.
+RECURSIVE Product(_, _)
+Product(sets, n) == IF n = 0 THEN { << >> }
+                    ELSE { Append(f, x) : f \in Product(sets, n - 1), x \in sets[n] }
+Functions(sets) == { [ p \in Partitions |-> f[p] ] : f \in Product(sets, PartitionCount) }
+
 \* No message bears this number, though a later one is shown: it was used up by
 \* something that came to nothing, or by a message that is never shown.
 Missing(p, n) == /\ n >= T.floor[p] /\ n < T.top[p]
@@ -100,10 +106,10 @@ Missing(p, n) == /\ n >= T.floor[p] /\ n < T.top[p]
 
 TraceWastedNumbers(ps) == SUBSET { p \in ps : Missing(p, counter[p]) }
 TraceWastesIn(ps, count) ==
-    \/ counter' = counter
-    \/ \E p \in ps : \E used \in 1 .. count :
-          /\ \A n \in 0 .. used - 1 : Missing(p, counter[p] + n)
-          /\ counter' = [ counter EXCEPT ![p] = @ + used ]
+    counter' \in Functions([ p \in Partitions |->
+        { counter[p] } \cup IF p \notin ps THEN {} ELSE
+            { n \in counter[p] + 1 .. counter[p] + count :
+                \A k \in counter[p] .. n - 1 : Missing(p, k) } ])
 
 \* Reading "Outcomes": busy at any time while nothing is down; a single time amid
 \* faults.
@@ -184,12 +190,6 @@ Left(changes, event) == IF TellsOf(event, Head(changes)) THEN Tail(changes)
 Told(p, row) == told[p].changes \o Changes(duty[p], row)
 MayBe(p, row) == T.observed => Agrees(Told(p, row), p, told[p].heard + 1)
 
-\* One of each of the sets: all functions of which the events let it be so.
-RECURSIVE Product(_, _)
-Product(sets, n) == IF n = 0 THEN { << >> }
-                    ELSE { Append(f, x) : f \in Product(sets, n - 1), x \in sets[n] }
-Functions(sets) == { [ p \in Partitions |-> f[p] ] : f \in Product(sets, PartitionCount) }
-
 TraceDistributions ==
     LET heirs == [ p \in Partitions |->
             { c \in Owners : MayBe(p, IF c = NoClient THEN NoDuty ELSE DutyFor(p, c)) } ]
@@ -264,14 +264,9 @@ NoneStored ==
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars, ghostVars >>
 
-SendsFail ==
-    IF Len(E.ms) = 1 THEN SendFails(E.m)
-    ELSE /\ \A m \in In(E.ms) : MaySend(m)
-         /\ BatchBlocked(E.m, Len(E.ms))
-         /\ NoneStored
+SendsFail == (\A m \in In(E.ms) : MaySend(m)) /\ InTheWay(In(E.ms)) /\ NoneStored
 
-\* Of no key it tells which partition is its.
-SendsRefused == NoneStored /\ Wastes(E.m, Len(E.ms)) /\ UNCHANGED home
+SendsRefused == NoneStored /\ Wastes(In(E.ms))
 
 SendsInvalid ==
     /\ \A m \in In(E.ms) : MaySend(m)
@@ -292,8 +287,8 @@ TxnSendsRefused ==
        \/ Open /\ (txn.doubt \/ txn.doomed \/ (\E m \in In(E.ms) : Blocked(m)) \/ MayBeBusy \/ ~running)
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
     /\ txn' = IF SameTxn THEN TxnDoubt(txn) ELSE txn
-    /\ Wastes(E.m, Len(E.ms))
-    /\ UNCHANGED << faultVars, home, peekVars, flowVars, ghostVars >>
+    /\ Wastes(In(E.ms))
+    /\ UNCHANGED << faultVars, peekVars, flowVars, ghostVars >>
 
 TxnSendsInvalid ==
     /\ SameTxn /\ Open /\ running
@@ -302,8 +297,8 @@ TxnSendsInvalid ==
        \/ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms))
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
     /\ txn' = TxnDoubt(txn)
-    /\ Wastes(E.m, Len(E.ms))
-    /\ UNCHANGED << faultVars, home, peekVars, flowVars, ghostVars >>
+    /\ Wastes(In(E.ms))
+    /\ UNCHANGED << faultVars, peekVars, flowVars, ghostVars >>
 
 OneTxnSend == SameTxn /\ (TxnSend(E.m) \/ TxnSendLetPass(E.m))
 

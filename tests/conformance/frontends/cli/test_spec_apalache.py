@@ -6,9 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from partq.conformance.frontends.cli.app import main
+from partq.spec.checking import manifest
+from partq.spec.checking.manifest import Call, Kind, LastRun, Symbolic
+from partq.spec.checking.records import text_of
+from partq.spec.tools.apalache import Outcome
 
+PROOF = Symbolic("ProofLocks", Kind.PROOF, "ProofLocks.cfg", "?")
 CHECK = ("spec", "check", "--tool", "apalache", "--only", "ProofLocks")
 
 
@@ -44,6 +50,23 @@ def test_a_proof_that_fails_is_a_violation(home: Path, capsys: pytest.CaptureFix
     (found,) = json.loads(capsys.readouterr().out)["questions"]
     assert [call["outcome"] for call in found["calls"]] == ["counterexample"]
     assert found["wrong"].startswith("a counterexample: check ")
+    assert found["text"] == text_of(PROOF), "which the record of this run is to bear"
+
+
+def test_records_of_an_earlier_text_are_named(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = [Call("check", Outcome.OK, 1)]
+    made = [
+        structs.replace(PROOF, name=name, last_run=LastRun("2026-01-01", "0.57.0", calls, text))
+        for name, text in {"Fresh": text_of(PROOF), "Stale": "0" * 16}.items()
+    ]
+    monkeypatch.setattr(manifest, "read_symbolic", lambda: (PROOF, *made))
+
+    assert main(CHECK[:-2]) == 0
+
+    assert "1 of 3 records of Apalache are of an earlier text" in (told := capsys.readouterr().err)
+    assert ": Stale\n" in told
 
 
 def test_where_it_is_not_here_nothing_passes(

@@ -159,6 +159,7 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
 def _property(id: str) -> Iterator[str]:
     """The specification's property: its file and line, its text, and the checks behind it."""
     from partq.spec.checking.properties import REQUIREMENTS, checks_of, proofs_of, properties
+    from partq.spec.checking.records import earlier
 
     found = properties().get(id)
     if found is None:
@@ -169,6 +170,8 @@ def _property(id: str) -> Iterator[str]:
     yield f"broken by {', '.join(one.name for one in broken) or 'no wrong variant'}"
     if proofs := proofs_of(id):
         yield f"proven within bounds by {', '.join(one.name for one in proofs)}"
+        if before := earlier(proofs):
+            yield f"of which on an earlier text of it {', '.join(one.name for one in before)}"
     yield from found.text.splitlines()
 
 

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, fail, output, say
 from partq.conformance.frontends.cli.spec_answers import known, report, told
-from partq.conformance.frontends.cli.spec_apalache import check_by_apalache
+from partq.conformance.frontends.cli.spec_apalache import check_by_apalache, tell_of_earlier
 from partq.spec.tools.toolbox import Tool
 
 if TYPE_CHECKING:
     from partq.spec.checking.checks import Checked
-    from partq.spec.checking.manifest import Check
+    from partq.spec.checking.manifest import Check, Symbolic
     from partq.spec.comparison.pairs import Compared
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many run at a time. Default: as many as cores.")]
@@ -52,10 +52,12 @@ def check(
         chosen = known(only or (), {one.name: one for one in symbolic}, "check by Apalache")
         check_by_apalache(chosen, jobs, format)
     else:
-        _check_by_tlc(known(only or (), {one.name: one for one in checks}, "check"), jobs, format)
+        _check_by_tlc(known(only or (), {one.name: one for one in checks}, "check"), symbolic, jobs, format)
 
 
-def _check_by_tlc(chosen: Sequence[Check], jobs: int | None, format: Format) -> None:
+def _check_by_tlc(
+    chosen: Sequence[Check], symbolic: Sequence[Symbolic], jobs: int | None, format: Format
+) -> None:
     from partq.spec.checking.checks import run
     from partq.spec.tools.toolbox import ToolMissing
 
@@ -64,6 +66,7 @@ def _check_by_tlc(chosen: Sequence[Check], jobs: int | None, format: Format) -> 
     except ToolMissing as error:
         fail(str(error))
     done.sort(key=lambda one: chosen.index(one.check))
+    tell_of_earlier(symbolic)
     report(
         "checks",
         done,

@@ -28,6 +28,7 @@ def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, format: Form
     except (ToolMissing, InvalidConfiguration) as error:
         fail(str(error))
     done.sort(key=lambda one: chosen.index(one.question))
+    tell_of_earlier(chosen)
     report(
         "questions",
         done,
@@ -37,6 +38,20 @@ def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, format: Form
         wrong=lambda one: bool(one.wrong),
         otherwise="as the manifest says",
     )
+
+
+def tell_of_earlier(questions: Sequence[Symbolic]) -> None:
+    """Say which records of Apalache in the manifest were made on an earlier text of the specification."""
+    from partq.spec.checking.records import earlier
+
+    if found := earlier(questions):
+        names = ", ".join(one.name for one in found)
+        console.print(
+            f"{len(found)} of {len(questions)} records of Apalache are of an earlier text of the "
+            f"specification, and prove nothing of this one: {names}",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _begun(question: Symbolic, words: Sequence[str]) -> None:
@@ -52,6 +67,8 @@ def _seconds(one: Answered) -> float:
 
 
 def _plain(one: Answered) -> dict[str, Any]:
+    from partq.spec.checking.records import text_of
+
     question = one.question
     return {
         "name": question.name,
@@ -59,6 +76,7 @@ def _plain(one: Answered) -> dict[str, Any]:
         "kind": str(question.kind),
         "expected": str(question.expected),
         "version": one.made[-1].answer.version,
+        "text": text_of(question),
         "calls": [
             {
                 "command": " ".join(call.words),

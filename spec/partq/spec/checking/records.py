@@ -1,0 +1,52 @@
+"""On which text of the specification a record of Apalache was made.
+
+Its runs take too long to be made anew with each change. So a record bears a digest of what Apalache was
+given, and where that has changed since, the record is of an earlier text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from partq.spec import MODULES
+
+from .manifest import Kind, Symbolic
+
+_EXTENDS: Final = re.compile(r"^EXTENDS (.*)$", re.M)
+_COMMENT: Final = re.compile(r"\(\*(?:.|\n)*?\*\)|\\\*(?! @type).*")
+
+
+def earlier(questions: Sequence[Symbolic], modules: Path = MODULES) -> list[Symbolic]:
+    """Those whose record was made on another text than what is in ``modules``."""
+    return [one for one in questions if one.last_run and one.last_run.text != text_of(one, modules)]
+
+
+def text_of(question: Symbolic, modules: Path = MODULES) -> str:
+    """A digest of what Apalache is given for a question: the modules, without comments (but with the types
+    that are in them), the configuration, and wrong variants. The first 16 digits of the SHA-256."""
+    types = question.kind is Kind.TYPES
+    parts = _modules(Path(question.file if types else "MC.tla").stem, modules)
+    given = [_code(modules / f"{name}.tla") for name in sorted(parts)]
+    if not types:
+        given.append(_code(modules / question.file))
+    return hashlib.sha256(json.dumps([given, question.wrong]).encode()).hexdigest()[:16]
+
+
+def _modules(name: str, modules: Path) -> set[str]:
+    """A module and all that it extends, but for those of the standard."""
+    file = modules / f"{name}.tla"
+    if not file.is_file():
+        return set()
+    extended = _EXTENDS.search(file.read_text(encoding="utf-8"))
+    names = extended[1].replace(",", " ").split() if extended else []
+    return {name}.union(*(_modules(one, modules) for one in names))
+
+
+def _code(file: Path) -> str:
+    lines = _COMMENT.sub("", file.read_text(encoding="utf-8")).splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip())
