@@ -225,7 +225,7 @@ class _Faults:
 
     def _by_locks(self, record: Record, ret: int) -> None:
         """A settlement, or a renewal."""
-        named = record.args.get("locks") or (record.args["lock"],)
+        named = record.args["locks"] if "locks" in record.args else (record.args["lock"],)
         seen = [self.facts.locks.get(lock) for lock in named]
         found = {None if one is None else one.partition for one in seen}
         if len(found) != 1 or (home := found.pop()) is None:
