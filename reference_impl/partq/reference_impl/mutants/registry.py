@@ -17,8 +17,9 @@ APART: Final = ("ROUTE-2",)
 what every client sees of it."""
 
 BY_CHANCE: Final = ("KEY-8", "ROUTE-1")
-"""``also`` of the mutants that tear keys apart where partitions show by flows alone: in one history of some
-thousand another explanation fits so well, by chance, that it is taken for the right one."""
+"""``also`` of the mutants that tear keys apart where partitions show by flows alone, or once, as a partition
+fills up: in one history of many another explanation, such as a fault just then, fits so well, by chance, that
+it is taken for the right one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ class _RefusedNowhereUpAndStored(FrontEnd):
             raise
 
 
-@defect("full-partition-overflows", "ROUTE-2")
+@defect("full-partition-overflows", "ROUTE-2", also=BY_CHANCE[1:])
 class _FullPartitionOverflows(Misrouting):
     """While its partition holds three messages or more, a key belongs to another one, outside of
     transactions."""

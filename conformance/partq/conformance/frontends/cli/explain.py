@@ -182,18 +182,18 @@ def _profiles(requirement: Requirement) -> list[str]:
 
 
 def _clause(name: str) -> str:
-    """Such as ``model/routing.py:199 _kinds``, of the clause ``routing._kinds``."""
+    """Such as ``partq/model/routing.py:199 _kinds``, of the clause ``routing._kinds``."""
     module, _, path = name.partition(".")
     found: Any = reduce(getattr, path.split("."), importlib.import_module(f"partq.model.{module}"))
     return f"{_place(found)} {path}"
 
 
 def _place(function: Callable[..., object]) -> str:
-    """The function's file, from below ``partq``, and line."""
+    """The function's file, from ``partq`` on, and line."""
     code = inspect.unwrap(function).__code__
     parts = Path(code.co_filename).parts
-    below = len(parts) - parts[::-1].index("partq") if "partq" in parts else 0
-    return f"{'/'.join(parts[below:])}:{code.co_firstlineno}"
+    top = len(parts) - 1 - parts[::-1].index("partq") if "partq" in parts else 0
+    return f"{'/'.join(parts[top:])}:{code.co_firstlineno}"
 
 
 def _blind_spots(requirement: str, screens: Sequence[Screen]) -> Iterator[str]:
