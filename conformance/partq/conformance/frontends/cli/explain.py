@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from partq.conformance.frontends.cli.common import fail, output
+from partq.conformance.frontends.cli.listing import Kind, completing
 
 if TYPE_CHECKING:
     from partq.conformance.screens.protocol import Screen
@@ -26,7 +27,8 @@ def explain(
     id: Annotated[
         str | None,
         typer.Argument(
-            help="A requirement, such as ROUTE-1, a group of them, such as ROUTE, a case or a mutant."
+            help="A requirement, such as ROUTE-1, a group of them, such as ROUTE, a case or a mutant.",
+            autocompletion=completing(Kind.RULES),
         ),
     ] = None,
     whole_catalogue: Annotated[bool, typer.Option("--all", help="The whole catalogue.")] = False,

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from partq.conformance.frontends.cli.common import (
-    BROKERS,
-    PROFILE_NAMES,
     Format,
     Require,
     conclude,
@@ -32,11 +30,13 @@ from partq.conformance.frontends.cli.common import (
     required,
     requirements_to_meet,
     say,
-    show_verdicts,
     verdicts_document,
 )
 from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, Target, store, summary_lines
+from partq.conformance.frontends.cli.listing import Kind, completing
+from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
 from partq.conformance.frontends.cli.programs import Stored, programs_in
+from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
 from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 from partq.spec.simulation.itf import TRACES
 
@@ -55,10 +55,8 @@ _PROGRAMS: Final = "200; of a live broker 3"
 
 
 def run(
-    broker: Annotated[str, typer.Argument(help=BROKERS)],
-    profile: Annotated[
-        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
-    ] = None,
+    broker: BrokerName,
+    profile: Profiles = None,
     programs: Annotated[
         int | None,
         typer.Option(min=0, help=f"Seeded programs for each profile, after the cases [{_PROGRAMS}]."),
@@ -70,8 +68,8 @@ def run(
     case: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this case, and no programs unless asked; may be repeated. "
-            "partq explain RULE names the cases of a rule."
+            help="Only this case (partq list cases), and no programs unless asked; may be repeated.",
+            autocompletion=completing(Kind.CASES),
         ),
     ] = None,
     program: Annotated[
@@ -88,16 +86,15 @@ def run(
         int | None,
         typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    strict: Strict = False,
     require: Require = None,
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
     save_histories: Annotated[
         bool, typer.Option("--save-histories", help="Store every history under --out.")
     ] = False,
-    whole_catalogue: Annotated[
-        bool, typer.Option("--all", help="Show rows too that do not apply or have no screen.")
-    ] = False,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    verbose: Verbose = False,
+    whole_catalogue: WholeCatalogue = False,
+    format: Output = Format.TABLE,
 ) -> None:
     """Check a broker with the directed cases and some seeded programs.
 
@@ -138,9 +135,8 @@ def run(
         kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
         print_json({**document, **kept})
     else:
-        show_verdicts(
-            public_name(broker), verdicts, whole_catalogue, _evidence(results), partial(_place, results)
-        )
+        detail = Detail.of(verbose, whole_catalogue)
+        show_verdicts(public_name(broker), verdicts, detail, _evidence(results), partial(_place, results))
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
         conclude(verdicts, strict, besides)
