@@ -15,6 +15,7 @@ from ...rules import PartitionedRules
 from ...settings import SECOND
 from ...store import Content, Stored
 from ...transactions import Transaction
+from ..forgetting import Forgetting
 from ..registry import APART, held_out
 
 
@@ -197,44 +198,16 @@ class _TransactionReadsKeysInLowerCase(FrontEnd):
 
 
 @held_out("rollback-after-commit-said-ok", "TXN-10", profile="azure-standard")
-class _RollbackAfterCommitSaidOk(FrontEnd):
+class _RollbackAfterCommitSaidOk(Forgetting):
     """A rollback after a commit answers ok, and does nothing."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._committed: set[str] = set()
-
-    def commit(self, name: str) -> Steps[None]:
-        yield from super().commit(name)
-        self._committed.add(name)
-
-    def rollback(self, name: str) -> Steps[None]:
-        if name in self._committed and name not in self.broker.transactions and self.broker.alive:
-            yield HOP
-            return
-        yield from super().rollback(name)
+    REQUEST = "rollback"
+    ENDS = ("commit",)
 
 
 @held_out("settlement-after-the-end-forgotten", "TXN-10")
-class _SettlementAfterTheEndForgotten(FrontEnd):
+class _SettlementAfterTheEndForgotten(Forgetting):
     """A settlement in a transaction that was committed or rolled back is answered, and forgotten."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._ended: set[str | None] = set()
-
-    def commit(self, name: str) -> Steps[None]:
-        yield from super().commit(name)
-        self._ended.add(name)
-
-    def rollback(self, name: str) -> Steps[None]:
-        yield from super().rollback(name)
-        self._ended.add(name)
-
-    def settle(
-        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
-    ) -> Steps[None]:
-        if txn in self._ended and txn not in self.broker.transactions and self.broker.alive:
-            yield HOP
-            return
-        yield from super().settle(connection, action, tokens, txn)
+    REQUEST = "settle"
+    ENDS = ("commit", "rollback")
