@@ -6,6 +6,7 @@ from typing import Any
 
 from ...clock import Steps
 from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
+from ..parting import Parting
 from ..registry import held_out
 
 
@@ -102,19 +103,11 @@ class _SurplusDisplacesTheOldest(Assignments):
 
 
 @held_out("unbound-not-replaced", "REB-6", profile="solace")
-class _UnboundNotReplaced(Assignments):
+class _UnboundNotReplaced(Parting):
     """No standby takes over from a flow that has unbound, until the delay ends."""
 
-    _parting = False
-
-    def part(self, proc: str) -> None:
-        self._parting = True
-        super().part(proc)
-        self._parting = False
-
-    def standby(self) -> Flow | None:
-        heir = super().standby()
-        return None if heir is not None and not self._parting else heir
+    def replaces(self, disconnected: bool) -> bool:
+        return disconnected
 
 
 @held_out("first-orphan-given-at-once", "REB-7", profile="solace")
