@@ -6,27 +6,13 @@ from typing import Any
 
 from ...clock import Steps
 from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
+from ..keeping import Keeping
 from ..parting import Parting
 from ..registry import held_out
 
 
-class _Keeping(Assignments):
-    """Assignments in which the former flow's pair may be left standing."""
-
-    def keeps(self, seat: Seat) -> bool:
-        """Whether the partition that is given to another flow is not taken from the one that has it."""
-        return False
-
-    def give(self, seat: Seat, flow: Flow) -> None:
-        if not (seat.flow is not None and self.keeps(seat)):
-            super().give(seat, flow)
-            return
-        seat.flow, seat.heir = flow, None
-        self.set_state(seat, READY)
-
-
 @held_out("handed-over-and-kept", "REB-1", profile="solace")
-class _HandedOverAndKept(_Keeping):
+class _HandedOverAndKept(Keeping):
     """A partition that is handed over is not taken from its old flow."""
 
     def keeps(self, seat: Seat) -> bool:
@@ -34,7 +20,7 @@ class _HandedOverAndKept(_Keeping):
 
 
 @held_out("taken-over-and-kept", "REB-1", profile="solace")
-class _TakenOverAndKept(_Keeping):
+class _TakenOverAndKept(Keeping):
     """A partition that a standby takes over is not taken from the flow that went."""
 
     def keeps(self, seat: Seat) -> bool:
