@@ -2,7 +2,8 @@
 
 What explains the whole explains the excerpt: there are fewer messages to be in the way of others. A peek that
 continues the last one tells of others, too, and is left out. A transaction is there as a whole or not at all.
-What messages that are left out may have done to others is waived (`excerpts.WAIVED`).
+What messages that are left out may have done to others is waived (`excerpts.LEFT_OUT`), and so is what only
+flows tell where these are left out (`excerpts.FLOWLESS`).
 """
 
 from __future__ import annotations
