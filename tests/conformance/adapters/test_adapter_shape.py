@@ -152,9 +152,7 @@ def test_a_method_that_is_there_may_have_a_neighbour() -> None:
     assert list(near_misses(Both())) == []
 
 
-def test_a_command_warns_of_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_warns_of_them(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canned_broker, "Misspelt", Misspelt, raising=False)
     main(["run", "canned_broker:Misspelt", "--case", "same-key"])
     told = "partq: warning: client_class.recieve is never called: did you mean receive?"
