@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -95,7 +95,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _command in {
+_COMMANDS: Final[Mapping[str, Callable[..., None]]] = {
     "run": run,
     "check": check,
     "fuzz": fuzz,
@@ -107,7 +107,8 @@ for _name, _command in {
     "explain": explain,
     "list": listing,
     "completion": completion,
-}.items():
+}
+for _name, _command in _COMMANDS.items():
     app.command(_name, cls=_Command, epilog=epilog(_name))(_command)
 for _of_spec in (
     spec.setup,

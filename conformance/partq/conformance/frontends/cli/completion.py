@@ -27,7 +27,7 @@ def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=f"One of {', '.join(Shell)}.")],
 ) -> None:
     """Print a shell's completion script, to be evaluated as the shell starts."""
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     say(get_completion_script(prog_name="partq", complete_var=ASKED, shell=shell.value))
 
@@ -36,7 +36,7 @@ def complete(command: Any) -> int | None:
     """Answer a shell's script, if it is one that asks: the exit code."""
     if ASKED not in os.environ:
         return None
-    from typer.completion import completion_init
+    from typer._completion_classes import completion_init
 
     completion_init()
     try:

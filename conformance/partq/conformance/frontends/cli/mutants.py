@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MATRIX: Final = "mutants.json"
 
-TRIED: Final = 20
+TRIED: Final = 8
 """Traces that killed a mutant and are shrunk, until one of them has got short."""
 
 
