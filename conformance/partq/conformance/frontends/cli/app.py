@@ -18,6 +18,7 @@ from typer.core import TyperCommand
 
 from partq.conformance.frontends.cli import spec, spec_explore, spec_simulate, spec_validate
 from partq.conformance.frontends.cli.check import check
+from partq.conformance.frontends.cli.compare import compare
 from partq.conformance.frontends.cli.explain import explain
 from partq.conformance.frontends.cli.fuzz import fuzz
 from partq.conformance.frontends.cli.mutants import mutants
@@ -39,7 +40,8 @@ BROKEN: Final = 70
 
 EPILOG: Final = (
     "Exit codes: 0 conformant; 1 violated (search: found something; replay: reproduced; mutants: one "
-    "survived); 2 bad input or usage, or no room for the results; 3 inconclusive: something is unknown, "
+    "survived; compare: newly violated by the last of two runs of one broker); 2 bad input or usage, or no "
+    "room for the results; 3 inconclusive: something is unknown, "
     "nothing was exercised, or the adapter gave answers that no history can hold; "
     f"{INTERRUPTED} interrupted; {BROKEN} a defect of partq."
 )
@@ -92,7 +94,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (run, check, fuzz, search, tours, mutants, replay, report, explain):
+for _command in (run, check, fuzz, search, tours, mutants, compare, replay, report, explain):
     app.command(cls=_Command)(_command)
 for _of_spec in (
     spec.setup,
