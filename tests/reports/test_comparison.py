@@ -1,5 +1,5 @@
-"""The page of a comparison: self-contained, without a script, safe whatever names brokers have; each cell leads
-to what spoke for it."""
+"""The page of a comparison: self-contained, without a script, safe whatever names brokers have; each cell
+leads to what spoke for it."""
 
 from __future__ import annotations
 
