@@ -117,6 +117,18 @@ def test_a_campaign_has_a_column_for_each_profile(tmp_path: Path, capsys: Captur
     assert (code, groups(document)["REB-14"]) == (0, Group.BY_ALL)
 
 
+def test_the_summary_of_a_campaign_stands_for_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    folder = campaign(tmp_path / "c")
+    assert columns_in(folder / "campaign.json") == columns_in(folder)
+
+
+def test_a_violation_without_a_finding_is_told(tmp_path: Path, capsys: Capture) -> None:
+    worse = planted(tmp_path / "worse", ROUTE_2={"status": "violated"})
+    assert main(["compare", worse, stored(tmp_path / "run", lambda data: data.update(broker="other"))]) == 0
+    assert "  A: violated, without a finding" in capsys.readouterr().out
+
+
 def test_only_the_profiles_asked_for(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "c").mkdir()
     folder = str(campaign(tmp_path / "c"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -97,7 +98,7 @@ def _is_stored(source: str) -> bool:
     from partq.conformance.adapters import UnknownBroker, open_broker
     from partq.conformance.adapters.names import is_built_in
 
-    there = Path(source).exists()
+    there = os.path.exists(source)  # unlike a Path's, of a long URL, too
     if there and not is_built_in(source):
         return True
     if there:

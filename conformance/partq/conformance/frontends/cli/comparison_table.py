@@ -130,8 +130,12 @@ def _found(cell: Verdict) -> Iterator[tuple[str, int]]:
     for finding in cell.causes:
         several = violated_one_of(finding.candidates)
         yield f"{several}: {finding.title}" if several else finding.title, cell.found[finding.key]
-    if cell.candidates and not cell.findings:
+    if cell.findings:
+        return
+    if cell.candidates:
         yield f"{cell.ambiguity}: {cell.reason}", 0
+    elif cell.status is Status.VIOLATED:
+        yield "violated, without a finding", 0
 
 
 def _times(number: int) -> str:
@@ -175,7 +179,7 @@ def changes_table(regression: Regression) -> Table:
         why = Text(title)
         for text in _reasons(one.change, one.before, one.after):
             why.append(f"\n{printable(text)}", style="dim")
-        words = one.change.value if one.binding else f"{one.change.value} (binds not)"
+        words = one.change.value if one.binding else f"{one.change.value} (does not bind)"
         table.add_row(Text(words, style=_CHANGE_STYLES[one.change]), one.requirement, why)
     return table
 

@@ -84,14 +84,14 @@ def check_traces(file: Path, said: int | None, stored: int | None) -> None:
 def columns_in(place: Path) -> tuple[Column, ...]:
     """What is stored there, a column for each broker and profile. Raises `BadResults`, or `OSError` for
     unreadable files."""
-    if place.is_dir():
-        if (place / CAMPAIGN[0]).is_file():
-            return _of_campaign(place)
-        if not (place / RUN[0]).is_file():
-            raise BadResults(
-                f"{place} holds neither a campaign nor a run: give what partq fuzz or partq run got as --out"
-            )
+    folder = place.parent if place.name == CAMPAIGN[0] else place
+    if (folder / CAMPAIGN[0]).is_file():
+        return _of_campaign(folder)
     file = place / RUN[0] if place.is_dir() else place
+    if place.is_dir() and not file.is_file():
+        raise BadResults(
+            f"{place} holds neither a campaign nor a run: give what partq fuzz or partq run got as --out"
+        )
     return columns_of(str(file), str(place), document(file, RUN[1]))
 
 
