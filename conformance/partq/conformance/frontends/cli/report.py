@@ -54,6 +54,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="DIR",
+            file_okay=False,
             help="What fuzz or run stored with --out; of several, their comparison is written.",
         ),
     ],
