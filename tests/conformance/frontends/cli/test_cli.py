@@ -647,7 +647,7 @@ def test_version_and_help(partq: Partq) -> None:
     assert partq("--version").out.startswith("partq 0.")
     helped = partq("--help")
     assert helped.code == 0
-    for command in ("run", "check", "fuzz", "mutants", "replay", "report", "explain"):
+    for command in ("run", "check", "fuzz", "mutants", "replay", "compare", "report", "explain"):
         assert f" {command} " in helped.out
         told = partq(command, "--help")
         assert told.code == 0

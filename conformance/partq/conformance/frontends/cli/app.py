@@ -18,6 +18,7 @@ from typer.core import TyperCommand
 
 from partq.conformance.frontends.cli import spec, spec_explore, spec_simulate, spec_validate
 from partq.conformance.frontends.cli.check import check
+from partq.conformance.frontends.cli.compare import compare
 from partq.conformance.frontends.cli.completion import complete, completion
 from partq.conformance.frontends.cli.examples import epilog
 from partq.conformance.frontends.cli.explain import explain
@@ -42,7 +43,8 @@ BROKEN: Final = 70
 
 EPILOG: Final = (
     "Exit codes: 0 conformant; 1 violated (search: found something; replay: reproduced; mutants: one "
-    "survived); 2 bad input or usage, or no room for the results; 3 inconclusive: something is unknown, "
+    "survived; compare: newly violated by the last of two runs of one broker); 2 bad input or usage, or no "
+    "room for the results; 3 inconclusive: something is unknown, "
     "nothing was exercised, or the adapter gave answers that no history can hold; "
     f"{INTERRUPTED} interrupted; {BROKEN} a defect of partq."
 )
@@ -102,6 +104,7 @@ _COMMANDS: Final[Mapping[str, Callable[..., None]]] = {
     "search": search,
     "tours": tours,
     "mutants": mutants,
+    "compare": compare,
     "replay": replay,
     "report": report,
     "explain": explain,

@@ -188,7 +188,7 @@ WORDS: Final = {
 }
 """The word for each exit code that is a verdict."""
 
-_CODE_STYLES: Final = {
+CODE_STYLES: Final = {
     Exit.CONFORMANT: "bold green",
     Exit.VIOLATED: "bold red",
     Exit.INCONCLUSIVE: "bold yellow",
@@ -229,20 +229,21 @@ def required(results: Mapping[str, Verdicts], strict: bool, wanted: Sequence[str
 def conclude(results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()) -> None:
     """Print the verdict in words: the last line of a table."""
     code, text = conclusion(results, strict, besides)
-    output().print(Text(printable(text), style=_CODE_STYLES[code]), soft_wrap=True)
+    output().print(Text(printable(text), style=CODE_STYLES[code]), soft_wrap=True)
 
 
 def verdicts_document(
     broker: str, results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()
 ) -> dict[str, Any]:
-    """``partq.verdicts/1``: the exit code and its reason, the verdicts of each profile and all of them
-    merged."""
+    """``partq.verdicts/1``: the exit code, its reason and whether a SHOULD counts for it, the verdicts of
+    each profile and all of them merged."""
     code, words = conclusion(results, strict, besides)
     return {
         "schema": SCHEMA,
         "broker": broker,
         "exit": code,
         "conclusion": words,
+        "strict": strict,
         "profiles": {name: plain(result) for name, result in results.items()},
         "requirements": plain(merge(results.values())),
     }

@@ -34,6 +34,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "partq fuzz mutant:route-by-body --traces 500 --seed 7 --out found --resume",
     ),
     "mutants": ("partq mutants --only route-by-body --traces 500 --out killed",),
+    "compare": (
+        "partq compare reference mutant:newest-first mine:MyBroker --profile azure-premium --programs 5",
+        "partq compare results results --out comparison.html",
+    ),
     "report": ("partq report results", "partq report found"),
     "completion": ("partq completion bash > partq-completion.bash",),
     "tours": ("partq tours reference --profile azure-flat --rounds 2",),

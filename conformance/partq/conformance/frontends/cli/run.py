@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
 from partq.conformance.frontends.cli.common import (
+    Besides,
     Format,
     Require,
     conclude,
@@ -43,7 +44,7 @@ from partq.spec.simulation.itf import TRACES
 if TYPE_CHECKING:
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
     from partq.conformance.history import History
-    from partq.conformance.verdict import Finding
+    from partq.conformance.verdict import Finding, Verdicts
     from partq.conformance.workload.cases import Case
 
 
@@ -122,14 +123,13 @@ def run(
             if folder is not None and save_histories:
                 hear.append(_saver(folder.place / "histories" / name))
             results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs)
-    verdicts = {name: result.verdicts for name, result in results.items()}
-    besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
+    verdicts, besides = _came_to(results)
     besides += required(verdicts, strict, wanted_rules)
     document = verdicts_document(public_name(broker), verdicts, strict, besides)
     stored: list[StoredFile] = []
     if folder is not None:
         options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules)
-        whole = {**document, "strict": strict, "options": options, "made": begun}
+        whole = {**document, "options": options, "made": begun}
         stored = store(folder, broker, whole, results)
     if format is Format.JSON:
         kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
@@ -141,6 +141,27 @@ def run(
             say(printable(line))
         conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
+
+
+def verdicts_by_run(
+    broker: str, names: Sequence[str], programs: int | None, seed: int, strict: bool
+) -> dict[str, Any]:
+    """What ``partq run`` says of a broker under the profiles of these names, as ``partq.verdicts/1``. Its
+    progress is on standard error; ends with one line where the broker can't be run."""
+    from partq.conformance.adapters import public_name
+
+    wanted = _Wanted(_cases(None), (), programs, seed)
+    verdicts, besides = _came_to(
+        {name: _suite(broker, name, wanted, lambda run: None, None) for name in names}
+    )
+    return verdicts_document(public_name(broker), verdicts, strict, besides)
+
+
+def _came_to(results: Mapping[str, SuiteResult]) -> tuple[dict[str, Verdicts], list[Besides]]:
+    """The verdicts of each profile, and what else the exit code comes from."""
+    unusable = [result for result in results.values() if result.unusable]
+    besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in unusable]
+    return {name: result.verdicts for name, result in results.items()}, besides
 
 
 class _Wanted(NamedTuple):
