@@ -18,8 +18,8 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "partq run mutant:route-by-body --programs 20 --out results --save-histories",
     ),
     "check": (
-        "partq check results/histories/azure-premium/same-key.ndjson",
-        "partq check - --format json < results/histories/azure-premium/same-key.ndjson",
+        "partq check results/histories/azure-standard/same-key.ndjson",
+        "partq check - --format json < results/histories/azure-standard/same-key.ndjson",
     ),
     "search": (
         "partq search mutant:route-by-body --out smallest.json",
@@ -36,7 +36,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "mutants": ("partq mutants --only route-by-body --traces 500 --out killed",),
     "compare": (
         "partq compare reference mutant:newest-first mine:MyBroker --profile azure-premium --programs 5",
-        "partq compare results results --out comparison.html",
+        "partq compare results found --out comparison.html",
     ),
     "report": ("partq report results", "partq report found"),
     "completion": ("partq completion bash > partq-completion.bash",),
