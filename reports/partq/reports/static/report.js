@@ -6,16 +6,23 @@ const all = [...document.querySelectorAll("details")];
 
 const FEW = 8; // So many matches are shown unfolded.
 const MOST = 2000; // So many places are marked.
+const ALIKE = ".json, .copy, .hint, figcaption"; // What is not searched: it is much the same everywhere.
 const KINDS = ["mutant", "requirement", "finding", "counterexample"];
 const input = document.getElementById("search");
 const items = [...document.querySelectorAll("[data-item]")].map((element) => ({ element, kind: element.dataset.item }));
-const folding = items.filter((item) => item.kind !== "finding").map((item) => item.element);
+const folding = items.filter((item) => item.kind !== "finding");
 const lists = document.querySelectorAll("#mutants, #counterexamples");
 let unsearched = null; // What was open before the search.
 
 const words = () => input.value.toLowerCase().split(/\s+/).filter(Boolean);
 const status = () => document.querySelector(".filter input:checked")?.id.slice("show-".length) ?? "all";
-const textOf = (item) => (item.text ??= item.element.textContent.toLowerCase());
+
+const nodesIn = (element) => {
+  if (element.nodeType === Node.TEXT_NODE) return [element];
+  return element.matches(ALIKE) ? [] : [...element.childNodes].flatMap(nodesIn);
+};
+const nodesOf = (item) => (item.nodes ??= nodesIn(item.element));
+const textOf = (item) => (item.text ??= nodesOf(item).map((node) => node.data).join("").toLowerCase());
 
 const filtered = (element) => {
   const row = element.closest("[data-status]");
@@ -28,41 +35,38 @@ const told = (found) => {
   return kinds.map((kind) => `${count(found, kind)} of ${count(items, kind)} ${kind}s`).join(", ") || "Nothing matches.";
 };
 
-const mark = (terms, elements) => {
+const mark = (terms, found) => {
   if (!CSS.highlights) return;
-  const ranges = [];
-  for (const element of elements) {
-    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode() && ranges.length < MOST) {
-      const node = texts.currentNode;
-      const text = node.data.toLowerCase();
-      if (text.length !== node.length) continue; // Its lower case has other places.
-      for (const term of terms) {
-        for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
-          ranges.push(new StaticRange({ startContainer: node, startOffset: at, endContainer: node, endOffset: at + term.length }));
-        }
-      }
+  const literal = terms.map((term) => term.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  const pattern = new RegExp(literal.join("|"), "gi");
+  const places = new Highlight();
+  for (const node of found.flatMap(nodesOf)) {
+    for (const { 0: word, index } of node.data.matchAll(pattern)) {
+      places.add(new StaticRange({ startContainer: node, startOffset: index, endContainer: node, endOffset: index + word.length }));
     }
+    if (places.size > MOST) break;
   }
-  CSS.highlights.set("matches", new Highlight(...ranges));
+  CSS.highlights.set("matches", places);
+};
+
+const unfold = ({ element }) => {
+  for (const box of [element, element.querySelector("details")]) if (box?.matches("details")) box.open = true;
 };
 
 const searched = (terms) => {
   const found = items.filter((item) => terms.every((term) => textOf(item).includes(term)) && !filtered(item.element));
-  const matching = new Set(found.map((item) => item.element));
-  for (const element of folding) element.hidden = !matching.has(element);
-  for (const group of groups) group.open = !(group.hidden = !group.querySelector("[data-item=requirement]:not([hidden])"));
-  for (const list of lists) list.hidden = !list.querySelector("[data-item]:not([hidden])");
-  const shown = folding.filter((element) => matching.has(element));
-  for (const element of shown.length <= FEW ? shown : []) {
-    for (const box of [element, element.querySelector("details")]) if (box?.matches("details")) box.open = true;
-  }
+  const shown = folding.filter((item) => found.includes(item));
+  for (const item of folding) item.element.hidden = true;
+  for (const item of shown) item.element.hidden = false;
+  for (const list of [...lists, ...groups]) list.hidden = !list.querySelector("[data-item]:not([hidden])");
+  for (const group of groups) group.open = !group.hidden;
+  if (shown.length <= FEW) shown.forEach(unfold);
   mark(terms, shown);
   document.getElementById("matches").textContent = told(found);
 };
 
 const unsearch = () => {
-  for (const element of [...folding, ...groups, ...lists]) element.hidden = false;
+  for (const element of [...folding.map((item) => item.element), ...groups, ...lists]) element.hidden = false;
   for (const [box, open] of unsearched ?? []) box.open = open;
   unsearched = null;
   CSS.highlights?.delete("matches");
