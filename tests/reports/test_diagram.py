@@ -121,6 +121,14 @@ def test_the_witness_is_marked() -> None:
     ]
 
 
+def test_events_that_are_witnesses_are_marked() -> None:
+    content = diagram(history(HANDED, "solace"), (6,))
+    assert [mark.label for mark in content.marks if mark.witness] == ["paused f0"]
+    text = str(sequence_svg(content, "t"))
+    assert re.search('class="halo".*>▶ paused f0<', text)
+    assert text.count('class="halo"') == 1
+
+
 @pytest.mark.parametrize("operations", [LIMIT, LIMIT + 1, 500])
 def test_a_long_history_shows_the_neighbourhood_of_the_witness_and_says_what_is_left_out(
     operations: int,
@@ -226,7 +234,7 @@ def test_no_arrow_runs_through_text_or_its_box() -> None:
     ]
     words = [float(y) for y in re.findall(r'y="([\d.]+)" class="(?:what|how)', text)]
     assert len(arrows) == 6
-    assert len(boxes) == 6
+    assert len(boxes) == 6 + 2, "of operations and events"
     assert all(not low <= y <= high for y in arrows for low, high in boxes)
     assert all(not baseline - 9 <= y <= baseline + 3 for y in arrows for baseline in words)
 

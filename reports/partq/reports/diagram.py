@@ -84,6 +84,7 @@ class Mark(NamedTuple):
     lifeline: int
     row: int
     label: str
+    witness: bool
 
 
 class TimeBreak(NamedTuple):
@@ -387,12 +388,13 @@ class _Builder:
     def _marks(self, record: Record) -> Iterator[Mark]:
         if not record.is_env or record.op in _ACROSS:
             return
-        row = self.begun[record.i]
+        row, witness = self.begun[record.i], record.i in self.witness
         if record.op == "assignment":
             lifeline = self.lifelines["partition", record.args["partition"]]
-            yield Mark(lifeline, row, f"{record.args['state']} {record.args.get('flow') or ''}".strip())
+            words = f"{record.args['state']} {record.args.get('flow') or ''}".strip()
+            yield Mark(lifeline, row, words, witness)
             return
-        yield Mark(self._lane(record), row, label(record, self.locks))
+        yield Mark(self._lane(record), row, label(record, self.locks), witness)
         victim = self.lifelines.get(("client", record.args.get("proc", "")))
         if victim is not None:
-            yield Mark(victim, row, record.op.replace("_", " "))
+            yield Mark(victim, row, record.op.replace("_", " "), witness)

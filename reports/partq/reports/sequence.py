@@ -112,12 +112,12 @@ class _Drawing:
     def _lifeline_width(self, index: int, lifeline: Lifeline) -> int:
         least, most = _WIDTHS[lifeline.kind]
         d = self.diagram
-        texts = [lifeline.title, *(m.label for m in d.marks if m.lifeline == index)]
+        texts = [lifeline.title, *(_pointed(mark) for mark in d.marks if mark.lifeline == index)]
         texts += [
             text
             for activation in d.activations
             if activation.lifeline == index
-            for text in (f"▶ {activation.label}", activation.note)
+            for text in (_pointed(activation), activation.note)
         ]
         texts += [link.label for link in d.links if self._partition_end(link) == index]
         wanted = int(max(columns(text) for text in texts) * _COLUMN) + _AXIS + _TEXT + 14
@@ -167,7 +167,7 @@ class _Drawing:
     def _words(self, activation: Activation) -> Markup:
         x, y = self._axis(activation.lifeline) + _TEXT, self._y(activation.start)
         room = self._room(activation.lifeline)
-        label = f"▶ {activation.label}" if activation.witness else activation.label
+        label = _pointed(activation)
         classes = "what witness" if activation.witness else "what"
         return el(
             "g",
@@ -177,9 +177,12 @@ class _Drawing:
         )
 
     def _witness(self, activation: Activation) -> Markup:
-        left, top = self._axis(activation.lifeline) + _BAR - 2, self._y(activation.start) + 5
-        width = self.left[activation.lifeline] + self.lifeline_width[activation.lifeline] - 4 - left
-        return el("rect", x=left, y=top, width=width, height=29, rx=5, class_="halo")
+        return self._halo(activation.lifeline, self._y(activation.start) + 5, 29)
+
+    def _halo(self, lifeline: int, top: int, height: int) -> Markup:
+        left = self._axis(lifeline) + _BAR - 2
+        width = self.left[lifeline] + self.lifeline_width[lifeline] - 4 - left
+        return el("rect", x=left, y=top, width=width, height=height, rx=5, class_="halo")
 
     def _arrow(self, link: Link) -> Markup:
         y = self._y(link.row)
@@ -209,10 +212,18 @@ class _Drawing:
 
     def _mark(self, mark: Mark) -> Markup:
         x, y = self._axis(mark.lifeline), self._y(mark.row) + 6
+        words = _pointed(mark)
         diamond = el("polygon", points=f"{x},{y - 5} {x + 5},{y} {x},{y + 5} {x - 5},{y}", class_="mark")
-        words = shortened(mark.label, self._room(mark.lifeline))
-        text = el("text", words, el("title", mark.label), x=x + _TEXT, y=y + 4, class_="event")
-        return el("g", diamond, text)
+        text = el(
+            "text",
+            shortened(words, self._room(mark.lifeline)),
+            el("title", words),
+            x=x + _TEXT,
+            y=y + 4,
+            class_="event witness" if mark.witness else "event",
+        )
+        halo = [self._halo(mark.lifeline, y - 8, 16)] if mark.witness else []
+        return el("g", *halo, diamond, text)
 
     def _gap(self, time_break: TimeBreak) -> Markup:
         y = self._y(time_break.row) + 10
@@ -256,6 +267,11 @@ class _Gutter:
         fan = el("line", x1=self.axis, x2=self.rows, y1=y, y2=first, class_="fan")
         rows = el("line", x1=self.rows, x2=self.rows, y1=first - 2, y2=last + 4, class_="moment")
         return el("g", fan, rows, el("text", moment.label, x=self.rows + 6, y=first + 4, class_="when"))
+
+
+def _pointed(part: Activation | Mark) -> str:
+    """Its label, with the sign of a witness before it."""
+    return f"▶ {part.label}" if part.witness else part.label
 
 
 def _stretched(widths: list[int], room: int) -> list[int]:
