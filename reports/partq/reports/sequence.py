@@ -68,15 +68,14 @@ class _Drawing:
         self.tops = list(_tops(diagram.rows))
         self.bottom = _TOP + sum(_HEIGHT[kind] for kind in diagram.rows) + 10
         self.height = self.bottom + _FOOT
-        self.scale = time_scale(diagram.times, max(2, self.bottom // _TICK))
-        self.gutter = _Gutter(self.scale) if self.scale else None
-        margin = self.gutter.width if self.gutter else 0
+        scale = time_scale(diagram.times, max(2, self.bottom // _TICK))
+        self.gutter = _Gutter(scale) if scale else None
+        self.margin = margin = self.gutter.width if self.gutter else 0
         widths = _stretched(
             [self._lifeline_width(index, lifeline) for index, lifeline in enumerate(diagram.lifelines)],
             _FULL - margin,
         )
         self.left = [margin + sum(widths[:index]) for index in range(len(widths))]
-        self.margin = margin
         self.lifeline_width = widths
         self.width = max(margin + sum(widths), 240)
 
