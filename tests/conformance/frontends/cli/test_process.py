@@ -300,7 +300,7 @@ WITHOUT = (
 )
 
 
-@pytest.mark.parametrize("missing", ["pyspark", "pyarrow", "pyspark,pyarrow"])
+@pytest.mark.parametrize("missing", ["pyspark", "pyarrow", "pandas", "pyspark,pyarrow"])
 @pytest.mark.parametrize("command", [("fuzz", "reference"), ("mutants",)])
 def test_a_campaign_without_its_extra_is_one_line(
     tmp_path: Path, command: tuple[str, ...], missing: str

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from partq.conformance.frontends.campaign import plan
+from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.cli.campaigns import EXACT
 from partq.conformance.frontends.cli.common import fail, say
 from partq.conformance.frontends.cli.mutants import MATRIX
@@ -95,6 +96,8 @@ def _campaign(folder: Path) -> Material:
         code, made = _code(data, lanes), _made(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadResults(f"{file}: {_why(error)}") from None
+    if complete:
+        _same_traces(file, figures.traces, _stored(folder))
     spread, coverage, notes = _tables(folder)
     kills = _kills(folder) if complete else ()
     if kills:
@@ -134,13 +137,19 @@ def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
 def _stored(folder: Path) -> int | None:
     """How many traces of an unfinished campaign are done."""
     try:
-        from partq.conformance.frontends.campaign.store import summaries
+        from partq.conformance.frontends.campaign.local_folder import stored_traces
     except ImportError:
         return None
     try:
-        return sum(int(part["traces"]) for part in summaries(folder))
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadResults(f"{folder / 'progress'}: {_why(error)}") from None
+        return stored_traces(folder)
+    except CampaignError as error:
+        raise BadResults(str(error)) from None
+
+
+def _same_traces(file: Path, said: int | None, stored: int | None) -> None:
+    """Raises `BadResults` where the waves of a complete campaign have not the traces that it says."""
+    if stored is not None and said is not None and stored != said:
+        raise BadResults(f"{file} says {said:,} traces, the manifests of its waves {stored:,}")
 
 
 def _kills(folder: Path) -> tuple[Kill, ...]:
@@ -217,7 +226,7 @@ def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, 
     from partq.reports.material import Cell, Spread
 
     try:
-        from partq.conformance.frontends.campaign.store import CampaignError, read_totals
+        from partq.conformance.frontends.campaign.local_folder import sums
     except ImportError:
         return (
             (),
@@ -225,8 +234,8 @@ def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, 
             ("Partitions and coverage are left out: they need pyarrow (pip install 'partq[parquet]').",),
         )
     try:
-        spread = read_totals(folder, "partitions", ("messages",))
-        coverage = read_totals(folder, "coverage", ("traces", "exercised"))
+        spread = sums(folder, "partitions")
+        coverage = sums(folder, "coverage")
     except CampaignError as error:
         raise BadResults(str(error)) from None
     return tuple(Spread(**row) for row in spread), tuple(Cell(**row) for row in coverage), ()
