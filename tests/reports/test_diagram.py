@@ -212,6 +212,8 @@ def test_the_time_scale_is_true_and_leads_to_the_rows_of_each_moment() -> None:
     first = fans[0][0]
     assert [round((on_scale - first) / distance * step) for on_scale, _ in fans] == [0, 12, 20]
     assert [row + 4 for _, row in fans] == list(moments.values())
+    begin, end = re.findall(r'y1="([\d.]+)" y2="([\d.]+)" class="ruler"', text)[0]
+    assert (fans[0][0], round(fans[-1][0])) == (float(begin), round(float(end))), "from first to last"
 
 
 def test_there_is_no_time_scale_where_no_time_passes() -> None:
