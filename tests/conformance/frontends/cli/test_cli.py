@@ -603,6 +603,13 @@ def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
         assert "screens: none: not implemented" in ran.flat
 
 
+def test_sources_have_the_addresses_of_their_pages(partq: Partq) -> None:
+    ran = partq("explain", "RCV-7")
+    assert "sources: Azure Service Bus" in ran.out
+    assert "for rabbitmq: Consumer Acknowledgements and Publisher Confirms, Positively" in ran.flat
+    assert "https://www.rabbitmq.com/docs/confirms" in ran.out
+
+
 def test_clauses_and_screens_have_their_place_and_blind_spots_are_the_rule_s(partq: Partq) -> None:
     ran = partq("explain", "ROUTE-2")
     assert re.search(r"clauses: partq/model/routing\.py:\d+ placements", ran.out)

@@ -318,6 +318,7 @@ def _again(words: Sequence[str], folder: Path) -> str:
 def _examples(folder: Path) -> tuple[Example, ...]:
     from partq.conformance.evaluation import counterexample
     from partq.conformance.workload import program as programs
+    from partq.conformance.workload.untaken import untaken
     from partq.reports.material import Example
 
     found = []
@@ -336,6 +337,7 @@ def _examples(folder: Path) -> tuple[Example, ...]:
                 counterexample.replay_command(file, stored.broker),
                 stored.trace,
                 stored.found_steps,
+                untaken(stored.program, stored.history),
             )
         )
     return tuple(found)
