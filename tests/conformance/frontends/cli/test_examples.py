@@ -25,10 +25,13 @@ class MyBroker(Toy):
 
 ENDS = {
     "partq run mutant:route-by-body --programs 20 --out results --save-histories": 1,
+    "partq check results/histories/azure-standard/same-key.ndjson": 1,
+    "partq check - --format json < results/histories/azure-standard/same-key.ndjson": 1,
     "partq search mutant:route-by-body --out smallest.json": 1,
     "partq replay smallest.json --broker mutant:route-by-body": 1,
     "partq fuzz mutant:route-by-body --traces 500 --seed 7 --out found": 1,
     "partq fuzz mutant:route-by-body --traces 500 --seed 7 --out found --resume": 1,
+    "partq compare results found --out comparison.html": 3,
 }
 """The exit codes that are not 0."""
 
