@@ -96,6 +96,7 @@ def examples() -> list[Counterexample]:
                     Step("c1", "receive", {"max": 2, "mode": "peek_lock", "timeout": SECOND}),
                     Step("c1", "complete", {"pick": [0]}),
                     Step("c0", "complete", {"pick": [0]}),
+                    Step("c1", "abandon", {"pick": [0]}),
                 ),
                 profile("azure-standard").default_entity,
                 seed=7216,
@@ -235,7 +236,7 @@ def _partitions() -> list[dict[str, Any]]:
             "profile": name,
             "rank": place + 1,
             "keyed": keyed,
-            "messages": 2100 // (1 + keyed) - 2100 * place // (places + 4) // (2 - keyed),
+            "messages": 2100 * (places + 4 - place) // (places + 4) // (1 + keyed),
         }
         for name, places in counts.items()
         for place in range(places)

@@ -279,7 +279,10 @@ def _where(history: History, blamed: Blame) -> str:
 def _by(candidates: tuple[str, ...], blamed: Blame) -> str:
     """Which clauses forbid it, in words."""
     if blamed.violated:
-        return f" (forbidden by {', '.join(clauses.of(candidates[0]))})" if clauses.of(candidates[0]) else ""
+        names = clauses.of(candidates[0])
+        several = "s"[: len(names) > 1]
+        where = f"clause{several} {', '.join(names)}: partq explain {candidates[0]}"
+        return f" (forbidden by the model's {where})" if names else ""
     if blamed.pairs:
         pairs = ", ".join(" with ".join(pair) for pair in blamed.pairs)
         return f" (violated, by no single requirement; together: {pairs})"

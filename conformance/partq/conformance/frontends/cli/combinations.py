@@ -26,10 +26,18 @@ def combinations(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return sorted(totals.values(), key=lambda total: (total["traces"], total["mechanism"], total["fault"]))
 
 
-def show_combinations(rows: Sequence[dict[str, Any]]) -> None:
-    """Print in how many operations each mechanism met each fault; ``rows``: as `combinations` answers."""
+def show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
+    """Print how many there are and the rarest, and in a table, if asked for, in how many operations each
+    mechanism met each fault; ``rows``: as `combinations` answers."""
     if not rows:
         return
+    if table:
+        output().print(_table(rows))
+    rarest = "; ".join(" / ".join(_parts(row)) for row in rows[:RAREST])
+    say(f"{len(rows)} combinations of mechanism, fault and shape; the rarest: {rarest}")
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
     faults = list(dict.fromkeys(row["fault"] for row in reversed(rows)))
     table = Table(title="operations by what was broken when they were called", title_justify="left")
     table.add_column("mechanism")
@@ -41,9 +49,7 @@ def show_combinations(rows: Sequence[dict[str, Any]]) -> None:
             if row["mechanism"] == mechanism:
                 times[row["fault"]] += row["times"]
         table.add_row(mechanism, *(f"{times[fault]:,}" if times[fault] else "-" for fault in faults))
-    output().print(table)
-    rarest = "; ".join(" / ".join(_parts(row)) for row in rows[:RAREST])
-    say(f"{len(rows)} combinations of mechanism, fault and shape; the rarest: {rarest}")
+    return table
 
 
 def _parts(row: dict[str, Any]) -> list[str]:

@@ -23,8 +23,6 @@ from partq.conformance.frontends.cli.campaigns import (
 )
 from partq.conformance.frontends.cli.combinations import combinations, show_combinations
 from partq.conformance.frontends.cli.common import (
-    BROKERS,
-    PROFILE_NAMES,
     Format,
     Require,
     conclude,
@@ -36,9 +34,10 @@ from partq.conformance.frontends.cli.common import (
     required,
     requirements_to_meet,
     say,
-    show_verdicts,
     verdicts_document,
 )
+from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
+from partq.conformance.frontends.cli.shown import Detail, Verbose, show_verdicts
 from partq.conformance.verdict import in_words
 
 if TYPE_CHECKING:
@@ -49,13 +48,11 @@ if TYPE_CHECKING:
 
 
 def fuzz(
-    broker: Annotated[str, typer.Argument(help=BROKERS)],
+    broker: BrokerName,
     traces: Annotated[int, typer.Option(min=1, help="How many traces, shared out among the profiles.")],
     out: Annotated[str, typer.Option(help=OUT_HELP)],
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same verdict rows.")] = 1,
-    profile: Annotated[
-        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
-    ] = None,
+    profile: Profiles = None,
     master: Annotated[
         str, typer.Option(help="Spark master, e.g. local[2] or spark://host:7077.")
     ] = DEFAULT_MASTER,
@@ -63,9 +60,10 @@ def fuzz(
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
     wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
-    strict: Annotated[bool, typer.Option(help="A violated SHOULD fails too.")] = False,
+    strict: Strict = False,
     require: Require = None,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    verbose: Verbose = False,
+    format: Output = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
     check_extra()
@@ -77,7 +75,7 @@ def fuzz(
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact)
     with done(plan, out, master, resume, wave, strict) as campaign:
         examples = _examples(campaign, broker)
-    _show(campaign, broker, out, examples, strict, wanted, format)
+    _show(campaign, broker, out, examples, strict, wanted, verbose, format)
 
 
 def _examples(campaign: Campaign, broker: str) -> list[StoredExample]:
@@ -102,6 +100,7 @@ def _show(
     examples: list[StoredExample],
     strict: bool,
     wanted: tuple[str, ...],
+    verbose: bool,
     format: Format,
 ) -> None:
     from partq.conformance.adapters import public_name
@@ -124,10 +123,12 @@ def _show(
         }
         print_json({**document, "campaign": figures})
         raise typer.Exit(document["exit"])
-    show_verdicts(public_name(broker), _shrunk(results, examples), evidence=_evidence(examples))
+    show_verdicts(
+        public_name(broker), _shrunk(results, examples), Detail(verbose), evidence=_evidence(examples)
+    )
     did = f"{totals.operations:,} operations, {totals.violations:,} violations"
     rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
-    show_combinations(met)
+    show_combinations(met, table=verbose)
     say(f"{totals.traces:,} traces, {did}{rate}")
     for name, text in in_words(totals.counts, totals.traces):
         say(f"{name}: {text}")

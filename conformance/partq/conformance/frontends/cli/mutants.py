@@ -26,7 +26,9 @@ from partq.conformance.frontends.cli.campaigns import (
     shrinking,
     stored_line,
 )
-from partq.conformance.frontends.cli.common import Format, fail, opened, output, print_json, say
+from partq.conformance.frontends.cli.common import Format, opened, output, print_json, say
+from partq.conformance.frontends.cli.listing import Kind, completing
+from partq.conformance.frontends.cli.options import Output
 from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, ambiguities, plain
 from partq.model.requirements import catalogue
 
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 MATRIX: Final = "mutants.json"
 
-TRIED: Final = 20
+TRIED: Final = 8
 """Traces that killed a mutant and are shrunk, until one of them has got short."""
 
 
@@ -61,30 +63,24 @@ class MutantRow:
 
 
 def mutants(
-    traces: Annotated[
-        int | None, typer.Option(min=1, help="Traces for each mutant, unless it is killed before.")
-    ] = None,
-    out: Annotated[str | None, typer.Option(help=OUT_HELP)] = None,
-    listed: Annotated[
-        bool, typer.Option("--list", help="Only list the mutants, and what each breaks.")
-    ] = False,
+    traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant, unless it is killed before.")],
+    out: Annotated[str, typer.Option(help=OUT_HELP)],
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Only this mutant (partq explain RULE names them); may be repeated."),
+        typer.Option(
+            help="Only this mutant (partq list mutants); may be repeated.",
+            autocompletion=completing(Kind.MUTANTS),
+        ),
     ] = None,
     master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
     length: Annotated[int | None, typer.Option(min=1, help=LENGTH_HELP)] = None,
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
     wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    format: Output = Format.TABLE,
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
-    if listed:
-        return _list(only)
-    if traces is None or out is None:
-        fail(f"say {'--traces' if traces is None else '--out'}, or --list")
     check_extra()
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.frontends.campaign.plan import Lane, Plan
@@ -106,21 +102,6 @@ def mutants(
         _show(rows)
         say(stored_line(out))
     raise typer.Exit(code)
-
-
-def _list(only: Sequence[str] | None) -> None:
-    """The mutants, a line each."""
-    from partq.conformance.adapters.mutants import MUTANTS
-
-    for name in only or ():
-        opened(f"mutant:{name}")
-    table = Table(box=None, pad_edge=False)
-    for heading in ("mutant", "breaks", "profile", "what it does"):
-        table.add_column(heading, no_wrap=heading in ("mutant", "breaks"))
-    for name, mutant in MUTANTS.items():
-        if not only or name in only:
-            table.add_row(name, mutant.breaks, mutant.profile, mutant.summary)
-    output().print(table)
 
 
 def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign) -> list[MutantRow]:
