@@ -44,6 +44,9 @@ LIVE = """
                 opened.write("x")
             if (HERE / "opened").stat().st_size > 6 and not (HERE / "up").exists():
                 raise Unreachable("the server is gone")
+
+        def restore(self):
+            (HERE / "restored").touch()
     """
 
 
@@ -84,8 +87,11 @@ def test_what_was_done_before_a_broker_was_lost_is_kept(do: Do, module: str, tmp
     with pytest.raises(CampaignError, match=told):
         do(mortal, out)
     assert [one.units for one in manifests(out)] == [range(2)]
+    assert (tmp_path / "restored").exists(), "what its faults left down is brought up again"
+    (tmp_path / "restored").unlink()
     (tmp_path / "up").touch()
     do(mortal, out, resume=True)
+    assert not (tmp_path / "restored").exists()
     assert [one.units for one in manifests(out)] == [range(2), range(2, 4)]
     assert stored_traces(out) == 8
 

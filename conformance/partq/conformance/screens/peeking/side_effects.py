@@ -69,7 +69,7 @@ def _counted_unseen(facts: Facts, life: Lifetime, before: Observation, seen: Obs
 
 
 def _counted_late(facts: Facts, life: Lifetime, before: Observation, seen: Observation) -> bool:
-    """Whether a lock that had ended before the peek, of a client or one that nobody saw, may have been counted
+    """Whether a lock that had ended before the peek, a client's or one that nobody saw, may have been counted
     after it (RCV-9 says not when)."""
     if _count(seen) != _count(before) + 1:
         return False
