@@ -7,7 +7,15 @@ from collections import Counter
 import pytest
 
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.graph_coverage import NO_HISTORY, NO_PROGRAM, NO_RUN, Tally, follow, kind
+from partq.conformance.oracle.graph_coverage import (
+    NO_HISTORY,
+    NO_PROGRAM,
+    NO_RUN,
+    SEEDS,
+    Tally,
+    follow,
+    kind,
+)
 from partq.conformance.workload.tours import Survey
 from partq.model.explore import label
 from partq.model.profiles import SECOND
@@ -179,6 +187,16 @@ def test_what_was_not_passed_is_told_by_reason_and_kind() -> None:
     assert {"expire", "receive → ok", "receive → 1 shown", "abandon → ok", "complete → ok"} <= left[
         NO_RUN
     ].keys()
+
+
+def test_a_tally_keeps_the_last_seeds_that_passed_a_transition() -> None:
+    tally = Tally(FLAT)
+    for seed in range(SEEDS + 2):
+        tally.add(history("p send x\nc1 receive 1 -> x#1 lock=l", "azure-flat"), seed)
+    tally.add(history("p send x", "azure-flat"), 100)
+    tally.add(history("p send x", "azure-flat"))
+    found = {label(edge.action, edge.answer): list(seeds) for edge, seeds in tally.plan({}).seeds.items()}
+    assert found == {"send m1": [*range(3, SEEDS + 2), 100], "receive → m1": [*range(2, SEEDS + 2)]}
 
 
 def test_a_tally_counts_each_transition_once() -> None:
