@@ -24,7 +24,7 @@ venv: $(STAMP) ## build or update .venv from requirements.lock
 
 run: $(STAMP) ## check the reference broker, then a Spark campaign of TRACES=20000 traces; report in build/
 	@tools/ensure-java >/dev/null
-	$(BIN)/partq run reference
+	$(BIN)/partq run reference -v
 	rm -rf $(CAMPAIGN)
 	status=0; tools/ensure-java $(BIN)/partq fuzz reference --traces $(TRACES) --seed $(SEED) \
 		--out $(CAMPAIGN) || status=$$?; $(BIN)/partq report $(CAMPAIGN); exit $$status

@@ -68,7 +68,7 @@ def test_the_skeleton_of_an_adapter_runs(
     (tmp_path / "mine.py").write_text(text + BROKER, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "mine", raising=False)
-    assert main(["run", "mine:MyBroker", "--profile", "azure-premium", "--case", "same-key"]) == 0
+    assert main(["run", "mine:MyBroker", "--profile", "azure-premium", "--case", "same-key", "-v"]) == 0
     assert "RCV-2" in capsys.readouterr().out
 
 

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import MutableMapping
 from typing import cast
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -125,6 +126,13 @@ def test_sources_are_resolved_and_used() -> None:
     used = {code for rule in rq.catalogue().values() for code in rule.sources}
     assert used == set(rq.sources()) == {"A", "A20", "M", "S", "D", "K", "I"}
     assert all(code == source.code for code, source in rq.sources().items())
+
+
+def test_sources_that_the_public_can_read_have_their_pages() -> None:
+    pages = {code: source.pages for code, source in rq.sources().items() if source.pages}
+    assert set(pages) == {"A", "M", "S", "D"}
+    hosts = {urlsplit(url).hostname for titles in pages.values() for url in titles.values()}
+    assert hosts == {"learn.microsoft.com", "docs.solace.com"}
 
 
 def test_open_questions() -> None:
@@ -248,6 +256,16 @@ BAD = {
         '{ name = "a page", kind = "vendor page" }',
         "1",
         "[sources]: [A]: is not a",
+    ),
+    "page without https": (
+        'kind = "vendor page"',
+        'kind = "vendor page", pages = { "a page" = "http://vendor.example/a" }',
+        "[sources]: [A]: [pages]: field 'a page' must be an https address: 'http://vendor.example/a'",
+    ),
+    "page that is a script": (
+        'kind = "vendor page"',
+        'kind = "vendor page", pages = { "a page" = "javascript:alert(1)" }',
+        "must be an https address",
     ),
     "bad syntax": ('id = "KEY-1"', "id = ", "(at line 8, column 6)"),
 }

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 
 from partq.conformance.evaluation import counterexample
 from partq.conformance.evaluation.counterexample import Counterexample
-from partq.conformance.frontends.campaign import plan
-from partq.conformance.frontends.campaign.store import SUMMARY, TABLES, write_json
+from partq.conformance.frontends.campaign import manifest, plan
+from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
+from partq.conformance.frontends.campaign.plan import SUMMARY
+from partq.conformance.frontends.campaign.tables import TABLES
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import SCHEMA as VERDICTS
@@ -94,6 +96,7 @@ def examples() -> list[Counterexample]:
                     Step("c1", "receive", {"max": 2, "mode": "peek_lock", "timeout": SECOND}),
                     Step("c1", "complete", {"pick": [0]}),
                     Step("c0", "complete", {"pick": [0]}),
+                    Step("c1", "abandon", {"pick": [0]}),
                 ),
                 profile("azure-standard").default_entity,
                 seed=7216,
@@ -207,15 +210,22 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
         "exit": 1,
         "made": MADE,
     }
-    write_json(folder / SUMMARY, summary)
-    _table(folder, "partitions", _partitions())
-    _table(folder, "coverage", _coverage())
+    (folder / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    wave(folder, 0, 20000, partitions=_partitions(), coverage=_coverage())
     return folder
 
 
-def _table(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
-    (folder / name).mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[name]), folder / name / "chunk-000000.parquet")
+def wave(folder: Path, number: int, traces: int, **tables: list[dict[str, Any]]) -> None:
+    """Write these tables of a wave, and its manifest."""
+    for name, rows in tables.items():
+        place = folder / f"table={name}" / f"wave={number}"
+        place.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[name].schema), place / "part-0.parquet")
+    found = {name: Fingerprint(len(tables.get(name, ()))) for name in TABLES}
+    one = Manifest("identity", range(number, number + 1), {**found, "verdicts": Fingerprint(traces)})
+    file = folder / manifest.file_of(number)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(manifest.dumps(one), encoding="utf-8")
 
 
 def _partitions() -> list[dict[str, Any]]:
@@ -226,7 +236,7 @@ def _partitions() -> list[dict[str, Any]]:
             "profile": name,
             "rank": place + 1,
             "keyed": keyed,
-            "messages": 2100 // (1 + keyed) - 2100 * place // (places + 4) // (2 - keyed),
+            "messages": 2100 * (places + 4 - place) // (places + 4) // (1 + keyed),
         }
         for name, places in counts.items()
         for place in range(places)

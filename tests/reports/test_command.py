@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from samples import campaign, run_folder
+from samples import campaign, run_folder, wave
 from typer.testing import CliRunner, Result
 
 from partq.conformance.frontends.campaign import plan
@@ -101,7 +101,12 @@ DAMAGE = {
     "host: expected text": ("campaign.json", lambda text: text.replace('"build-7"', "[]")),
     "a cause is missing": ("campaign.json", lambda text: text.replace('"REB-14/early": 1', '"REB-14/x": 1')),
     "program": ("counterexamples", lambda text: text.replace('"program":', '"marporg":')),
-    "Parquet": ("coverage", lambda text: "not parquet"),
+    "Parquet": ("table=coverage/wave=0", lambda text: "not parquet"),
+    "the manifests of its waves 20,000": (
+        "campaign.json",
+        lambda text: text.replace('"traces": 20000', '"traces": 20001', 1),
+    ),
+    "is no manifest": ("manifests/wave=0.json", lambda text: text[:100]),
 }
 
 
@@ -172,9 +177,9 @@ def test_a_campaign_still_running_is_reported_as_unfinished(tmp_path: Path) -> N
     started = {"schema": data["schema"], "complete": False, "plan": data["plan"]}
     (folder / "campaign.json").write_text(json.dumps(started))
     shutil.rmtree(folder / "counterexamples")
-    (folder / "progress").mkdir()
-    for chunk, traces in enumerate((100, 250)):
-        (folder / "progress" / f"chunk-{chunk:06d}.json").write_text(json.dumps({"traces": traces}))
+    for number, traces in enumerate((100, 250)):
+        shutil.rmtree(folder / "table=coverage", ignore_errors=True)
+        wave(folder, number, traces, partitions=[])
     assert call(folder).exit_code == 0
     assert "350 of 20,000 traces are stored" in (folder / "report.html").read_text()
     material = gather(folder)
@@ -182,15 +187,12 @@ def test_a_campaign_still_running_is_reported_as_unfinished(tmp_path: Path) -> N
     assert material.command.endswith(f"--seed 7 --length 24 --out {folder} --resume")
 
 
-def test_a_damaged_marker_is_named(tmp_path: Path) -> None:
+def test_a_table_that_is_not_as_its_manifest_says_is_refused(tmp_path: Path) -> None:
     folder = campaign(tmp_path / "c")
-    data = json.loads((folder / "campaign.json").read_text())
-    (folder / "campaign.json").write_text(json.dumps({**data, "complete": False}))
-    (folder / "progress").mkdir()
-    (folder / "progress" / "chunk-000000.json").write_text("{}")
+    shutil.rmtree(folder / "table=coverage")
     result = call(folder)
     assert result.exit_code == 2
-    assert "missing 'traces'" in result.output
+    assert "has 0 rows" in result.output.replace("\n", " ")
 
 
 ROW = {"mutant": "astray", "breaks": "ROUTE-1", "profile": "azure-standard", "first": 3, "operations": 8}

@@ -121,6 +121,14 @@ def test_the_witness_is_marked() -> None:
     ]
 
 
+def test_events_that_are_witnesses_are_marked() -> None:
+    content = diagram(history(HANDED, "solace"), (6,))
+    assert [mark.label for mark in content.marks if mark.witness] == ["paused f0"]
+    text = str(sequence_svg(content, "t"))
+    assert re.search('class="halo".*>▶ paused f0<', text)
+    assert text.count('class="halo"') == 1
+
+
 @pytest.mark.parametrize("operations", [LIMIT, LIMIT + 1, 500])
 def test_a_long_history_shows_the_neighbourhood_of_the_witness_and_says_what_is_left_out(
     operations: int,
@@ -157,11 +165,61 @@ def test_the_drawing_holds_every_label_and_fits_its_box() -> None:
     text = str(sequence_svg(diagram(history(ROUTED), (0,)), "title <x>"))
     assert "title &lt;x&gt;" in text
     assert "▶ send m1" in text
-    width, height = (int(value) for value in re.findall(r'viewBox="0 0 (\d+) (\d+)"', text)[0])
-    xs = [float(x) for x in re.findall(r'\bx[12]?="([-\d.]+)"', text)]
-    ys = [float(y) for y in re.findall(r'\by[12]?="([-\d.]+)"', text)]
-    assert 0 <= min(xs) <= max(xs) <= width
-    assert 0 <= min(ys) <= max(ys) <= height
+    names, drawing = re.findall("<svg.*?</svg>", text, re.DOTALL)
+    widths = set()
+    for picture in (names, drawing):
+        width, height = (int(value) for value in re.findall(r'viewBox="0 0 (\d+) (\d+)"', picture)[0])
+        xs = [float(x) for x in re.findall(r'\bx[12]?="([-\d.]+)"', picture)]
+        ys = [float(y) for y in re.findall(r'\by[12]?="([-\d.]+)"', picture)]
+        assert 0 <= min(xs) <= max(xs) <= width
+        assert 0 <= min(ys) <= max(ys) <= height
+        widths.add(width)
+    assert len(widths) == 1, "so that names stand above their lanes however far they are scrolled"
+    assert [name for name in ("environment", "c0", "c1", "partition 3", "partition 5") if name in names] == [
+        title for _, title in lifelines(diagram(history(ROUTED)))
+    ]
+
+
+PASSING = """
+    c0 send m1                    -> ok @1-2
+    env advance 12s                     @3-12000000004
+    c0 receive 1                  -> m1#0.1 lock=l @12000000005-12000000006
+    c0 complete l                 -> ok @20000000000-20000000001
+    """
+
+
+def test_rows_have_the_time_since_the_history_began_and_those_left_out_none() -> None:
+    content = diagram(history(PASSING))
+    assert content.times == (0, 1, 2, 12000000004, 12000000005, 19999999999, 20000000000)
+    left_out = diagram(long_history(100), (98, 99))
+    assert [kind for kind, time in zip(left_out.rows, left_out.times, strict=True) if time is None] == [
+        "gap"
+    ] * len(left_out.time_breaks)
+
+
+def placed(kind: str, text: str) -> dict[str, float]:
+    """The texts of that class, and how far down they stand."""
+    return {label: float(y) for y, label in re.findall(rf'y="([\d.]+)" class="{kind}">([^<]*)<', text)}
+
+
+def test_the_time_scale_is_true_and_leads_to_the_rows_of_each_moment() -> None:
+    text = str(sequence_svg(diagram(history(PASSING)), "t"))
+    ticks, moments = placed("tick", text), placed("when", text)
+    assert list(moments) == ["0 s", "12 s", "20 s"]
+    (distance,) = {round(b - a) for a, b in pairwise(ticks.values())}
+    step = float(list(ticks)[1].removesuffix(" s"))
+    fans = [(float(a), float(b)) for a, b in re.findall(r'y1="([\d.]+)" y2="([\d.]+)" class="fan"', text)]
+    first = fans[0][0]
+    assert [round((on_scale - first) / distance * step) for on_scale, _ in fans] == [0, 12, 20]
+    assert [row + 4 for _, row in fans] == list(moments.values())
+    begin, end = re.findall(r'y1="([\d.]+)" y2="([\d.]+)" class="ruler"', text)[0]
+    assert (fans[0][0], round(fans[-1][0])) == (float(begin), round(float(end))), "from first to last"
+
+
+def test_there_is_no_time_scale_where_no_time_passes() -> None:
+    text = str(sequence_svg(diagram(history("c0 send m1\nc0 send m2")), "t"))
+    assert 'class="tick"' not in text
+    assert 'class="fan"' not in text
 
 
 def test_no_arrow_runs_through_text_or_its_box() -> None:
@@ -178,7 +236,7 @@ def test_no_arrow_runs_through_text_or_its_box() -> None:
     ]
     words = [float(y) for y in re.findall(r'y="([\d.]+)" class="(?:what|how)', text)]
     assert len(arrows) == 6
-    assert len(boxes) == 6
+    assert len(boxes) == 6 + 2, "of operations and events"
     assert all(not low <= y <= high for y in arrows for low, high in boxes)
     assert all(not baseline - 9 <= y <= baseline + 3 for y in arrows for baseline in words)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
 import subprocess
@@ -9,6 +11,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -22,7 +25,8 @@ from partq.conformance.verdict import Finding, Status, Verdict
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Delivery, Message
 from partq.model.operations import Outcome
-from partq.model.requirements import catalogue
+from partq.model.profiles import PROFILES
+from partq.model.requirements import catalogue, sources
 from partq.reports.html import render
 from partq.reports.material import BlindSpots, Cell, Example, Figures, Kill, Lane, Material, Spread
 
@@ -33,6 +37,9 @@ EVIL = (
 )
 
 
+PAGES = {url for source in sources().values() for url in source.pages.values()}
+
+
 class Shape(HTMLParser):
     """The elements and attributes of a page, and the text between them."""
 
@@ -41,6 +48,8 @@ class Shape(HTMLParser):
         self.elements: set[tuple[str, ...]] = set()
         self.counts: Counter[str] = Counter()
         self.links: list[str] = []
+        self.hidden: list[str] = []
+        self.copied: list[str] = []
         self.ids: list[str] = []
         self.text: list[str] = []
         self.comments = 0
@@ -56,6 +65,20 @@ class Shape(HTMLParser):
                 self.links.append(value or "")
             if name == "id":
                 self.ids.append(value or "")
+            if name == "hidden":
+                self.hidden.append(dict(attrs).get("class") or tag)
+            if name == "data-copies":
+                self.copied.append(value or "")
+
+    @property
+    def inside(self) -> set[str]:
+        """The places in the page that it has links to."""
+        return {link.removeprefix("#") for link in self.links if link.startswith("#")}
+
+    @property
+    def outside(self) -> set[str]:
+        """All other addresses."""
+        return {link for link in self.links if not link.startswith("#")}
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
@@ -89,7 +112,7 @@ def material(word: str, killed: bool = False) -> Material:
         (Lane(f"broker{word}", f"profile{word}", verdicts, 1, 5), Lane(f"other{word}", word, verdicts, 1, 5)),
         1,
         Figures(1, 2, 3, 4.0, 5, 6, f"digest{word}", f"master{word}"),
-        (Example(finding, f"broker{word}", word, history, program, f"replay{word}", 3, 9),),
+        (Example(finding, f"broker{word}", word, history, program, f"replay{word}", 3, 9, {0: word}),),
         (Spread(f"broker{word}", f"profile{word}", 0, True, 5),),
         (Cell(f"broker{word}", f"profile{word}", f"id{word}", f"outcome{word}", f"fault{word}", 1, 2),),
         (BlindSpots(word, (word,), (word,)),),
@@ -119,7 +142,7 @@ def test_no_element_or_attribute_arises_from_data(killed: bool) -> None:
     assert evil.counts["script"] == 1
     assert evil.counts["style"] == 1
     assert evil.comments == 0
-    assert all(link.startswith("#") for link in evil.links)
+    assert evil.outside == PAGES
     assert "alert(1)" in "".join(evil.text), "the planted text is shown, as text"
     assert "{{ 7*7 }}" in "".join(evil.text), "and nothing evaluates it"
 
@@ -127,8 +150,9 @@ def test_no_element_or_attribute_arises_from_data(killed: bool) -> None:
 def test_markup_planted_in_a_stored_counterexample_stays_text(tmp_path: Path) -> None:
     example = examples()[0]
     evil = "<script>alert(1)</script>"
-    program = Program("azure-standard", (Step(evil, "send", {"messages": (Message(evil, evil),)}),))
-    record = structs.replace(example.history.records[0], proc=evil, args={"messages": (Message(evil, evil),)})
+    sent = {"messages": (Message(evil, evil, session_id=evil, properties=((evil, evil),)),)}
+    program = Program("azure-standard", (Step(evil, "send", sent), Step(evil, "abandon")))
+    record = structs.replace(example.history.records[0], proc=evil, args=sent)
     planted = Counterexample(
         evil, program, example.finding._replace(title=evil), replace(example.history, records=(record,)), 1, 2
     )
@@ -136,6 +160,7 @@ def test_markup_planted_in_a_stored_counterexample_stays_text(tmp_path: Path) ->
     assert shape.counts["script"] == 1
     assert shape.counts["b"] == Shape(render(gather(campaign(tmp_path / "c", [planted])))).counts["b"]
     assert evil in "".join(shape.text)
+    assert json.dumps(evil) in "".join(shape.text), "in the program as JSON"
 
 
 def test_control_and_direction_characters_are_made_visible() -> None:
@@ -150,7 +175,9 @@ def test_lone_surrogates_do_not_break_the_file() -> None:
 
 def test_the_page_needs_nothing_else(page: str) -> None:
     shape = Shape(page)
-    assert not re.search(r"https?://|url\(|@import|\bsrc=", page)
+    assert not re.search(r"url\(|@import|\bsrc=", page)
+    assert set(re.findall(r"https?://[^\s\"<>]*", page)) == PAGES, "in links alone"
+    assert shape.outside == PAGES
     assert {"link", "img", "iframe", "object", "embed", "form", "base"}.isdisjoint(shape.counts)
     assert "default-src 'none'" in page
 
@@ -158,7 +185,59 @@ def test_the_page_needs_nothing_else(page: str) -> None:
 def test_ids_are_unique_and_links_lead_somewhere(page: str) -> None:
     shape = Shape(page)
     assert len(shape.ids) == len(set(shape.ids))
-    assert {link.removeprefix("#") for link in shape.links} <= set(shape.ids)
+    assert shape.inside <= set(shape.ids)
+
+
+def test_the_script_makes_no_markup_of_text() -> None:
+    script = (resources.files("partq.reports") / "static" / "report.js").read_text(encoding="utf-8")
+    assert not re.search(r"HTML|document\.write|eval|Function\(|setAttribute\((?!\"role\")", script)
+    assert not re.search(r"fetch|XMLHttp|import\(|Socket|Beacon|Worker|Storage|cookie", script), (
+        "or asks for any"
+    )
+
+
+def test_without_its_script_the_page_lacks_only_what_the_script_does(page: str) -> None:
+    shape = Shape(page)
+    assert shape.hidden == ["search"]
+    assert shape.counts["button"] == 0, "the script makes them"
+
+
+def test_everything_to_copy_is_text_on_the_page(page: str, folder: Path) -> None:
+    assert set(Shape(page).copied) == {"again", "seed"} | {
+        f"counterexample-{n}-{what}" for n in (1, 2, 3) for what in ("program", "seed", "replay")
+    }
+    for example in gather(folder).examples:
+        text = re.sub(r"<[^>]+>", "", page)
+        assert example.replay in html.unescape(text)
+        assert json.dumps(example.program, separators=(",", ":")) in html.unescape(text)
+
+
+def test_requirements_findings_and_counterexamples_can_be_searched(page: str) -> None:
+    kinds = Counter(re.findall('data-item="([a-z]+)"', page))
+    assert kinds == {"requirement": len(catalogue()), "finding": 3, "counterexample": 3}
+    assert re.search('<label for="search">.*<input id="search" type="search"', page, re.DOTALL)
+    assert 'aria-describedby="matches"' in page and 'id="matches" role="status"' in page
+
+
+def test_a_step_that_was_not_taken_says_so_and_why(page: str) -> None:
+    (step,) = re.findall(r'<li class="untaken">(.*?)</li>', page)
+    assert re.sub("<[^>]+>", "", step) == (
+        "c1 abandon held lock 0 not taken: it held no such lock or transaction"
+    )
+
+
+def test_sources_lead_to_the_pages_of_their_vendors(page: str) -> None:
+    url = "https://learn.microsoft.com/azure/service-bus-messaging/message-sequencing"
+    assert page.count(f'<a href="{url}">') == 1 + sum("M" in row.sources for row in catalogue().values())
+    assert '<a href="#source-D">Other documentation of the same vendor</a>' in page
+    assert '<meta name="referrer" content="no-referrer">' in page
+
+
+def test_what_applies_to_a_family_without_a_column_leads_to_the_page_that_says_so() -> None:
+    verdicts = {id: Verdict(Status.PASS, 1) for id in catalogue()}
+    page = render(Material((Lane("b", "rabbitmq", verdicts, 0),), 0))
+    assert 'For rabbitmq: <a href="https://www.rabbitmq.com/docs/confirms">Consumer Ackn' in page
+    assert Shape(page).outside == PAGES | set(PROFILES["rabbitmq"].pages.values())
 
 
 def test_elements_are_closed_in_order(page: str) -> None:
@@ -209,7 +288,7 @@ def test_an_unfinished_campaign_has_no_verdict(folder: Path) -> None:
     assert "Unfinished" in page
     assert "Not conformant" not in page
     assert 'id="verdicts"' not in page
-    assert {link.removeprefix("#") for link in Shape(page).links} <= set(Shape(page).ids)
+    assert Shape(page).inside <= set(Shape(page).ids)
 
 
 def test_counterexamples_come_before_the_verdicts(page: str) -> None:
@@ -226,7 +305,7 @@ def test_the_fate_of_mutants_comes_first_and_leads_to_their_counterexamples(fold
     assert shape.ids.index("mutants") < shape.ids.index("counterexamples") < shape.ids.index("verdicts")
     assert "#counterexample-1" in shape.links
     assert "partitions" not in shape.ids, "of many brokers together they say nothing"
-    assert {link.removeprefix("#") for link in shape.links} <= set(shape.ids)
+    assert shape.inside <= set(shape.ids)
 
 
 def test_many_lanes_share_one_column(folder: Path) -> None:

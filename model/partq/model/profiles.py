@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from .messages import MAX_SEQ, Delivery, KeyRule
 from .requirements import for_profile
@@ -75,12 +75,20 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
 
 
+class Ground(NamedTuple):
+    """Why a row applies to a family: the vendor's page, by its title, and what it says."""
+
+    page: str
+    says: str
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """One broker family.
 
-    ``column``: the catalogue column whose rows apply. ``overrides``: ID -> reason, for families
-    without a column: the rows that apply, everything else is not applicable.
+    ``column``: the catalogue column whose rows apply. ``overrides``: ID -> ground, for families
+    without a column: the rows that apply, everything else is not applicable. ``pages``: the vendor's pages
+    that the grounds name, title -> https address.
     ``partitions``: the counts the family allows (empty: any). ``caching_front_ends``: a receive may
     miss messages that another front end holds locked (RCV-5), and lock clocks may start early (RCV-13).
     ``flows``: consumers bind, and partitions are assigned to them (REB). ``transactions``: keys pin them.
@@ -107,7 +115,8 @@ class Profile:
     kill_undoes_settlements: bool = False
     kill_remaps_keys: bool = False
     default_entity: Entity = field(default_factory=Entity)
-    overrides: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, Ground] = field(default_factory=dict)
+    pages: Mapping[str, str] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -121,25 +130,54 @@ class Profile:
 
 _PREMIUM = (1, 2, 4)
 
-_RABBITMQ: Final = {
-    "ROUTE-1": "Consistent Hash Exchange plugin README, How It Works: equal hash keys go to one queue while "
-    "no binding changes; but not across a restart (Node Restart Effects: a key may then go elsewhere)",
-    "ROUTE-2": "the same: the queue is computed from the hash of the key alone, until the next restart",
-    "ROUTE-3": "a message without a key is published with a random one",
-    "ROUTE-4": "the README, What It Does: the hash distributes keys over queues in proportion to their "
-    "weights, which are equal here; a message without a key has a random one",
-    "RCV-1": "Consumer Acknowledgements and Publisher Confirms: what is delivered is what was published",
-    "RCV-2": "the same, When Will Published Messages Be Confirmed: a confirmed persistent message in a "
-    "durable queue is on disk; Automatic Requeueing: it is requeued until it is acknowledged",
-    "RCV-6": "the same, Automatic Requeueing: a delivery is its channel's until it is settled or the channel "
-    "or its connection end",
-    "RCV-7": "the same, Positively Acknowledging Deliveries: an acknowledged message is discarded. But no "
-    "acknowledgement is answered, or waits for the disk, so a kill may undo it",
-    "RCV-11": "the same, Delivery Tags: deliveries are settled one by one, in any order",
-    "REB-3": "Queues, Message Ordering, and Consumers, Single Active Consumer: first in, first out in each "
-    "queue, also when the next consumer takes over, if a stopped consumer's channel is closed",
+_RABBITMQ_PAGES: Final = {
+    "Consistent Hash Exchange plugin README": "https://github.com/rabbitmq/rabbitmq-server/blob/main/deps/"
+    "rabbitmq_consistent_hash_exchange/README.md",
+    "Consumer Acknowledgements and Publisher Confirms": "https://www.rabbitmq.com/docs/confirms",
+    "Consumers": "https://www.rabbitmq.com/docs/consumers",
+    "Queues": "https://www.rabbitmq.com/docs/queues",
 }
-"""Why each row applies to the RabbitMQ family; the titles are those of the pages on rabbitmq.com/docs."""
+_EXCHANGE, _CONFIRMS, _CONSUMERS, _QUEUES = _RABBITMQ_PAGES
+
+_RABBITMQ: Final = {
+    "ROUTE-1": Ground(
+        _EXCHANGE,
+        "How It Works: equal hash keys go to one queue while no binding changes; but not across a restart "
+        "(Node Restart Effects: a key may then go elsewhere)",
+    ),
+    "ROUTE-2": Ground(
+        _EXCHANGE, "the queue is computed from the hash of the key alone, until the next restart"
+    ),
+    "ROUTE-3": Ground(_EXCHANGE, "a message without a key is published with a random one"),
+    "ROUTE-4": Ground(
+        _EXCHANGE,
+        "What It Does: the hash distributes keys over queues in proportion to their weights, which are equal "
+        "here; a message without a key has a random one",
+    ),
+    "RCV-1": Ground(_CONFIRMS, "what is delivered is what was published"),
+    "RCV-2": Ground(
+        _CONFIRMS,
+        "When Will Published Messages Be Confirmed: a confirmed persistent message in a durable queue is on "
+        "disk; Automatic Requeueing: it is requeued until it is acknowledged",
+    ),
+    "RCV-6": Ground(
+        _CONFIRMS,
+        "Automatic Requeueing: a delivery is its channel's until it is settled or the channel or its "
+        "connection end",
+    ),
+    "RCV-7": Ground(
+        _CONFIRMS,
+        "Positively Acknowledging Deliveries: an acknowledged message is discarded. But no acknowledgement "
+        "is answered, or waits for the disk, so a kill may undo it",
+    ),
+    "RCV-11": Ground(_CONFIRMS, "Delivery Tags: deliveries are settled one by one, in any order"),
+    "REB-3": Ground(
+        _CONSUMERS,
+        f"Single Active Consumer, and {_QUEUES}, Message Ordering: first in, first out in each queue, also "
+        "when the next consumer takes over, if a stopped consumer's channel is closed",
+    ),
+}
+"""Why each row applies to the RabbitMQ family."""
 
 PROFILES: Final[Mapping[str, Profile]] = {
     p.name: p
@@ -200,6 +238,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
             kill_remaps_keys=True,
             default_entity=Entity(partitions=4),
             overrides=_RABBITMQ,
+            pages=_RABBITMQ_PAGES,
         ),
     )
 }

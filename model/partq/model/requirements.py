@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
@@ -25,6 +25,7 @@ SCHEMA: Final = "partq.requirements/1"
 
 _FILE: Final = "requirements.toml"
 _ID: Final = re.compile(r"([A-Z]+)-[1-9][0-9]*")
+_PAGE: Final = re.compile(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+/[\w./#%+-]*", re.ASCII)
 
 
 class CatalogueError(ValueError):
@@ -55,11 +56,13 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where rules come from: a letter code, the name of the page, and what kind of evidence it is."""
+    """Where rules come from: a letter code, its name, and what kind of evidence it is. ``pages``: title ->
+    https address of what the public can read of it."""
 
     code: str
     name: str
     kind: str
+    pages: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +235,17 @@ class _Table:
     def optional_text(self, field: str) -> str | None:
         return self.text(field) if field in self._left else None
 
+    def pages(self, field: str) -> Mapping[str, str]:
+        """A table of titles and https addresses, or none."""
+        if field not in self._left:
+            return MappingProxyType({})
+        table = self.children(field)
+        found = {title: table.text(title) for title in table.fields()}
+        for title, url in found.items():
+            if not _PAGE.fullmatch(url):
+                raise table.error(title, f"must be an https address: {url!r}")
+        return MappingProxyType(found)
+
     def flag(self, field: str) -> bool:
         value = self.take(field) if field in self._left else False
         if not isinstance(value, bool):
@@ -301,7 +315,7 @@ def _sources(root: _Table) -> dict[str, Source]:
     found = {}
     for code in table.fields():
         row = table.children(code)
-        found[code] = Source(code, row.text("name"), row.text("kind"))
+        found[code] = Source(code, row.text("name"), row.text("kind"), row.pages("pages"))
         row.finish()
     return found
 

@@ -1,7 +1,7 @@
 """From a history to the data of a sequence diagram: lanes, spans, links, bands. A pure function.
 
 What is shown and where it stands in time is decided here; how that becomes a picture is `sequence.py`'s
-business. Time is ordinal: one row for each call and each return, in their order.
+business. There is one row for each call and each return, in their order, and it is known when each was.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ class Mark(NamedTuple):
     lifeline: int
     row: int
     label: str
+    witness: bool
 
 
 class TimeBreak(NamedTuple):
@@ -96,13 +97,14 @@ class TimeBreak(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Diagram:
     """A sequence diagram's content. ``rows``: each row's kind, ``call``, ``return``, ``instant`` or
-    ``time_break``.
+    ``time_break``. ``times``: when each row was, in ns since the history began; None for what is left out.
 
     ``shown`` of ``total`` records are drawn.
     """
 
     lifelines: tuple[Lifeline, ...]
     rows: tuple[str, ...]
+    times: tuple[int | None, ...]
     activations: tuple[Activation, ...] = ()
     links: tuple[Link, ...] = ()
     bands: tuple[Band, ...] = ()
@@ -199,6 +201,8 @@ class _Builder:
         self.partitions = tuple(sorted(self._partitions()))
         self.lifelines = self._lifelines()
         self.rows: list[str] = []
+        self.times: list[int | None] = []
+        self.origin = history.records[0].call if history.records else 0
         self.begun: dict[int, int] = {}
         self.ended: dict[int, int] = {}
         self.time_breaks: list[TimeBreak] = []
@@ -209,6 +213,7 @@ class _Builder:
         return Diagram(
             tuple(Lifeline(kind, self._lifeline_title(kind, name)) for kind, name in self.lifelines),
             tuple(self.rows),
+            tuple(self.times),
             tuple(self._activation(record) for record in self.records if self._is_activation(record)),
             tuple(links),
             tuple(self._bands()),
@@ -271,16 +276,16 @@ class _Builder:
         shown = {record.i for record in self.records}
         moments = sorted(self._moments(), key=lambda m: (m[0], m[1]))
         skipped = self._skipped(shown)
-        for _, _, record, is_call in moments:
+        for time, _, record, is_call in moments:
             if is_call:
                 self._note_left_out(skipped.get(record.i, 0))
-                self.begun[record.i] = self._row(self._call_kind(record))
+                self.begun[record.i] = self._row(self._call_kind(record), time)
                 if record.op in _ACROSS:
                     self.time_breaks.append(TimeBreak(self.begun[record.i], _across(record)))
                 if not self._is_activation(record):
                     self.ended[record.i] = self.begun[record.i]
             else:
-                self.ended[record.i] = self._row("return")
+                self.ended[record.i] = self._row("return", time)
         self._note_left_out(skipped.get(-1, 0))
 
     def _moments(self) -> Iterator[tuple[int, int, Record, bool]]:
@@ -305,10 +310,11 @@ class _Builder:
     def _note_left_out(self, count: int) -> None:
         if count:
             text = f"{count} operation{'s' if count > 1 else ''} left out"
-            self.time_breaks.append(TimeBreak(self._row("gap"), text))
+            self.time_breaks.append(TimeBreak(self._row("gap", None), text))
 
-    def _row(self, kind: str) -> int:
+    def _row(self, kind: str, time: int | None) -> int:
         self.rows.append(kind)
+        self.times.append(None if time is None else time - self.origin)
         return len(self.rows) - 1
 
     def _call_kind(self, record: Record) -> str:
@@ -382,12 +388,13 @@ class _Builder:
     def _marks(self, record: Record) -> Iterator[Mark]:
         if not record.is_env or record.op in _ACROSS:
             return
-        row = self.begun[record.i]
+        row, witness = self.begun[record.i], record.i in self.witness
         if record.op == "assignment":
             lifeline = self.lifelines["partition", record.args["partition"]]
-            yield Mark(lifeline, row, f"{record.args['state']} {record.args.get('flow') or ''}".strip())
+            words = f"{record.args['state']} {record.args.get('flow') or ''}".strip()
+            yield Mark(lifeline, row, words, witness)
             return
-        yield Mark(self._lane(record), row, label(record, self.locks))
+        yield Mark(self._lane(record), row, label(record, self.locks), witness)
         victim = self.lifelines.get(("client", record.args.get("proc", "")))
         if victim is not None:
-            yield Mark(victim, row, record.op.replace("_", " "))
+            yield Mark(victim, row, record.op.replace("_", " "), witness)

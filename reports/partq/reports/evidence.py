@@ -5,6 +5,7 @@ Like `view.py`, which puts it into the page; apart from it only for size.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from .material import Cell, Example, Spread
 from .plots import Bar, histogram_svg
 from .sequence import sequence_svg
 from .text import compact, count, duration, plural, shortened
+from .timescale import elapsed, passes
 from .wording import SENDS, describe, locks_of
 
 T = TypeVar("T", str, tuple[str, str])
@@ -42,16 +44,18 @@ _LISTED: Final = 400
 
 
 class StepView(NamedTuple):
-    """One step of a program, in words."""
+    """One step of a program, in words. ``untaken``: why it was not taken, or empty."""
 
     proc: str
     text: str
+    untaken: str
 
 
 class RecordView(NamedTuple):
-    """One record of a history, in words."""
+    """One record of a history, in words. ``when``: the time of its call since the history began."""
 
     number: int
+    when: str
     proc: str
     what: str
     how: str
@@ -67,7 +71,8 @@ class Contrast(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExampleView:
-    """One counterexample, drawn. ``steps`` is None where no program is known. ``drains``: whether partq's own
+    """One counterexample, drawn. ``steps`` is None where no program is known; ``program`` is that as JSON, or
+    empty, ``seed`` its seed. ``timed``: whether time passes in the drawing. ``drains``: whether partq's own
     client, which receives at the end what is left, is drawn. ``contrast``: None where less than two messages
     that were sent count as witnesses."""
 
@@ -79,8 +84,11 @@ class ExampleView:
     replay: str
     steps: tuple[StepView, ...] | None
     mode: str
+    seed: str
+    program: str
     drawing: Markup
     drawn: str
+    timed: bool
     drains: bool
     contrast: Contrast | None
     records: tuple[RecordView, ...]
@@ -136,10 +144,13 @@ def _example(anchor: str, example: Example) -> ExampleView:
         example.profile,
         _origin(example),
         example.replay,
-        None if program is None else tuple(StepView(s["proc"], _step(s)) for s in program["steps"]),
+        None if program is None else tuple(_steps(program, example.untaken)),
         "" if program is None else _mode(program),
+        "" if program is None else str(program.get("seed", 0)),
+        "" if program is None else json.dumps(program, separators=(",", ":")),
         sequence_svg(content, f"Sequence diagram of {finding.requirement}: {finding.title}"),
         _drawn(content),
+        passes(content.times),
         any(lifeline.title == _DRAINER for lifeline in content.lifelines),
         _contrast(example),
         tuple(_records(example)),
@@ -165,20 +176,22 @@ def _drawn(content: Diagram) -> str:
     )
 
 
-def _around(records: Sequence[Record], witness: Iterable[int]) -> Sequence[Record]:
-    """All records, or of a very long history those around the first witness."""
-    if len(records) <= _LISTED:
-        return records
+def _around(records: Sequence[Record], witness: Iterable[int]) -> Iterable[tuple[int, Record]]:
+    """All records and their positions, or of a very long history those around the first witness."""
     first = min(witness, default=0)
     place = next((n for n, record in enumerate(records) if record.i == first), 0)
     start = max(0, min(place - _LISTED // 2, len(records) - _LISTED))
-    return records[start : start + _LISTED]
+    return enumerate(records[start : start + _LISTED], start)
 
 
 def _records(example: Example) -> Iterator[RecordView]:
-    witness, locks = example.finding.witness, locks_of(example.history.records)
-    for record in _around(example.history.records, witness):
-        yield RecordView(record.i, record.proc, *describe(record, locks), record.i in witness)
+    every, witness = example.history.records, example.finding.witness
+    locks = locks_of(every)
+    times = elapsed([record.call - every[0].call for record in every])
+    for position, record in _around(every, witness):
+        yield RecordView(
+            record.i, times[position], record.proc, *describe(record, locks), record.i in witness
+        )
 
 
 def _contrast(example: Example) -> Contrast | None:
@@ -218,8 +231,12 @@ def _mode(program: Mapping[str, Any]) -> str:
     entity = program.get("entity", {})
     parts = [plural(entity["partitions"], "partition")] if "partitions" in entity else []
     parts.append("one step at a time" if program.get("sequential") else "clients at once")
-    parts.append(f"seed {program.get('seed', 0)}")
     return ", ".join(parts)
+
+
+def _steps(program: Mapping[str, Any], untaken: Mapping[int, str]) -> Iterator[StepView]:
+    for position, step in enumerate(program["steps"]):
+        yield StepView(step["proc"], _step(step), untaken.get(position, ""))
 
 
 def _step(step: Mapping[str, Any]) -> str:

@@ -22,10 +22,10 @@ from .view import report_view
 
 def render(material: Material) -> str:
     """The page. Equal material gives equal text."""
-    style, script = _static("report.css"), _static("report.js")
+    style, script = static("report.css"), static("report.js")
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             report=report_view(material),
@@ -37,12 +37,14 @@ def render(material: Material) -> str:
     )
 
 
-def _static(name: str) -> str:
+def static(name: str) -> str:
+    """The text of a style or script that ships with the package."""
     return (resources.files("partq.reports") / "static" / name).read_text(encoding="utf-8")
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Where the templates are, set up so that nothing of the data can become markup."""
     environment = Environment(
         loader=PackageLoader("partq.reports"),
         autoescape=True,

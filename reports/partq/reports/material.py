@@ -28,8 +28,9 @@ class Lane:
 @dataclass(frozen=True, slots=True)
 class Example:
     """One counterexample. ``program``: plain data of schema ``partq.program/1``, or None for a finding in a
-    history that no program is known of. ``replay``: the command that runs it again, or empty.
-    ``found_steps``: the program's length before it was shrunk."""
+    history that no program is known of. ``untaken``: position of each step of it that was not taken in this
+    history -> why. ``replay``: the command that runs it again, or empty. ``found_steps``: the program's
+    length before it was shrunk."""
 
     finding: Finding
     broker: str
@@ -39,6 +40,7 @@ class Example:
     replay: str = ""
     trace: int | None = None
     found_steps: int = 0
+    untaken: Mapping[int, str] = field(default_factory=dict)
 
 
 class Spread(NamedTuple):

@@ -21,7 +21,7 @@ from partq.conformance.verdict import (
     merge,
 )
 from partq.model.profiles import PROFILES
-from partq.model.requirements import Requirement, catalogue, groups, sources
+from partq.model.requirements import Requirement, Source, catalogue, groups, sources
 
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
 from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_verdicts, kill_views
@@ -61,6 +61,16 @@ class FindingView(NamedTuple):
     anchor: str
 
 
+class GroundView(NamedTuple):
+    """Why a requirement applies to a profile that has no column in the catalogue: the vendor's page and what
+    it says."""
+
+    profile: str
+    page: str
+    url: str
+    says: str
+
+
 @dataclass(frozen=True, slots=True)
 class RowView:
     """One requirement. ``statuses``: classes of its statuses, to filter by. ``found``: how many findings
@@ -68,7 +78,8 @@ class RowView:
     project speaks of it; ``formula``: the text of its TLA+ property, or empty."""
 
     requirement: Requirement
-    sources: tuple[str, ...]
+    sources: tuple[Source, ...]
+    grounds: tuple[GroundView, ...]
     cells: tuple[CellView, ...]
     statuses: tuple[str, ...]
     found: str
@@ -114,7 +125,8 @@ class LaneView(NamedTuple):
 class ReportView:
     """A whole page. ``causes``: the first counterexample of each requirement. ``kills``: of a campaign of
     mutants, whose ``lanes`` are one: the suite itself. ``bar``: what the head counts, ``counted``: in words.
-    ``again``: what ``command`` does. ``unfolded``: so many counterexamples are shown open."""
+    ``again``: what ``command`` does. ``unfolded``: so many counterexamples are shown open. ``pages``: of each
+    profile that has some, the vendor's pages by title."""
 
     brokers: tuple[str, ...]
     title: str
@@ -128,6 +140,7 @@ class ReportView:
     shares: tuple[Share, ...]
     total: int
     figures: tuple[tuple[str, str], ...]
+    seed: str
     settings: tuple[tuple[str, str], ...]
     columns: tuple[str, ...]
     groups: tuple[GroupView, ...]
@@ -136,7 +149,8 @@ class ReportView:
     histograms: tuple[HistogramView, ...]
     heat: tuple[HeatView, ...]
     blind_spots: tuple[BlindSpots, ...]
-    sources: tuple[tuple[str, str, str], ...]
+    sources: tuple[Source, ...]
+    pages: tuple[tuple[str, Mapping[str, str]], ...]
     open_questions: tuple[tuple[str, str], ...]
     command: str
     again: str
@@ -154,10 +168,11 @@ def report_view(material: Material) -> ReportView:
     anchors = {example.broker: example.anchor for example in reversed(drawn)}
     pairs = tuple((lane.broker, lane.profile) for lane in material.lanes)
     brokers = tuple(dict.fromkeys(broker for broker, _ in pairs))
+    profiles = tuple(dict.fromkeys(name for _, name in pairs))
     return ReportView(
         brokers=brokers,
         title=f"{plural(len(kills), 'mutant')} of the reference broker" if kills else _title(brokers),
-        profiles=tuple((name, _family(name)) for name in dict.fromkeys(name for _, name in pairs)),
+        profiles=tuple((name, _family(name)) for name in profiles),
         headline=_headline(material, total),
         kills=kill_views(kills, anchors),
         bar=kill_shares(kills) if kills else shares(total.values()),
@@ -169,15 +184,17 @@ def report_view(material: Material) -> ReportView:
         shares=shares(total.values()),
         total=len(total),
         figures=tuple(_figures(material.figures)),
+        seed="" if material.figures.seed is None else str(material.figures.seed),
         settings=(*_settings(material.figures), *material.made.items()),
         columns=tuple(name for name, _ in _columns(lanes, total)),
-        groups=tuple(_groups(lanes, total, drawn, material.opinions)) if total else (),
+        groups=tuple(_groups(lanes, profiles, total, drawn, material.opinions)) if total else (),
         examples=drawn,
         unfolded=0 if kills else len(drawn) if len(drawn) <= _UNFOLDED else 1,
         histograms=() if kills else histograms(material.spread, pairs),
         heat=() if kills else heat_maps(material.coverage, pairs),
         blind_spots=tuple(spots for spots in material.blind_spots if spots.sentences),
-        sources=tuple((source.code, source.name, source.kind) for source in sources().values()),
+        sources=tuple(sources().values()),
+        pages=tuple((name, PROFILES[name].pages) for name in profiles if _has_pages(name)),
         open_questions=tuple((r.id, r.open_question) for r in catalogue().values() if r.open_question),
         command=material.command,
         again="The same again" if material.complete else "Finish it",
@@ -267,6 +284,10 @@ def _family(name: str) -> str:
     return PROFILES[name].title if name in PROFILES else ""
 
 
+def _has_pages(name: str) -> bool:
+    return name in PROFILES and bool(PROFILES[name].pages)
+
+
 def _lane_name(lane: Lane, name_broker: bool) -> str:
     return f"{lane.broker} · {lane.profile}" if name_broker else lane.profile
 
@@ -297,8 +318,6 @@ def _seconds(seconds: float) -> str:
 
 
 def _settings(figures: Figures) -> Iterable[tuple[str, str]]:
-    if figures.seed is not None:
-        yield "seed", str(figures.seed)
     if figures.length is not None:
         yield "phrases in a program", str(figures.length)
     if figures.master:
@@ -320,6 +339,7 @@ def _columns(lanes: Sequence[Lane], total: Mapping[str, Verdict]) -> list[tuple[
 
 def _groups(
     lanes: Sequence[Lane],
+    profiles: Sequence[str],
     total: Mapping[str, Verdict],
     drawn: Sequence[ExampleView],
     spoken: Mapping[str, Opinions],
@@ -333,7 +353,8 @@ def _groups(
             code,
             title,
             tuple(
-                _row(one, columns, found.get(one.id, []), spoken.get(one.id, silence)) for one in requirements
+                _row(one, profiles, columns, found.get(one.id, []), spoken.get(one.id, silence))
+                for one in requirements
             ),
             shares(verdicts),
             any(_weight(verdict) == urgent for verdict in verdicts),
@@ -349,6 +370,7 @@ def _weight(verdict: Verdict) -> int:
 
 def _row(
     requirement: Requirement,
+    profiles: Iterable[str],
     columns: Iterable[tuple[str, Mapping[str, Verdict]]],
     found: Sequence[FindingView],
     spoken: Opinions,
@@ -356,7 +378,8 @@ def _row(
     cells = tuple(_cell(name, verdicts.get(requirement.id)) for name, verdicts in columns)
     return RowView(
         requirement,
-        tuple(sources()[code].name for code in requirement.sources),
+        tuple(sources()[code] for code in requirement.sources),
+        tuple(_grounds(requirement.id, profiles)),
         cells,
         tuple(dict.fromkeys(cell.sign.css for cell in cells)),
         _found(found),
@@ -365,6 +388,13 @@ def _row(
         tuple(_spoken(spoken)),
         spoken.formula,
     )
+
+
+def _grounds(id: str, profiles: Iterable[str]) -> Iterator[GroundView]:
+    for name in profiles:
+        family = PROFILES.get(name)
+        if family and (ground := family.overrides.get(id)):
+            yield GroundView(name, ground.page, family.pages[ground.page], ground.says)
 
 
 def _spoken(spoken: Opinions) -> Iterator[str]:

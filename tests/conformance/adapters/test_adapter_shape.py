@@ -11,7 +11,7 @@ import pytest
 
 from partq.conformance.adapters import Broker, Client, open_broker
 from partq.conformance.adapters.reference import LiveReference
-from partq.conformance.adapters.shape import misfit
+from partq.conformance.adapters.shape import misfit, near_misses
 from partq.conformance.frontends.cli.app import main
 from partq.model.messages import Delivery
 
@@ -118,3 +118,42 @@ def test_a_name_that_leads_nowhere_has_a_hint(
     monkeypatch.syspath_prepend(str(tmp_path))
     assert main(["run", name]) == 2
     assert told in capsys.readouterr().err
+
+
+class Misspelt(Fine):
+    class client_class(Talker):
+        def recieve(self, most: int) -> None: ...
+        def completed(self, locks: Sequence[str]) -> None: ...
+        def _peek(self) -> None: ...
+        def statistics(self) -> None: ...
+
+    def isempty(self) -> bool:
+        return True
+
+
+def test_methods_that_may_be_misspelt_are_named() -> None:
+    assert list(near_misses(Misspelt())) == [
+        "Misspelt.isempty is never called: did you mean is_empty?",
+        "client_class.recieve is never called: did you mean receive?",
+        "client_class.completed is never called: did you mean complete?",
+    ]
+
+
+@pytest.mark.parametrize("broker", [Fine, Wide, LiveReference, lambda: open_broker("reference")])
+def test_an_adapter_as_it_should_be_has_none(broker: Callable[[], Broker]) -> None:
+    assert list(near_misses(broker())) == []
+
+
+def test_a_method_that_is_there_may_have_a_neighbour() -> None:
+    class Both(Fine):
+        class client_class(Talker):
+            def sends(self) -> None: ...
+
+    assert list(near_misses(Both())) == []
+
+
+def test_a_command_warns_of_them(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(canned_broker, "Misspelt", Misspelt, raising=False)
+    main(["run", "canned_broker:Misspelt", "--case", "same-key"])
+    told = "partq: warning: client_class.recieve is never called: did you mean receive?"
+    assert told in capsys.readouterr().err.splitlines()

@@ -16,6 +16,7 @@ from partq.conformance.adapters.protocol import (
     Unreachable,
 )
 from partq.conformance.adapters.registry import claimed_profiles, open_broker
+from partq.conformance.adapters.shape import near_misses
 from partq.conformance.adapters.stage import StagedBroker
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "claimed_profiles",
     "is_built_in",
     "is_public",
+    "near_misses",
     "open_broker",
     "public_name",
 ]

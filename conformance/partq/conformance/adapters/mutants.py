@@ -29,7 +29,7 @@ def open_mutant(name: str) -> Broker:
     if mutant is None:
         near = get_close_matches(name, MUTANTS, 1, ALIKE) or get_close_matches(name, MUTANTS, NEAR, LIKE)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise UnknownBroker(f"no mutant {name!r}{hint or f'; partq mutants --list names all {len(MUTANTS)}'}")
+        raise UnknownBroker(f"no mutant {name!r}{hint or f'; partq list mutants names all {len(MUTANTS)}'}")
     broker = Reference(parts=mutant.parts)
     broker.profile = mutant.profile
     return broker

@@ -3,7 +3,8 @@ that a slip in a signature is one line, and not an error in every operation. No 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from inspect import getattr_static, signature
 from typing import Any, Final, cast
 
@@ -30,6 +31,9 @@ CLIENT_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The methods of a `Client` and the arguments that are always given by name."""
 
+NEAR: Final = 0.8
+"""How much alike two names are where one may be meant by the other."""
+
 
 def misfit(broker: Broker) -> str | None:
     """What is wrong with the adapter's classes, in one line, or None."""
@@ -50,6 +54,25 @@ def misfit(broker: Broker) -> str | None:
         if wrong := _unlike(f"{client.__name__}.{call}", getattr(client, call), asked, named):
             return wrong
     return None
+
+
+def near_misses(broker: Broker) -> Iterator[str]:
+    """Methods that nobody calls, each of nearly the name of one that partq does call and the adapter has not:
+    in a line each."""
+    for own in (type(broker), cast("object", broker.client_class)):
+        if isinstance(own, type):
+            yield from _near_misses(own)
+
+
+def _near_misses(own: type) -> Iterator[str]:
+    base = next((kind for kind in own.__mro__ if kind.__module__ == Broker.__module__), object)
+    known = [name for name in dir(base) if not name.startswith("_")]
+    inherited = [name for name in known if getattr_static(own, name) is getattr_static(base, name)]
+    for name in dict.fromkeys(name for kind in own.__mro__ for name in vars(kind)):
+        if name.startswith("_") or hasattr(base, name):
+            continue
+        if near := get_close_matches(name, inherited, n=1, cutoff=NEAR):
+            yield f"{own.__name__}.{name} is never called: did you mean {near[0]}?"
 
 
 def _arguments(owner: type, call: str) -> list[str]:

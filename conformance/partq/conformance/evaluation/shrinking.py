@@ -9,12 +9,12 @@ finding's requirement; where it doesn't, that is asked of every candidate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple
 
 from partq.conformance.adapters import Broker
-from partq.conformance.evaluation.decision import SUITE, Decider
+from partq.conformance.evaluation.decision import SUITE, Decider, Exactness
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import Judged, judge
@@ -38,10 +38,15 @@ SECONDS: Final = 10.0
 DECIDED: Final = 15
 """How many candidates are decided in full at the most."""
 
+DECIDING: Final = replace(SUITE, nodes=2 * NODES, after=NODES // 2)
+"""How much the judge is asked about each of these; what is left at the end is decided as any program is."""
 
-def shown(history: History, finding: Finding, same_cause: bool = True) -> Finding | None:
+
+def shown(
+    history: History, finding: Finding, same_cause: bool = True, exact: Exactness = SUITE
+) -> Finding | None:
     """What the whole decision finds of the finding's requirements: of the same cause, or else of any."""
-    findings = [one for several in Decider(SUITE).decide(history).findings.values() for one in several]
+    findings = [one for several in Decider(exact).decide(history).findings.values() for one in several]
     alike = [one for one in findings if not set(one.requirements).isdisjoint(finding.requirements)]
     same = next((one for one in alike if one.key == finding.key), None)
     return same if same_cause else same or next(iter(alike), None)
@@ -114,4 +119,4 @@ class _Rejecting:
 
 
 def _decided(finding: Finding, same_cause: bool, history: History) -> bool:
-    return shown(history, finding, same_cause) is not None
+    return shown(history, finding, same_cause, DECIDING) is not None

@@ -226,23 +226,35 @@ def seeded(broker: Broker, profile: str, seed: int, numbers: Iterable[int]) -> l
 def runs(
     broker: Broker, profile: str, tasks: Sequence[NamedProgram], ways: Ways = ALONE
 ) -> Generator[tuple[int, Run], None, None]:
-    """Run and judge the tasks. Each one's number and run, in the order in which they are begun.
+    """Run and judge the tasks. Each one's number and run, in the order of `histories`, and raises as it.
 
-    Those come first that may run at once; then, one by one, those whose faults would strike the others. One
-    decider judges them all in this order, whichever ends first, so that what it learns of one always serves
-    the same others. Raises `Unreachable` and `BrokerFailed`; the runs under way are broken off then, and when
-    it is closed.
+    One decider judges them all in this order, whichever ends first, so that what it learns of one always
+    serves the same others.
+    """
+    decider = Decider(ways.exact)
+    with closing(histories(broker, profile, tasks, ways)) as ending:
+        for number, history in ending:
+            task = tasks[number]
+            yield number, Run(task.name, task.program, history, decider.check(history, number))
+
+
+def histories(
+    broker: Broker, profile: str, tasks: Sequence[NamedProgram], ways: Ways = ALONE
+) -> Generator[tuple[int, History], None, None]:
+    """Run the tasks. Each one's number and history, in the order in which they are begun.
+
+    Those come first that may run at once; then, one by one, those whose faults would strike the others.
+    Raises `Unreachable` and `BrokerFailed`; the runs under way are broken off then, and when it is closed.
     """
     jobs = ways.at_once(broker)
     faulty = [number for number, task in enumerate(tasks) if jobs > 1 and _strikes(broker, task.program)]
     free = [number for number in range(len(tasks)) if number not in set(faulty)]
-    brokers, decider = _Brokers(broker, ways.another, profile), Decider(ways.exact)
+    brokers = _Brokers(broker, ways.another, profile)
     for numbers, at_once in ((free, jobs), (faulty, 1)):
         work = [partial(_history, brokers, tasks[number], ways.on_problem) for number in numbers]
         with closing(completed(work, at_once)) as ending:
             for place, history in _in_order(ending):
-                number, task = numbers[place], tasks[numbers[place]]
-                yield number, Run(task.name, task.program, history, decider.check(history, number))
+                yield numbers[place], history
 
 
 def _in_order(ending: Iterable[tuple[int, History]]) -> Iterator[tuple[int, History]]:

@@ -45,12 +45,14 @@ COUNTS = st.sampled_from((1, 2, 10))
 class NotConformant(AssertionError):
     """A program showed a violation. The text has it, what was found, and how to run it again.
 
-    ``steady``: whether it showed each time that the program was run; a live broker's races need not.
+    ``verdicts``: of its run. ``steady``: whether it showed each time that the program was run; a live
+    broker's races need not.
     """
 
-    def __init__(self, program: Program, trouble: list[str], steady: bool = True) -> None:
+    def __init__(self, program: Program, trouble: list[str], verdicts: Verdicts, steady: bool = True) -> None:
         self.program = program
         self.trouble = trouble
+        self.verdicts = verdicts
         self.steady = steady
         super().__init__(f"{self.story}\n{again(program, 'BROKER')}")
 
@@ -295,10 +297,10 @@ class BrokerMachine(RuleBasedStateMachine):
         seen.add(done.verdicts)
         trouble = wrong_in(done)
         if trouble:
-            seen.fail(NotConformant(program, trouble))
+            seen.fail(NotConformant(program, trouble, done.verdicts))
         seen.on_program(seen)
         if trouble:
-            raise NotConformant(program, trouble)
+            raise NotConformant(program, trouble, done.verdicts)
 
     def _renew_broker(self) -> None:
         """A broker object that hangs is not used again."""
@@ -383,5 +385,6 @@ def search_on(
     except Flaky:
         if seen.failing is None:
             raise
-        raise NotConformant(seen.failing.program, seen.failing.trouble, steady=False) from None
+        one = seen.failing
+        raise NotConformant(one.program, one.trouble, one.verdicts, steady=False) from None
     return seen

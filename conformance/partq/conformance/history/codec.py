@@ -34,7 +34,7 @@ PARQUET_MAGIC: Final = b"PAR1"
 
 T = TypeVar("T")
 
-__all__ = ["MAX_LINE", "HistoryError", "dumps", "loads", "read_history", "write_history"]
+__all__ = ["MAX_LINE", "HistoryError", "dumps", "loads", "read_history", "read_stream", "write_history"]
 
 
 def read_history(path: str | os.PathLike[str]) -> History:
@@ -45,7 +45,7 @@ def read_history(path: str | os.PathLike[str]) -> History:
             if file.endswith(".parquet") or stream.peek().startswith(PARQUET_MAGIC):
                 stored: History = _parquet(file).read_parquet(file)
                 return stored
-            return _read(stream, file)
+            return read_stream(stream, file)
     except OSError as error:
         raise HistoryError(file, None, None, error.strerror or str(error)) from None
 
@@ -70,7 +70,7 @@ def write_history(path: str | os.PathLike[str], history: History) -> None:
 
 def loads(data: bytes, file: str = "<history>") -> History:
     """The history in NDJSON bytes; ``file`` names them in errors. Raises `HistoryError`."""
-    return _read(BytesIO(data), file)
+    return read_stream(BytesIO(data), file)
 
 
 def dumps(history: History, file: str = "<history>") -> bytes:
@@ -89,7 +89,8 @@ def _parquet(file: str) -> ModuleType:
 # --- reading ----------------------------------------------------------------------------------------
 
 
-def _read(stream: BinaryIO, file: str) -> History:
+def read_stream(stream: BinaryIO, file: str) -> History:
+    """The history in a stream of NDJSON; ``file`` names it in errors. Raises `HistoryError`."""
     lines = _raw_lines(stream, file)
     first = next(lines, None)
     if first is None:

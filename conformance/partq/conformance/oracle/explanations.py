@@ -15,7 +15,7 @@ from partq.conformance.oracle.rebalances import Target
 from partq.model.actions import Action, Answer, Observed
 from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery
-from partq.model.operations import Outcome
+from partq.model.operations import OPS, Outcome
 from partq.model.peeked import unseen
 from partq.model.routing import failed
 from partq.model.sequencing import burn
@@ -26,6 +26,9 @@ SHOWN: Final = 6
 
 TRIED: Final = 100
 """How many of its answers, and of the states before it, the model is asked for, to name them."""
+
+ANSWERING: Final = frozenset(name for name, op in OPS.items() if op.answers)
+"""The operations that show messages."""
 
 TIMERS: Final = frozenset({"rebalance", "handoff"})
 """The broker's own moves that no observation makes on its way."""
@@ -139,15 +142,18 @@ def allowed_answers(state: State, effect: Effect, horizon: int) -> tuple[str, ..
     for moved in islice(at(state, instant), TRIED):
         action = effect.action._replace(slack=horizon - instant)
         for answer, _ in islice(steps(moved, action), TRIED):
-            found[_in_words(answer)] = None
+            found[_in_words(answer, effect.action.op in ANSWERING)] = None
             if len(found) == SHOWN:
                 return tuple(found)
     return tuple(found)
 
 
-def _in_words(answer: Answer) -> str:
+def _in_words(answer: Answer, shows: bool) -> str:
+    """``shows``: whether the operation shows messages."""
     if answer.status != Outcome.OK:
         return f"error: {' or '.join(sorted(answer.errors))}"
+    if not shows:
+        return "ok"
     return f"ok: {', '.join(message.id for message in answer.messages) or 'nothing shown'}"
 
 

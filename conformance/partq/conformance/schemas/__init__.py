@@ -1,4 +1,5 @@
-"""The published JSON Schemas (draft 2020-12) of histories, programs and verdicts.
+"""The published JSON Schemas (draft 2020-12) of histories, programs, verdicts and
+comparisons.
 
 The files are written by `python -m partq.conformance.schemas.build` from the tables that the code itself
 uses; a test holds the two together.
@@ -10,7 +11,7 @@ import json
 from importlib import resources
 from typing import Any, Final
 
-NAMES: Final = ("history", "program", "verdicts")
+NAMES: Final = ("history", "program", "verdicts", "comparison")
 
 
 def load(name: str) -> dict[str, Any]:

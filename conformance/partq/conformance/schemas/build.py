@@ -51,7 +51,12 @@ PAIRS: Final[Schema] = {
 
 def build() -> dict[str, Schema]:
     """Every published schema by its name."""
-    return {"history": _history(), "program": _program(), "verdicts": _verdicts()}
+    return {
+        "history": _history(),
+        "program": _program(),
+        "verdicts": _verdicts(),
+        "comparison": _comparison(),
+    }
 
 
 def write() -> None:
@@ -272,6 +277,25 @@ def _verdicts() -> Schema:
         "requirements": _ref("requirements"),
         "exit": {"enum": [Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE]},
     }
+    definitions = {
+        "requirements": {"type": "object", "patternProperties": {REQUIREMENT: _ref("verdict")}},
+        **_verdict(),
+    }
+    return _document(
+        "verdicts",
+        f"{verdict.SCHEMA}: what is said of every requirement; further fields may follow",
+        type="object",
+        properties=properties,
+        required=list(properties),
+        **{"$defs": definitions},
+    )
+
+
+REQUIREMENT: Final = f"^({'|'.join(groups())})-[1-9][0-9]*$"
+
+
+def _verdict() -> dict[str, Schema]:
+    """The definitions of a verdict and its findings."""
     finding = dict.fromkeys(("requirement", "title", "detail", "allowed", "key"), TEXT)
     one: dict[str, Schema] = {
         "status": {"enum": [status.value for status in Status]},
@@ -281,23 +305,41 @@ def _verdicts() -> Schema:
         "reason": TEXT,
         "candidates": _list(TEXT),
     }
-    definitions = {
-        "requirements": {
-            "type": "object",
-            "patternProperties": {f"^({'|'.join(groups())})-[1-9][0-9]*$": _ref("verdict")},
-        },
+    return {
         "verdict": _object(one, one),
         "finding": _object(
             {**finding, "witness": _list(COUNT), "candidates": _list(TEXT)}, [*finding, "witness"]
         ),
     }
+
+
+# --- partq.comparison/1 -------------------------------------------------------------------------------
+
+
+def _comparison() -> Schema:
+    id: Schema = {"type": "string", "pattern": REQUIREMENT}
+    exits: Schema = {"enum": [Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE]}
+    changes = {change.value: _list(id) for change in verdict.Change}
+    column = dict.fromkeys(("name", "broker", "profile", "source", "note"), TEXT)
+    row: dict[str, Schema] = {
+        "requirement": id,
+        "group": {"enum": [group.value for group in verdict.Group]},
+        "verdicts": _list(_ref("verdict")),
+    }
+    regression: dict[str, Schema] = {"exit": exits, "why": TEXT, "changes": _object(changes, changes)}
+    properties: dict[str, Schema] = {
+        "schema": {"const": verdict.COMPARISON},
+        "exit": exits,
+        "conclusion": TEXT,
+        "columns": _list(_object(column, column)),
+        "rows": _list(_object(row, row)),
+        "regressions": {"type": "object", "additionalProperties": _object(regression, regression)},
+        "dropped": _list(TEXT),
+    }
     return _document(
-        "verdicts",
-        f"{verdict.SCHEMA}: what is said of every requirement; further fields may follow",
-        type="object",
-        properties=properties,
-        required=list(properties),
-        **{"$defs": definitions},
+        "comparison",
+        f"{verdict.COMPARISON}: several runs side by side; a row's verdicts are in the order of the columns",
+        **_object(properties, properties, **{"$defs": _verdict()}),
     )
 
 

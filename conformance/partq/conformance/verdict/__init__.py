@@ -1,10 +1,14 @@
-"""What is claimed: the status of each requirement, how runs are merged, exit codes, ``verdicts.json``.
+"""What is claimed: the status of each requirement, how runs are merged and compared, exit codes,
+``verdicts.json``.
 
 No history is read here, nothing is detected and nothing is shown.
 """
 
 from __future__ import annotations
 
+from partq.conformance.verdict.columns import Column, letters
+from partq.conformance.verdict.comparison import SCHEMA as COMPARISON
+from partq.conformance.verdict.comparison import Comparison, Group, Row, compare, comparison_to_plain
 from partq.conformance.verdict.counts import COUNTS, Counts, in_words
 from partq.conformance.verdict.document import (
     FILE,
@@ -20,6 +24,7 @@ from partq.conformance.verdict.exercised import BadRequire, Coverage, checked_re
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
+from partq.conformance.verdict.regression import Change, Changed, Regression
 from partq.conformance.verdict.statuses import Check, not_applicable, verdicts_of
 from partq.conformance.verdict.types import (
     KEPT_FINDINGS,
@@ -32,24 +37,34 @@ from partq.conformance.verdict.types import (
 )
 
 __all__ = [
+    "COMPARISON",
     "COUNTS",
     "FILE",
     "KEPT_FINDINGS",
     "SCHEMA",
     "BadRequire",
+    "Change",
+    "Changed",
     "Check",
+    "Column",
+    "Comparison",
     "Counts",
     "Coverage",
     "Doubt",
     "Exit",
     "Finding",
+    "Group",
     "Inspection",
+    "Regression",
+    "Row",
     "Status",
     "Verdict",
     "Verdicts",
     "ambiguities",
     "binding_requirements",
     "checked_require",
+    "compare",
+    "comparison_to_plain",
     "count_of",
     "coverage",
     "exit_code",
@@ -58,6 +73,7 @@ __all__ = [
     "from_plain",
     "in_words",
     "kept",
+    "letters",
     "merge",
     "merged",
     "not_applicable",

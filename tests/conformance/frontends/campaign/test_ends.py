@@ -1,64 +1,69 @@
-"""How `partq fuzz` and `partq mutants` begin, go and end, with chunks done here instead of on Spark."""
+"""How `partq fuzz` and `partq mutants` begin, go and end, on one session for all."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from partq.conformance import schemas
-from partq.conformance.frontends.campaign import jvm, run, store
-from partq.conformance.frontends.campaign.plan import Plan, Task, even
-from partq.conformance.frontends.campaign.run import CampaignState, run_campaign
-from partq.conformance.frontends.campaign.work import ChunkResult, do_task
+from partq.conformance.frontends.campaign import jvm, spark
+from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.local_folder import manifests
+from partq.conformance.frontends.campaign.plan import Plan, even
+from partq.conformance.frontends.campaign.run import CampaignState, campaign
 from partq.conformance.frontends.cli import campaigns, mutants
 from partq.conformance.frontends.cli.app import INTERRUPTED, main
 from partq.conformance.frontends.cli.campaigns import PERIOD, Display, shrinking
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
 BROKERS = Path(__file__).parents[2] / "adapters"
-
-Execute = Callable[[str, Plan, Sequence[Task], Path, Callable[[int, int], None]], None]
-
-
-def at_home(stop_after: int | None = None) -> Execute:
-    """Does the chunks in this process, and is interrupted after so many of them."""
-
-    def execute(
-        master: str, plan: Plan, tasks: Sequence[Task], out: Path, progress: Callable[[int, int], None]
-    ) -> None:
-        traces = violations = 0
-        progress(0, 0)
-        results = (result for task in tasks for result in do_task(task, plan.seed, plan.length))
-        for number, result in enumerate(results):
-            assert isinstance(result, ChunkResult)
-            if number == stop_after:
-                raise KeyboardInterrupt
-            store.write_chunk(out, result)
-            traces, violations = traces + result.chunk.count, violations + result.findings
-            progress(traces, violations)
-
-    return execute
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user's folder with the module `canned_broker`, on a machine that needs no Java."""
+def folder(here: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder with the module `canned_broker`."""
     (tmp_path / "canned_broker.py").write_bytes((BROKERS / "canned_broker.py").read_bytes())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != BROKERS])
     monkeypatch.delitem(sys.modules, "canned_broker", raising=False)
-    monkeypatch.setattr(jvm, "check", lambda: None)
-    monkeypatch.setattr(run, "execute", at_home())
     return tmp_path
 
 
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark must not be needed."""
+
+    def started(master: str) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(spark, "session", started)
+
+
+def interrupted_at(stored: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user interrupts once so many traces are stored."""
+    went = Display.went
+
+    def interrupt(display: Display, state: CampaignState) -> None:
+        went(display, state)
+        if state.stored >= stored:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Display, "went", interrupt)
+
+
 def fuzz(*arguments: str, broker: str = "canned_broker:Canned", out: str = "out") -> int:
-    return main(["fuzz", broker, "--length", "4", "--out", out, *arguments])
+    return main(["fuzz", broker, "--length", "4", "--wave", "250", "--out", out, *arguments])
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -75,7 +80,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
     ],
 )
 def test_a_broker_that_can_not_be_run_is_met_before_spark_and_leaves_nothing(
-    broker: str, why: str, capsys: pytest.CaptureFixture[str]
+    broker: str, why: str, no_spark: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert fuzz("--traces", "5", "--profile", "rabbitmq", broker=broker) == 2
     (line,) = told(capsys)
@@ -83,9 +88,9 @@ def test_a_broker_that_can_not_be_run_is_met_before_spark_and_leaves_nothing(
     assert not Path("out").exists()
 
 
-def test_nor_does_a_missing_java_leave_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nor_does_a_missing_java_leave_anything(no_spark: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
-        raise store.CampaignError("no Java found")
+        raise CampaignError("no Java found")
 
     monkeypatch.setattr(jvm, "check", missing)
     assert fuzz("--traces", "5") == 2
@@ -94,14 +99,15 @@ def test_nor_does_a_missing_java_leave_anything(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("command", ["fuzz", "mutants"])
 @pytest.mark.parametrize(
-    ("out", "why"), [("canned_broker.py", "is a file"), ("canned_broker.py/x", "Not a directory")]
+    ("out", "why"),
+    [("canned_broker.py", "is a file"), ("canned_broker.py/x", "not a directory"), ("a*", "for a pattern")],
 )
 def test_an_output_folder_that_can_not_be_is_one_line(
     command: str, out: str, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     what = ["reference"] if command == "fuzz" else ["--only", "long-bodies-cut"]
     assert main([command, *what, "--traces", "5", "--out", out]) == 2
-    (line,) = told(capsys)
+    *_, line = told(capsys)
     assert line.startswith(f"partq: error: {out}")
     assert why in line
 
@@ -109,11 +115,11 @@ def test_an_output_folder_that_can_not_be_is_one_line(
 def test_who_interrupts_is_told_what_is_stored_and_can_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run, "execute", at_home(stop_after=1))
-    assert fuzz("--traces", "600") == INTERRUPTED
+    with monkeypatch.context() as patched:
+        interrupted_at(250, patched)
+        assert fuzz("--traces", "600") == INTERRUPTED
     line = "250 of 600 traces are stored; finish with the same command and --resume"
     assert told(capsys)[-2:] == [line, "partq: interrupted"]
-    monkeypatch.setattr(run, "execute", at_home())
     assert fuzz("--traces", "600", "--resume", "--format", "json") == fuzz("--traces", "600", out="whole")
     resumed, whole = (json.loads(Path(out, "campaign.json").read_text()) for out in ("out", "whole"))
     assert resumed["digest"] == whole["digest"]
@@ -124,7 +130,7 @@ def test_who_interrupts_is_told_what_is_stored_and_can_go_on(
 def test_an_interrupt_before_anything_is_stored_leaves_no_folder(
     arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run, "execute", at_home(stop_after=0))
+    interrupted_at(0, monkeypatch)
     assert main([*arguments, "--traces", "5", "--out", "out"]) == INTERRUPTED
     assert told(capsys)[-2:] == ["nothing is stored yet", "partq: interrupted"]
     assert not Path("out").exists()
@@ -161,7 +167,7 @@ def test_a_mutant_that_is_killed_is_done_with(capsys: pytest.CaptureFixture[str]
     arguments = ["mutants", "--only", "long-bodies-cut", "--traces", "600", "--out", "out"]
     for more in ([], ["--resume"]):
         assert main([*arguments, *more]) == 0
-        assert [part["traces"] for part in store.summaries(Path("out"))] == [250]
+        assert [one.traces for one in manifests(Path("out"))] == [250]
 
 
 @pytest.mark.parametrize(("first", "code"), [(3, 0), (None, 1)])
@@ -208,24 +214,31 @@ class Noted:
 def test_the_rate_at_the_end_is_the_last_that_was_shown(folder: Path) -> None:
     plan = Plan(even("canned_broker:Split", ("azure-premium",), 600), seed=7, length=4)
     noted = Noted()
-    campaign = run_campaign(plan, folder / "out", "local", False, noted)
-    assert [state.traces for state in noted.states] == [0, 0, 250, 500, 600]
-    assert noted.states[-1].rate == campaign.rate is not None
-    assert noted.states[-1].violations == campaign.violations == 600
+    with campaign(plan, str(folder / "out"), "local", False, noted, wave=250) as done:
+        assert noted.states[-1].rate == done.rate is not None
+        assert noted.states[-1].violations == done.totals.violations == 600
+    assert list(dict.fromkeys(state.stored for state in noted.states)) == [0, 250, 500, 600]
 
 
-def test_what_was_stored_before_counts_but_not_in_the_rate(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_stored_before_counts_but_not_in_the_rate(folder: Path) -> None:
     plan = Plan(even("canned_broker:Split", ("azure-premium",), 600), seed=7, length=4)
-    monkeypatch.setattr(run, "execute", at_home(stop_after=1))
-    with pytest.raises(KeyboardInterrupt):
-        run_campaign(plan, folder / "out", "local", False, Noted())
-    monkeypatch.setattr(run, "execute", at_home())
+
+    class Interrupting(Noted):
+        def went(self, state: CampaignState) -> None:
+            if state.stored:
+                raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        campaign(plan, str(folder / "out"), "local", False, Interrupting(), wave=250),
+    ):
+        pass
     noted = Noted()
-    run_campaign(plan, folder / "out", "local", True, noted)
-    assert [(state.traces, state.violations, state.timed) for state in noted.states] == [
-        (250, 250, 0),
+    with campaign(plan, str(folder / "out"), "local", True, noted, wave=250):
+        pass
+    stored = {(state.stored, state.violations, state.timed): None for state in noted.states}
+    assert [state for state in stored if state[0] == state[1]] == [
+        (0, 0, 0),
         (250, 250, 0),
         (500, 500, 250),
         (600, 600, 350),

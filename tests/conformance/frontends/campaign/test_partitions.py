@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from partq.conformance.frontends.campaign.plan import Chunk, Plan
-from partq.conformance.frontends.campaign.store import prepare, read_totals, write_chunk
+import pytest
+
+from partq.conformance.frontends.campaign.local_folder import sums
+from partq.conformance.frontends.campaign.plan import Lane, Plan
+from partq.conformance.frontends.campaign.store import Store
 from partq.conformance.frontends.campaign.work import ChunkResult, _spread
 from partq.conformance.history.notation import history
 
@@ -36,15 +40,21 @@ def test_a_flat_entity_and_a_hidden_partition_count_nothing() -> None:
     assert spread("c0 bind f\nc0 send m1 key=a\nc0 receive 1 flow=f -> m1 lock=l", "solace") == {}
 
 
-def test_chunks_add_up(tmp_path: Path) -> None:
-    prepare(tmp_path / "out", Plan((), 1, 1))
-    for index in range(2):
-        result = ChunkResult(Chunk(index, "reference", "azure-standard", 0, 1))
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_chunks_add_up(stage: Callable[..., Store], tmp_path: Path) -> None:
+    plan = Plan((Lane("reference", "azure-standard", 2, chunk=1),), 1, 1)
+    results = []
+    for chunk in (plan.unit(0)[0], plan.unit(1)[0]):
+        result = ChunkResult(chunk)
+        result.verdicts.append(
+            {"trace": chunk.first, "broker": chunk.broker, "profile": chunk.profile, "findings": 0}
+        )
         _spread(result.partitions, history(TRACE))
-        write_chunk(tmp_path / "out", result)
-    rows = read_totals(tmp_path / "out", "partitions", ("messages",))
+        results.append(result)
+    stage(plan, tmp_path / "out", results).complete(range(2))
     lane = {"broker": "reference", "profile": "azure-standard"}
-    assert rows == [
+    assert sums(tmp_path / "out", "partitions") == [
         {**lane, "rank": 1, "keyed": True, "messages": 4},
         {**lane, "rank": 2, "keyed": False, "messages": 2},
     ]

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from partq.conformance.frontends.campaign.plan import CHUNK, LARGEST, Lane, Plan, even
+from partq.conformance.frontends.campaign.plan import CHUNK, Lane, Plan, even
 from partq.conformance.workload.generator import trace_seed
 
 
-@pytest.mark.parametrize("traces", [1, 7, CHUNK, CHUNK + 1, 20_000, 3_000_000])
-def test_chunks_cover_every_trace_once_and_in_order(traces: int) -> None:
+@pytest.mark.parametrize("traces", [1, 7, CHUNK, CHUNK + 1, 20_000])
+def test_units_cover_every_trace_once_and_in_order(traces: int) -> None:
     plan = Plan(even("reference", ("azure-flat", "solace"), traces), seed=1, length=24)
-    chunks = list(plan.chunks())
-    assert [chunk.index for chunk in chunks] == list(range(len(chunks)))
+    chunks = [chunk for index in range(plan.units) for chunk in plan.unit(index)]
     ends = [chunk.first + chunk.count for chunk in chunks]
     assert [chunk.first for chunk in chunks] == [0, *ends[:-1]]
-    assert ends[-1] == plan.traces == traces
-    assert max(chunk.count for chunk in chunks) <= LARGEST
+    assert ends[-1] == plan.traces == plan.planned(range(plan.units)) == traces
+    assert max(chunk.count for chunk in chunks) <= CHUNK
 
 
 def test_a_chunk_has_one_broker_and_profile() -> None:
     plan = Plan((Lane("reference", "azure-flat", 300), Lane("mutant:x", "solace", 10)), seed=1, length=24)
-    assert [(c.broker, c.profile, c.count) for c in plan.chunks()] == [
+    assert [(c.broker, c.profile, c.count) for index in range(plan.units) for c in plan.unit(index)] == [
         ("reference", "azure-flat", 250),
         ("reference", "azure-flat", 50),
         ("mutant:x", "solace", 10),
@@ -31,20 +30,26 @@ def test_a_chunk_has_one_broker_and_profile() -> None:
 ENDING = Plan((Lane("mutant:x", "azure-flat", 600, until="RCV-2"), Lane("reference", "solace", 600)), 1, 24)
 
 
-def indexes(named: dict[int, set[str]]) -> list[list[int]]:
-    return [[chunk.index for chunk in task] for task in ENDING.tasks(named)]
+def test_a_lane_that_may_end_early_is_one_unit() -> None:
+    assert [len(ENDING.unit(index)) for index in range(ENDING.units)] == [3, 1, 1, 1]
+    assert ENDING.unit(2)[0].first == 850
+    assert ENDING.ends_early
+    with pytest.raises(IndexError):
+        ENDING.unit(4)
 
 
-def test_a_lane_that_may_end_early_is_one_task() -> None:
-    assert indexes({}) == [[0, 1, 2], [3], [4], [5]]
+def test_what_is_not_done_is_missing() -> None:
+    assert ENDING.missing([]) == [range(4)]
+    assert ENDING.missing([range(1, 2), range(0, 1)]) == [range(2, 4)]
+    assert ENDING.missing([range(3, 4), range(1, 2)]) == [range(0, 1), range(2, 3)]
+    assert ENDING.missing([range(4)]) == []
 
 
-def test_of_what_is_done_nothing_is_done_again() -> None:
-    assert indexes({0: set(), 4: {"RCV-2"}}) == [[1, 2], [3], [5]]
-
-
-def test_a_lane_ends_with_the_chunk_that_found_what_it_is_for() -> None:
-    assert indexes({0: {"RCV-3"}, 1: {"RCV-2", "RCV-7"}}) == [[3], [4], [5]]
+def test_a_wave_has_the_traces_asked_for_and_one_unit_at_least() -> None:
+    assert ENDING.wave(range(1, 4), 0) == range(1, 2)
+    assert ENDING.wave(range(1, 4), 250) == range(1, 2)
+    assert ENDING.wave(range(1, 4), 251) == range(1, 3)
+    assert ENDING.wave(range(4), 10_000) == range(4)
 
 
 def test_traces_are_shared_out_evenly() -> None:
@@ -59,5 +64,11 @@ def test_the_seed_of_a_trace_is_pinned() -> None:
 
 
 def test_a_stored_plan_shows_no_password() -> None:
-    lanes = even("rabbitmq://me:secret@host:5672/vhost", ("rabbitmq",), 10)
-    assert "secret" not in str(Plan(lanes, seed=1, length=24).to_json())
+    plan = Plan(even("rabbitmq://me:secret@host:5672/vhost", ("rabbitmq",), 10), seed=1, length=24)
+    assert "secret" not in str(plan.to_json())
+    assert "secret" not in str(plan.names)
+
+
+def test_its_digest_tells_plans_and_code_apart() -> None:
+    plans = (ENDING, Plan(ENDING.lanes, 2, 24), Plan(ENDING.lanes[1:], 1, 24))
+    assert len({plan.digest(code) for plan in plans for code in ("a", "b")}) == 6

@@ -1,132 +1,273 @@
-"""The output folder: whole files, resumable, refused where it holds something else."""
+"""A campaign's folder: begun, refused where it holds something else, never believed where it was changed."""
 
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from partq.conformance.frontends.campaign import store
-from partq.conformance.frontends.campaign.plan import Plan, even
-from partq.conformance.frontends.campaign.run import summarise
-from partq.conformance.frontends.campaign.work import run_chunk
+from partq.conformance.frontends.campaign import archive
+from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.plan import SUMMARY, Lane, Plan
+from partq.conformance.frontends.campaign.store import Store
+from partq.conformance.frontends.campaign.tables import TABLES
 
-PLAN = Plan(even("reference", ("azure-flat",), 300), seed=7, length=4)
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
-def test_a_new_folder_is_made(tmp_path: Path) -> None:
-    out = tmp_path / "new" / "out"
-    store.check(out, PLAN, resume=False)
-    assert not out.exists()
-    store.prepare(out, PLAN)
-    assert (out / store.SUMMARY).exists()
-
-
-def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "precious").touch()
-    with pytest.raises(store.CampaignError, match="--resume"):
-        store.check(tmp_path, PLAN, resume=False)
-
-
-@pytest.mark.parametrize("resume", [False, True])
-def test_a_file_is_no_folder(tmp_path: Path, resume: bool) -> None:
-    (tmp_path / "notes.txt").touch()
-    with pytest.raises(store.CampaignError, match=r"notes\.txt is a file"):
-        store.check(tmp_path / "notes.txt", PLAN, resume)
-
-
-def test_a_folder_that_can_not_be_made_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").touch()
-    inside = tmp_path / "notes.txt" / "out"
-    store.check(inside, PLAN, resume=False)
-    with pytest.raises(store.CampaignError, match="Not a directory"):
-        store.prepare(inside, PLAN)
-
-
-def test_another_campaign_is_not_resumed(tmp_path: Path) -> None:
-    store.prepare(tmp_path / "out", PLAN)
-    with pytest.raises(store.CampaignError, match="another campaign"):
-        store.check(tmp_path / "out", Plan(PLAN.lanes, seed=8, length=4), resume=True)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "other"}', "null"])
-def test_what_is_no_campaign_is_not_resumed(tmp_path: Path, text: str) -> None:
-    (tmp_path / store.SUMMARY).write_text(text)
-    with pytest.raises(store.CampaignError):
-        store.check(tmp_path, PLAN, resume=True)
+Do = Callable[..., str]
+Opened = Callable[..., Store]
+PLAN = Plan((Lane("mutant:long-bodies-cut", "azure-premium", 20, chunk=5),), seed=7, length=24)
+OTHER = Plan(PLAN.lanes, seed=8, length=24)
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> Path:
-    """A folder in which every chunk is done."""
-    store.prepare(tmp_path / "out", PLAN)
-    for chunk in PLAN.chunks():
-        store.write_chunk(tmp_path / "out", run_chunk(chunk, PLAN.seed, PLAN.length))
-    return tmp_path / "out"
+def opened(session: SparkSession) -> Opened:
+    """The campaign's store at a folder."""
+
+    def opened(out: Path, plan: Plan = PLAN) -> Store:
+        return Store(session, Folder(session, str(out)), plan, plan.digest(archive.digest()))
+
+    return opened
 
 
-def test_a_chunk_without_its_marker_is_done_again_to_the_same_bytes(whole: Path) -> None:
-    store.check(whole, PLAN, resume=True)
-    assert store.done(whole) == {0, 1}
-    digest = summarise(PLAN, whole).digest
-    marker(whole).unlink()
-    store.check(whole, PLAN, resume=True)
-    assert store.done(whole) == {0}
-    store.write_chunk(whole, run_chunk(list(PLAN.chunks())[1], PLAN.seed, PLAN.length))
-    assert summarise(PLAN, whole).digest == digest
+# --- beginning --------------------------------------------------------------------------------------
 
 
-def marker(folder: Path) -> Path:
-    """That of the second chunk."""
-    return folder / store.PROGRESS / "chunk-000001.json"
+def test_a_new_folder_is_made(opened: Opened, tmp_path: Path) -> None:
+    assert opened(tmp_path / "new" / "out").open(resume=False) == []
+    assert json.loads((tmp_path / "new" / "out" / SUMMARY).read_text())["complete"] is False
 
 
-@pytest.mark.parametrize("field", ["candidates", "found", "digest"])
-def test_what_another_version_began_is_not_resumed(whole: Path, field: str) -> None:
-    part = json.loads(marker(whole).read_text())
-    del part[field]
-    marker(whole).write_text(json.dumps(part))
-    with pytest.raises(store.CampaignError, match=rf"another version of partq .*{field}.*another folder"):
-        store.check(whole, PLAN, resume=True)
+def test_a_folder_with_something_in_it_is_refused(opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / "precious").touch()
+    with pytest.raises(CampaignError, match="--resume"):
+        opened(tmp_path).open(resume=False)
+    with pytest.raises(CampaignError, match="not a campaign"):
+        opened(tmp_path).open(resume=True)
 
 
-def test_nor_are_tables_of_another_version(whole: Path) -> None:
-    file = whole / "verdicts" / "chunk-000000.parquet"
-    pq.write_table(pq.read_table(file).drop_columns(["seed"]), file)
-    with pytest.raises(store.CampaignError, match=r"another version of partq .*verdicts"):
-        store.check(whole, PLAN, resume=True)
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_file_is_no_folder(opened: Opened, tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(CampaignError, match=r"notes\.txt is a file"):
+        opened(tmp_path / "notes.txt").open(resume)
 
 
-@pytest.mark.parametrize("text", ["", "[1]"])
-def test_a_marker_that_is_none_is_one_line(whole: Path, text: str) -> None:
-    marker(whole).write_text(text)
-    with pytest.raises(store.CampaignError, match=r"chunk-000001\.json"):
-        store.check(whole, PLAN, resume=True)
+def test_a_folder_that_can_not_be_made_is_one_line(opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(CampaignError, match=r"notes\.txt") as raised:
+        opened(tmp_path / "notes.txt" / "out").open(resume=False)
+    assert "\n" not in str(raised.value)
 
 
-def test_what_was_prepared_for_nothing_is_removed_but_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "other"}', "null"])
+def test_what_is_no_campaign_is_not_resumed(opened: Opened, tmp_path: Path, text: str) -> None:
+    (tmp_path / SUMMARY).write_text(text)
+    with pytest.raises(CampaignError):
+        opened(tmp_path).open(resume=True)
+
+
+def test_another_campaign_and_other_code_are_not_resumed(opened: Opened, tmp_path: Path) -> None:
+    first = opened(tmp_path / "out")
+    first.open(resume=False)
+    with pytest.raises(CampaignError, match="another campaign"):
+        opened(tmp_path / "out", OTHER).open(resume=True)
+    changed = Store(first.session, first.folder, PLAN, PLAN.digest("other code"))
+    with pytest.raises(CampaignError, match="another version of partq"):
+        changed.open(resume=True)
+
+
+def test_what_was_begun_for_nothing_is_removed_but_nothing_else(opened: Opened, tmp_path: Path) -> None:
     for name, foreign in (("alone", False), ("shared", True)):
-        store.prepare(tmp_path / name, PLAN)
+        store = opened(tmp_path / name)
+        store.open(resume=False)
         if foreign:
             (tmp_path / name / "precious").touch()
-        store.discard(tmp_path / name)
-    assert [path.name for path in tmp_path.rglob("*")] == ["shared", "precious"]
+        store.discard()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [SUMMARY, "precious", "shared"]
 
 
-def test_what_is_done_is_not_removed(whole: Path) -> None:
-    store.discard(whole)
-    store.check(whole, PLAN, resume=True)
-    assert store.done(whole) == {0, 1}
+def test_a_manifest_is_made_once(opened: Opened, tmp_path: Path) -> None:
+    folder = opened(tmp_path / "out").folder
+    folder.create("manifests/x", "one")
+    with pytest.raises(CampaignError, match="another session"):
+        folder.create("manifests/x", "two")
+    assert folder.read("manifests/x") == "one"
+    folder.write("manifests/x", "three")
+    assert folder.read("manifests/x") == "three"
+    assert folder.names("manifests") == ["x"]
 
 
-def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
-    store.prepare(tmp_path / "out", PLAN)
-    result = run_chunk(next(PLAN.chunks()), PLAN.seed, PLAN.length)
-    store.write_chunk(tmp_path / "out", result)
-    rows = list(store.read_rows(tmp_path / "out", "verdicts"))
-    assert [row["seed"] for row in rows] == [row["seed"] for row in result.verdicts]
-    assert {pair["requirement"]: pair["times"] for pair in rows[0]["exercised"]} == dict(
-        result.verdicts[0]["exercised"]
-    )
+def test_a_kill_between_the_steps_of_a_write_loses_nothing(opened: Opened, tmp_path: Path) -> None:
+    first = opened(tmp_path / "out")
+    first.open(resume=False)
+    (tmp_path / "out" / SUMMARY).rename(tmp_path / "out" / f"_aside.{SUMMARY}")
+    assert opened(tmp_path / "out").open(resume=True) == []
+
+
+def test_a_full_disk_is_one_line_that_names_the_folder(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError("Job aborted. java.io.IOException: No space left on device\n at org.apache")
+
+    store = opened(tmp_path / "out")
+    store.open(resume=False)
+    (tmp_path / "out" / "_staging" / "wave=0").mkdir(parents=True)
+    monkeypatch.setattr(Store, "_write", full)
+    monkeypatch.setattr(Store, "_staged", lambda *arguments: None)
+    with pytest.raises(CampaignError, match=r"out can't be written: No space left on device$"):
+        store.complete(range(1))
+
+
+# --- what was changed -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def complete(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of two waves with violations, not to be changed."""
+    from partq.conformance.frontends.campaign.spark import Tally, run_wave
+
+    out = tmp_path_factory.mktemp("campaign") / "out"
+    store = Store(session, Folder(session, str(out)), PLAN, PLAN.digest(archive.digest()))
+    store.open(resume=False)
+    for units in (range(2), range(2, 4)):
+        run_wave(session, PLAN, units, store.staging(units), Tally(session))
+        assert store.complete(units).tables["violations"].rows
+    return out
+
+
+@pytest.fixture
+def out(complete: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(complete, tmp_path / "out"))
+
+
+def part(out: Path, table: str, wave: int = 0) -> Path:
+    (file,) = (out / f"table={table}" / f"wave={wave}").glob("*.parquet")
+    return file
+
+
+def rewritten(file: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    pq.write_table(change(pq.ParquetFile(file).read()), file)
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def no_findings(out: Path) -> None:
+    """The findings are gone, and the manifest says that there were none: the verdicts know better."""
+    for wave in (0, 2):
+        rewritten(part(out, "violations", wave), lambda table: table[:0])
+        file = out / "manifests" / f"wave={wave}.json"
+        data = json.loads(file.read_text())
+        data["tables"]["violations"] = {"rows": 0, "digest": ["0"] * 4}
+        file.write_text(json.dumps(data))
+
+
+def edit(out: Path, wave: int = 0, **change: object) -> None:
+    file = out / "manifests" / f"wave={wave}.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "findings deleted": (lambda out: part(out, "violations").unlink(), "violations.*0 rows"),
+    "findings emptied": (
+        lambda out: rewritten(part(out, "violations"), lambda table: table[:0]),
+        "violations.*0 rows",
+    ),
+    "a row less": (lambda out: rewritten(part(out, "verdicts"), lambda t: t[1:]), "verdicts.*9 rows, not 10"),
+    "a row twice, another lost": (
+        lambda out: rewritten(part(out, "verdicts"), lambda t: pa.concat_tables([t[1:], t[1:2]])),
+        "verdicts.*other rows",
+    ),
+    "a status forged": (
+        lambda out: rewritten(
+            part(out, "verdicts"),
+            lambda t: t.set_column(t.schema.get_field_index("status"), "status", pa.array(["pass"] * len(t))),
+        ),
+        "verdicts.*other rows",
+    ),
+    "a column less": (
+        lambda out: rewritten(part(out, "requirements"), lambda t: t.drop_columns(["violated"])),
+        "requirements.*other rows",
+    ),
+    "a table gone": (lambda out: shutil.rmtree(out / "table=coverage"), "table=coverage"),
+    "verdicts emptied": (lambda out: truncate(part(out, "verdicts")), "can't be read"),
+    "a wave of a table gone": (lambda out: shutil.rmtree(part(out, "counts").parent), "counts.*0 rows"),
+    "a foreign file": (
+        lambda out: shutil.copy(part(out, "verdicts", 2), part(out, "verdicts").with_name("more.parquet")),
+        "verdicts.*20 rows, not 10",
+    ),
+    "a foreign file beside the waves": (
+        lambda out: shutil.copy(part(out, "verdicts"), out / "table=verdicts" / "more.parquet"),
+        "more.parquet is not of this campaign",
+    ),
+    "a manifest cut off": (
+        lambda out: truncate(out / "manifests" / "wave=0.json"),
+        "wave=0.json is no manifest",
+    ),
+    "a manifest under another name": (
+        lambda out: (out / "manifests" / "wave=2.json").rename(out / "manifests" / "wave=3.json"),
+        "is that of wave 2",
+    ),
+    "a manifest of more units": (lambda out: edit(out, 2, units=[2, 9]), "which the plan has not"),
+    "half the work": (lambda out: edit(out, 0, units=[0, 4]), "counts 10 traces, not 20"),
+    "a manifest of another campaign": (lambda out: edit(out, plan="x"), "of another campaign"),
+    "two manifests of the same units": (
+        lambda out: (
+            shutil.copy(out / "manifests" / "wave=2.json", out / "manifests" / "wave=1.json"),
+            edit(out, 1, units=[1, 3]),
+        ),
+        "are of the same traces",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_nothing_that_was_changed_is_believed(opened: Opened, out: Path, what: str) -> None:
+    change, told = DAMAGE[what]
+    change(out)
+    with pytest.raises(CampaignError, match=told):
+        opened(out).open(resume=True)
+
+
+def test_what_was_not_changed_is(opened: Opened, out: Path) -> None:
+    assert sorted(one.wave for one in opened(out).open(resume=True)) == [0, 2]
+
+
+def test_findings_that_were_lost_with_their_manifests_are_missed_by_the_verdicts(do: Do, out: Path) -> None:
+    no_findings(out)
+    with pytest.raises(CampaignError, match="contradicts itself"):
+        do(PLAN, out, resume=True)
+
+
+def test_a_wave_without_a_manifest_is_run_again_and_what_a_kill_left_of_it_removed(
+    do: Do, out: Path, tmp_path: Path
+) -> None:
+    digest = do(PLAN, tmp_path / "whole")
+    (out / "manifests" / "wave=0.json").unlink()
+    shutil.copytree(out / "table=verdicts" / "wave=0", out / "table=verdicts" / "wave=1")
+    (out / "_staging").mkdir()
+    assert do(PLAN, out, wave=5, resume=True) == digest
+    assert sorted(path.name for path in (out / "table=verdicts").iterdir()) == ["wave=0", "wave=1", "wave=2"]
+    assert {len(list((out / f"table={table}").iterdir())) for table in TABLES} == {3}
+
+
+def test_a_complete_campaign_that_comes_to_another_end_is_refused(do: Do, out: Path) -> None:
+    do(PLAN, out, resume=True)
+    data = json.loads((out / SUMMARY).read_text())
+    (out / SUMMARY).write_text(json.dumps({**data, "digest": "0" * 32}))
+    with pytest.raises(CampaignError, match="was complete with the digest 0000"):
+        do(PLAN, out, resume=True)

@@ -300,7 +300,7 @@ WITHOUT = (
 )
 
 
-@pytest.mark.parametrize("missing", ["pyspark", "pyarrow", "pyspark,pyarrow"])
+@pytest.mark.parametrize("missing", ["pyspark", "pyarrow", "pandas", "pyspark,pyarrow"])
 @pytest.mark.parametrize("command", [("fuzz", "reference"), ("mutants",)])
 def test_a_campaign_without_its_extra_is_one_line(
     tmp_path: Path, command: tuple[str, ...], missing: str
@@ -315,7 +315,7 @@ def test_a_campaign_without_its_extra_is_one_line(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("mutants", "--list"), ("fuzz", "--help"), ("run", "reference", "--programs", "1")]
+    "arguments", [("list", "mutants"), ("fuzz", "--help"), ("run", "reference", "--programs", "1")]
 )
 def test_what_needs_no_extra_does_without(arguments: tuple[str, ...]) -> None:
     words = [sys.executable, "-c", WITHOUT, "pyspark,pyarrow", *arguments]

@@ -3,14 +3,18 @@ verdict only of what was put to the test."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import canned_broker
 import pytest
+from jsonschema import Draft202012Validator
 
+from partq.conformance import schemas
 from partq.conformance.adapters import Broker, Client
 from partq.conformance.frontends.cli.app import main
+from partq.conformance.workload.program import from_json
 from partq.model.messages import Delivery, Message
 from partq.model.profiles import SECOND, Entity
 
@@ -55,6 +59,23 @@ def test_nothing_found_in_nothing_exercised_is_no_success(
     monkeypatch.setattr(canned_broker, "Unheard", Unheard, raising=False)
     assert main(["search", f"canned_broker:{broker}", "--examples", "5", "--length", "3"]) == code
     assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("broker", "code"), [("Canned", 0), ("Silent", 3), ("Unheard", 3), ("Split", 1)])
+def test_the_document_says_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: str, code: int
+) -> None:
+    monkeypatch.setattr(canned_broker, "Unheard", Unheard, raising=False)
+    search = ["search", f"canned_broker:{broker}", "--examples", "5", "--length", "3", "--format", "json"]
+    assert main(search) == code
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(schemas.load("verdicts")).validate(document)
+    assert document["exit"] == code
+    assert (document["found"] is not None) == (code == 1)
+    if code == 1:
+        assert "ROUTE-2" in document["found"]["violations"][0]
+        assert document["requirements"]["ROUTE-2"]["status"] == "violated"
+        assert from_json(document["found"]["program"]).profile == "azure-premium"
 
 
 def test_the_worst_profile_decides(

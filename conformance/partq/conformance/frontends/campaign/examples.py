@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.evaluation import counterexample
-from partq.conformance.frontends.campaign.run import Campaign
+from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.store import to_text
 from partq.conformance.verdict import finding_of
 from partq.conformance.workload import program as programs
 
@@ -19,36 +19,44 @@ class StoredExample(NamedTuple):
 
     requirement: str
     key: str
-    path: Path
+    place: str
     found: counterexample.Counterexample
 
 
-def first_of_each(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+def first_of_each(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The violations of the lowest trace for each (broker, rule, cause), in order of traces."""
-    first: dict[tuple[str, str, str], dict[str, Any]] = {}
+    first: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     for row in sorted(rows, key=lambda row: (row["trace"], row["requirement"], row["key"])):
         first.setdefault((row["broker"], row["requirement"], row["key"]), row)
     return list(first.values())
 
 
 def write_examples(
-    campaign: Campaign,
+    rows: Iterable[Mapping[str, Any]],
     broker: str,
-    out: Path,
+    folder: Folder,
     announce: Callable[[int, int, str], None],
     budget: int,
     written: Callable[[StoredExample], None],
 ) -> None:
-    """Shrink and store them; ``announce`` hears of each before it starts (which of how many, and its cause),
-    ``written`` after it. One that does not show again (a live broker's race) is stored as it was found, in
-    the violations table alone. Raises `Unreachable`; what was written stays."""
-    rows = first_of_each(campaign.kept)
-    for number, row in enumerate(rows, start=1):
-        announce(number, len(rows), row["key"])
+    """Shrink and store the first of each cause among these violations. ``announce`` hears of each before it
+    starts (which of how many, and its cause), ``written`` after it. One that does not show again (a live
+    broker's race) is stored as it was found, in the violations table alone. Raises `Unreachable`; what was
+    written stays."""
+    chosen = first_of_each(rows)
+    for number, row in enumerate(chosen, start=1):
+        announce(number, len(chosen), row["key"])
         example = shrunk(row, broker, budget)
         if example is not None:
-            path = counterexample.write(out / counterexample.FOLDER, example)
-            written(StoredExample(row["requirement"], row["key"], path, example))
+            place = stored(folder, counterexample.FOLDER, example)
+            written(StoredExample(row["requirement"], row["key"], place, example))
+
+
+def stored(folder: Folder, below: str, example: counterexample.Counterexample) -> str:
+    """Store it under its name in a folder below that one; where that is."""
+    name = f"{below}/{example.name}"
+    folder.write(name, to_text(counterexample.to_json(example)))
+    return f"{folder.name}/{name}"
 
 
 def shrunk(row: Mapping[str, Any], broker_name: str, budget: int) -> counterexample.Counterexample | None:

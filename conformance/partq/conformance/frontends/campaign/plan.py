@@ -1,35 +1,33 @@
-"""What a campaign will do, as data: which broker, which profiles, how many traces, cut into chunks.
+"""What a campaign will do, as data: which broker, which profiles, how many traces, cut into chunks and units.
 
-A plan alone decides every trace, so that where and in what order chunks run changes no result.
+A plan alone decides every trace, so that where, in what order and in which waves units run changes no result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import groupby
+from hashlib import sha256
 from typing import Any, Final
 
 from partq.conformance.adapters import public_name
 
-SCHEMA: Final = "partq.campaign/1"
+SCHEMA: Final = "partq.campaign/2"
 SUMMARY: Final = "campaign.json"
 """The file that says what a folder's campaign is and what came of it."""
 
 CHUNK: Final = 250
-"""Traces in a chunk, up to `MANY` chunks: about a quarter of a second of work."""
+"""Traces in a chunk of a simulated broker: about two seconds of work."""
 
-MANY: Final = 400
-"""Chunks in a campaign; larger campaigns get larger chunks instead, up to `LARGEST`."""
-
-LARGEST: Final = 2500
+LIVE_CHUNK: Final = 8
+"""Traces in a chunk of a live broker, whose programs mostly wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive traces of one broker and profile. ``until``: as the lane's."""
+    """Consecutive traces of one broker and profile, which one decider judges. ``until``: as the lane's."""
 
-    index: int
     broker: str
     profile: str
     first: int
@@ -37,19 +35,25 @@ class Chunk:
     until: str | None = None
 
 
-Task = tuple[Chunk, ...]
-"""Chunks that are done one after the other, until one ends their lane."""
+Unit = tuple[Chunk, ...]
+"""The least that a wave does: chunks that are done one after the other, until one ends their lane."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
     """One broker under one profile, and its share of the traces. ``until``: the lane ends with the chunk in
-    which a finding names this requirement."""
+    which a finding names this requirement. ``chunk``: traces in a chunk."""
 
     broker: str
     profile: str
     traces: int
     until: str | None = None
+    chunk: int = CHUNK
+
+    @property
+    def units(self) -> int:
+        """How many units it is: one if it may end early, otherwise one a chunk."""
+        return 1 if self.until else -(-self.traces // self.chunk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +71,51 @@ class Plan:
         """All traces of all lanes."""
         return sum(lane.traces for lane in self.lanes)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Every chunk, in order. Traces are numbered through the whole campaign."""
-        ends = any(lane.until for lane in self.lanes)
-        size = CHUNK if ends else min(LARGEST, max(CHUNK, self.traces // MANY))
-        index = first = 0
-        for lane in self.lanes:
-            end = first + lane.traces
-            while first < end:
-                count = min(size, end - first)
-                yield Chunk(index, lane.broker, lane.profile, first, count, lane.until)
-                index, first = index + 1, first + count
+    @property
+    def units(self) -> int:
+        """All units of all lanes."""
+        return sum(lane.units for lane in self.lanes)
 
-    def tasks(self, named: Mapping[int, Collection[str]]) -> Iterator[Task]:
-        """What is left to do: each chunk by itself, those of a lane that ends early one after the other.
-        ``named``: of each chunk that is done the requirements that its findings name."""
-        for (until, *_), lane in groupby(self.chunks(), lambda c: (c.until, c.broker, c.profile)):
-            chunks = list(lane)
-            left = tuple(chunk for chunk in chunks if chunk.index not in named)
-            if until is None:
-                yield from ((chunk,) for chunk in left)
-            elif left and not any(until in named.get(chunk.index, ()) for chunk in chunks):
-                yield left
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """Each lane's broker and profile as results name them, without passwords."""
+        return list(dict.fromkeys((public_name(lane.broker), lane.profile) for lane in self.lanes))
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether some lane may end before all its traces are done."""
+        return any(lane.until for lane in self.lanes)
+
+    def unit(self, index: int) -> Unit:
+        """The chunks of one unit. Traces are numbered through the whole campaign."""
+        first = 0
+        for lane in self.lanes:
+            if index < lane.units:
+                return tuple(_chunks(lane, first, index))
+            index, first = index - lane.units, first + lane.traces
+        raise IndexError(index)
+
+    def planned(self, units: range) -> int:
+        """The traces in those units if no lane ends early."""
+        return sum(chunk.count for index in units for chunk in self.unit(index))
+
+    def wave(self, missing: range, traces: int) -> range:
+        """The first of the missing units that have at least so many traces together, or all of them; one at
+        least."""
+        for end in range(missing.start + 1, missing.stop):
+            traces -= self.planned(range(end - 1, end))
+            if traces <= 0:
+                return range(missing.start, end)
+        return missing
+
+    def missing(self, done: Iterable[range]) -> list[range]:
+        """The units outside of the ranges ``done``, which do not overlap, as ranges."""
+        gaps, end = [], 0
+        for units in sorted(done, key=lambda units: units.start):
+            if end < units.start:
+                gaps.append(range(end, units.start))
+            end = units.stop
+        return [*gaps, range(end, self.units)] if end < self.units else gaps
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data, without passwords."""
@@ -96,10 +123,24 @@ class Plan:
         data["lanes"] = [{**lane, "broker": public_name(lane["broker"])} for lane in data["lanes"]]
         return data
 
+    def digest(self, code: str) -> str:
+        """A fingerprint of the plan and of the code that carries it out."""
+        return sha256(json.dumps([self.to_json(), code], sort_keys=True).encode()).hexdigest()[:32]
 
-def even(broker: str, profiles: tuple[str, ...], traces: int) -> tuple[Lane, ...]:
+
+def _chunks(lane: Lane, first: int, unit: int) -> Iterator[Chunk]:
+    """The chunks of a lane's unit; the lane's first trace is ``first``."""
+    starts = range(0, lane.traces, lane.chunk)
+    for start in starts if lane.until else starts[unit : unit + 1]:
+        count = min(lane.chunk, lane.traces - start)
+        yield Chunk(lane.broker, lane.profile, first + start, count, lane.until)
+
+
+def even(broker: str, profiles: tuple[str, ...], traces: int, chunk: int = CHUNK) -> tuple[Lane, ...]:
     """The traces shared out among the profiles, the first ones getting what is left over."""
     share, rest = divmod(traces, len(profiles))
     return tuple(
-        Lane(broker, name, share + (n < rest)) for n, name in enumerate(profiles) if share + (n < rest)
+        Lane(broker, name, share + (n < rest), chunk=chunk)
+        for n, name in enumerate(profiles)
+        if share + (n < rest)
     )

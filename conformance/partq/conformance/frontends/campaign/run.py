@@ -1,54 +1,52 @@
-"""A whole campaign: plan, do what is missing, sum up. What `partq fuzz` and `partq mutants` call."""
+"""A whole campaign: what is missing of a plan, wave by wave, and the sum. `partq fuzz` calls it."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Final, NamedTuple, NoReturn, Protocol, TypeVar
 
-from partq.conformance.adapters import UnknownBroker, Unreachable
+from partq.conformance.adapters import Shares, SimulatedBroker, UnknownBroker, Unreachable, open_broker
 from partq.conformance.evaluation.provenance import made
 from partq.conformance.evaluation.suite import BrokerFailed
-from partq.conformance.frontends.campaign import jvm, store
-from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Plan, Task
-from partq.conformance.frontends.campaign.spark import execute
+from partq.conformance.frontends.campaign import archive, jvm, spark
+from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.manifest import Manifest
+from partq.conformance.frontends.campaign.plan import SUMMARY, Plan
+from partq.conformance.frontends.campaign.spark import Tally, run_wave, uninterrupted, watched
+from partq.conformance.frontends.campaign.store import Store, to_text
+from partq.conformance.frontends.campaign.totals import Totals, document, totals_of
 from partq.conformance.frontends.campaign.work import check_broker
-from partq.conformance.screens.registry import ALL
-from partq.conformance.verdict import (
-    COUNTS,
-    KEPT_FINDINGS,
-    Counts,
-    Inspection,
-    Verdict,
-    binding_requirements,
-    exit_code,
-    finding_of,
-    plain,
-    verdicts_of,
-    worst,
-)
+
+T = TypeVar("T")
+
+
+class Pace(NamedTuple):
+    """How much a wave does unless told: so many traces for each of Spark's cores at first, later what takes
+    so many seconds at the rate measured."""
+
+    traces: int
+    seconds: float
+
+
+SIMULATED: Final = Pace(25_000, 240.0)
+LIVE: Final = Pace(8, 30.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A finished campaign. ``results``: (broker, profile) -> verdict by requirement. ``violations``: how many
-    findings there were. ``kept``: of each lane and cause the stored rows of the earliest. ``seconds``: how
-    long the chunks of this session took, its start apart, and ``timed`` how many traces they were: not all,
-    if the campaign was resumed."""
+    """A finished campaign. ``seconds``: how long the waves of this session took, its start apart, and
+    ``timed`` how many traces they were: not all, if the campaign was resumed."""
 
     plan: Plan
-    digest: str
-    traces: int
-    operations: int
-    results: Mapping[tuple[str, str], Mapping[str, Verdict]]
-    violations: int
-    kept: tuple[dict[str, Any], ...]
+    totals: Totals
     seconds: float
     timed: int
-    counts: Counts = field(default_factory=dict)
+    folder: Folder
 
     @property
     def rate(self) -> float | None:
@@ -58,12 +56,13 @@ class Campaign:
 
 class CampaignState(NamedTuple):
     """How far a campaign is. ``traces`` and ``violations`` are those of earlier sessions, too; ``timed``
-    traces were done in this one, in ``seconds``, its start apart."""
+    traces were done in this one, in ``seconds``, its start apart. ``stored``: traces in complete waves."""
 
     traces: int
     violations: int
     timed: int = 0
     seconds: float = 0.0
+    stored: int = 0
 
     @property
     def rate(self) -> float | None:
@@ -81,41 +80,36 @@ class Watcher(Protocol):
         """So far it is; called now and then, the first time as the work begins."""
 
 
-def run_campaign(
-    plan: Plan, out: Path, master: str, resume: bool, watcher: Watcher, strict: bool = False
-) -> Campaign:
-    """Do the campaign, or what is missing of it, and write ``campaign.json``. ``strict`` is for the exit code
-    in there.
+@contextmanager
+def campaign(
+    plan: Plan,
+    out: str,
+    master: str,
+    resume: bool,
+    watcher: Watcher,
+    *,
+    strict: bool = False,
+    wave: int | None = None,
+) -> Iterator[Campaign]:
+    """The campaign, done, or what was missing of it, with its folder open; ``campaign.json`` is written.
+    ``strict`` is for the exit code in there. ``wave``: traces in a wave, rounded up to units; None: some
+    minutes of work.
 
-    Raises `store.CampaignError` where the folder, the broker, Java, Spark or a chunk fails. What was done
-    then, or before an interrupt, stays and can be resumed; if that is nothing, no folder is left.
+    Raises `CampaignError` where the folder, the broker, Java, Spark or a chunk fails. The waves that were
+    complete then, or before an interrupt, stay and can be resumed; if there are none, no folder is left.
     """
     begun = made()
-    store.check(out, plan, resume)
-    parts = store.summaries(out)
-    tasks = list(plan.tasks({part["chunk"]: part["named"] for part in parts}))
-    state = CampaignState(stored_traces(plan, out), sum(map(_violations, parts)))
-    if tasks:
-        _check(plan)
-        store.prepare(out, plan)
-        try:
-            state = _do(plan, tasks, out, master, state, watcher)
-        except BaseException:
-            store.discard(out)
-            raise
-    campaign = summarise(plan, out, state.seconds, state.timed)
-    store.write_json(out / SUMMARY, {**_to_json(campaign, strict), "master": master, "made": begun})
-    return campaign
-
-
-def stored_traces(plan: Plan, out: Path) -> int:
-    """How many of the plan's traces are stored there."""
-    done = store.done(out)
-    return sum(chunk.count for chunk in plan.chunks() if chunk.index in done)
-
-
-def _violations(part: Mapping[str, Any]) -> int:
-    return sum(times for causes in part["found"].values() for times in causes.values())
+    _check(plan)
+    watcher.starting(CampaignState(0, 0))
+    with spark.session(master) as session:
+        store = Store(session, Folder(session, out), plan, plan.digest(archive.digest()))
+        work = _Work(store, watcher, wave, *_pace(plan))
+        totals = work.do(resume)
+        done = Campaign(plan, totals, work.state.seconds, work.state.timed, store.folder)
+        circumstances = {"seconds": round(done.seconds, 3), "timed_traces": done.timed, "master": master}
+        data = document(totals, plan, store.identity, strict, {**circumstances, "made": begun})
+        store.folder.write(SUMMARY, to_text(data))
+        yield done
 
 
 def _check(plan: Plan) -> None:
@@ -125,105 +119,124 @@ def _check(plan: Plan) -> None:
         try:
             check_broker(lane)
         except (Unreachable, UnknownBroker, BrokerFailed) as error:
-            raise store.CampaignError(str(error)) from error
+            raise CampaignError(str(error)) from error
 
 
-def _do(
-    plan: Plan, tasks: Sequence[Task], out: Path, master: str, before: CampaignState, watcher: Watcher
-) -> CampaignState:
-    """Do these tasks; how far the campaign is then."""
-    state, began = before, 0.0
-
-    def progress(traces: int, violations: int) -> None:
-        nonlocal state, began
-        began = began or time.monotonic()
-        seconds = time.monotonic() - began
-        state = CampaignState(before.traces + traces, before.violations + violations, traces, seconds)
-        watcher.went(state)
-
-    watcher.starting(before)
-    execute(master, plan, tasks, out, progress)
-    return state
+def _pace(plan: Plan) -> tuple[Pace, int | None]:
+    """How much a wave does, and how many tasks it may have: one where brokers have something in common, for
+    within a task what they share is honoured."""
+    live = [one for lane in plan.lanes if not isinstance(one := open_broker(lane.broker), SimulatedBroker)]
+    alone = any(broker.shares is not Shares.NOTHING for broker in live)
+    return LIVE if live else SIMULATED, 1 if alone else None
 
 
-def summarise(plan: Plan, out: Path, seconds: float = 0.0, timed: int = 0) -> Campaign:
-    """The totals of the finished chunks in the folder."""
-    parts = store.summaries(out)
-    kept = _earliest(store.read_rows(out, "violations"))
-    lanes = dict.fromkeys((part["broker"], part["profile"]) for part in parts)
-    return Campaign(
-        plan,
-        store.digest(parts),
-        sum(part["traces"] for part in parts),
-        sum(part["operations"] for part in parts),
-        {lane: _lane_verdicts(lane, parts, kept) for lane in lanes},
-        sum(map(_violations, parts)),
-        kept,
-        seconds,
-        timed,
-        {name: _summed(part["counts"][name] for part in parts) for name in COUNTS},
-    )
+@dataclass(slots=True)
+class _Work:
+    """One session's work on a campaign, and how far it is."""
 
+    store: Store
+    watcher: Watcher
+    wave: int | None
+    pace: Pace
+    tasks: int | None
+    state: CampaignState = field(default_factory=lambda: CampaignState(0, 0))
+    manifests: list[Manifest] = field(default_factory=list)
 
-def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for count in counts:
-        total.update(count)
-    return dict(sorted(total.items()))
+    def do(self, resume: bool) -> Totals:
+        """Do what is missing, and sum up."""
+        self.manifests = self._watched(lambda: self.store.open(resume))
+        try:
+            return self._go_on()
+        except BaseException:
+            with uninterrupted(), suppress(CampaignError):
+                self._leave()
+            raise
 
+    def _leave(self) -> None:
+        """End before time: complete waves stay, the one of just now, too; else no folder does."""
+        stored = sum(one.traces for one in self.store.manifests())
+        if stored:
+            self.state = self.state._replace(stored=stored)
+            self.watcher.went(self.state)
+        else:
+            self.store.discard()
 
-def _earliest(rows: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """Of each lane and cause as many as are kept of findings."""
-    seen: Counter[tuple[str, ...]] = Counter()
-    chosen = []
-    for row in rows:
-        cause = row["broker"], row["profile"], row["requirement"], row["key"]
-        seen[cause] += 1
-        if seen[cause] <= KEPT_FINDINGS:
-            chosen.append(row)
-    return tuple(chosen)
+    def _go_on(self) -> Totals:
+        plan, recorded = self.store.plan, self._watched(self.store.recorded)
+        self._stored()
+        gaps = plan.missing(one.units for one in self.manifests)
+        if self.pace is LIVE and any(gap.stop < plan.units for gap in gaps):
+            raise CampaignError(
+                f"{self.store.folder.name}: manifests were lost, which a live broker does not bring again: "
+                "give another folder"
+            )
+        for missing in gaps:
+            while missing:
+                units = plan.wave(missing, self._traces())
+                self._wave(units)
+                missing = range(units.stop, missing.stop)
+        totals = self._watched(lambda: totals_of(self.store, self.manifests))
+        if recorded not in (None, totals.digest):
+            raise CampaignError(
+                f"{self.store.folder.name} was complete with the digest {recorded}, and now has "
+                f"{totals.digest}: rows were lost that did not come again; give another folder"
+            )
+        return totals
 
+    def _traces(self) -> int:
+        """How many traces the next wave shall have."""
+        if self.wave is not None:
+            return self.wave
+        if self.state.rate is None:
+            return self.pace.traces * self.store.session.sparkContext.defaultParallelism
+        return math.ceil(self.state.rate * self.pace.seconds)
 
-def _lane_verdicts(
-    lane: tuple[str, str], parts: Iterable[dict[str, Any]], kept: Iterable[dict[str, Any]]
-) -> dict[str, Verdict]:
-    mine = [part for part in parts if (part["broker"], part["profile"]) == lane]
-    exercised: Counter[str] = Counter()
-    left_open: Counter[str] = Counter()
-    total = Inspection(exercised)
-    for part in mine:
-        exercised.update(part["exercised"])
-        left_open.update(part["unknown"])
-        for requirement, causes in part["found"].items():
-            total.doubt(requirement).found.update(causes)
-        for requirement, why in part["open"].items():
-            total.leave_open(requirement, why, tuple(part["candidates"].get(requirement, ())))
-    for row in kept:
-        if (row["broker"], row["profile"]) == lane:
-            total.doubt(row["requirement"]).findings.append(finding_of(row))
-    for requirement, n in left_open.items():
-        doubt = total.doubt(requirement)
-        doubt.why = f"in {n} trace{'s'[: n > 1]}, for instance: {doubt.why}"
-    return verdicts_of(total, lane[1], ALL, tuple(mine[0]["lacks"]))
+    def _wave(self, units: range) -> None:
+        tally, before, began = Tally(self.store.session), self.state, time.monotonic()
 
+        def look() -> None:
+            tally.check()
+            self._went(before, tally.traces.value, tally.violations.value, time.monotonic() - began)
 
-def _to_json(campaign: Campaign, strict: bool) -> dict[str, Any]:
-    rows = binding_requirements(strict)
-    return {
-        "schema": SCHEMA,
-        "complete": True,
-        "plan": campaign.plan.to_json(),
-        "digest": campaign.digest,
-        "traces": campaign.traces,
-        "operations": campaign.operations,
-        "violations": campaign.violations,
-        **campaign.counts,
-        "seconds": round(campaign.seconds, 3),
-        "timed_traces": campaign.timed,
-        "results": [
-            {"broker": broker, "profile": name, "requirements": plain(result)}
-            for (broker, name), result in campaign.results.items()
-        ],
-        "strict": strict,
-        "exit": worst(exit_code(result, rows) for result in campaign.results.values()),
-    }
+        def do() -> Manifest | None:
+            store = self.store
+            run_wave(store.session, store.plan, units, store.staging(units), tally, self.tasks)
+            there = store.staged(units) if tally.lost.value else units
+            return store.complete(there) if there else None
+
+        if (done := watched(self.store.session, do, look)) is not None:
+            self.manifests.append(done)
+            seconds = before.seconds + time.monotonic() - began
+            self.state = self.state._replace(timed=before.timed + done.traces, seconds=seconds)
+            self._stored()
+        if tally.lost.value:
+            self._lost(tally.lost.value)
+
+    def _lost(self, why: str) -> NoReturn:
+        """The broker is there no more."""
+        if not self.manifests:
+            raise CampaignError(why)
+        raise CampaignError(
+            f"lost after {self.state.stored:,} of {self.store.plan.traces:,} traces, which are stored: {why}"
+            "; finish with the same command and --resume"
+        )
+
+    def _went(self, before: CampaignState, traces: int, violations: int, seconds: float) -> None:
+        """So many more since then."""
+        self.state = before._replace(
+            traces=before.traces + traces,
+            violations=before.violations + violations,
+            timed=before.timed + traces,
+            seconds=before.seconds + seconds,
+        )
+        self.watcher.went(self.state)
+
+    def _stored(self) -> None:
+        """Take what is in complete waves for what is done."""
+        traces = sum(one.traces for one in self.manifests)
+        found = self._watched(self.store.findings) if traces else 0
+        self.state = self.state._replace(traces=traces, violations=found, stored=traces)
+        self.watcher.went(self.state)
+
+    def _watched(self, action: Callable[[], T]) -> T:
+        return watched(self.store.session, action, lambda: None)

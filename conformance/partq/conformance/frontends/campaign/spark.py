@@ -1,52 +1,68 @@
-"""Spreading a campaign's chunks over Spark.
+"""A campaign's traces on Spark: the session, and the job that does the units of a wave.
 
-One task does one chunk, or a lane that may end early, and writes its files; a task that dies is done again,
-to the same bytes. Spark is spoken to on threads of their own, so that the caller's thread only waits, and an
-interrupt ends just that.
+Spark is spoken to on threads of their own, so that the caller's thread only waits, and an interrupt ends just
+that. Tasks write nothing: their rows go through Spark's own writer.
 """
 
 from __future__ import annotations
 
 import re
 import signal
+import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from partq.conformance.frontends.campaign import jvm
-from partq.conformance.frontends.campaign.plan import Plan, Task
-from partq.conformance.frontends.campaign.store import CampaignError, write_chunk
-from partq.conformance.frontends.campaign.work import ChunkFailed, do_task
+from partq.conformance.frontends.campaign import archive, jvm
+from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.plan import Plan
+from partq.conformance.frontends.campaign.tables import STAGED, batches
+from partq.conformance.frontends.campaign.work import ChunkFailed, do_unit
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
-    from pyspark.accumulators import AccumulatorParam
+    import pyarrow as pa
+    from pyspark.accumulators import Accumulator, AccumulatorParam
+    from pyspark.sql import SparkSession
 
 POLL: Final = 0.25
 """Seconds between looks at the progress."""
 
+TASKS: Final = 8
+"""Tasks of a wave for each of Spark's cores, if it has as many units: a lost one costs little."""
+
+SHORT: Final = 400
+"""Tasks that a wave may have on however few cores, so that its progress shows."""
+
 T = TypeVar("T")
-Progress = Callable[[int, int], None]
-"""Told (traces done, violations so far) now and then, the first time as the work begins."""
-
-
-def execute(master: str, plan: Plan, tasks: Sequence[Task], out: Path, progress: Progress) -> None:
-    """Do these tasks of the plan on that master, which is opened and closed. Raises `CampaignError` where
-    Spark does not start, or a chunk can't be done."""
-    opening = _Job(lambda: jvm.open_context(master))
-    try:
-        context = opening.result()
-        spread(context, plan, tasks, out, progress)
-    finally:
-        with _uninterrupted():
-            _Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Nobody gets impatient meanwhile: `timeout` sends its signal twice."""
+def session(master: str) -> Iterator[SparkSession]:
+    """A session on that master, which has this code. Raises `CampaignError` where Spark does not start."""
+    with tempfile.TemporaryDirectory() as folder:
+        opening = _Job(lambda: _open(master, Path(folder)))
+        try:
+            yield opening.result()
+        finally:
+            with uninterrupted():
+                _Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
+
+
+def _open(master: str, folder: Path) -> SparkSession:
+    """``folder``: where the archive of the code may lie, from which executors fetch it as they begin."""
+    opened = jvm.open_session(master)
+    if re.match(r"local(\[|$)", master) is None:
+        opened.sparkContext.addPyFile(str(archive.write(folder / "partq.zip")))
+    return opened
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """An interrupt inside is lost: an end takes seconds, and `timeout` sends its signal twice."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -57,33 +73,80 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def spread(context: SparkContext, plan: Plan, tasks: Sequence[Task], out: Path, progress: Progress) -> None:
-    """Do these tasks of the plan on an open context. Raises `CampaignError` where a chunk can't be done."""
-    folder = str(out.resolve())
-    traces, violations = context.accumulator(0), context.accumulator(0)
-    failure = context.accumulator("", _first_text())
-    seed, length, exact = plan.seed, plan.length, plan.exact
-
-    def do(task: Task) -> None:
-        for result in do_task(task, seed, length, exact):
-            if isinstance(result, ChunkFailed):
-                failure.add(str(result))
-                return
-            write_chunk(Path(folder), result)
-            traces.add(len(result.verdicts))
-            violations.add(result.findings)
-
-    job = _Job(lambda: context.parallelize(tasks, len(tasks)).foreach(do))
-    progress(0, 0)
-    while not job.ended(POLL) and not failure.value:
-        progress(traces.value, violations.value)
-    if failure.value:
-        raise CampaignError(f"a chunk failed: {failure.value}")
+def watched(session: SparkSession, action: Callable[[], T], look: Callable[[], None]) -> T:
+    """What the action answers, done on a thread of its own; ``look`` is called now and then meanwhile. What
+    that raises, or an interrupt, cancels what Spark does."""
+    job = _Job(action)
     try:
-        job.result()
+        while not job.ended(POLL):
+            look()
+    except BaseException:
+        with uninterrupted(), suppress(Exception):
+            session.sparkContext.cancelAllJobs()
+            job.ended(jvm.ENDING)
+        raise
+    return job.result()
+
+
+@dataclass(slots=True)
+class Tally:
+    """What tasks report as they end, for display alone: one that is done again counts twice. ``failure``: why
+    a chunk can't be done, or empty; ``lost``: the same of one whose broker was lost."""
+
+    session: SparkSession
+    traces: Accumulator[int] = field(init=False)
+    violations: Accumulator[int] = field(init=False)
+    failure: Accumulator[str] = field(init=False)
+    lost: Accumulator[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        context = self.session.sparkContext
+        self.traces, self.violations = context.accumulator(0), context.accumulator(0)
+        self.failure = context.accumulator("", _first_text())
+        self.lost = context.accumulator("", _first_text())
+
+    def check(self) -> None:
+        """Raises `CampaignError` where a chunk can't be done."""
+        if self.failure.value:
+            raise CampaignError(self.failure.value)
+
+
+def run_wave(
+    session: SparkSession, plan: Plan, units: range, place: str, tally: Tally, tasks: int | None = None
+) -> None:
+    """Do these units of the plan and store their rows there, as columns `STAGED`; where a broker was lost,
+    ``tally.lost`` says so, and units are missing. ``tasks``: at most so many at once. Raises `CampaignError`
+    where a chunk can't be done."""
+    tasks = min(len(units), tasks or max(SHORT, TASKS * session.sparkContext.defaultParallelism))
+    done = partial(_do, plan, tally.traces, tally.violations, {False: tally.failure, True: tally.lost})
+    ranges = session.range(units.start, units.stop, 1, tasks)
+    try:
+        ranges.mapInArrow(done, STAGED).write.mode("overwrite").parquet(place)
     except Exception as error:
-        raise CampaignError(_failure_text(error, context)) from error
-    progress(traces.value, violations.value)
+        tally.check()
+        full = f"{place} can't be written: {jvm.FULL}" if jvm.FULL in str(error) else ""
+        raise CampaignError(full or _failure_text(error, session)) from error
+    tally.check()
+
+
+def _do(
+    plan: Plan,
+    traces: Accumulator[int],
+    violations: Accumulator[int],
+    failures: Mapping[bool, Accumulator[str]],
+    units: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """One task: its units, by number, as batches of rows. ``failures``: where to report one, by whether the
+    broker was lost."""
+    for batch in units:
+        for index in batch.column(0).to_pylist():
+            for result in do_unit(plan.unit(index), plan.seed, plan.length, plan.exact):
+                if isinstance(result, ChunkFailed):
+                    failures[result.lost].add(str(result))
+                    return
+                traces.add(len(result.verdicts))
+                violations.add(result.findings)
+                yield from batches(index, result.rows())
 
 
 def _first_text() -> AccumulatorParam[str]:
@@ -131,16 +194,25 @@ class _Job(Generic[T]):
             self._ended.set()
 
 
-def _failure_text(error: Exception, context: SparkContext) -> str:
+def _failure_text(error: Exception, session: SparkSession) -> str:
     """What of the chunks, or of Spark itself, failed for good."""
     text = str(error)
-    found = re.search(rf"\b{ChunkFailed.__name__}: (.+)", text)
-    if found or any(sign in text for sign in _FAILED):
-        return f"a chunk failed {jvm.RETRIES} times: {found[1] if found else jvm.cause(error)}"
-    if jvm.stopped(context):
-        return f"Spark stopped: {context.master} does not answer, or not any more"
+    for sign, told in _TOLD.items():
+        if found := re.search(sign, text):
+            return told.format(*found.groups())
+    if any(sign in text for sign in _FAILED):
+        return f"a chunk failed {jvm.RETRIES} times: {jvm.cause(error)}"
+    if jvm.stopped(session.sparkContext):
+        return f"Spark stopped: {session.sparkContext.master} does not answer, or not any more"
     return f"Spark failed: {jvm.cause(error)}"
 
+
+_TOLD: Final = {
+    r"PYTHON_VERSION_MISMATCH\D*([\d.]+\d)\D*([\d.]+\d)": (
+        "the executors have Python {0}, this is Python {1}: set PYSPARK_PYTHON to one of this minor version"
+    ),
+}
+"""What of Spark's text says why, and how it is said."""
 
 _FAILED: Final = ("most recent failure", "PYTHON_EXCEPTION")
 """What Spark says when a task has failed too often."""

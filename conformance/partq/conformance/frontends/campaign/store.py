@@ -1,260 +1,237 @@
-"""A campaign's output folder: Parquet per chunk, markers of what is done, and ``campaign.json``.
+"""A campaign's folder: Parquet tables by wave, a manifest a wave, and ``campaign.json``.
 
-Each file is written aside and renamed, the marker last: a chunk is done if its marker is there, and doing
-it again writes the same bytes. The folder must be one that all executors see.
+A wave is complete once its manifest is there, which is written last and says what each table holds. Whatever
+contradicts a manifest is refused: nothing that was lost, cut or added makes a verdict.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from hashlib import blake2b
-from pathlib import Path
-from typing import Any, Final, NoReturn
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from partq.conformance.frontends.campaign import jvm, manifest, queries
+from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
+from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Plan
+from partq.conformance.frontends.campaign.tables import STAGED, TABLES
 
-from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Chunk, Plan
-from partq.conformance.frontends.campaign.work import ChunkResult
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
-PROGRESS: Final = "progress"
+STAGING: Final = "_staging"
+FILE: Final = 128 * 2**20
+"""Bytes of a wave's rows for each file of a table."""
 
-MARKER: Final = frozenset(ChunkResult(Chunk(0, "", "", 0, 0)).summary())
-"""The fields of a chunk's marker."""
-
-_EXERCISED = pa.list_(pa.struct([("requirement", pa.string()), ("times", pa.int64())]))
-
-TABLES: Final[dict[str, pa.Schema]] = {
-    "verdicts": pa.schema(
-        [
-            ("trace", pa.int64()),
-            ("broker", pa.string()),
-            ("profile", pa.string()),
-            ("seed", pa.uint64()),
-            ("operations", pa.int64()),
-            ("status", pa.string()),
-            ("exercised", _EXERCISED),
-            ("violated", pa.list_(pa.string())),
-            ("unknown", pa.list_(pa.string())),
-        ]
-    ),
-    "violations": pa.schema(
-        [
-            ("trace", pa.int64()),
-            ("broker", pa.string()),
-            ("profile", pa.string()),
-            ("requirement", pa.string()),
-            ("key", pa.string()),
-            ("title", pa.string()),
-            ("detail", pa.string()),
-            ("allowed", pa.string()),
-            ("witness", pa.list_(pa.int64())),
-            ("candidates", pa.list_(pa.string())),
-            ("program", pa.string()),
-        ]
-    ),
-    "coverage": pa.schema(
-        [
-            ("broker", pa.string()),
-            ("profile", pa.string()),
-            ("requirement", pa.string()),
-            ("outcome", pa.string()),
-            ("fault", pa.string()),
-            ("traces", pa.int64()),
-            ("exercised", pa.int64()),
-        ]
-    ),
-    "partitions": pa.schema(
-        [
-            ("broker", pa.string()),
-            ("profile", pa.string()),
-            ("rank", pa.int64()),
-            ("keyed", pa.bool_()),
-            ("messages", pa.int64()),
-        ]
-    ),
-    "combinations": pa.schema(
-        [
-            ("broker", pa.string()),
-            ("profile", pa.string()),
-            ("mechanism", pa.string()),
-            ("fault", pa.string()),
-            ("shape", pa.string()),
-            ("traces", pa.int64()),
-            ("times", pa.int64()),
-            ("ok", pa.int64()),
-        ]
-    ),
-}
-"""The Parquet folders of a campaign and their columns."""
+_OWN: Final = re.compile(r"table=\w+|manifests|counterexamples|_.*|campaign\.json|mutants\.json|report\.html")
+"""What a campaign's folder may hold."""
 
 
-class CampaignError(Exception):
-    """The output folder can't be used. The text says why and what to do."""
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One campaign in its folder. ``identity``: the digest of the plan and its code."""
 
+    session: SparkSession
+    folder: Folder
+    plan: Plan
+    identity: str
 
-def check(out: Path, plan: Plan, resume: bool) -> None:
-    """Look at what is there; nothing is written. Raises `CampaignError` where the folder exists without
-    ``resume``, holds another campaign, or can't be used."""
-    with _naming(out):
-        if out.exists() and not out.is_dir():
-            raise CampaignError(f"{out} is a file: give a folder")
-        if not out.exists() or not any(out.iterdir()):
-            return
+    # --- what is there ------------------------------------------------------------------------------
+
+    def open(self, resume: bool) -> list[Manifest]:
+        """Make the folder this campaign's; the manifests of its complete waves, each held against its tables.
+        Raises `CampaignError` where the folder exists without ``resume``, or is not as this campaign left it.
+        """
+        if not self.folder.names():
+            self._begin()
+            return []
         if not resume:
             raise CampaignError(
-                f"{out} exists: give another folder, or --resume to finish what is missing in it"
+                f"{self.folder.name} exists: give another folder, or --resume to finish what is missing in it"
             )
-        _same_plan(out / SUMMARY, plan)
-        for part in summaries(out):
-            if missing := MARKER - part.keys():
-                _from_elsewhere(out, f"a marker has no {', '.join(sorted(missing))}")
-        _same_columns(out)
+        self._same_campaign()
+        manifests = self.manifests()
+        self._drop_unfinished(manifests)
+        self._verify(manifests)
+        return manifests
 
+    def recorded(self) -> str | None:
+        """The digest that a complete campaign recorded, or None."""
+        data = json.loads(self.folder.read(SUMMARY) or "{}")
+        return data["digest"] if data.get("complete") else None
 
-def prepare(out: Path, plan: Plan) -> None:
-    """Make the folder ready, or what is missing of it. Raises `CampaignError` where it can't be."""
-    with _naming(out):
-        for folder in (*TABLES, PROGRESS):
-            (out / folder).mkdir(parents=True, exist_ok=True)
-        if not (out / SUMMARY).exists():
-            write_json(out / SUMMARY, {"schema": SCHEMA, "complete": False, "plan": plan.to_json()})
+    def findings(self) -> int:
+        """How many findings are stored."""
+        total = self.table("violations").selectExpr("coalesce(sum(times), 0)").collect()
+        return int(total[0][0])
 
+    def table(self, name: str) -> DataFrame:
+        """All rows of a table, with their ``wave``."""
+        place = self.folder.at(f"table={name}")
+        return self.session.read.schema(TABLES[name].ddl).option("basePath", place).parquet(place)
 
-def discard(out: Path) -> None:
-    """Undo `prepare` where no chunk was done since, as far as nothing else is in the folder."""
-    if done(out):
-        return
-    for folder in (*TABLES, PROGRESS):
-        shutil.rmtree(out / folder, ignore_errors=True)
-    (out / SUMMARY).unlink(missing_ok=True)
-    with suppress(OSError):
-        out.rmdir()
+    def discard(self) -> None:
+        """Undo `open` where no wave was completed since, as far as nothing else is in the folder."""
+        if all(_OWN.fullmatch(name) for name in self.folder.names()):
+            self.folder.delete()
 
+    def _begin(self) -> None:
+        begun = {"schema": SCHEMA, "complete": False, "identity": self.identity, "plan": self.plan.to_json()}
+        self.folder.create(SUMMARY, to_text(begun))
 
-def done(out: Path) -> set[int]:
-    """The chunks whose marker is there."""
-    return {int(marker.stem.removeprefix("chunk-")) for marker in (out / PROGRESS).glob("chunk-*.json")}
+    def _same_campaign(self) -> None:
+        file = f"{self.folder.name}/{SUMMARY}"
+        try:
+            known = json.loads(self.folder.read(SUMMARY) or "null")
+            schema, there, identity = known["schema"], known.get("plan"), known.get("identity")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CampaignError(f"{file} is not a campaign that can be resumed: {error}") from None
+        if schema != SCHEMA:
+            raise CampaignError(
+                f"{file} was begun by another version of partq ({schema}): give another folder"
+            )
+        if there != json.loads(json.dumps(self.plan.to_json())):
+            raise CampaignError(
+                f"{self.folder.name} holds another campaign (broker, profiles, traces, seed or length differ)"
+                ": resume it with the same arguments, or give another folder"
+            )
+        if identity != self.identity:
+            raise CampaignError(f"{file} was begun by another version of partq: give another folder")
 
-
-@contextmanager
-def _naming(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise CampaignError(f"{out}: {error.strerror}") from None
-
-
-def _same_plan(summary: Path, plan: Plan) -> None:
-    try:
-        known = json.loads(summary.read_text(encoding="utf-8"))
-        there = known["plan"] if known["schema"] == SCHEMA else None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CampaignError(f"{summary} is not a campaign that can be resumed: {error}") from None
-    if there != json.loads(json.dumps(plan.to_json())):
-        raise CampaignError(
-            f"{summary.parent} holds another campaign (broker, profiles, traces, seed or length differ): "
-            "resume it with the same arguments, or give another folder"
-        )
-
-
-def _same_columns(out: Path) -> None:
-    for folder, schema in TABLES.items():
-        for file in sorted((out / folder).glob("chunk-*.parquet"))[:1]:
+    def manifests(self) -> list[Manifest]:
+        """Those that are there, each as this campaign writes them."""
+        found = []
+        for name in self.folder.names(manifest.FOLDER):
+            file = f"{manifest.FOLDER}/{name}"
+            if name.startswith("_"):
+                continue
             try:
-                same = pq.read_schema(file).equals(schema)
-            except pa.ArrowException as error:
-                raise CampaignError(f"{file}: {str(error).splitlines()[0]}") from None
-            if not same:
-                _from_elsewhere(out, f"{folder} has other columns")
+                one = manifest.loads(self.folder.read(file) or "")
+            except ValueError as error:
+                raise CampaignError(f"{self.folder.name}/{file} is no manifest: {error}") from None
+            self._fits(one, file)
+            found.append(one)
+        if pair := manifest.overlap(found):
+            names = " and ".join(manifest.file_of(one.wave) for one in pair)
+            raise CampaignError(f"{self.folder.name}: {names} are of the same traces")
+        return found
+
+    def _fits(self, one: Manifest, file: str) -> None:
+        """Raises `CampaignError` where the manifest can't be one of this campaign's under that name."""
+        wrong = None
+        if one.plan != self.identity:
+            wrong = "is of another campaign"
+        elif file != manifest.file_of(one.wave):
+            wrong = f"is that of wave {one.wave}"
+        elif not 0 <= one.units.start < one.units.stop <= self.plan.units:
+            wrong = f"names units {one.units.start} to {one.units.stop}, which the plan has not"
+        elif not self._complete(one):
+            wrong = f"counts {one.traces:,} traces, not {self.plan.planned(one.units):,}"
+        if wrong:
+            raise CampaignError(f"{self.folder.name}/{file} {wrong}")
+
+    def _complete(self, one: Manifest) -> bool:
+        planned = self.plan.planned(one.units)
+        return one.traces == planned or (self.plan.ends_early and one.traces < planned)
+
+    def _drop_unfinished(self, manifests: list[Manifest]) -> None:
+        """Remove what a session that was killed left of the wave it was at. Raises `CampaignError` where
+        something lies beside the waves."""
+        self.folder.delete(STAGING)
+        known = {f"wave={one.wave}" for one in manifests}
+        for table in TABLES:
+            for name in self.folder.names(f"table={table}"):
+                place = f"table={table}/{name}"
+                if not name.startswith("wave="):
+                    raise CampaignError(f"{self.folder.name}/{place} is not of this campaign: move it away")
+                if name not in known:
+                    self.folder.delete(place)
+
+    def _verify(self, manifests: list[Manifest]) -> None:
+        """Raises `CampaignError` where a table does not hold what its manifests say."""
+        found = self._fingerprints() if manifests else {}
+        for one in manifests:
+            for table, expected in one.tables.items():
+                there = found.get(one.wave, {}).get(table, Fingerprint())
+                if there != expected:
+                    place = f"{self.folder.name}/table={table}/wave={one.wave}"
+                    what = (
+                        f"has {there.rows:,} rows, not {expected.rows:,}"
+                        if there.rows != expected.rows
+                        else "has other rows"
+                    )
+                    advice = f"delete {manifest.file_of(one.wave)} to have the wave run again"
+                    raise CampaignError(
+                        f"{place} {what} as when it was written: {advice}, or give another folder"
+                    )
+
+    def _fingerprints(self) -> dict[int, dict[str, Fingerprint]]:
+        try:
+            return queries.fingerprints({name: self.table(name) for name in TABLES})
+        except Exception as error:
+            raise CampaignError(f"{self.folder.name} can't be read: {jvm.cause(error)}") from error
+
+    # --- a wave -------------------------------------------------------------------------------------
+
+    def staging(self, units: range) -> str:
+        """Where the tasks' rows of those units go."""
+        return self.folder.at(f"{STAGING}/wave={units.start}")
+
+    def staged(self, units: range) -> range:
+        """The first of those units, up to one of which nothing was staged."""
+        rows = self._staged(units).select("unit").distinct().collect()
+        there = {row["unit"] for row in rows}
+        return range(units.start, next((unit for unit in units if unit not in there), units.stop))
+
+    def complete(self, units: range) -> Manifest:
+        """Make tables of what was staged for those units, and then their manifest. Raises `CampaignError`
+        where rows are missing."""
+        files = max(1, math.ceil(self.folder.size(f"{STAGING}/wave={units.start}") / FILE))
+        try:
+            staged = self._staged(units)
+            for name in TABLES:
+                self._write(name, units.start, staged, files)
+        except Exception as error:
+            raise CampaignError(f"{self.folder.name} can't be written: {jvm.cause(error)}") from error
+        found = self._fingerprints_of(units.start)
+        one = Manifest(self.identity, units, {name: found.get(name, Fingerprint()) for name in TABLES})
+        file = manifest.file_of(one.wave)
+        self._fits(one, file)
+        self.folder.create(file, manifest.dumps(one))
+        self.folder.delete(STAGING)
+        return one
+
+    def _staged(self, units: range) -> DataFrame:
+        rows = self.session.read.schema(STAGED).parquet(self.staging(units))
+        return rows.where(f"unit >= {units.start} and unit < {units.stop}")
+
+    def _write(self, name: str, wave: int, staged: DataFrame, files: int) -> None:
+        table, place = TABLES[name], f"table={name}/wave={wave}"
+        rows = staged.where(f"`{name}` is not null").select(f"`{name}`.*")
+        if table.sums:
+            rows = queries.summed(table, rows).coalesce(1).sortWithinPartitions(*table.keys)
+        else:
+            rows = rows.coalesce(files).sortWithinPartitions("trace")
+        rows.write.mode("overwrite").parquet(self.folder.at(place))
+        self.folder.sync(place)
+
+    def _fingerprints_of(self, wave: int) -> Mapping[str, Fingerprint]:
+        """What the files of a wave hold, read again."""
+        from pyspark.sql import functions as F
+
+        tables = {
+            name: self.session.read.schema(TABLES[name].ddl)
+            .parquet(self.folder.at(f"table={name}/wave={wave}"))
+            .withColumn("wave", F.lit(wave))
+            for name in TABLES
+        }
+        return queries.fingerprints(tables).get(wave, {})
 
 
-def _from_elsewhere(out: Path, why: str) -> NoReturn:
-    raise CampaignError(f"{out} was begun by another version of partq ({why}): give another folder")
-
-
-def write_chunk(out: Path, result: ChunkResult) -> None:
-    """Store a chunk's rows and then its marker."""
-    name = f"chunk-{result.chunk.index:06d}"
-    rows = {
-        "verdicts": result.verdicts,
-        "violations": result.violations,
-        "coverage": list(result.coverage_rows()),
-        "partitions": list(result.partition_rows()),
-        "combinations": list(result.combination_rows()),
-    }
-    for folder, schema in TABLES.items():
-        if rows[folder]:
-            table = pa.Table.from_pylist([_arrow_row(row) for row in rows[folder]], schema=schema)
-            target = out / folder / f"{name}.parquet"
-            aside = _aside(target)
-            pq.write_table(table, aside)
-            aside.replace(target)
-    write_json(out / PROGRESS / f"{name}.json", result.summary())
-
-
-def _arrow_row(row: dict[str, Any]) -> dict[str, Any]:
-    if "exercised" in row and isinstance(row["exercised"], list):
-        pairs = [{"requirement": requirement, "times": times} for requirement, times in row["exercised"]]
-        return {**row, "exercised": pairs}
-    return row
-
-
-def write_json(target: Path, data: Any) -> None:
-    """Write plain data as JSON, whole or not at all."""
-    aside = _aside(target)
-    aside.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    aside.replace(target)
-
-
-def _aside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{os.getpid()}")
-
-
-def summaries(out: Path) -> list[dict[str, Any]]:
-    """Every finished chunk's summary, in order. Raises `CampaignError` where a file is none."""
-    return [_summary(marker) for marker in sorted((out / PROGRESS).glob("chunk-*.json"))]
-
-
-def _summary(marker: Path) -> dict[str, Any]:
-    try:
-        part = json.loads(marker.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise CampaignError(f"{marker}: not JSON: {error}") from None
-    if not isinstance(part, dict):
-        raise CampaignError(f"{marker}: not a chunk's marker")
-    return part
-
-
-def digest(parts: Iterable[dict[str, Any]]) -> str:
-    """The fingerprint of all verdict rows, from the chunks' own in order."""
-    state = blake2b(digest_size=16)
-    for part in parts:
-        state.update(bytes.fromhex(part["digest"]))
-    return state.hexdigest()
-
-
-def read_rows(out: Path, folder: str) -> Iterator[dict[str, Any]]:
-    """All rows of one of the Parquet folders, in order of chunks; one chunk at a time is in memory."""
-    for file in sorted((out / folder).glob("chunk-*.parquet")):
-        yield from pq.read_table(file, schema=TABLES[folder]).to_pylist()
-
-
-def read_totals(out: Path, folder: str, sums: tuple[str, ...]) -> list[dict[str, Any]]:
-    """One of the Parquet folders with the columns ``sums`` added up over all rows that are alike in the
-    others, sorted by these. Raises `CampaignError` where a file is not what it should be."""
-    schema = TABLES[folder]
-    keys = [name for name in schema.names if name not in sums]
-    try:
-        files = sorted((out / folder).glob("chunk-*.parquet"))
-        tables = [pq.read_table(file, schema=schema) for file in files]
-    except (OSError, pa.ArrowException) as error:
-        raise CampaignError(f"{out / folder}: {str(error).splitlines()[0]}") from None
-    whole = pa.concat_tables(tables) if tables else schema.empty_table()
-    totals = whole.group_by(keys).aggregate([(name, "sum") for name in sums])
-    ordered = totals.sort_by([(name, "ascending") for name in keys])
-    return [{name.removesuffix("_sum"): value for name, value in row.items()} for row in ordered.to_pylist()]
+def to_text(data: Any) -> str:
+    """Plain data as the text of a JSON file."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

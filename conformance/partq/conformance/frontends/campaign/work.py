@@ -1,17 +1,17 @@
-"""One chunk of a campaign: generate, run, check, and fold into columns. Pure of Spark and of files."""
+"""One chunk of a campaign: generate, run, check, and fold into rows. Pure of Spark and of files."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
 from itertools import product
 from traceback import extract_tb
 from typing import Any, Final
 
 from partq.conformance.adapters import (
-    Broker,
     SimulatedBroker,
     UnknownBroker,
     Unreachable,
@@ -20,15 +20,13 @@ from partq.conformance.adapters import (
 )
 from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.evaluation.endings import ending
-from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, runs
-from partq.conformance.execution.runner import run
+from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, runs
 from partq.conformance.frontends.campaign.combinations import Combination, combined
-from partq.conformance.frontends.campaign.plan import Chunk, Lane, Task
+from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
 from partq.conformance.history import History
-from partq.conformance.verdict import COUNTS, Inspection, Status
-from partq.conformance.workload import program as programs
+from partq.conformance.verdict import Finding, Status
 from partq.conformance.workload.generator import generate, trace_seed
-from partq.conformance.workload.program import Program
+from partq.conformance.workload.program import Program, dumps
 from partq.model.messages import effective_key
 from partq.model.operations import ENV
 from partq.model.profiles import profile
@@ -42,67 +40,53 @@ NODES: Final = 1_000
 ALLOWANCE: Final = 10
 """How many nodes each trace adds to what suspects may cost: about half the time that it takes itself."""
 
+TRIES: Final = 4
+"""How often a chunk of a live broker is tried before the campaign gives up."""
+
 EMERGENCY: Final = 10.0
 """How many seconds it may take for them: more than they ever take, so that equal seeds give equal results."""
 
 
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class RequirementCount:
+    """What a chunk says of one requirement: how often it was exercised, in how many traces it was violated
+    for certain and in how many it was left open. ``trace``, ``why`` and ``candidates``: of the first trace
+    that leaves it open, unless a later one says that one of several is violated; None where none does."""
+
+    exercised: int = 0
+    violated: int = 0
+    unknown: int = 0
+    trace: int | None = None
+    why: str | None = None
+    candidates: tuple[str, ...] | None = None
+
+    def leave_open(self, trace: int, why: str, candidates: tuple[str, ...]) -> None:
+        """One more trace leaves it open."""
+        self.unknown += 1
+        if self.why is None or (candidates and not self.candidates):
+            self.trace, self.why, self.candidates = trace, why, candidates
+
+
 @dataclass(slots=True)
 class ChunkResult:
-    """What one chunk found. ``verdicts``: one row a trace · ``violations``: one row a finding that is kept ·
-    ``found``: requirement -> how many there were of each cause, kept or not · ``unsettled``: of it
-    ``open`` and ``candidates`` alone, of the first trace that has it · ``coverage``:
+    """What one chunk found, as rows of the campaign's tables and as sums that become rows. ``coverage``:
     (requirement, outcome, fault) -> in how many traces, and how often, the requirement was exercised beside
-    an operation that ended so and a fault of that kind · ``partitions``: (rank, keyed) -> messages, each
-    counted once, in the partition it was first shown in; see `_spread` for the rank · ``combinations``: in
-    how many traces each came, how often, and how often with the outcome ``ok``."""
+    an operation that ended so and a fault of that kind. ``partitions``: (rank, keyed) -> messages, each
+    counted once, in the partition it was first shown in; see `_spread` for the rank. ``combinations``: in
+    how many traces each came, how often, and how often with the outcome ``ok``. ``counts``: (kind, name) ->
+    how often: `COUNTS` over the traces, and what the broker lacks, once."""
 
     chunk: Chunk
-    lacks: tuple[str, ...] = ()
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
-    violations: list[dict[str, Any]] = field(default_factory=list)
-    found: dict[str, Counter[str]] = field(default_factory=dict)
-    unsettled: Inspection = field(default_factory=Inspection)
+    verdicts: list[Row] = field(default_factory=list)
+    violations: list[Row] = field(default_factory=list)
+    requirements: dict[str, RequirementCount] = field(default_factory=dict)
     coverage: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
     partitions: Counter[tuple[int, bool]] = field(default_factory=Counter)
     combinations: dict[Combination, list[int]] = field(default_factory=dict)
-    operations: int = 0
-    counts: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in COUNTS})
-
-    def digest(self) -> str:
-        """A fingerprint of the verdict rows, equal wherever the chunk ran."""
-        state = blake2b(digest_size=16)
-        for row in self.verdicts:
-            state.update(repr(row).encode())
-        return state.hexdigest()
-
-    def summary(self) -> dict[str, Any]:
-        """What the campaign's totals need of this chunk."""
-        exercised: Counter[str] = Counter()
-        statuses: dict[str, Counter[str]] = {"violated": Counter(), "unknown": Counter()}
-        for row in self.verdicts:
-            for requirement, times in row["exercised"]:
-                exercised[requirement] += times
-            for status, counter in statuses.items():
-                counter.update(row[status])
-        return {
-            "chunk": self.chunk.index,
-            "broker": public_name(self.chunk.broker),
-            "profile": self.chunk.profile,
-            "traces": len(self.verdicts),
-            "operations": self.operations,
-            "digest": self.digest(),
-            "lacks": list(self.lacks),
-            "found": {
-                requirement: dict(sorted(self.found[requirement].items()))
-                for requirement in sorted(self.found)
-            },
-            "open": dict(sorted(self.unsettled.open.items())),
-            "candidates": {one: list(several) for one, several in sorted(self.unsettled.candidates.items())},
-            "exercised": dict(sorted(exercised.items())),
-            "named": sorted(self.named),
-            "counts": {name: dict(sorted(counter.items())) for name, counter in self.counts.items()},
-            **{status: dict(sorted(counter.items())) for status, counter in statuses.items()},
-        }
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def named(self) -> set[str]:
@@ -111,48 +95,41 @@ class ChunkResult:
 
     @property
     def findings(self) -> int:
-        """How many findings there were, kept or not."""
-        return sum(causes.total() for causes in self.found.values())
+        """How many findings there were."""
+        return sum(row["times"] for row in self.violations)
 
-    def coverage_rows(self) -> Iterator[dict[str, Any]]:
-        """The coverage as rows, sorted."""
-        for (requirement, outcome, fault), (traces, exercised) in sorted(self.coverage.items()):
-            yield {
-                "broker": public_name(self.chunk.broker),
-                "profile": self.chunk.profile,
-                "requirement": requirement,
-                "outcome": outcome,
-                "fault": fault,
-                "traces": traces,
-                "exercised": exercised,
-            }
+    def rows(self) -> dict[str, list[Row]]:
+        """The rows of every table."""
+        sums = {
+            "requirements": [{"requirement": id, **asdict(n)} for id, n in sorted(self.requirements.items())],
+            "coverage": _summed(("requirement", "outcome", "fault"), ("traces", "exercised"), self.coverage),
+            "partitions": _summed(
+                ("rank", "keyed"), ("messages",), {key: [n] for key, n in self.partitions.items()}
+            ),
+            "combinations": _summed(Combination._fields, ("traces", "times", "ok"), self.combinations),
+            "counts": _summed(("kind", "name"), ("times",), {key: [n] for key, n in self.counts.items()}),
+        }
+        lane = _lane(self.chunk)
+        summed = {name: [{**lane, **row} for row in rows] for name, rows in sums.items()}
+        return {"verdicts": self.verdicts, "violations": self.violations, **summed}
 
-    def partition_rows(self) -> Iterator[dict[str, Any]]:
-        """The messages over partitions as rows, sorted."""
-        for (rank, keyed), messages in sorted(self.partitions.items()):
-            yield {
-                "broker": public_name(self.chunk.broker),
-                "profile": self.chunk.profile,
-                "rank": rank,
-                "keyed": keyed,
-                "messages": messages,
-            }
 
-    def combination_rows(self) -> Iterator[dict[str, Any]]:
-        """The combinations as rows, sorted."""
-        for combination, (traces, times, done) in sorted(self.combinations.items()):
-            yield {
-                "broker": public_name(self.chunk.broker),
-                "profile": self.chunk.profile,
-                **combination._asdict(),
-                "traces": traces,
-                "times": times,
-                "ok": done,
-            }
+def _summed(keys: tuple[str, ...], sums: tuple[str, ...], cells: Mapping[Any, list[int]]) -> list[Row]:
+    """Sums as rows, sorted by what they are of."""
+    return [dict(zip((*keys, *sums), (*key, *cell), strict=True)) for key, cell in sorted(cells.items())]
+
+
+def _lane(chunk: Chunk) -> Row:
+    return {"broker": public_name(chunk.broker), "profile": chunk.profile}
 
 
 class ChunkFailed(Exception):
-    """The adapter raised where nothing may be raised. The text says in one line what and where."""
+    """A chunk that can't be done. The text says in one line what failed and where. ``lost``: the broker is
+    there no more, though it may come again; otherwise the chunk would fail always."""
+
+    def __init__(self, text: str, lost: bool = False) -> None:
+        super().__init__(text)
+        self.lost = lost
 
 
 def check_broker(lane: Lane) -> None:
@@ -166,9 +143,9 @@ def check_broker(lane: Lane) -> None:
             pass
 
 
-def do_task(task: Task, seed: int, length: int | None, exact: int = 0) -> Iterator[ChunkResult | ChunkFailed]:
+def do_unit(unit: Unit, seed: int, length: int | None, exact: int = 0) -> Iterator[ChunkResult | ChunkFailed]:
     """Do its chunks, up to the one that ends their lane, or that failed."""
-    for chunk in task:
+    for chunk in unit:
         result = do_chunk(chunk, seed, length, exact)
         yield result
         if isinstance(result, ChunkFailed) or chunk.until in result.named:
@@ -176,15 +153,15 @@ def do_task(task: Task, seed: int, length: int | None, exact: int = 0) -> Iterat
 
 
 def do_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> ChunkResult | ChunkFailed:
-    """`run_chunk`, whose failure is answered where the chunk would fail again, and raised as `ChunkFailed`
-    where it may pass."""
-    try:
-        return run_chunk(chunk, seed, length, exact)
-    except Exception as error:
-        failed = ChunkFailed(_in_one_line(error))
-        if isinstance(error, UnknownBroker) or isinstance(open_broker(chunk.broker), SimulatedBroker):
-            return failed
-        raise failed from error
+    """`run_chunk`, tried up to `TRIES` times where a failure may pass, and its failure otherwise."""
+    for _ in range(TRIES):
+        try:
+            return run_chunk(chunk, seed, length, exact)
+        except Exception as error:
+            text = _in_one_line(error)
+            if isinstance(error, UnknownBroker) or isinstance(open_broker(chunk.broker), SimulatedBroker):
+                return ChunkFailed(f"a chunk failed: {text}")
+    return ChunkFailed(f"a chunk failed {TRIES} times: {text}", lost=True)
 
 
 def _in_one_line(error: Exception) -> str:
@@ -200,54 +177,52 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Ch
     broker = open_broker(chunk.broker)
     broker.profile = chunk.profile
     lacks = broker.lacks()
-    result = ChunkResult(chunk, tuple(sorted(lacks)))
+    result = ChunkResult(chunk, counts=Counter({("lacks", name): 1 for name in lacks}))
     decider = Decider(Exactness(share=exact, seconds=EMERGENCY, nodes=NODES, allowance=ALLOWANCE))
-    for trace in range(chunk.first, chunk.first + chunk.count):
-        program = generate(
-            chunk.profile,
-            trace_seed(seed, trace),
-            length=length,
-            lacks=lacks,
-            lock_duration=broker.lock_duration,
+    traces = range(chunk.first, chunk.first + chunk.count)
+    programs = [
+        NamedProgram(
+            f"trace {trace}",
+            generate(
+                chunk.profile,
+                trace_seed(seed, trace),
+                length=length,
+                lacks=lacks,
+                lock_duration=broker.lock_duration,
+            ),
         )
-        _run_trace(result, broker, trace, program, decider)
+        for trace in traces
+    ]
+    ways = Ways(another=lambda: open_broker(chunk.broker))
+    with closing(histories(broker, chunk.profile, programs, ways)) as ending:
+        for number, history in ending:
+            decision = decider.decide(history, traces[number])
+            _fold(result, traces[number], programs[number].program, history, decision)
     return result
 
 
-def _run_trace(result: ChunkResult, broker: Broker, trace: int, program: Program, decider: Decider) -> None:
-    history = run(broker, program)
-    decision = decider.decide(history, trace)
-    result.operations += len(history)
-    result.counts["judged"].update(decision.judged)
-    result.counts["undecided"].update(decision.undecided)
-    result.counts["overruled"].update(decision.overruled)
-    result.counts["endings"][ending(history).value] += 1
-    result.verdicts.append(_verdict_row(result.chunk, trace, program, history, decision))
-    for requirement, doubt in decision.doubts.items():
-        if doubt.why:
-            result.unsettled.leave_open(requirement, doubt.why, doubt.candidates)
+def _fold(result: ChunkResult, trace: int, program: Program, history: History, decision: Decision) -> None:
+    """Add one trace to the chunk's result."""
+    provenance = {"trace": trace, **_lane(result.chunk), "seed": Decimal(program.seed)}
+    violations = _violation_rows(provenance, program, decision)
+    result.violations.extend(violations)
+    result.verdicts.append(_verdict_row(provenance, history, decision, violations))
+    _count(result.counts, history, decision)
+    _require(result.requirements, trace, decision)
     _cover(result.coverage, history, decision)
     _spread(result.partitions, history)
     _combine(result.combinations, history)
-    if decision.findings:
-        result.violations.extend(_violation_rows(result.chunk, trace, program, decision))
-        for requirement, causes in decision.found.items():
-            result.found.setdefault(requirement, Counter()).update(causes)
 
 
-def _verdict_row(
-    chunk: Chunk, trace: int, program: Program, history: History, decision: Decision
-) -> dict[str, Any]:
+def _verdict_row(provenance: Row, history: History, decision: Decision, violations: Iterable[Row]) -> Row:
     return {
-        "trace": trace,
-        "broker": public_name(chunk.broker),
-        "profile": chunk.profile,
-        "seed": program.seed,
+        **provenance,
         "operations": len(history),
         "status": _overall(decision),
-        "exercised": sorted(decision.exercised.items()),
+        "exercised": [{"requirement": id, "times": n} for id, n in sorted(decision.exercised.items())],
         "violated": decision.violated,
         "unknown": sorted(decision.open),
+        "findings": sum(row["times"] for row in violations),
     }
 
 
@@ -259,25 +234,52 @@ def _overall(decision: Decision) -> str:
     return Status.PASS.value if decision.exercised else Status.NOT_EXERCISED.value
 
 
-def _violation_rows(
-    chunk: Chunk, trace: int, program: Program, decision: Decision
-) -> Iterator[dict[str, Any]]:
-    text = programs.dumps(program)
-    for findings in decision.findings.values():
+def _violation_rows(provenance: Row, program: Program, decision: Decision) -> list[Row]:
+    """The first finding of each cause, and how many there were of it."""
+    text = dumps(program) if decision.findings else ""
+    rows = []
+    for requirement, findings in decision.findings.items():
+        left = Counter(decision.found[requirement])
+        first: dict[tuple[str, tuple[str, ...]], Finding] = {}
         for finding in findings:
-            yield {
-                "trace": trace,
-                "broker": public_name(chunk.broker),
-                "profile": chunk.profile,
-                "requirement": finding.requirement,
-                "key": finding.key,
-                "title": finding.title,
-                "detail": finding.detail,
-                "allowed": finding.allowed,
-                "witness": list(finding.witness),
-                "candidates": list(finding.candidates),
-                "program": text,
-            }
+            first.setdefault((finding.key, finding.candidates), finding)
+        for (key, candidates), finding in first.items():
+            rows.append(
+                {
+                    **provenance,
+                    "requirement": finding.requirement,
+                    "key": key,
+                    "times": left.pop(key, 0),
+                    "title": finding.title,
+                    "detail": finding.detail,
+                    "allowed": finding.allowed,
+                    "witness": list(finding.witness),
+                    "candidates": list(candidates),
+                    "steps": len(program.steps),
+                    "program": text,
+                }
+            )
+    return rows
+
+
+def _count(counts: Counter[tuple[str, str]], history: History, decision: Decision) -> None:
+    counts["endings", ending(history).value] += 1
+    for kind in ("judged", "undecided", "overruled"):
+        for name, times in getattr(decision, kind).items():
+            counts[kind, name] += times
+
+
+def _require(requirements: dict[str, RequirementCount], trace: int, decision: Decision) -> None:
+    def of(requirement: str) -> RequirementCount:
+        return requirements.setdefault(requirement, RequirementCount())
+
+    for requirement, times in decision.exercised.items():
+        of(requirement).exercised += times
+    for requirement in decision.violated:
+        of(requirement).violated += 1
+    for requirement, doubt in decision.doubts.items():
+        if doubt.why:
+            of(requirement).leave_open(trace, doubt.why, doubt.candidates)
 
 
 def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, decision: Decision) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -18,8 +18,12 @@ from typer.core import TyperCommand
 
 from partq.conformance.frontends.cli import spec, spec_explore, spec_simulate, spec_validate
 from partq.conformance.frontends.cli.check import check
+from partq.conformance.frontends.cli.compare import compare
+from partq.conformance.frontends.cli.completion import complete, completion
+from partq.conformance.frontends.cli.examples import epilog
 from partq.conformance.frontends.cli.explain import explain
 from partq.conformance.frontends.cli.fuzz import fuzz
+from partq.conformance.frontends.cli.listing import listing
 from partq.conformance.frontends.cli.mutants import mutants
 from partq.conformance.frontends.cli.process import own
 from partq.conformance.frontends.cli.replay import replay
@@ -39,7 +43,8 @@ BROKEN: Final = 70
 
 EPILOG: Final = (
     "Exit codes: 0 conformant; 1 violated (search: found something; replay: reproduced; mutants: one "
-    "survived); 2 bad input or usage, or no room for the results; 3 inconclusive: something is unknown, "
+    "survived; compare: newly violated by the last of two runs of one broker); 2 bad input or usage, or no "
+    "room for the results; 3 inconclusive: something is unknown, "
     "nothing was exercised, or the adapter gave answers that no history can hold; "
     f"{INTERRUPTED} interrupted; {BROKEN} a defect of partq."
 )
@@ -92,8 +97,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (run, check, fuzz, search, tours, mutants, replay, report, explain):
-    app.command(cls=_Command)(_command)
+_COMMANDS: Final[Mapping[str, Callable[..., None]]] = {
+    "run": run,
+    "check": check,
+    "fuzz": fuzz,
+    "search": search,
+    "tours": tours,
+    "mutants": mutants,
+    "compare": compare,
+    "replay": replay,
+    "report": report,
+    "explain": explain,
+    "list": listing,
+    "completion": completion,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name, cls=_Command, epilog=epilog(_name))(_command)
 for _of_spec in (
     spec.setup,
     spec.check,
@@ -134,6 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _exit_code(arguments: list[str] | None) -> int:
     command = typer.main.get_command(app)
+    if arguments is None and (answered := complete(command)) is not None:
+        return answered
     try:
         code = command.main(args=arguments, prog_name="partq", standalone_mode=False)
         sys.stdout.flush()  # what was printed without a command, such as help

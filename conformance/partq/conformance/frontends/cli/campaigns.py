@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partq.conformance.frontends.cli.common import console, fail, printable
@@ -29,6 +28,15 @@ EXACT_HELP: Final = (
     "takes about 10 times as long."
 )
 
+OUT_HELP: Final = (
+    "Output folder, local or a URI of a file system that Spark knows (hdfs:, s3a:, abfss:, dbfs:); must not "
+    "exist, or hold the same campaign (--resume)."
+)
+
+WAVE_HELP: Final = (
+    "Traces in a wave: with each, what was found is stored for good; unless given, some minutes of work."
+)
+
 LENGTH_HELP: Final = (
     "Phrases (a few steps that belong together, such as a transaction) in each program; "
     "unless given, 24 to 96."
@@ -38,7 +46,7 @@ PERIOD: Final = 10.0
 """Seconds between two lines of progress, where standard error is no terminal."""
 
 
-NEEDED: Final = ("pyspark", "pyarrow")
+NEEDED: Final = ("pyspark", "pyarrow", "pandas")
 """The packages of the extra ``spark``."""
 
 
@@ -48,40 +56,39 @@ def check_extra() -> None:
         fail(f"{' and '.join(missing)} not installed: pip install 'partq[spark]'")
 
 
-def done(plan: Plan, out: Path, master: str, resume: bool, strict: bool = False) -> Campaign:
-    """Do the campaign in the folder, with its progress on standard error; ends with one line where it can't
-    be done."""
-    from partq.conformance.frontends.campaign.run import run_campaign
-    from partq.conformance.frontends.campaign.store import CampaignError
+@contextmanager
+def done(
+    plan: Plan, out: str, master: str, resume: bool, wave: int | None, strict: bool = False
+) -> Iterator[Campaign]:
+    """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
+    it can't be done; an interrupt prints what is stored and how to go on."""
+    from partq.conformance.frontends.campaign.errors import CampaignError
+    from partq.conformance.frontends.campaign.run import campaign
 
+    display = Display(plan.traces)
     try:
-        with showing(plan.traces) as display:
-            return run_campaign(plan, out, master, resume, display, strict)
+        with campaign(plan, out, master, resume, display, wave=wave, strict=strict) as finished:
+            display.bar.stop()
+            yield finished
     except CampaignError as error:
         fail(str(error))
-
-
-@contextmanager
-def interruptible(plan: Plan, out: Path) -> Iterator[None]:
-    """An interrupt inside prints what is stored and how to go on."""
-    from partq.conformance.frontends.campaign.run import stored_traces
-
-    try:
-        yield
     except KeyboardInterrupt:
-        stored = stored_traces(plan, out)
+        stored = display.stored
         text = f"{stored:,} of {plan.traces:,} traces are stored; finish with the same command and --resume"
         console.print(text if stored else "nothing is stored yet", markup=False, soft_wrap=True)
         raise
+    finally:
+        display.bar.stop()
 
 
-def stored_line(out: Path) -> str:
+def stored_line(out: str) -> str:
     """Where the results are, and how to see them."""
-    return printable(f"stored in {out} ({shlex.join(['partq', 'report', str(out)])})")
+    return printable(f"stored in {out} ({shlex.join(['partq', 'report', out])})")
 
 
 class Display:
-    """A campaign's progress: a bar on a terminal, elsewhere a line every `PERIOD`."""
+    """A campaign's progress, and how many traces are ``stored``: a bar on a terminal, elsewhere a line every
+    `PERIOD`."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         from rich import progress
@@ -96,6 +103,7 @@ class Display:
         )
         self.bar = progress.Progress(*columns, console=console, disable=not console.is_terminal)
         self.total = total
+        self.stored = 0
         self.lines = Lines(clock)
 
     def starting(self, state: CampaignState) -> None:
@@ -108,6 +116,7 @@ class Display:
 
     def went(self, state: CampaignState) -> None:
         """So far it is."""
+        self.stored = state.stored
         if console.is_terminal:
             self.bar.update(self.task, description="traces", **_fields(state))
         else:
@@ -121,16 +130,6 @@ def _fields(state: CampaignState) -> dict[str, Any]:
 
 def _rate(state: CampaignState) -> str:
     return f"{state.rate:,.0f}" if state.rate else "-"
-
-
-@contextmanager
-def showing(total: int) -> Iterator[Display]:
-    """The progress of a campaign of so many traces, for as long as this lasts."""
-    display = Display(total)
-    try:
-        yield display
-    finally:
-        display.bar.stop()
 
 
 class Lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,9 +27,10 @@ from partq.conformance.frontends.cli.common import (
     required,
     requirements_to_meet,
     say,
-    show_verdicts,
     verdicts_document,
 )
+from partq.conformance.frontends.cli.options import Output, Strict
+from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
 from partq.conformance.history.record import SCHEMA as HISTORY
 from partq.conformance.verdict import Exit, ambiguities
 
@@ -42,20 +44,22 @@ SHOWN: Final = 5
 
 
 def check(
-    histories: Annotated[list[Path], typer.Argument(help="Files of partq.history/1: NDJSON or Parquet.")],
+    histories: Annotated[
+        list[Path],
+        typer.Argument(help="Files of partq.history/1: NDJSON or Parquet; -: NDJSON from standard input."),
+    ],
     profile: Annotated[
         str | None, typer.Option(help=f"Instead of the profile the history names: {PROFILE_NAMES}.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    strict: Strict = False,
     require: Require = None,
-    whole_catalogue: Annotated[
-        bool, typer.Option("--all", help="Show rows too that do not apply or have no screen.")
-    ] = False,
+    verbose: Verbose = False,
+    whole_catalogue: WholeCatalogue = False,
     exact: Annotated[
         bool,
         typer.Option("--exact", help="Also show the order in which the model explains the history."),
     ] = False,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    format: Output = Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
     from partq.conformance.evaluation.decision import check_history
@@ -80,7 +84,8 @@ def check(
         print_json({**document, "exact": searched} if exact else document)
     else:
         place = partial(_place, read, judged)
-        show_verdicts(subject, results, whole_catalogue, partial(_evidence, read, judged), place)
+        detail = Detail.of(verbose, whole_catalogue)
+        show_verdicts(subject, results, detail, partial(_evidence, read, judged), place)
         for file, found in searched.items():
             _show_judged(file, found, read[file])
         conclude(results, strict, besides)
@@ -140,7 +145,7 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
 
 
 def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]:
-    from partq.conformance.history.codec import HistoryError, read_history
+    from partq.conformance.history.codec import HistoryError
 
     if profile is not None:
         known_profile(profile)
@@ -149,7 +154,7 @@ def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]
         for file in files:
             if file.is_dir():
                 fail(f"{file} is a folder: give its files, such as {_inside(file)}")
-            history = read_history(file)
+            history = _read(file)
             _warn_of_gaps(file, history)
             if profile is not None:
                 history = replace(history, header=replace(history.header, profile=profile))
@@ -157,6 +162,13 @@ def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]
     except HistoryError as error:
         fail(_no_history(Path(error.file)) or str(error))
     return found
+
+
+def _read(file: Path) -> History:
+    """The history in the file, or on standard input. Raises `HistoryError`."""
+    from partq.conformance.history.codec import read_history, read_stream
+
+    return read_stream(sys.stdin.buffer, "standard input") if str(file) == "-" else read_history(file)
 
 
 def _inside(folder: Path) -> str:

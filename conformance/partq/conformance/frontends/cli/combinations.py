@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from rich.table import Table
@@ -13,14 +13,12 @@ RAREST: Final = 3
 """So many combinations are named."""
 
 
-def combinations(out: Path) -> list[dict[str, Any]]:
-    """The campaign's combinations of mechanism, fault and shape, all profiles together, the rarest first:
+def combinations(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A campaign's combinations of mechanism, fault and shape, all profiles together, the rarest first:
     ``traces``, ``times`` and ``ok``."""
-    from partq.conformance.frontends.campaign.store import read_totals
-
     sums = ("traces", "times", "ok")
     totals: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for row in read_totals(out, "combinations", sums):
+    for row in rows:
         key = row["mechanism"], row["fault"], row["shape"]
         total = totals.setdefault(key, {"mechanism": key[0], "fault": key[1], "shape": key[2]})
         for name in sums:
@@ -28,11 +26,18 @@ def combinations(out: Path) -> list[dict[str, Any]]:
     return sorted(totals.values(), key=lambda total: (total["traces"], total["mechanism"], total["fault"]))
 
 
-def show_combinations(out: Path) -> None:
-    """Print in how many operations each mechanism met each fault."""
-    rows = combinations(out)
+def show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
+    """Print how many there are and the rarest, and in a table, if asked for, in how many operations each
+    mechanism met each fault; ``rows``: as `combinations` answers."""
     if not rows:
         return
+    if table:
+        output().print(_table(rows))
+    rarest = "; ".join(" / ".join(_parts(row)) for row in rows[:RAREST])
+    say(f"{len(rows)} combinations of mechanism, fault and shape; the rarest: {rarest}")
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
     faults = list(dict.fromkeys(row["fault"] for row in reversed(rows)))
     table = Table(title="operations by what was broken when they were called", title_justify="left")
     table.add_column("mechanism")
@@ -44,9 +49,7 @@ def show_combinations(out: Path) -> None:
             if row["mechanism"] == mechanism:
                 times[row["fault"]] += row["times"]
         table.add_row(mechanism, *(f"{times[fault]:,}" if times[fault] else "-" for fault in faults))
-    output().print(table)
-    rarest = "; ".join(" / ".join(_parts(row)) for row in rows[:RAREST])
-    say(f"{len(rows)} combinations of mechanism, fault and shape; the rarest: {rarest}")
+    return table
 
 
 def _parts(row: dict[str, Any]) -> list[str]:

@@ -1,4 +1,5 @@
-"""What the commands share: formats, the one way to fail, verdicts as they are printed and as JSON.
+"""What the commands share: formats, the one way to fail, what verdicts come to, verdicts as JSON. How they
+are shown is `shown`'s business.
 
 Everything a broker or file says is printed without markup.
 """
@@ -6,28 +7,22 @@ Everything a broker or file says is printed without markup.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from partq.conformance.frontends.cli.streams import console as console
 from partq.conformance.frontends.cli.streams import output as output
 from partq.conformance.frontends.cli.streams import say as say
-from partq.conformance.frontends.cli.table import fits, summary, verdict_table, violations
 from partq.conformance.frontends.cli.table import printable as printable
-from partq.conformance.history import History
-from partq.conformance.history.notation_writer import evidence as finding_lines
 from partq.conformance.verdict import (
     SCHEMA,
     BadRequire,
     Exit,
-    Finding,
     Status,
-    Verdict,
     Verdicts,
     ambiguities,
     binding_requirements,
@@ -85,6 +80,7 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     """
     for name in asked or ():
         known_profile(name)
+    _warn_of_near_misses(broker)
     if asked:
         _refuse_unwritten(broker, asked)
         return tuple(dict.fromkeys(asked))
@@ -99,6 +95,14 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     text = f"{public_name(broker)} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
     console.print(printable(text), markup=False, soft_wrap=True)
     return tuple(PROFILES)
+
+
+def _warn_of_near_misses(broker: str) -> None:
+    """Say which methods may be misspelt: what a broker lacks makes rules not applicable, silently."""
+    from partq.conformance.adapters import near_misses
+
+    for text in near_misses(opened(broker)):
+        console.print(printable(f"partq: warning: {text}"), markup=False, soft_wrap=True)
 
 
 def _refuse_unwritten(broker: str, asked: Sequence[str]) -> None:
@@ -184,7 +188,7 @@ WORDS: Final = {
 }
 """The word for each exit code that is a verdict."""
 
-_CODE_STYLES: Final = {
+CODE_STYLES: Final = {
     Exit.CONFORMANT: "bold green",
     Exit.VIOLATED: "bold red",
     Exit.INCONCLUSIVE: "bold yellow",
@@ -225,95 +229,21 @@ def required(results: Mapping[str, Verdicts], strict: bool, wanted: Sequence[str
 def conclude(results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()) -> None:
     """Print the verdict in words: the last line of a table."""
     code, text = conclusion(results, strict, besides)
-    output().print(Text(printable(text), style=_CODE_STYLES[code]), soft_wrap=True)
+    output().print(Text(printable(text), style=CODE_STYLES[code]), soft_wrap=True)
 
 
 def verdicts_document(
     broker: str, results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()
 ) -> dict[str, Any]:
-    """``partq.verdicts/1``: the exit code and its reason, the verdicts of each profile and all of them
-    merged."""
+    """``partq.verdicts/1``: the exit code, its reason and whether a SHOULD counts for it, the verdicts of
+    each profile and all of them merged."""
     code, words = conclusion(results, strict, besides)
     return {
         "schema": SCHEMA,
         "broker": broker,
         "exit": code,
         "conclusion": words,
+        "strict": strict,
         "profiles": {name: plain(result) for name, result in results.items()},
         "requirements": plain(merge(results.values())),
     }
-
-
-Evidence = Callable[[str, Finding], tuple[str, History] | None]
-"""For a profile's finding: where it was seen, and the history that its witness counts in."""
-
-
-SeenIn = Callable[[str, tuple[str, ...]], str]
-"""Where, under a profile, one of these rules certainly is violated; empty where that is not known."""
-
-
-def show_verdicts(
-    broker: str,
-    results: Mapping[str, Verdicts],
-    whole_catalogue: bool = False,
-    evidence: Evidence = lambda profile, finding: None,
-    seen_in: SeenIn = lambda profile, candidates: "",
-) -> None:
-    """Print the verdict table, with a column for each of several profiles (or a table for each, where that is
-    too wide), then what was found, and how many rules ended how."""
-    out = output()
-    out.print(Text(printable(broker), style="bold"))
-    table, hidden = verdict_table(results, whole_catalogue, out.width)
-    if len(results) == 1 or fits(out, table):
-        out.print(table)
-    else:
-        for name, result in results.items():
-            out.print(Text(name, style="bold"))
-            out.print(verdict_table({name: result}, whole_catalogue, out.width)[0])
-    for status, rows in hidden.items():
-        out.print(f"{len(rows)} rules {status.value}: {' '.join(rows)}", style="dim")
-    for name, result in results.items():
-        show_found(out, name, result, evidence, seen_in)
-    out.print()
-    out.print(summary(results))
-
-
-def show_found(
-    out: Console,
-    name: str,
-    result: Verdicts,
-    evidence: Evidence,
-    seen_in: SeenIn = lambda profile, candidates: "",
-) -> None:
-    """Print what was found under that profile, and which rules one of which is violated."""
-    for verdict in result.values():
-        _show_findings(out, name, verdict, evidence)
-    _show_ambiguities(out, name, result, seen_in)
-
-
-def _show_findings(out: Console, name: str, verdict: Verdict, evidence: Evidence) -> None:
-    """The first finding of each cause, with the operations that show it, and how many there were."""
-    causes = verdict.causes
-    for number, first in enumerate(causes, start=1):
-        out.print()
-        which = f" (cause {number} of {len(causes)})" if len(causes) > 1 else ""
-        out.print(Text(f"{printable(first.heading)}{which}", style="bold red"))
-        found = evidence(name, first)
-        where = f", {printable(found[0])}" if found else ""
-        out.print(Text(f"  {name}{where}, {violations(verdict.found[first.key])}", style="dim"))
-        for text, is_record in finding_lines(first, found[1] if found else None):
-            out.print(Text(printable(text), style="cyan" if is_record else ""), soft_wrap=is_record)
-
-
-def _show_ambiguities(out: Console, name: str, result: Verdicts, seen_in: SeenIn) -> None:
-    """Each set of rules of which one certainly is violated, where, and why it is not known which, unless a
-    finding has told it."""
-    shown = {finding.candidates for verdict in result.values() for finding in verdict.findings}
-    for candidates, reason in ambiguities(result).items():
-        if candidates in shown:
-            continue
-        where = seen_in(name, candidates)
-        out.print()
-        out.print(Text(violated_one_of(candidates), style="bold red"))
-        out.print(Text(f"  {name}{f', {printable(where)}' if where else ''}", style="dim"))
-        out.print(Text(f"  {printable(reason)}"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from partq.conformance.frontends.cli.common import fail, output
+from partq.conformance.frontends.cli.listing import Kind, completing
 
 if TYPE_CHECKING:
     from partq.conformance.screens.protocol import Screen
@@ -26,7 +27,8 @@ def explain(
     id: Annotated[
         str | None,
         typer.Argument(
-            help="A requirement, such as ROUTE-1, a group of them, such as ROUTE, a case or a mutant."
+            help="A requirement, such as ROUTE-1, a group of them, such as ROUTE, a case or a mutant.",
+            autocompletion=completing(Kind.RULES),
         ),
     ] = None,
     whole_catalogue: Annotated[bool, typer.Option("--all", help="The whole catalogue.")] = False,
@@ -132,14 +134,14 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
     from partq.conformance.screens.registry import ALL
     from partq.conformance.workload.cases import ALL_CASES
     from partq.model import clauses
-    from partq.model.requirements import contradictions, sources
+    from partq.model.requirements import contradictions
 
     screens = [screen for screen in ALL if requirement.id in screen.requirements]
     cases = [case for case in ALL_CASES.values() if requirement.id in case.requirements]
     mutants = [name for name, mutant in MUTANTS.items() if mutant.breaks == requirement.id]
     return {
         "profiles": [", ".join(_profiles(requirement))],
-        "sources": [f"{sources()[code].name} ({sources()[code].kind})" for code in requirement.sources],
+        "sources": list(_sources(requirement)),
         "reading": [requirement.reading] if requirement.reading else [],
         "not settled": [requirement.open_question] if requirement.open_question else [],
         "contradiction": [
@@ -173,6 +175,21 @@ def _property(id: str) -> Iterator[str]:
         if before := earlier(proofs):
             yield f"of which on an earlier text of it {', '.join(one.name for one in before)}"
     yield from found.text.splitlines()
+
+
+def _sources(requirement: Requirement) -> Iterator[str]:
+    """Where the rule comes from, with the addresses of the pages; last, why families without a column of
+    the catalogue take it."""
+    from partq.model.profiles import PROFILES
+    from partq.model.requirements import sources
+
+    for source in (sources()[code] for code in requirement.sources):
+        yield f"{source.name} ({source.kind})"
+        yield from source.pages.values()
+    for family in PROFILES.values():
+        if ground := family.overrides.get(requirement.id):
+            yield f"for {family.name}: {ground.page}, {ground.says}"
+            yield family.pages[ground.page]
 
 
 def _profiles(requirement: Requirement) -> list[str]:

@@ -14,29 +14,30 @@ from partq.conformance.frontends.cli.campaigns import (
     EXACT,
     EXACT_HELP,
     LENGTH_HELP,
+    OUT_HELP,
+    WAVE_HELP,
     check_extra,
     done,
-    interruptible,
     shrinking,
     stored_line,
 )
 from partq.conformance.frontends.cli.combinations import combinations, show_combinations
 from partq.conformance.frontends.cli.common import (
-    BROKERS,
-    PROFILE_NAMES,
     Format,
     Require,
     conclude,
     console,
+    opened,
     print_json,
     printable,
     profiles_for,
     required,
     requirements_to_meet,
     say,
-    show_verdicts,
     verdicts_document,
 )
+from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
+from partq.conformance.frontends.cli.shown import Detail, Verbose, show_verdicts
 from partq.conformance.verdict import in_words
 
 if TYPE_CHECKING:
@@ -47,38 +48,37 @@ if TYPE_CHECKING:
 
 
 def fuzz(
-    broker: Annotated[str, typer.Argument(help=BROKERS)],
+    broker: BrokerName,
     traces: Annotated[int, typer.Option(min=1, help="How many traces, shared out among the profiles.")],
-    out: Annotated[
-        Path, typer.Option(help="Output folder; must not exist, or hold the same campaign (--resume).")
-    ],
+    out: Annotated[str, typer.Option(help=OUT_HELP)],
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same verdict rows.")] = 1,
-    profile: Annotated[
-        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
-    ] = None,
+    profile: Profiles = None,
     master: Annotated[
         str, typer.Option(help="Spark master, e.g. local[2] or spark://host:7077.")
     ] = DEFAULT_MASTER,
     length: Annotated[int | None, typer.Option(min=1, max=100_000, help=LENGTH_HELP)] = None,
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
+    wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
-    strict: Annotated[bool, typer.Option(help="A violated SHOULD fails too.")] = False,
+    strict: Strict = False,
     require: Require = None,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    verbose: Verbose = False,
+    format: Output = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
     check_extra()
-    from partq.conformance.frontends.campaign.plan import Plan, even
+    from partq.conformance.adapters import SimulatedBroker
+    from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
 
-    wanted = requirements_to_meet(require)
-    plan = Plan(even(broker, profiles_for(broker, profile), traces), seed, length, exact)
-    with interruptible(plan, out):
-        campaign = done(plan, out, master, resume, strict)
-        examples = _examples(campaign, broker, out)
-    _show(campaign, broker, out, examples, strict, wanted, format)
+    wanted, profiles = requirements_to_meet(require), profiles_for(broker, profile)
+    chunk = CHUNK if isinstance(opened(broker), SimulatedBroker) else LIVE_CHUNK
+    plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact)
+    with done(plan, out, master, resume, wave, strict) as campaign:
+        examples = _examples(campaign, broker)
+    _show(campaign, broker, out, examples, strict, wanted, verbose, format)
 
 
-def _examples(campaign: Campaign, broker: str, out: Path) -> list[StoredExample]:
+def _examples(campaign: Campaign, broker: str) -> list[StoredExample]:
     """The counterexamples, shrunk and stored."""
     from partq.conformance.adapters import Unreachable
     from partq.conformance.frontends.campaign.examples import write_examples
@@ -87,7 +87,7 @@ def _examples(campaign: Campaign, broker: str, out: Path) -> list[StoredExample]
     examples: list[StoredExample] = []
     try:
         with shrinking() as announce:
-            write_examples(campaign, broker, out, announce, BUDGET, examples.append)
+            write_examples(campaign.totals.kept, broker, campaign.folder, announce, BUDGET, examples.append)
     except Unreachable as error:
         console.print(printable(f"no further counterexamples: {error}"), markup=False, soft_wrap=True)
     return examples
@@ -96,41 +96,46 @@ def _examples(campaign: Campaign, broker: str, out: Path) -> list[StoredExample]
 def _show(
     campaign: Campaign,
     broker: str,
-    out: Path,
+    out: str,
     examples: list[StoredExample],
     strict: bool,
     wanted: tuple[str, ...],
+    verbose: bool,
     format: Format,
 ) -> None:
     from partq.conformance.adapters import public_name
     from partq.conformance.evaluation.counterexample import replay_command
 
-    results = {profile: result for (_, profile), result in campaign.results.items()}
+    totals = campaign.totals
+    met = combinations(totals.combinations)
+    results = {profile: result for (_, profile), result in totals.results.items()}
     besides = required(results, strict, wanted)
     document = verdicts_document(public_name(broker), results, strict, besides)
     if format is Format.JSON:
         figures: dict[str, Any] = {
-            "digest": campaign.digest,
-            "traces": campaign.traces,
-            "operations": campaign.operations,
-            "out": str(out),
-            "counterexamples": [str(example.path) for example in examples],
-            "combinations": combinations(out),
-            **campaign.counts,
+            "digest": totals.digest,
+            "traces": totals.traces,
+            "operations": totals.operations,
+            "out": out,
+            "counterexamples": [example.place for example in examples],
+            "combinations": met,
+            **totals.counts,
         }
         print_json({**document, "campaign": figures})
         raise typer.Exit(document["exit"])
-    show_verdicts(public_name(broker), _shrunk(results, examples), evidence=_evidence(examples))
-    did = f"{campaign.operations:,} operations, {campaign.violations:,} violations"
+    show_verdicts(
+        public_name(broker), _shrunk(results, examples), Detail(verbose), evidence=_evidence(examples)
+    )
+    did = f"{totals.operations:,} operations, {totals.violations:,} violations"
     rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
-    show_combinations(out)
-    say(f"{campaign.traces:,} traces, {did}{rate}")
-    for name, text in in_words(campaign.counts, campaign.traces):
+    show_combinations(met, table=verbose)
+    say(f"{totals.traces:,} traces, {did}{rate}")
+    for name, text in in_words(totals.counts, totals.traces):
         say(f"{name}: {text}")
-    say(f"digest {campaign.digest} (of all verdicts: the same traces and seed give the same)")
+    say(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")
     for example in examples:
-        command = replay_command(example.path, public_name(broker))
-        say(printable(f"counterexample {example.path} ({command})"))
+        command = replay_command(Path(example.place), public_name(broker))
+        say(printable(f"counterexample {example.place} ({command})"))
     say(stored_line(out))
     conclude(results, strict, besides)
     raise typer.Exit(document["exit"])
@@ -160,6 +165,6 @@ def _evidence(examples: Sequence[StoredExample]) -> Callable[[str, Finding], tup
         program = example.found.program
         under = "" if program.profile == profile else f" under {program.profile}"
         steps = f"{example.found.found_steps} steps shrunk to {len(program.steps)}"
-        return f"{example.path.name}: {steps}{under}", example.found.history
+        return f"{example.found.name}: {steps}{under}", example.found.history
 
     return seen

@@ -6,9 +6,9 @@ it is shown and counted, and does not change the exit code.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -19,23 +19,27 @@ from partq.conformance.frontends.cli.campaigns import (
     EXACT,
     EXACT_HELP,
     LENGTH_HELP,
+    OUT_HELP,
+    WAVE_HELP,
     check_extra,
     done,
-    interruptible,
     shrinking,
     stored_line,
 )
-from partq.conformance.frontends.cli.common import Format, fail, opened, output, print_json, say
+from partq.conformance.frontends.cli.common import Format, opened, output, print_json, say
+from partq.conformance.frontends.cli.listing import Kind, completing
+from partq.conformance.frontends.cli.options import Output
 from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, ambiguities, plain
 from partq.model.requirements import catalogue
 
 if TYPE_CHECKING:
     from partq.conformance.adapters.mutants import Mutant
+    from partq.conformance.frontends.campaign.files import Folder
     from partq.conformance.frontends.campaign.run import Campaign
 
 MATRIX: Final = "mutants.json"
 
-TRIED: Final = 20
+TRIED: Final = 8
 """Traces that killed a mutant and are shrunk, until one of them has got short."""
 
 
@@ -59,35 +63,27 @@ class MutantRow:
 
 
 def mutants(
-    traces: Annotated[
-        int | None, typer.Option(min=1, help="Traces for each mutant, unless it is killed before.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Output folder; must not exist (--resume continues).")
-    ] = None,
-    listed: Annotated[
-        bool, typer.Option("--list", help="Only list the mutants, and what each breaks.")
-    ] = False,
+    traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant, unless it is killed before.")],
+    out: Annotated[str, typer.Option(help=OUT_HELP)],
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Only this mutant (partq explain RULE names them); may be repeated."),
+        typer.Option(
+            help="Only this mutant (partq list mutants); may be repeated.",
+            autocompletion=completing(Kind.MUTANTS),
+        ),
     ] = None,
     master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
     length: Annotated[int | None, typer.Option(min=1, help=LENGTH_HELP)] = None,
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
+    wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    format: Output = Format.TABLE,
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
-    if listed:
-        return _list(only)
-    if traces is None or out is None:
-        fail(f"say {'--traces' if traces is None else '--out'}, or --list")
     check_extra()
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.frontends.campaign.plan import Lane, Plan
-    from partq.conformance.frontends.campaign.store import write_json
 
     for name in only or ():
         opened(f"mutant:{name}")
@@ -96,10 +92,9 @@ def mutants(
         Lane(f"mutant:{name}", mutant.profile, traces, until=mutant.breaks) for name, mutant in chosen.items()
     )
     plan = Plan(lanes, seed, length, exact)
-    with interruptible(plan, out):
-        campaign = done(plan, out, master, resume)
-        rows = _rows(chosen, traces, campaign, out)
-        write_json(out / MATRIX, [asdict(row) for row in rows])
+    with done(plan, out, master, resume, wave) as campaign:
+        rows = _rows(chosen, traces, campaign)
+        campaign.folder.write(MATRIX, f"{json.dumps([asdict(row) for row in rows], indent=1)}\n")
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
     if format is Format.JSON:
         print_json(_document(rows, code))
@@ -109,48 +104,33 @@ def mutants(
     raise typer.Exit(code)
 
 
-def _list(only: Sequence[str] | None) -> None:
-    """The mutants, a line each."""
-    from partq.conformance.adapters.mutants import MUTANTS
-
-    for name in only or ():
-        opened(f"mutant:{name}")
-    table = Table(box=None, pad_edge=False)
-    for heading in ("mutant", "breaks", "profile", "what it does"):
-        table.add_column(heading, no_wrap=heading in ("mutant", "breaks"))
-    for name, mutant in MUTANTS.items():
-        if not only or name in only:
-            table.add_row(name, mutant.breaks, mutant.profile, mutant.summary)
-    output().print(table)
-
-
-def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign, out: Path) -> list[MutantRow]:
+def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign) -> list[MutantRow]:
     rows = []
     with shrinking() as announce:
         for n, (name, mutant) in enumerate(chosen.items()):
             announce(n + 1, len(chosen), name)
-            rows.append(_row(name, mutant, traces * n, campaign, out))
+            rows.append(_row(name, mutant, traces * n, campaign))
     return rows
 
 
-def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign, out: Path) -> MutantRow:
-    mine = [row for row in campaign.kept if row["broker"] == f"mutant:{name}"]
+def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign) -> MutantRow:
+    mine = [row for row in campaign.totals.kept if row["broker"] == f"mutant:{name}"]
     mine = [{**row, "candidates": row["candidates"] or [row["requirement"]]} for row in mine]
     own = sorted((row for row in mine if mutant.breaks in row["candidates"]), key=lambda row: row["trace"])
     owed = {mutant.breaks, *mutant.also}
-    lane = campaign.results[f"mutant:{name}", mutant.profile]
+    lane = campaign.totals.results[f"mutant:{name}", mutant.profile]
     ambiguous = (" or ".join(candidates) for candidates in ambiguities(lane) if owed.isdisjoint(candidates))
     wrong = {row["requirement"] for row in mine if owed.isdisjoint(row["candidates"])} | set(ambiguous)
     first = own[0]["trace"] - first_trace + 1 if own else None
-    steps = _steps(name, own[:TRIED], out)
+    steps = _steps(name, own[:TRIED], campaign.folder)
     return MutantRow(name, mutant.breaks, mutant.profile, first, steps, tuple(sorted(wrong)))
 
 
-def _steps(name: str, rows: Sequence[Mapping[str, Any]], out: Path) -> int | None:
+def _steps(name: str, rows: Sequence[Mapping[str, Any]], folder: Folder) -> int | None:
     """How short one of these violations gets, which is stored, or None if none shows again."""
     from partq.conformance.evaluation import counterexample
     from partq.conformance.evaluation.shrinking import SHORT
-    from partq.conformance.frontends.campaign.examples import shrunk
+    from partq.conformance.frontends.campaign.examples import shrunk, stored
     from partq.conformance.workload.shrinker import BUDGET
 
     example = None
@@ -162,7 +142,7 @@ def _steps(name: str, rows: Sequence[Mapping[str, Any]], out: Path) -> int | Non
             break
     if example is None:
         return None
-    counterexample.write(out / counterexample.FOLDER / name, example)
+    stored(folder, f"{counterexample.FOLDER}/{name}", example)
     return len(example.program.steps)
 
 

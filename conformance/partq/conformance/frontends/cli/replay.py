@@ -25,9 +25,10 @@ from partq.conformance.frontends.cli.common import (
     print_json,
     printable,
     say,
-    show_found,
     verdicts_document,
 )
+from partq.conformance.frontends.cli.options import Output
+from partq.conformance.frontends.cli.shown import show_found
 from partq.conformance.verdict import Exit, Finding, Status, Verdicts, ambiguities, exit_code, merge
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def replay(
             min=1, help=f"How often [1; of a concurrent program on a live broker, whose races vary: {TRIES}]."
         ),
     ] = None,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    format: Output = Format.TABLE,
 ) -> None:
     """Run a stored counterexample again: REPRODUCED (exit code 1), FIXED (0), or neither (3).
 
@@ -100,7 +101,7 @@ def replay(
         named = f" {stored.requirement}" if stored.requirement else ""
         say(f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}")
         asked = {id: v for id, v in verdicts.items() if stored.requirement in (None, id)}
-        show_found(output(), stored.program.profile, asked, partial(_evidence, done))
+        show_found(output(), {stored.program.profile: asked}, partial(_evidence, done))
     raise typer.Exit(code)
 
 

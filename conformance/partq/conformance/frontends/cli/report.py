@@ -13,20 +13,31 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from partq.conformance.frontends.campaign import plan
+from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.cli.campaigns import EXACT
 from partq.conformance.frontends.cli.common import fail, say
 from partq.conformance.frontends.cli.mutants import MATRIX
+from partq.conformance.frontends.cli.stored import (
+    CAMPAIGN,
+    RUN,
+    UNREADABLE,
+    BadResults,
+    check_traces,
+    columns_in,
+    document,
+    stored_traces,
+    why,
+)
 from partq.conformance.verdict import (
     COUNTS,
-    FILE,
-    SCHEMA,
+    Comparison,
     Exit,
     binding_requirements,
+    compare,
     count_of,
     exit_code,
     from_plain,
@@ -37,37 +48,60 @@ from partq.conformance.verdict import (
 if TYPE_CHECKING:
     from partq.reports.material import BlindSpots, Example, Figures, Kill, Lane, Material, Opinions
 
-CAMPAIGN: Final = (plan.SUMMARY, plan.SCHEMA)
-RUN: Final = (FILE, SCHEMA)
-"""Of each kind of folder the file by which it is known, and its schema."""
-
-
-class BadResults(Exception):
-    """A folder does not hold what it should. The text names file and field."""
-
 
 def report(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What fuzz or run stored with --out.", file_okay=False)
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR",
+            file_okay=False,
+            help="What fuzz or run stored with --out; of several, their comparison is written.",
+        ),
     ],
-    out: Annotated[Path | None, typer.Option(help="The file to write; default: DIR/report.html.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; default: DIR/report.html, of several comparison.html."),
+    ] = None,
     open: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
-    """Write one self-contained HTML file: verdicts, counterexamples drawn, coverage, figures."""
-    from partq.reports.html import render
+    """Write one self-contained HTML file: verdicts, counterexamples drawn, coverage, figures.
 
-    target = out or folder / "report.html"
+    Of several folders their comparison, as `partq compare DIR DIR --out` does."""
     try:
-        page = render(gather(folder))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, encoding="utf-8")
+        if len(folders) > 1:
+            target = out or Path("comparison.html")
+            write_comparison(compare([columns_in(folder) for folder in folders]), target)
+        else:
+            target = out or folders[0] / "report.html"
+            _write(_page(folders[0]), target)
     except BadResults as error:
         fail(str(error))
     except OSError as error:
-        fail(f"{error.filename or target}: {error.strerror or error}")
+        fail(f"{error.filename}: {error.strerror or error}")
     say(f"report {target}")
     if open:
         webbrowser.open(target.resolve().as_uri())
+
+
+def write_comparison(comparison: Comparison, target: Path) -> None:
+    """Write the page of the comparison; ends with one line where that fails."""
+    from partq.reports.comparison import render
+
+    _write(render(comparison, _version()), target)
+
+
+def _page(folder: Path) -> str:
+    from partq.reports.html import render
+
+    return render(gather(folder))
+
+
+def _write(page: str, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        fail(f"{error.filename or target}: {error.strerror or error}")
 
 
 def gather(folder: Path) -> Material:
@@ -87,14 +121,16 @@ def _campaign(folder: Path) -> Material:
     from partq.reports.material import Material
 
     file = folder / CAMPAIGN[0]
-    data = _document(file, CAMPAIGN[1])
+    data = document(file, CAMPAIGN[1])
     try:
         complete = bool(data["complete"])
         lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
         command = _fuzz_command(folder, data["plan"], bool(data.get("strict")), complete)
         code, made = _code(data, lanes), _made(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadResults(f"{file}: {_why(error)}") from None
+    except UNREADABLE as error:
+        raise BadResults(f"{file}: {why(error)}") from None
+    if complete:
+        check_traces(file, figures.traces, stored_traces(folder))
     spread, coverage, notes = _tables(folder)
     kills = _kills(folder) if complete else ()
     if kills:
@@ -112,7 +148,7 @@ def _campaign(folder: Path) -> Material:
         notes,
         made,
         _version(),
-        None if complete else _stored(folder),
+        None if complete else stored_traces(folder),
         kills,
         _opinions(),
     )
@@ -129,18 +165,6 @@ def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
     """What an unfinished campaign will have; nothing is said of it yet."""
     for lane in data["plan"]["lanes"]:
         yield _lane(data, text_of(lane, "broker"), text_of(lane, "profile"), {}, int(lane["traces"]))
-
-
-def _stored(folder: Path) -> int | None:
-    """How many traces of an unfinished campaign are done."""
-    try:
-        from partq.conformance.frontends.campaign.store import summaries
-    except ImportError:
-        return None
-    try:
-        return sum(int(part["traces"]) for part in summaries(folder))
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadResults(f"{folder / 'progress'}: {_why(error)}") from None
 
 
 def _kills(folder: Path) -> tuple[Kill, ...]:
@@ -164,7 +188,7 @@ def _kills(folder: Path) -> tuple[Kill, ...]:
             for row in rows
         )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise BadResults(f"{file}: {_why(error)}") from None
+        raise BadResults(f"{file}: {why(error)}") from None
 
 
 def _figures(data: Mapping[str, Any]) -> Figures:
@@ -217,7 +241,7 @@ def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, 
     from partq.reports.material import Cell, Spread
 
     try:
-        from partq.conformance.frontends.campaign.store import CampaignError, read_totals
+        from partq.conformance.frontends.campaign.local_folder import sums
     except ImportError:
         return (
             (),
@@ -225,8 +249,8 @@ def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, 
             ("Partitions and coverage are left out: they need pyarrow (pip install 'partq[parquet]').",),
         )
     try:
-        spread = read_totals(folder, "partitions", ("messages",))
-        coverage = read_totals(folder, "coverage", ("traces", "exercised"))
+        spread = sums(folder, "partitions")
+        coverage = sums(folder, "coverage")
     except CampaignError as error:
         raise BadResults(str(error)) from None
     return tuple(Spread(**row) for row in spread), tuple(Cell(**row) for row in coverage), ()
@@ -239,14 +263,14 @@ def _run(folder: Path) -> Material:
     from partq.reports.material import Material
 
     file = folder / RUN[0]
-    data = _document(file, RUN[1])
+    data = document(file, RUN[1])
     try:
         broker = text_of(data, "broker")
         lanes = tuple(_lane(data, broker, name, rows) for name, rows in data["profiles"].items())
         command = _again(["partq", "run", broker, *map(str, data.get("options", ()))], folder)
         code, made = _code(data, lanes), _made(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadResults(f"{file}: {_why(error)}") from None
+    except UNREADABLE as error:
+        raise BadResults(f"{file}: {why(error)}") from None
     return Material(
         lanes,
         code,
@@ -294,6 +318,7 @@ def _again(words: Sequence[str], folder: Path) -> str:
 def _examples(folder: Path) -> tuple[Example, ...]:
     from partq.conformance.evaluation import counterexample
     from partq.conformance.workload import program as programs
+    from partq.conformance.workload.untaken import untaken
     from partq.reports.material import Example
 
     found = []
@@ -312,6 +337,7 @@ def _examples(folder: Path) -> tuple[Example, ...]:
                 counterexample.replay_command(file, stored.broker),
                 stored.trace,
                 stored.found_steps,
+                untaken(stored.program, stored.history),
             )
         )
     return tuple(found)
@@ -343,20 +369,6 @@ def _opinions() -> dict[str, Opinions]:
         )
         for id in catalogue()
     }
-
-
-def _document(file: Path, schema: str) -> dict[str, Any]:
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise BadResults(f"{file}: not JSON: {error}") from None
-    if not isinstance(data, dict) or data.get("schema") != schema:
-        raise BadResults(f"{file}: schema: expected {schema!r}")
-    return data
-
-
-def _why(error: Exception) -> str:
-    return f"missing {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _version() -> str:

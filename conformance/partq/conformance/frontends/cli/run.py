@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
 from partq.conformance.frontends.cli.common import (
-    BROKERS,
-    PROFILE_NAMES,
+    Besides,
     Format,
     Require,
     conclude,
@@ -32,18 +31,20 @@ from partq.conformance.frontends.cli.common import (
     required,
     requirements_to_meet,
     say,
-    show_verdicts,
     verdicts_document,
 )
 from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, Target, store, summary_lines
+from partq.conformance.frontends.cli.listing import Kind, completing
+from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
 from partq.conformance.frontends.cli.programs import Stored, programs_in
+from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
 from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 from partq.spec.simulation.itf import TRACES
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
     from partq.conformance.history import History
-    from partq.conformance.verdict import Finding
+    from partq.conformance.verdict import Finding, Verdicts
     from partq.conformance.workload.cases import Case
 
 
@@ -55,10 +56,8 @@ _PROGRAMS: Final = "200; of a live broker 3"
 
 
 def run(
-    broker: Annotated[str, typer.Argument(help=BROKERS)],
-    profile: Annotated[
-        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
-    ] = None,
+    broker: BrokerName,
+    profile: Profiles = None,
     programs: Annotated[
         int | None,
         typer.Option(min=0, help=f"Seeded programs for each profile, after the cases [{_PROGRAMS}]."),
@@ -70,8 +69,8 @@ def run(
     case: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this case, and no programs unless asked; may be repeated. "
-            "partq explain RULE names the cases of a rule."
+            help="Only this case (partq list cases), and no programs unless asked; may be repeated.",
+            autocompletion=completing(Kind.CASES),
         ),
     ] = None,
     program: Annotated[
@@ -88,16 +87,15 @@ def run(
         int | None,
         typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    strict: Strict = False,
     require: Require = None,
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
     save_histories: Annotated[
         bool, typer.Option("--save-histories", help="Store every history under --out.")
     ] = False,
-    whole_catalogue: Annotated[
-        bool, typer.Option("--all", help="Show rows too that do not apply or have no screen.")
-    ] = False,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    verbose: Verbose = False,
+    whole_catalogue: WholeCatalogue = False,
+    format: Output = Format.TABLE,
 ) -> None:
     """Check a broker with the directed cases and some seeded programs.
 
@@ -125,26 +123,45 @@ def run(
             if folder is not None and save_histories:
                 hear.append(_saver(folder.place / "histories" / name))
             results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs)
-    verdicts = {name: result.verdicts for name, result in results.items()}
-    besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in results.values() if result.unusable]
+    verdicts, besides = _came_to(results)
     besides += required(verdicts, strict, wanted_rules)
     document = verdicts_document(public_name(broker), verdicts, strict, besides)
     stored: list[StoredFile] = []
     if folder is not None:
         options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules)
-        whole = {**document, "strict": strict, "options": options, "made": begun}
+        whole = {**document, "options": options, "made": begun}
         stored = store(folder, broker, whole, results)
     if format is Format.JSON:
         kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
         print_json({**document, **kept})
     else:
-        show_verdicts(
-            public_name(broker), verdicts, whole_catalogue, _evidence(results), partial(_place, results)
-        )
+        detail = Detail.of(verbose, whole_catalogue)
+        show_verdicts(public_name(broker), verdicts, detail, _evidence(results), partial(_place, results))
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
         conclude(verdicts, strict, besides)
     raise typer.Exit(document["exit"])
+
+
+def verdicts_by_run(
+    broker: str, names: Sequence[str], programs: int | None, seed: int, strict: bool
+) -> dict[str, Any]:
+    """What ``partq run`` says of a broker under the profiles of these names, as ``partq.verdicts/1``. Its
+    progress is on standard error; ends with one line where the broker can't be run."""
+    from partq.conformance.adapters import public_name
+
+    wanted = _Wanted(_cases(None), (), programs, seed)
+    verdicts, besides = _came_to(
+        {name: _suite(broker, name, wanted, lambda run: None, None) for name in names}
+    )
+    return verdicts_document(public_name(broker), verdicts, strict, besides)
+
+
+def _came_to(results: Mapping[str, SuiteResult]) -> tuple[dict[str, Verdicts], list[Besides]]:
+    """The verdicts of each profile, and what else the exit code comes from."""
+    unusable = [result for result in results.values() if result.unusable]
+    besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in unusable]
+    return {name: result.verdicts for name, result in results.items()}, besides
 
 
 class _Wanted(NamedTuple):

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
 from partq.conformance.frontends.cli.common import (
+    Format,
     console,
     fail,
     opened,
     outcome,
+    print_json,
     printable,
     profiles_for,
     say,
+    verdicts_document,
 )
 from partq.conformance.frontends.cli.kept import Target
+from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles
 from partq.conformance.frontends.cli.run import ProblemPrinter
-from partq.conformance.verdict import Exit, binding_requirements, worst
+from partq.conformance.verdict import Exit, binding_requirements
 from partq.model.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -37,10 +41,8 @@ LIVE_SECONDS: Final = 120
 
 
 def search(
-    broker: Annotated[str, typer.Argument(help="reference, mutant:NAME, my_module:MyBroker")],
-    profile: Annotated[
-        list[str] | None, typer.Option(help=f"Only this profile ({', '.join(MODELLED)}); may be repeated.")
-    ] = None,
+    broker: BrokerName,
+    profile: Profiles = None,
     examples: Annotated[int, typer.Option(min=1, help="Programs for each profile.")] = 200,
     length: Annotated[int, typer.Option(min=1, help="Steps in a program at the most.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same search.")] = 1,
@@ -49,6 +51,7 @@ def search(
         typer.Option(min=1, help="Search no longer for each profile, nor shrink longer (live brokers: 120)."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
+    format: Output = Format.TABLE,
 ) -> None:
     """Search for the smallest program that a broker answers wrongly (Hypothesis, one step at a time)."""
     from partq.conformance.frontends.stateful import NotConformant
@@ -56,19 +59,64 @@ def search(
     names = _modelled(profiles_for(broker, profile), asked=profile is not None)
     _check(out)
     target = None if out is None else Target.of(out)
-    codes = []
-    for name in names:
-        try:
-            seen = _searched(broker, name, examples, length, seed, seconds)
-        except NotConformant as found:
-            say(printable(f"{name}: {found.story}"))
-            say(printable(_kept(found, broker, target)))
-            raise typer.Exit(Exit.VIOLATED) from None
-        code, why = outcome(seen.verdicts, binding_requirements(strict=False))
-        codes.append(code)
-        up = f", then the {seen.seconds:g} s were over" if seen.over else ""
-        say(printable(f"{name}: nothing found in {seen.programs} programs{up}{why and f'; {why}'}"))
-    raise typer.Exit(worst(codes))
+    seen: dict[str, SearchState] = {}
+    try:
+        for name in names:
+            seen[name] = _searched(broker, name, examples, length, seed, seconds)
+            if format is Format.TABLE:
+                say(printable(_nothing(name, seen[name])))
+    except NotConformant as found:
+        _conclude(broker, seen, found, target, format)
+    _conclude(broker, seen, None, target, format)
+
+
+def _nothing(name: str, seen: SearchState) -> str:
+    """That a profile's search found nothing, in a line."""
+    _, why = outcome(seen.verdicts, binding_requirements(strict=False))
+    up = f", then the {seen.seconds:g} s were over" if seen.over else ""
+    return f"{name}: nothing found in {seen.programs} programs{up}{why and f'; {why}'}"
+
+
+def _conclude(
+    broker: str,
+    seen: Mapping[str, SearchState],
+    found: NotConformant | None,
+    out: Target | None,
+    format: Format,
+) -> NoReturn:
+    """Print what was found, or the document of all, and end with the exit code."""
+    from partq.conformance.adapters import public_name
+
+    verdicts = {name: state.verdicts for name, state in seen.items()}
+    besides = []
+    if found is not None:
+        verdicts[found.program.profile] = found.verdicts
+        steps = len(found.program.steps)
+        besides.append((Exit.VIOLATED, f"a program of {steps} step{'s'[: steps != 1]} shows it"))
+    document = verdicts_document(public_name(broker), verdicts, strict=False, besides=besides)
+    if found is not None and format is Format.TABLE:
+        say(printable(f"{found.program.profile}: {found.story}"))
+        say(printable(_kept(found, broker, out)))
+    if format is Format.JSON:
+        searched = {
+            name: {"programs": state.programs, "time is up": state.over} for name, state in seen.items()
+        }
+        print_json({**document, "searched": searched, "found": _found(found, broker, out)})
+    raise typer.Exit(document["exit"])
+
+
+def _found(found: NotConformant | None, broker: str, out: Target | None) -> dict[str, Any] | None:
+    """What was found, as plain data."""
+    from partq.conformance.workload.program import to_json
+
+    if found is None:
+        return None
+    return {
+        "violations": found.trouble,
+        "steady": found.steady,
+        "program": to_json(found.program),
+        "rerun": _kept(found, broker, out).partition("\n")[0],
+    }
 
 
 def _modelled(names: Sequence[str], asked: bool) -> tuple[str, ...]:

@@ -24,6 +24,9 @@ STYLES: Final = {
 }
 
 
+Numbers = Mapping[tuple[str, str], Sequence[int]]
+"""(profile, rule) -> the numbers under which findings say that it is violated, or one of several."""
+
 NARROW: Final = 80
 """Columns of a terminal; where there are fewer, rules are named by their IDs alone."""
 
@@ -44,16 +47,16 @@ def printable(text: str) -> str:
 
 
 def verdict_table(
-    results: Mapping[str, Verdicts], whole_catalogue: bool, width: int
+    results: Mapping[str, Verdicts], whole_catalogue: bool, width: int, numbers: Numbers
 ) -> tuple[Table, dict[Status, list[str]]]:
     """The table for an output of so many columns, with a column for each of several profiles; and the rules
-    left out of it, by their status."""
+    left out of it, by their status. ``numbers``: of the findings, to which rows point."""
     table = Table()
     about = ("ID", "level", "rule") if width >= NARROW else ("ID",)
-    numbers = ("exercised", "violations")
-    for heading in (*about, *(("status", *numbers) if len(results) == 1 else results)):
+    counts = ("exercised", "violations")
+    for heading in (*about, *(("status", *counts) if len(results) == 1 else results)):
         wraps = heading in ("rule", "status")
-        table.add_column(heading, no_wrap=not wraps, justify="right" if heading in numbers else "left")
+        table.add_column(heading, no_wrap=not wraps, justify="right" if heading in counts else "left")
     cells = _columns if len(results) == 1 else _cells
     hidden: dict[Status, list[str]] = {}
     for requirement, row in catalogue().items():
@@ -63,7 +66,8 @@ def verdict_table(
             hidden.setdefault(best, []).append(requirement)
             continue
         words = (requirement, row.level.value, row.title)[: len(about)]
-        table.add_row(*words, *cells(verdicts))
+        pointers = [_pointer(numbers.get((profile, requirement), ())) for profile in results]
+        table.add_row(*words, *cells(verdicts, pointers))
     return table, hidden
 
 
@@ -79,9 +83,16 @@ def _styled(verdict: Verdict, more: str = "") -> Text:
     return Text(f"{verdict.ambiguity or verdict.status.value}{more}", style=style)
 
 
-def _columns(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
-    (verdict,) = verdicts
+def _pointer(numbers: Sequence[int]) -> str:
+    """Which findings speak for a rule."""
+    return f"finding{'s'[: len(numbers) > 1]} {', '.join(map(str, numbers))}" if numbers else ""
+
+
+def _columns(verdicts: Sequence[Verdict], pointers: Sequence[str]) -> tuple[Text, ...]:
+    (verdict,), (pointer,) = verdicts, pointers
     status = _styled(verdict)
+    if pointer:
+        status.append(f"\n{pointer}", style="dim")
     if verdict.reason and not verdict.candidates:
         status.append(f"\n{printable(verdict.reason)}", style="dim")
     return status, _number(verdict.exercised), _number(verdict.times)
@@ -91,15 +102,15 @@ def _number(count: int) -> Text:
     return Text(f"{count:,}" if count else "")
 
 
-def _cells(verdicts: Sequence[Verdict]) -> tuple[Text, ...]:
+def _cells(verdicts: Sequence[Verdict], pointers: Sequence[str]) -> tuple[Text, ...]:
     cells = []
-    for verdict in verdicts:
+    for verdict, pointer in zip(verdicts, pointers, strict=True):
         times = f" {verdict.exercised:,}×" if verdict.exercised else ""
         found = f", {violations(verdict.times)}" if verdict.findings else ""
         if verdict.status is Status.NOT_APPLICABLE:
             cells.append(Text("–", style=STYLES[verdict.status]))
         else:
-            cells.append(_styled(verdict, f"{times}{found}"))
+            cells.append(_styled(verdict, f"{times}{found}{f' ({pointer})' if pointer else ''}"))
     return tuple(cells)
 
 

@@ -12,8 +12,6 @@ import typer
 from rich.table import Table
 
 from partq.conformance.frontends.cli.common import (
-    BROKERS,
-    PROFILE_NAMES,
     Format,
     conclude,
     console,
@@ -22,9 +20,10 @@ from partq.conformance.frontends.cli.common import (
     output,
     print_json,
     profiles_for,
-    show_verdicts,
     verdicts_document,
 )
+from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
+from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
@@ -37,22 +36,19 @@ if TYPE_CHECKING:
 
 
 def tours(
-    broker: Annotated[str, typer.Argument(help=BROKERS)],
-    profile: Annotated[
-        list[str] | None, typer.Option(help=f"Only this profile ({PROFILE_NAMES}); may be repeated.")
-    ] = None,
+    broker: BrokerName,
+    profile: Profiles = None,
     scope: Annotated[list[str] | None, typer.Option(help="Only this scope; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed lets a simulation choose otherwise.")] = 1,
     rounds: Annotated[
         int,
         typer.Option(min=1, help="Rounds at most. The second and later ones lead to what was not visited."),
     ] = 1,
-    strict: Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")] = False,
+    strict: Strict = False,
     out: Annotated[Path | None, typer.Option(help="New folder for the programs, for partq replay.")] = None,
-    whole_catalogue: Annotated[
-        bool, typer.Option("--all", help="Show rows too that do not apply or have no screen.")
-    ] = False,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    verbose: Verbose = False,
+    whole_catalogue: WholeCatalogue = False,
+    format: Output = Format.TABLE,
 ) -> None:
     """Run programs that pass every state and transition of small models, and count what was visited."""
     from partq.conformance.adapters import public_name
@@ -69,7 +65,8 @@ def tours(
     if format is Format.JSON:
         print_json({**document, "visited": visited})
     else:
-        show_verdicts(public_name(broker), verdicts, whole_catalogue, lambda name, f: results[name].seen(f))
+        detail = Detail.of(verbose, whole_catalogue)
+        show_verdicts(public_name(broker), verdicts, detail, lambda name, f: results[name].seen(f))
         _show(visited)
         conclude(verdicts, strict)
     raise typer.Exit(document["exit"])

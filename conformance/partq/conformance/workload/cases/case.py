@@ -33,6 +33,6 @@ def chosen(cases: Mapping[str, Case], names: Sequence[str]) -> tuple[Case, ...]:
     """The cases of these names, in the order asked for. Raises `UnknownCase`."""
     for name in names:
         if name not in cases:
-            hint = did_you_mean(name, cases) or "; partq explain RULE names the cases of a rule"
+            hint = did_you_mean(name, cases) or "; partq list cases names them"
             raise UnknownCase(f"unknown case {name!r}{hint}")
     return tuple(cases[name] for name in dict.fromkeys(names))

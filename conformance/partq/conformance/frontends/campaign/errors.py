@@ -1,0 +1,8 @@
+"""What a campaign fails with."""
+
+from __future__ import annotations
+
+
+class CampaignError(Exception):
+    """A campaign can't be done: its folder, broker, Java, Spark or a chunk fails. The text says why, in one
+    line, and what to do."""

@@ -1,0 +1,168 @@
+"""A folder at any URI that the session's Hadoop file systems know, and the small files a driver writes.
+
+Tables are Spark's business; what is in the files, `store`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from partq.conformance.frontends.campaign import jvm
+from partq.conformance.frontends.campaign.errors import CampaignError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
+
+CONDITIONAL: Final = frozenset({"s3a"})
+"""File systems without an exclusive creation or a rename, where a put may be conditional instead."""
+
+ASIDE: Final = "_aside."
+"""Begins the name of a file that is not whole yet; Spark reads none that begins so."""
+
+
+def local_path(name: str) -> Path | None:
+    """The local path that is named, or None where it is a URI of another file system."""
+    if not URI.match(name):
+        return Path(name)
+    return Path(re.sub("^file:/+", "/", name)) if name.startswith("file:/") else None
+
+
+class Folder:
+    """A folder, be it there or not. Names in it are relative, with ``/`` between. What the file system
+    refuses is a `CampaignError`."""
+
+    def __init__(self, session: SparkSession, name: str) -> None:
+        local = local_path(name)
+        self.name = name
+        self.uri = (name if local is None else f"file://{local.resolve()}").rstrip("/")
+        if PATTERN.search(self.uri):
+            raise CampaignError(
+                f"{name}: Spark takes the signs * ? [ ] {{ }} for a pattern: give another folder"
+            )
+        self.local = local is not None
+        self._java: Any = session.sparkContext._jvm
+        with self._naming(""):
+            hadoop = session.sparkContext._jsc.hadoopConfiguration()
+            self._files = self._path("").getFileSystem(hadoop)
+            if self.local:  # each file of a campaign is held against a digest of ours
+                self._files.setWriteChecksum(False)
+                self._files.setVerifyChecksum(False)
+
+    def at(self, name: str) -> str:
+        """The URI of what has that name."""
+        return f"{self.uri}/{name}" if name else self.uri
+
+    def exists(self, name: str = "") -> bool:
+        """Whether there is a file or folder of that name."""
+        with self._naming(name):
+            return bool(self._files.exists(self._path(name)))
+
+    def names(self, name: str = "") -> list[str]:
+        """What is in a folder, sorted; nothing where there is none. A file is refused."""
+        with self._naming(name):
+            path = self._path(name)
+            if not self._files.exists(path):
+                return []
+            if not self._files.getFileStatus(path).isDirectory():
+                raise CampaignError(f"{self.name} is a file: give a folder")
+            return sorted(status.getPath().getName() for status in self._files.listStatus(path))
+
+    def read(self, name: str) -> str | None:
+        """The text of a file, or None where there is none. What a kill left between the two steps of `write`
+        is still aside."""
+        place = next((place for place in (name, _aside(name)) if self.exists(place)), None)
+        if place is None:
+            return None
+        with self._naming(name):
+            stream = self._files.open(self._path(place))
+            try:
+                return str(self._java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            finally:
+                stream.close()
+
+    def write(self, name: str, text: str) -> None:
+        """Make a file, or put it in the place of one, whole or not at all."""
+        with self._naming(name):
+            self._put_aside(name, text)
+            if not self._files.rename(self._path(_aside(name)), self._path(name)):
+                self._files.delete(self._path(name), False)
+                self._rename(name)
+
+    def create(self, name: str, text: str) -> None:
+        """Make a file, whole or not at all. Raises `CampaignError` where there is one already."""
+        with self._naming(name):
+            if self.uri.partition(":")[0] in CONDITIONAL:
+                builder = self._files.createFile(self._path(name)).recursive().overwrite(True)
+                builder.opt("fs.option.create.conditional.overwrite", "true")
+                _put(builder.build(), text)
+                return
+            if self._files.exists(self._path(name)):
+                place = self.at(name)
+                raise CampaignError(f"{place} exists: another session works on this campaign")
+            self._put_aside(name, text)
+            self._rename(name)
+
+    def delete(self, name: str = "") -> None:
+        """Remove a file or folder and all that is in it, if it is there."""
+        with self._naming(name):
+            self._files.delete(self._path(name), True)
+
+    def size(self, name: str) -> int:
+        """The bytes in a folder."""
+        with self._naming(name):
+            return int(self._files.getContentSummary(self._path(name)).getLength())
+
+    def sync(self, name: str) -> None:
+        """Have the machine write a local folder's files down; other systems do so when a file is closed."""
+        path = local_path(self.at(name))
+        for place in () if path is None else (path, *path.rglob("*")):
+            descriptor = os.open(place, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def _path(self, name: str) -> Any:
+        return self._java.org.apache.hadoop.fs.Path(self.at(name))
+
+    def _put_aside(self, name: str, text: str) -> None:
+        """Write the text beside where it belongs."""
+        _put(self._files.create(self._path(_aside(name)), True), text)
+        self.sync(_aside(name))
+
+    def _rename(self, name: str) -> None:
+        """What is aside becomes the file, which is not there."""
+        if not self._files.rename(self._path(_aside(name)), self._path(name)):
+            raise CampaignError(f"{self.at(name)} can't be written: the file system refuses to rename")
+
+    @contextmanager
+    def _naming(self, name: str) -> Iterator[None]:
+        """What Java raises inside, as one line about that file."""
+        try:
+            yield
+        except CampaignError:
+            raise
+        except Exception as error:
+            where = self.name if not name else f"{self.name}/{name}"
+            raise CampaignError(f"{where}: {jvm.cause(error)}") from error
+
+
+def _aside(name: str) -> str:
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{ASIDE}{last}"
+
+
+def _put(stream: Any, text: str) -> None:
+    """Write all to an open stream, down to the disk, and close it."""
+    stream.write(text.encode())
+    stream.hflush()
+    stream.close()

@@ -1,0 +1,165 @@
+"""What all waves of a campaign come to: verdicts, violations by cause, sums and the digest.
+
+Spark adds up; what reaches this process is a row a requirement, cause or cell, and a few examples a cause.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from hashlib import sha256
+from typing import Any
+
+from partq.conformance.frontends.campaign import jvm, queries
+from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
+from partq.conformance.frontends.campaign.plan import SCHEMA, Plan
+from partq.conformance.frontends.campaign.store import Store
+from partq.conformance.frontends.campaign.tables import ROWS, SUMMED, TABLES
+from partq.conformance.screens.registry import ALL
+from partq.conformance.verdict import (
+    COUNTS,
+    KEPT_FINDINGS,
+    Counts,
+    Inspection,
+    Verdict,
+    binding_requirements,
+    exit_code,
+    finding_of,
+    plain,
+    verdicts_of,
+    worst,
+)
+
+Row = Mapping[str, Any]
+Lane = tuple[str, str]
+"""Broker and profile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """``results``: verdict by requirement of each lane. ``violations``: how many findings there were.
+    ``causes``: of each cause how many, the first and the smallest. ``kept``: of each cause the rows of the
+    earliest. ``combinations``: the rows of that table, summed."""
+
+    digest: str
+    traces: int
+    operations: int
+    results: Mapping[Lane, Mapping[str, Verdict]]
+    violations: int
+    causes: tuple[Row, ...]
+    kept: tuple[dict[str, Any], ...]
+    counts: Counts
+    combinations: tuple[Row, ...]
+
+
+def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
+    """The totals of the waves with these manifests. Raises `CampaignError` where the tables can't be read, or
+    contradict each other."""
+    try:
+        sums = {name: _sums(store, name) for name in SUMMED}
+        violations = store.table("violations")
+        causes = queries.plain(queries.causes(violations))
+        kept = queries.plain(queries.examples(violations, KEPT_FINDINGS))
+        (whole,) = queries.plain(
+            store.table("verdicts").selectExpr(
+                "count(*) as traces", "sum(operations) as operations", "sum(findings) as findings"
+            )
+        )
+    except Exception as error:
+        raise CampaignError(f"{store.folder.name} can't be read: {jvm.cause(error)}") from error
+    found = sum(row["times"] for row in causes)
+    _agree(store, whole, sum(one.traces for one in manifests), found)
+    return Totals(
+        _digest(manifests, sums),
+        whole["traces"],
+        whole["operations"],
+        {lane: _verdicts(lane, sums, causes, kept) for lane in store.plan.names},
+        found,
+        tuple(causes),
+        tuple(kept),
+        {kind: _counted(sums["counts"], kind) for kind in COUNTS},
+        tuple(sums["combinations"]),
+    )
+
+
+def _agree(store: Store, whole: Row, traces: int, findings: int) -> None:
+    """Raises `CampaignError` where the verdicts, the manifests and the violations do not go together."""
+    if (whole["traces"], whole["findings"]) != (traces, findings):
+        raise CampaignError(
+            f"{store.folder.name} contradicts itself: in table=verdicts are {whole['traces']:,} traces and "
+            f"{whole['findings']:,} findings, in the manifests {traces:,} traces, in table=violations "
+            f"{findings:,} findings: give another folder"
+        )
+
+
+def _sums(store: Store, name: str) -> list[dict[str, Any]]:
+    table = TABLES[name]
+    return queries.ordered(queries.plain(queries.summed(table, store.table(name))), table)
+
+
+def _digest(manifests: Iterable[Manifest], sums: Mapping[str, Iterable[Row]]) -> str:
+    """The fingerprint of all tables, whatever the waves were."""
+    rows = {
+        name: reduce(Fingerprint.with_, (one.tables[name] for one in manifests), Fingerprint())
+        for name in ROWS
+    }
+    text = json.dumps([rows, {name: list(sums[name]) for name in SUMMED}], sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def _counted(rows: Iterable[Row], kind: str) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for row in rows:
+        if row["kind"] == kind:
+            total[row["name"]] = total.get(row["name"], 0) + row["times"]
+    return dict(sorted(total.items()))
+
+
+def _verdicts(
+    lane: Lane, sums: Mapping[str, Iterable[Row]], causes: Iterable[Row], kept: Iterable[Row]
+) -> dict[str, Verdict]:
+    def mine(rows: Iterable[Row]) -> Iterable[Row]:
+        return (row for row in rows if (row["broker"], row["profile"]) == lane)
+
+    total = Inspection()
+    for row in mine(sums["requirements"]):
+        if row["exercised"]:
+            total.exercised[row["requirement"]] = row["exercised"]
+        if n := row["unknown"]:
+            why = f"in {n} trace{'s'[: n > 1]}, for instance: {row['why']}"
+            total.leave_open(row["requirement"], why, tuple(row["candidates"]))
+    for row in mine(causes):
+        total.doubt(row["requirement"]).found[row["key"]] += row["times"]
+    for row in mine(kept):
+        total.doubt(row["requirement"]).findings.append(finding_of(row))
+    lacks = tuple(row["name"] for row in mine(sums["counts"]) if row["kind"] == "lacks")
+    return verdicts_of(total, lane[1], ALL, lacks)
+
+
+def document(
+    totals: Totals, plan: Plan, identity: str, strict: bool, circumstances: Mapping[str, Any]
+) -> dict[str, Any]:
+    """``campaign.json`` of a complete campaign. ``strict`` is for the exit code in there."""
+    binding = binding_requirements(strict)
+    return {
+        "schema": SCHEMA,
+        "complete": True,
+        "identity": identity,
+        "plan": plan.to_json(),
+        "digest": totals.digest,
+        "traces": totals.traces,
+        "operations": totals.operations,
+        "violations": totals.violations,
+        **totals.counts,
+        "causes": [{**row, "seed": int(row["seed"])} for row in totals.causes],
+        "results": [
+            {"broker": broker, "profile": name, "requirements": plain(result)}
+            for (broker, name), result in totals.results.items()
+        ],
+        "strict": strict,
+        "exit": worst(exit_code(result, binding) for result in totals.results.values()),
+        **circumstances,
+    }

@@ -1,0 +1,184 @@
+"""Verdicts on standard output: what is wrong first, then what is left open and how many rules ended how; with
+``-v`` a row for every rule.
+
+What a broker or file says is printed without markup. What a verdict comes to, `common` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Final, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from partq.conformance.frontends.cli.streams import output
+from partq.conformance.frontends.cli.table import Numbers, fits, printable, summary, verdict_table, violations
+from partq.conformance.history import History
+from partq.conformance.history.notation_writer import evidence as finding_lines
+from partq.conformance.verdict import Finding, Status, Verdict, Verdicts, ambiguities, violated_one_of
+
+REASON: Final = 240
+"""Characters of a reason that are shown without the table."""
+
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Also show a table with a row for each rule that applies.")
+]
+WholeCatalogue = Annotated[
+    bool, typer.Option("--all", help="The table with rows too that do not apply or have no screen.")
+]
+"""The options of every command that shows verdicts."""
+
+
+class Detail(NamedTuple):
+    """How much is shown besides what is wrong: a ``table``, with the ``whole_catalogue`` or what applies."""
+
+    table: bool = False
+    whole_catalogue: bool = False
+
+    @classmethod
+    def of(cls, verbose: bool, whole_catalogue: bool) -> Detail:
+        """What the options ask for."""
+        return cls(verbose or whole_catalogue, whole_catalogue)
+
+
+Evidence = Callable[[str, Finding], tuple[str, History] | None]
+"""For a profile's finding: where it was seen, and the history that its witness counts in."""
+
+SeenIn = Callable[[str, tuple[str, ...]], str]
+"""Where, under a profile, one of these rules certainly is violated; empty where that is not known."""
+
+
+class _Shown(NamedTuple):
+    """A finding under its number. ``lines``: it in lines, each with whether it shows a record. ``times``: how
+    often that was found. ``alike``: how many causes come to the same lines."""
+
+    number: int
+    profile: str
+    finding: Finding
+    where: str
+    lines: tuple[tuple[str, bool], ...]
+    times: int
+    alike: int = 1
+
+
+def show_verdicts(
+    broker: str,
+    results: Mapping[str, Verdicts],
+    detail: Detail,
+    evidence: Evidence = lambda profile, finding: None,
+    seen_in: SeenIn = lambda profile, candidates: "",
+) -> None:
+    """Print what was found, by profile, what is left open, the table if it is asked for, and how many rules
+    ended how."""
+    out = output()
+    out.print(Text(printable(broker), style="bold"))
+    numbers = show_found(out, results, evidence, seen_in)
+    if detail.table:
+        _show_table(out, results, detail.whole_catalogue, numbers)
+    else:
+        _show_open(out, results)
+    out.print()
+    out.print(summary(results))
+
+
+def show_found(
+    out: Console,
+    results: Mapping[str, Verdicts],
+    evidence: Evidence = lambda profile, finding: None,
+    seen_in: SeenIn = lambda profile, candidates: "",
+) -> Numbers:
+    """Print what was found, numbered, and which rules one of which is violated. Answers the numbers of each
+    profile's rules."""
+    numbers: dict[tuple[str, str], list[int]] = {}
+    for profile, result in results.items():
+        for one in _numbered(profile, result, evidence, 1 + sum(map(len, numbers.values()))):
+            _show_finding(out, one)
+            for requirement in one.finding.requirements:
+                numbers.setdefault((profile, requirement), []).append(one.number)
+        _show_ambiguities(out, profile, result, seen_in)
+    return numbers
+
+
+def _numbered(profile: str, result: Verdicts, evidence: Evidence, first: int) -> list[_Shown]:
+    """The first finding of each cause; causes that come to the same lines as one."""
+    shown: dict[tuple[object, ...], _Shown] = {}
+    for verdict in result.values():
+        for finding in verdict.causes:
+            found, times = evidence(profile, finding), verdict.found[finding.key]
+            lines = tuple(finding_lines(finding, found[1] if found else None))
+            same = (finding.heading, lines)
+            if known := shown.get(same):
+                shown[same] = known._replace(times=known.times + times, alike=known.alike + 1)
+            else:
+                where = found[0] if found else ""
+                shown[same] = _Shown(first + len(shown), profile, finding, where, lines, times)
+    return list(shown.values())
+
+
+def _show_finding(out: Console, one: _Shown) -> None:
+    """One finding, with the operations that show it, and how many there were."""
+    where = f", {printable(one.where)}" if one.where else ""
+    alike = f" of {one.alike} causes that come to the same" if one.alike > 1 else ""
+    out.print()
+    out.print(Text(f"{one.number}. {printable(one.finding.heading)}", style="bold red"))
+    out.print(Text(f"   {one.profile}{where}, {violations(one.times)}{alike}", style="dim"))
+    for text, is_record in one.lines:
+        out.print(Text(f" {printable(text)}", style="cyan" if is_record else ""), soft_wrap=is_record)
+
+
+def _show_ambiguities(out: Console, profile: str, result: Verdicts, seen_in: SeenIn) -> None:
+    """Each set of rules of which one certainly is violated, where, and why it is not known which, unless a
+    finding has told it."""
+    told = {finding.candidates for verdict in result.values() for finding in verdict.findings}
+    for candidates, reason in ambiguities(result).items():
+        if candidates in told:
+            continue
+        where = seen_in(profile, candidates)
+        out.print()
+        out.print(Text(violated_one_of(candidates), style="bold red"))
+        out.print(Text(f"  {profile}{f', {printable(where)}' if where else ''}", style="dim"))
+        out.print(Text(f"  {printable(reason)}"))
+
+
+def _show_open(out: Console, results: Mapping[str, Verdicts]) -> None:
+    """Why which rules are left open, those with the same reason together."""
+    for profile, result in results.items():
+        for reason, names in _open_by_reason(result).items():
+            short = reason if len(reason) <= REASON else f"{reason[: REASON - 1]}… (-v: all of it)"
+            out.print()
+            out.print(Text(f"left open: {', '.join(names)}", style="yellow"))
+            out.print(Text(f"  {profile}", style="dim"))
+            out.print(Text(f"  {printable(short)}"))
+
+
+def _open_by_reason(result: Verdicts) -> Mapping[str, Sequence[str]]:
+    reasons: dict[str, list[str]] = {}
+    for name, verdict in _unknown(result):
+        reasons.setdefault(verdict.reason, []).append(name)
+    return reasons
+
+
+def _unknown(result: Verdicts) -> Iterator[tuple[str, Verdict]]:
+    """The rules that are unknown, but for those of which one certainly is violated."""
+    for name, verdict in result.items():
+        if verdict.status is Status.UNKNOWN and not verdict.candidates:
+            yield name, verdict
+
+
+def _show_table(
+    out: Console, results: Mapping[str, Verdicts], whole_catalogue: bool, numbers: Numbers
+) -> None:
+    """A row for each rule and a column for each of several profiles, or a table for each, where that is too
+    wide; then the rules that are not in it."""
+    out.print()
+    table, hidden = verdict_table(results, whole_catalogue, out.width, numbers)
+    if len(results) == 1 or fits(out, table):
+        out.print(table)
+    else:
+        for name, result in results.items():
+            out.print(Text(name, style="bold"))
+            out.print(verdict_table({name: result}, whole_catalogue, out.width, numbers)[0])
+    for status, rows in hidden.items():
+        out.print(f"{len(rows)} rules {status.value}: {' '.join(rows)}", style="dim")

@@ -1,0 +1,83 @@
+"""The columns of a comparison, and names for them: as short as they can be while all differ. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from string import ascii_uppercase
+from typing import Final
+
+from partq.conformance.verdict.exit_codes import Exit
+from partq.conformance.verdict.types import Verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One broker under one profile, out of one source.
+
+    ``source``: the folder, file or broker that it was read from or run as, as it may be shown. ``broker``:
+    its name, as it may be shown. ``code``, ``why``: where the source ended with another exit code than its
+    verdicts come to (interrupted, `--require` not met …), that code and its words.
+    """
+
+    source: str
+    broker: str
+    profile: str
+    verdicts: Verdicts
+    code: int = Exit.CONFORMANT
+    why: str = ""
+
+
+_BROKER, _PROFILE, _SOURCE, _TYPED = range(4)
+_NAMED_BY: Final = (
+    (_BROKER,),
+    (_PROFILE,),
+    (_BROKER, _PROFILE),
+    (_SOURCE,),
+    (_SOURCE, _PROFILE),
+    (_TYPED, _PROFILE),
+    (_BROKER, _SOURCE),
+    (_BROKER, _PROFILE, _SOURCE),
+)
+"""What a column may be named by; the first of these by which all names differ is taken."""
+
+
+def names(columns: Sequence[Column]) -> tuple[str, ...]:
+    """A name for each column, all of them different."""
+    brokers = brief([column.broker for column in columns])
+    parts = [
+        (broker, column.profile, PurePath(column.source).name or column.source, column.source)
+        for broker, column in zip(brokers, columns, strict=True)
+    ]
+    for chosen in _NAMED_BY:
+        found = tuple(" · ".join(part[place] for place in chosen) for part in parts)
+        if len(set(found)) == len(found):
+            return found
+    return tuple(f"{name} #{number}" for number, name in enumerate(found, start=1))
+
+
+def brief(brokers: Sequence[str]) -> list[str]:
+    """The brokers' names, URLs without what all URLs of their scheme have in common."""
+    split = {broker: _parts(broker) for broker in brokers}
+    return [
+        " ".join([scheme, *(part for part in rest if not _shared(part, scheme, split.values()))])
+        for scheme, *rest in map(split.__getitem__, brokers)
+    ]
+
+
+def _parts(broker: str) -> list[str]:
+    """A URL's scheme, host, path and options; of another name nothing but itself."""
+    scheme, mark, rest = broker.partition("://")
+    return [scheme, *filter(None, re.split("[/?&]", rest))] if mark else [broker]
+
+
+def _shared(part: str, scheme: str, brokers: Iterable[Sequence[str]]) -> bool:
+    return all(part in broker for broker in brokers if broker[0] == scheme)
+
+
+def letters(number: int) -> str:
+    """A sign for the column of that number, counted from 0: ``A`` to ``Z``, then ``AA``."""
+    more, last = divmod(number, len(ascii_uppercase))
+    return (letters(more - 1) if more else "") + ascii_uppercase[last]

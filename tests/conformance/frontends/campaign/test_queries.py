@@ -1,0 +1,138 @@
+"""What Spark SQL is asked: fingerprints that miss nothing, sums, causes and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from partq.conformance.frontends.campaign import queries
+from partq.conformance.frontends.campaign.manifest import Fingerprint
+from partq.conformance.frontends.campaign.tables import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+Rows = Sequence[dict[str, Any]]
+Framed = Callable[[str, Rows], "DataFrame"]
+
+
+@pytest.fixture
+def framed(session: SparkSession) -> Framed:
+    """Rows of a table, of wave 0 unless they say another."""
+
+    def framed(table: str, rows: Rows) -> DataFrame:
+        names = [*TABLES[table].schema.names, "wave"]
+        values = [tuple({"wave": 0, **row}.get(name) for name in names) for row in rows]
+        return session.createDataFrame(values, f"{TABLES[table].ddl}, wave int")
+
+    return framed
+
+
+BASE: dict[str, Any] = {"trace": 1, "broker": "b", "profile": "p", "requirement": "RCV-1", "key": "k"}
+VIOLATION = {
+    **BASE,
+    "seed": Decimal(2**64 - 1),
+    "times": 2,
+    "title": "t",
+    "detail": "d",
+    "allowed": None,
+    "witness": [1],
+    "candidates": [],
+    "steps": 3,
+    "program": "{}",
+}
+"""A violation with a null, an empty list and the largest seed."""
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [{**VIOLATION, "detail": None, "allowed": "d"}],
+        [{**VIOLATION, "allowed": ""}],
+        [{**VIOLATION, "allowed": "null"}],
+        [{**VIOLATION, "candidates": None}],
+        [{**VIOLATION, "candidates": [""]}],
+        [{**VIOLATION, "witness": [], "candidates": ["1"]}],
+        [{**VIOLATION, "seed": Decimal(2**64 - 2)}],
+        [],
+        [VIOLATION, VIOLATION],
+        [VIOLATION, VIOLATION, VIOLATION],
+        *([{**VIOLATION, name: None}] for name in VIOLATION if VIOLATION[name] is not None),
+    ],
+)
+def test_a_fingerprint_tells_every_change_of_a_row_apart(framed: Framed, other: Rows) -> None:
+    frames = {"violations": framed("violations", [VIOLATION, *({**row, "wave": 1} for row in other)])}
+    found = queries.fingerprints(frames)
+    assert found[0]["violations"].rows == 1
+    assert found.get(1, {}).get("violations", Fingerprint()) != found[0]["violations"]
+
+
+def test_it_knows_no_order(framed: Framed) -> None:
+    rows = [{**VIOLATION, "trace": trace} for trace in range(5)]
+    both = [*rows, *({**row, "wave": 1} for row in reversed(rows))]
+    found = queries.fingerprints({"violations": framed("violations", both)})
+    assert found[0] == found[1]
+
+
+LANE = {"broker": "b", "profile": "p"}
+NONE = {"trace": None, "why": None, "candidates": None}
+
+
+def test_the_first_reason_stays_but_candidates_count_for_more(framed: Framed) -> None:
+    rows = [
+        {**LANE, "requirement": "A-1", "exercised": 5, "violated": 0, "unknown": 0, **NONE},
+        *(
+            {**LANE, "requirement": id, "exercised": 1, "violated": 1, "unknown": 2, **why}
+            for id, why in (
+                ("A-1", {"trace": 9, "why": "late", "candidates": []}),
+                ("A-1", {"trace": 3, "why": "early", "candidates": []}),
+                ("A-2", {"trace": 1, "why": "early", "candidates": []}),
+                ("A-2", {"trace": 8, "why": "violated", "candidates": ["A-2", "A-3"]}),
+            )
+        ),
+        {**LANE, "requirement": "A-3", "exercised": 5, "violated": 0, "unknown": 0, **NONE},
+    ]
+    table = TABLES["requirements"]
+    found = queries.ordered(queries.plain(queries.summed(table, framed("requirements", rows))), table)
+    told = [
+        (row["exercised"], row["violated"], row["unknown"], row["why"], row["candidates"]) for row in found
+    ]
+    assert told == [
+        (7, 2, 4, "early", []),
+        (2, 2, 4, "violated", ["A-2", "A-3"]),
+        (5, 0, 0, None, None),
+    ]
+
+
+def test_causes_are_counted_with_their_first_seed_and_their_smallest_program(framed: Framed) -> None:
+    rows = [
+        {
+            **VIOLATION,
+            "trace": trace,
+            "seed": Decimal(trace),
+            "steps": steps,
+            "key": key,
+            "candidates": several,
+        }
+        for trace, steps, key, several in (
+            (7, 1, "k", []),
+            (2, 9, "k", []),
+            (1, 5, "other", []),
+            (3, 4, "k", ["RCV-1", "RCV-2"]),
+        )
+    ]
+    names = ("key", "candidates", "times", "trace", "seed", "smallest_steps", "smallest_trace")
+    found = queries.plain(queries.causes(framed("violations", rows)))
+    assert [tuple(row[name] for name in names) for row in found] == [
+        ("other", [], 2, 1, 1, 5, 1),
+        ("k", [], 4, 2, 2, 1, 7),
+        ("k", ["RCV-1", "RCV-2"], 2, 3, 3, 4, 3),
+    ]
+    kept = queries.plain(queries.examples(framed("violations", rows), 1))
+    assert [row["trace"] for row in kept] == [1, 2, 3]
+    assert set(kept[0]) == set(TABLES["violations"].schema.names)

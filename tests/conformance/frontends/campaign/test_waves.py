@@ -1,0 +1,105 @@
+"""The same rows and the same digest, whatever the waves are, and however often a campaign is interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from partq.conformance.frontends.campaign import run
+from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.local_folder import manifests, stored_traces, sums
+from partq.conformance.frontends.campaign.manifest import Manifest
+from partq.conformance.frontends.campaign.plan import Lane, Plan
+from partq.conformance.frontends.campaign.tables import ROWS, TABLES
+from partq.conformance.frontends.campaign.work import ChunkResult, do_unit
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+Do = Callable[..., str]
+PLAN = Plan((Lane("mutant:long-bodies-cut", "azure-premium", 40, chunk=10),), seed=7, length=4, exact=5)
+
+
+def rows(out: Path, table: str) -> list[dict[str, Any]]:
+    """All rows of a campaign's table in order of traces, as any reader of Parquet has them."""
+    files = sorted((out / f"table={table}").glob("wave=*/*.parquet"))
+    found = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+    return sorted(found, key=lambda row: (row["trace"], row.get("requirement", ""), row.get("key", "")))
+
+
+def waves(out: Path) -> list[tuple[int, int]]:
+    return sorted((one.units.start, one.units.stop) for one in manifests(out))
+
+
+def test_neither_rows_nor_digest_depend_on_the_waves(do: Do, tmp_path: Path) -> None:
+    digests = {do(PLAN, tmp_path / str(wave), wave) for wave in (40, 20)}
+    assert len(digests) == 1
+    assert waves(tmp_path / "40") == [(0, 4)]
+    assert waves(tmp_path / "20") == [(0, 2), (2, 4)]
+    for table in TABLES:
+        one, several = (
+            rows(out, table) if table in ROWS else sums(out, table) if table != "requirements" else []
+            for out in (tmp_path / "40", tmp_path / "20")
+        )
+        assert one == several
+    results = [done for n in range(4) for done in do_unit(PLAN.unit(n), PLAN.seed, PLAN.length, PLAN.exact)]
+    made = [result.rows() for result in results if isinstance(result, ChunkResult)]
+    for table in ROWS:
+        assert rows(tmp_path / "40", table) == [row for one in made for row in one[table]]
+    assert rows(tmp_path / "40", "violations")
+    assert not (tmp_path / "40" / "_staging").exists()
+
+
+def test_a_wave_is_one_file_a_table(do: Do, tmp_path: Path) -> None:
+    do(PLAN, tmp_path / "out")
+    assert {
+        table: len(list((tmp_path / "out" / f"table={table}").rglob("*.parquet"))) for table in TABLES
+    } == dict.fromkeys(TABLES, 1)
+    assert stored_traces(tmp_path / "out") == 40
+
+
+def test_what_was_interrupted_goes_on_to_the_same_end(
+    do: Do, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out = do(PLAN, tmp_path / "whole"), tmp_path / "out"
+    complete, done = run.Store.complete, []
+
+    def interrupted(store: run.Store, units: range) -> Manifest:
+        if len(done) == 1:
+            raise CampaignError("the driver dies before a manifest")
+        done.append(units)
+        return complete(store, units)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run.Store, "complete", interrupted)
+        with pytest.raises(CampaignError, match="dies"):
+            do(PLAN, out, wave=20)
+    kept = {file: file.stat().st_mtime_ns for file in (out / "manifests").iterdir()}
+    assert waves(out) == [(0, 2)]
+    assert (out / "_staging").exists()
+    assert do(PLAN, out, wave=30, resume=True) == whole
+    assert {file: file.stat().st_mtime_ns for file in kept} == kept, "no complete wave is done again"
+    assert do(PLAN, out, resume=True) == whole
+
+
+def test_nothing_is_left_of_a_campaign_without_a_complete_wave(
+    do: Do, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: object) -> Manifest:
+        raise CampaignError("no")
+
+    monkeypatch.setattr(run.Store, "complete", fails)
+    with pytest.raises(CampaignError, match="no"):
+        do(PLAN, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_lane_that_ends_early_is_done_with(do: Do, tmp_path: Path) -> None:
+    lane = Lane("mutant:long-bodies-cut", "azure-premium", 40, until="RCV-1", chunk=5)
+    plan, out = Plan((lane,), seed=7, length=4), tmp_path / "out"
+    digest = do(plan, out)
+    assert 0 < stored_traces(out) < 40
+    assert do(plan, out, resume=True) == digest
