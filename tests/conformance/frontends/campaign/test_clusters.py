@@ -107,3 +107,35 @@ def test_a_worker_that_is_killed_is_done_without(tmp_path: Path, cluster: tuple[
     assert (tmp_path / "died").exists()
     again = fuzz(tmp_path, *run, "local[2]", "--out", "again")
     assert digest(done) == digest(again)
+
+
+OTHER = """
+import sys
+from pyspark import worker_util
+
+class Other:
+    version_info = (3, 1)
+
+    def __getattr__(self, name):
+        return getattr(sys, name)
+
+worker_util.sys = Other()
+"""
+"""Lets a worker take itself for one of Python 3.1."""
+
+
+def test_another_python_on_the_executors_is_one_line(
+    tmp_path: Path, cluster: tuple[str, list[Daemon]]
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(OTHER)
+    python = tmp_path / "python3.1"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    args = ("reference", *ARGS, "--out", "out", "--master")
+    done = fuzz(tmp_path, *args, cluster[0], PYSPARK_PYTHON=str(python))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"partq: error: the executors have Python 3.1, this is Python 3.{sys.version_info.minor}: "
+        "set PYSPARK_PYTHON to one of this minor version"
+    )
+    assert not (tmp_path / "out").exists()
