@@ -92,12 +92,14 @@ def _campaign(folder: Path) -> Material:
     try:
         complete = bool(data["complete"])
         lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
+        if complete:
+            _all_lanes(data, lanes)
         command = _fuzz_command(folder, data["plan"], bool(data.get("strict")), complete)
         code, made = _code(data, lanes), _made(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadResults(f"{file}: {_why(error)}") from None
     if complete:
-        _same_traces(file, figures.traces, _stored(folder))
+        _same_figures(file, figures, folder)
     spread, coverage, notes = _tables(folder)
     kills = _kills(folder) if complete else ()
     if kills:
@@ -134,6 +136,14 @@ def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
         yield _lane(data, text_of(lane, "broker"), text_of(lane, "profile"), {}, int(lane["traces"]))
 
 
+def _all_lanes(data: Mapping[str, Any], lanes: Iterable[Lane]) -> None:
+    """Raises `ValueError` where a complete campaign has no results of something that was planned."""
+    there = {(lane.broker, lane.profile) for lane in lanes}
+    for lane in _planned_lanes(data):
+        if (lane.broker, lane.profile) not in there:
+            raise ValueError(f"results: none of {lane.broker} as {lane.profile}")
+
+
 def _stored(folder: Path) -> int | None:
     """How many traces of an unfinished campaign are done."""
     try:
@@ -146,10 +156,20 @@ def _stored(folder: Path) -> int | None:
         raise BadResults(str(error)) from None
 
 
-def _same_traces(file: Path, said: int | None, stored: int | None) -> None:
-    """Raises `BadResults` where the waves of a complete campaign have not the traces that it says."""
-    if stored is not None and said is not None and stored != said:
-        raise BadResults(f"{file} says {said:,} traces, the manifests of its waves {stored:,}")
+def _same_figures(file: Path, said: Figures, folder: Path) -> None:
+    """Raises `BadResults` where the waves of a complete campaign hold something else than it says."""
+    try:
+        from partq.conformance.frontends.campaign.local_folder import stored_findings, stored_traces
+    except ImportError:
+        return
+    try:
+        traces, findings = stored_traces(folder), stored_findings(folder)
+    except CampaignError as error:
+        raise BadResults(str(error)) from None
+    if said.traces not in (None, traces):
+        raise BadResults(f"{file} says {said.traces:,} traces, the manifests of its waves {traces:,}")
+    if said.violations not in (None, findings):
+        raise BadResults(f"{file} says {said.violations:,} violations, table=violations {findings:,}")
 
 
 def _kills(folder: Path) -> tuple[Kill, ...]:
@@ -282,10 +302,13 @@ def _lane(
 
 
 def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
-    """The exit code that was stored; folders of older versions have that of their lanes."""
-    code = data.get("exit", worst(lane.exit for lane in lanes))
-    if code not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
-        raise ValueError(f"exit: no exit code of a verdict: {code!r}")
+    """The exit code of the lanes, which is also the stored one, but in folders of older versions."""
+    code = worst(lane.exit for lane in lanes)
+    stored = data.get("exit", code)
+    if stored not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
+        raise ValueError(f"exit: no exit code of a verdict: {stored!r}")
+    if stored != code:
+        raise ValueError(f"exit: {stored}, where the verdicts come to {code}")
     return int(code)
 
 
