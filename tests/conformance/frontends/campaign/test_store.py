@@ -50,6 +50,15 @@ def test_a_new_folder_is_made(opened: Opened, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "new" / "out" / SUMMARY).read_text())["complete"] is False
 
 
+def test_of_two_sessions_that_begin_at_once_one_is_refused(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(tmp_path).open(resume=False)
+    monkeypatch.setattr(Folder, "names", lambda *arguments: [])  # as the other one saw it, a moment ago
+    with pytest.raises(CampaignError, match="another session"):
+        opened(tmp_path, OTHER).open(resume=False)
+
+
 def test_a_folder_with_something_in_it_is_refused(opened: Opened, tmp_path: Path) -> None:
     (tmp_path / "precious").touch()
     with pytest.raises(CampaignError, match="--resume"):
@@ -72,7 +81,7 @@ def test_a_folder_that_can_not_be_made_is_one_line(opened: Opened, tmp_path: Pat
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "other"}', "null"])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "other"}', "null", 100_000 * "["])
 def test_what_is_no_campaign_is_not_resumed(opened: Opened, tmp_path: Path, text: str) -> None:
     (tmp_path / SUMMARY).write_text(text)
     with pytest.raises(CampaignError):
@@ -191,6 +200,13 @@ def test_rows_that_were_lost_before_a_manifest_make_no_wave(staged: Store, tmp_p
     with pytest.raises(CampaignError, match="counts 5 traces, not 10"):
         staged.complete(range(2))
     assert staged.manifests() == []
+
+
+def test_a_wave_that_another_session_completed_is_not_completed_again(staged: Store) -> None:
+    staged.folder.create(manifest.file_of(0), "the other's")
+    with pytest.raises(CampaignError, match="another session"):
+        staged.complete(range(2))
+    assert staged.folder.read(manifest.file_of(0)) == "the other's"
 
 
 def test_what_a_manifest_tells_of_is_on_the_disk_before_it(
@@ -347,15 +363,21 @@ def test_a_wave_without_a_manifest_is_run_again_and_what_a_kill_left_of_it_remov
     (out / "manifests" / "wave=0.json").rename(out / "manifests" / "_aside.wave=0.json")
     shutil.copytree(out / "table=verdicts" / "wave=0", out / "table=verdicts" / "wave=1")
     (out / "_staging").mkdir()
-    assert do(PLAN, out, wave=5, resume=True) == digest
-    assert sorted(path.name for path in (out / "table=verdicts").iterdir()) == ["wave=0", "wave=1", "wave=2"]
-    assert {len(list((out / f"table={table}").iterdir())) for table in TABLES} == {3}
-    assert len(list((out / "manifests").iterdir())) == 3
+    assert do(PLAN, out, resume=True) == digest
+    assert sorted(path.name for path in (out / "table=verdicts").iterdir()) == ["wave=0", "wave=2"]
+    assert {len(list((out / f"table={table}").iterdir())) for table in TABLES} == {2}
+    assert len(list((out / "manifests").iterdir())) == 2
 
 
-def test_a_complete_campaign_that_comes_to_another_end_is_refused(do: Do, out: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [({"digest": "0" * 32}, "was complete with the digest 0000"), ({"digest": None}, "with the digest None")],
+)
+def test_a_complete_campaign_that_comes_to_another_end_is_refused(
+    do: Do, out: Path, change: dict[str, object], told: str
+) -> None:
     do(PLAN, out, resume=True)
     data = json.loads((out / SUMMARY).read_text())
-    (out / SUMMARY).write_text(json.dumps({**data, "digest": "0" * 32}))
-    with pytest.raises(CampaignError, match="was complete with the digest 0000"):
+    (out / SUMMARY).write_text(json.dumps({**data, **change}))
+    with pytest.raises(CampaignError, match=told):
         do(PLAN, out, resume=True)
