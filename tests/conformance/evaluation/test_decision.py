@@ -9,6 +9,7 @@ import pytest
 from partq.conformance.evaluation import decision
 from partq.conformance.evaluation.decision import (
     ALIKE,
+    EACH,
     EVERY,
     NONE,
     SUITE,
@@ -216,4 +217,11 @@ def test_once_a_rule_was_blamed_the_judge_takes_less(monkeypatch: pytest.MonkeyP
     decider.decide(LAWFUL)
     decider.blamed = "RCV-8"
     decider.decide(LAWFUL, 1)
-    assert limits == [SUITE.nodes, SUITE.after]
+    assert limits == [nodes + EACH * len(LAWFUL) for nodes in (SUITE.nodes, SUITE.after) if nodes]
+
+
+def test_a_long_history_has_as_many_nodes_more() -> None:
+    """A straight way through it is longer than what the nodes alone allow."""
+    pairs = "\n".join(f"p send m{n}\np receive 1 delete -> m{n}#{n}" for n in range(1, 101))
+    tight = Exactness(nodes=1)
+    assert decide(history(pairs, "azure-flat"), tight).judged == {"accepted": 1}

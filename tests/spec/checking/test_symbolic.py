@@ -6,6 +6,7 @@ Apalache itself is played by a script; what its exit codes mean is `test_apalach
 from pathlib import Path
 
 import pytest
+from executables import write_executable
 
 from partq.spec.checking.manifest import Expected, InvalidManifest, Kind, Symbolic, read_symbolic
 from partq.spec.checking.records import earlier
@@ -49,17 +50,14 @@ def test_an_interesting_state_is_asked_for_as_its_invariant() -> None:
 def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where an ``apalache-mc`` of ours looks up its exit code (by ``--init`` and ``--length``), and keeps the
     module that it was given."""
-    program = tmp_path / "bin" / "apalache-mc"
-    program.parent.mkdir()
-    program.write_text(
-        "#!/bin/sh\n"
+    write_executable(
+        tmp_path / "bin" / "apalache-mc",
         'echo "# APALACHE version: 0.57.0 | build: v0.57.0  I@14:01:12.393"\n'
         "for word; do case $word in --init=*) init=${word#*=};; --length=*) length=${word#*=};; esac; done\n"
         'eval "module=\\${$#}"\n'
         f'cp "$module" "{tmp_path}/given.tla"\n'
-        f'exit "$(cat "{tmp_path}/$init$length" 2>/dev/null || echo 0)"\n'
+        f'exit "$(cat "{tmp_path}/$init$length" 2>/dev/null || echo 0)"',
     )
-    program.chmod(0o755)
     monkeypatch.setenv("APALACHE_HOME", str(tmp_path))
     return tmp_path
 

@@ -12,14 +12,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from executables import write_executable
 
 from partq.spec.exploration import server
 from partq.spec.exploration.server import Explorer, recording, replayed, serving
 from partq.spec.exploration.session import ExplorerFailed
 from partq.spec.tools.toolbox import APALACHE, ToolMissing
 
-TOY = """#!{python}
-import json, os, sys
+TOY = """import json, os, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 print("# APALACHE version:", os.getpid(), "| build: toy", flush=True)
@@ -46,17 +46,13 @@ class Toy(BaseHTTPRequestHandler):
         pass
 
 port = next(word for word in sys.argv if word.startswith("--port="))
-{start}
-"""
+{start}"""
 SERVES = 'HTTPServer(("127.0.0.1", int(port.removeprefix("--port="))), Toy).serve_forever()'
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, start: str = SERVES) -> None:
     """A toy in the place of Apalache."""
-    script = folder / "bin" / "apalache-mc"
-    script.parent.mkdir()
-    script.write_text(TOY.format(python=sys.executable, start=start))
-    script.chmod(0o755)
+    write_executable(folder / "bin" / "apalache-mc", TOY.format(start=start), sys.executable)
     monkeypatch.setenv(APALACHE, str(folder))
 
 

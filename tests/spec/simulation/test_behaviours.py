@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from executables import write_executable
 from msgspec import structs
 from test_tlc import needs_tlc
 
@@ -67,15 +68,12 @@ def test_equal_seeds_give_equal_walks_and_no_walk_idles() -> None:
 @pytest.fixture
 def apalache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An ``apalache-mc`` of ours, which notes what it is asked and writes the files in a folder of ours."""
-    program = tmp_path / "bin" / "apalache-mc"
-    program.parent.mkdir()
-    program.write_text(
-        "#!/bin/sh\n"
+    write_executable(
+        tmp_path / "bin" / "apalache-mc",
         f'echo "$@" >>{tmp_path}/asked\n'
         f"for word; do case $word in --run-dir=*) cp {tmp_path}/*.itf.json ${{word#*=}};; esac; done\n"
-        f"exit $(cat {tmp_path}/code)\n"
+        f"exit $(cat {tmp_path}/code)",
     )
-    program.chmod(0o755)
     monkeypatch.setenv("APALACHE_HOME", str(tmp_path))
     return tmp_path
 

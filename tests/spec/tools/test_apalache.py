@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from executables import write_executable
 
 from partq.spec.tools.apalache import Answer, Outcome, command, environment, read_answer, run
 from partq.spec.tools.toolbox import ToolMissing, apalache
@@ -51,20 +52,13 @@ def test_an_error_is_told_in_one_line() -> None:
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An ``apalache-mc`` of ours, in a home of its own: what it is to do is written into it."""
     file = tmp_path / "home" / "bin" / "apalache-mc"
-    file.parent.mkdir(parents=True)
     monkeypatch.setenv("APALACHE_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("JVM_ARGS", raising=False)
     return file
 
 
-def does(program: Path, script: str) -> None:
-    """Have the program do this."""
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-
-
 def test_a_run_has_a_folder_of_its_own(program: Path, tmp_path: Path) -> None:
-    does(
+    write_executable(
         program, 'echo "$@" >"$TMPDIR/words"; echo "$JVM_ARGS" >"$TMPDIR/java"; pwd >"$TMPDIR/where"; exit 12'
     )
     folder, modules = tmp_path / "run", tmp_path
@@ -86,7 +80,7 @@ def test_the_users_own_options_of_java_stand(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_run_that_takes_too_long_is_an_error(program: Path, tmp_path: Path) -> None:
-    does(program, "exec tail -f /dev/null")
+    write_executable(program, "exec tail -f /dev/null")
 
     answer = run(["check", "M.tla"], tmp_path, timeout=0.2, modules=tmp_path)
 

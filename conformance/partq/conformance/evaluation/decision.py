@@ -35,6 +35,10 @@ WAIVED: Final = 0.25
 START: Final = 3_000
 """How many nodes suspects and blame may cost before any history has added its allowance."""
 
+EACH: Final = 2
+"""How many nodes each record of a history adds to the judge's budget: the straightest way to an answer visits
+about one for each, and the first attempts have half of the budget."""
+
 WITNESSES: Final = 8
 """How many records a finding names at the most."""
 
@@ -46,9 +50,10 @@ LINE: Final = 200
 class Exactness:
     """How much the judge is asked. ``share``: of how many histories in 100, by number, besides those that a
     screen suspects. ``seconds``: its budget for each history. ``nodes``: how many nodes it visits at the
-    most; with it the answer does not depend on the machine, as long as the seconds suffice. ``after``: the
-    same once some requirement was blamed, and for a search with one waived. ``allowance``: how many nodes
-    each history adds to what suspects, and blame, may cost; None: whatever they cost."""
+    most, besides `EACH` for each record; with it the answer does not depend on the machine, as long as the
+    seconds suffice. ``after``: the same once some requirement was blamed, and for a search with one waived.
+    ``allowance``: how many nodes each history adds to what suspects, and blame, may cost; None: whatever they
+    cost."""
 
     share: int = 100
     seconds: float = 1.0
@@ -208,7 +213,8 @@ class Decider:
     def _judgement_of(self, history: History, price: int = 1) -> Judgement:
         exact = self.exact
         nodes = exact.nodes if self.blamed is None or exact.after is None else exact.after
-        judgement = judge(history, exact.seconds, nodes=nodes)
+        most = None if nodes is None else nodes + EACH * len(history)
+        judgement = judge(history, exact.seconds, nodes=most)
         self.left -= price * judgement.visited
         return judgement
 

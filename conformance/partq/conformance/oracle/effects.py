@@ -169,6 +169,11 @@ def name_of(shown: Delivery) -> int | None:
     return shown.seq >> COUNTER_BITS
 
 
+def held_messages(effects: Iterable[Effect]) -> dict[str, str]:
+    """Of each lock token that is shown its message's ID."""
+    return {shown.lock: shown.id for e in effects for shown in e.observed.messages if shown.lock is not None}
+
+
 def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
     """Of each message that is shown: partition, number and enqueued time, from where they are shown first."""
     found: dict[str, Delivery] = {}

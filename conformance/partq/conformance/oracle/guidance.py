@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from partq.conformance.oracle.effects import MAYBE, Effect, name_of
+from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
 from partq.conformance.oracle.estimates import Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.model.operations import Outcome
@@ -55,7 +55,7 @@ class Guide:
         self.senders = _senders(effects)
         self.shows = _shows(effects)
         self.roles = tuple(_role(effect) for effect in effects)
-        self.held = {d.lock: d.id for e in effects for d in e.observed.messages if d.lock is not None}
+        self.held = held_messages(effects)
         self.likely = tuple(n for n, role in enumerate(self.roles) if role == OPTIONAL and self._happened(n))
         self.before = self._before(cfg.profile.flows)
         self.handoff = cfg.entity.max_handoff

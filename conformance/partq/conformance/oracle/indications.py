@@ -1,16 +1,17 @@
 """What messages that complied tell of a rejected history: which requirement is broken where equal keys are in
 two partitions.
 
-By logic alone each of KEY-1, KEY-2, TXN-8, ROUTE-5 and ROUTE-2 may be: the key is not the session ID, not the
-partition key, another one in transactions, given up in an outage, or does not say where a message goes. But
-all of them but the last speak of sends of one kind. Where one of another kind is not where most of its key
-are, it is not they. Partitions have to be shown (with flows they are not).
+By logic alone each of KEY-1, KEY-2, TXN-8, ROUTE-5, ROUTE-1 and ROUTE-2 may be: the key is not the session
+ID, not the partition key, another one in transactions, given up in an outage, moved by a fault, or does not
+say where a message goes. But the first four speak of sends of one kind (`KINDS`). Where one of another kind
+is not where most of its key are, it is not they. What indicates ROUTE-1 is that its narrow form explains the
+history, which `blame` asks the model. Partitions have to be shown (with flows they are not).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record
@@ -76,25 +77,26 @@ def _sends(history: History) -> list[Send]:
     """Every send with a key whose partition is shown."""
     rule = profile(history.header.profile).key_rule
     places = {shown.id: name_of(shown) for record in history.records for shown in record.messages}
+    outages = [record for record in history.records if record.op in ("partition_down", "partition_up")]
     found: dict[tuple[object, ...], Send] = {}
     for record in history.records:
-        for message in record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ():
+        sent = record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ()
+        txn, disturbed = record.args.get("txn"), bool(sent) and _is_disturbed(record, outages)
+        for message in sent:
             key, place = effective_key(message, rule), places.get(message.id)
             if key is not None and place is not None:
-                txn = record.args.get("txn")
                 unit = (record.i if txn is None else txn, record.entity, key, place)
                 messages = (*found[unit].messages, message) if unit in found else (message,)
-                disturbed = _is_disturbed(record, history)
                 found[unit] = Send((record.entity, key), place, txn is not None, disturbed, messages)
     return list(found.values())
 
 
-def _is_disturbed(send: Record, history: History) -> bool:
+def _is_disturbed(send: Record, outages: Iterable[Record]) -> bool:
     """Whether some partition may have been down during the send: its outage began, and had not ended."""
-    down: dict[int, int] = {}
-    for record in history.records:
+    down: set[int] = set()
+    for record in outages:
         if record.op == "partition_down" and (send.ret is None or record.call <= send.ret):
-            down[record.args["partition"]] = record.call
+            down.add(record.args["partition"])
         elif record.op == "partition_up" and record.ret is not None and record.ret < send.call:
-            down.pop(record.args["partition"], None)
+            down.discard(record.args["partition"])
     return bool(down)

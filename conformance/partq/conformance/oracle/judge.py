@@ -39,10 +39,10 @@ EXCERPTING: Final = 0.8
 """The share of the budget after which searches of excerpts end."""
 
 ATTEMPTS: Final = 6
-"""How many of these there are at the most."""
+"""How many hasty searches there are at the most where flows hide partitions."""
 
 NODES: Final = 4
-"""How many nodes for each effect such a search visits."""
+"""How many nodes for each effect one of them visits."""
 
 JUMPING: Final = 8
 """How many nodes for each effect a search visits that jumps back."""
@@ -51,7 +51,7 @@ EXCERPT: Final = 20
 """How many nodes for each effect the search of an excerpt visits."""
 
 PATIENCE: Final = 100
-"""After so many nodes without progress it does."""
+"""After so many nodes without progress a hasty search jumps back. Every limit is by as many nodes longer."""
 
 
 class Judged(StrEnum):
@@ -67,7 +67,8 @@ class Judgement:
     """``explained``: the records of an order that the model explains, the longest found. ``stuck``: the
     records that could come next and are not explained. ``allowed``: what the first of them might have
     answered. ``visited``: how many nodes were searched. ``reason``: in a sentence, unless it is accepted.
-    ``owner``: the requirement that is violated, where that is known without asking the model."""
+    ``owner``: the requirement that is violated, where that is known without asking the model. ``kind``: why
+    it is `UNKNOWN`, in words that other histories share, for counting; empty otherwise."""
 
     status: Judged
     explained: tuple[int, ...] = ()
@@ -88,7 +89,8 @@ def judge(
 ) -> Judgement:
     """Judge every entity of the history; the worst judgement stands. ``seconds``: the budget for each entity,
     of the processor's time. ``late``: by how many ns timers of the broker may be late, if later than the
-    history says. ``waived``: requirements that are not enforced."""
+    history says. ``waived``: requirements that are not enforced. ``nodes``: how many nodes the searches of an
+    entity visit together at the most; None: as many as the time allows."""
     worst, everything = Judgement(Judged.ACCEPTED), ByEntity(history)
     for name in everything.names:
         ask = partial(question_of, everything, name, late, waived)

@@ -2,7 +2,8 @@
 
 What explains the whole explains the excerpt: there are fewer messages to be in the way of others. A peek that
 continues the last one tells of others, too, and is left out. A transaction is there as a whole or not at all.
-What messages that are left out may have done to others is waived (`excerpts.WAIVED`).
+What messages that are left out may have done to others is waived (`excerpts.LEFT_OUT`), and so is what only
+flows tell where these are left out (`excerpts.FLOWLESS`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from partq.conformance.oracle.effects import MAYBE, Effect, name_of
+from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
 from partq.model.operations import Outcome
 
 LARGEST: Final = 6
@@ -24,7 +25,7 @@ def by_messages(
 ) -> Iterator[tuple[Effect, ...]]:
     """The excerpts about effects that a search could not explain, with each of the messages ``concerned`` by
     itself, then with those of one effect together."""
-    held = _held(effects)
+    held = held_messages(effects)
     singles = [(n, frozenset({id})) for n, ids in enumerate(concerned) for id in sorted(ids)]
     several = [(n, ids) for n, ids in enumerate(concerned) if len(ids) <= LARGEST]
     for n, ids in dict.fromkeys((*singles, *several)):
@@ -33,14 +34,9 @@ def by_messages(
 
 def by_message(effects: Sequence[Effect]) -> Iterator[tuple[Effect, ...]]:
     """The excerpt about each message."""
-    held = _held(effects)
+    held = held_messages(effects)
     for id in dict.fromkeys(message.id for effect in effects for message in effect.action.messages):
         yield _about(effects, frozenset({id}), held)
-
-
-def _held(effects: Sequence[Effect]) -> dict[str, str]:
-    """Of each lock token its message."""
-    return {shown.lock: shown.id for e in effects for shown in e.observed.messages if shown.lock is not None}
 
 
 def _about(

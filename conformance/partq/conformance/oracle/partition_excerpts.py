@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from partq.conformance.oracle.effects import MAYBE, Effect, name_of
+from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
 from partq.model.operations import Outcome
 from partq.model.state import FOREVER, Config, position
 
@@ -31,14 +31,12 @@ def by_partitions(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[Effe
 def _places(effects: Sequence[Effect], cfg: Config) -> list[Places]:
     """Of each effect the positions of the partitions that it is shown to touch; none where that is open."""
     homes: dict[str, Places] = {}
-    held: dict[str, str] = {}
     for effect in effects:
         for shown in effect.observed.messages:
             place = position(cfg, name_of(shown))
             if place is not None:
                 homes[shown.id] = homes.get(shown.id, frozenset()) | {place}
-            if shown.lock is not None:
-                held[shown.lock] = shown.id
+    held = held_messages(effects)
     own = [_own(effect, homes, held, cfg) for effect in effects]
     touched: dict[str, Places] = {}
     for effect, places in zip(effects, own, strict=True):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from partq.conformance.oracle.effects import Effect
+from partq.conformance.oracle.effects import Effect, held_messages
 from partq.model.messages import Message
 from partq.model.operations import Outcome
 from partq.model.routing import keys_of
@@ -244,12 +244,7 @@ def _reachable(owned: Sequence[Owned], delivery: Delivered, settled: int | None)
 
 def _settled_at(effects: Sequence[Effect]) -> dict[str, int]:
     """By when each message was deleted, ns; not there where it never was."""
-    holders = {
-        shown.lock: shown.id
-        for effect in effects
-        for shown in effect.observed.messages
-        if shown.lock is not None
-    }
+    held = held_messages(effects)
     ends: dict[str, int] = {}
     for effect in effects:
         if effect.action.op == "receive" and effect.action.mode != "peek_lock":
@@ -257,8 +252,8 @@ def _settled_at(effects: Sequence[Effect]) -> dict[str, int]:
                 ends[shown.id] = effect.ret
         elif effect.action.op == "complete" and effect.observed.status == Outcome.OK:
             for token in effect.action.locks:
-                if token in holders:
-                    ends[holders[token]] = effect.ret
+                if token in held:
+                    ends[held[token]] = effect.ret
     return ends
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ..clock import HOP, Steps
+from ..clock import Steps
 from ..errors import Refused
 from ..faults import Faults
 from ..frontend import FrontEnd
 from ..settings import SECOND
-from ..store import Content, Holder, Stored
+from ..store import Holder, Stored
+from .forgetting import Forgetting
 from .registry import defect
 
 
@@ -64,38 +64,16 @@ class _FrontEndLossStores(Faults):
 
 
 @defect("commit-after-rollback-said-ok", "TXN-10", profile="azure-flat")
-class _CommitsAfterRollback(FrontEnd):
+class _CommitsAfterRollback(Forgetting):
     """A commit after a rollback answers ok, and does nothing."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._rolled_back: set[str] = set()
-
-    def rollback(self, name: str) -> Steps[None]:
-        yield from super().rollback(name)
-        self._rolled_back.add(name)
-
-    def commit(self, name: str) -> Steps[None]:
-        if name in self._rolled_back and name not in self.broker.transactions and self.broker.alive:
-            yield HOP
-            return
-        yield from super().commit(name)
+    REQUEST = "commit"
+    ENDS = ("rollback",)
 
 
 @defect("enlists-after-the-end", "TXN-10")
-class _EnlistsAfterTheEnd(FrontEnd):
+class _EnlistsAfterTheEnd(Forgetting):
     """A send in a transaction that was committed is answered, and forgotten."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._committed: set[str] = set()
-
-    def commit(self, name: str) -> Steps[None]:
-        yield from super().commit(name)
-        self._committed.add(name)
-
-    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
-        if txn in self._committed and txn not in self.broker.transactions and self.broker.alive:
-            yield HOP
-            return
-        yield from super().send(contents, txn, timeout)
+    REQUEST = "send"
+    ENDS = ("commit",)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ..clock import HOP, Steps
+from ..clock import Steps
 from ..frontend import FrontEnd
 from ..partition import Partition
 from ..store import Content, Stored
 from ..transactions import Transaction
 from .registry import APART, defect
+from .straying import Straying
 
 
 @defect("keyless-batch-in-transaction", "TXN-1", profile="azure-standard")
@@ -22,29 +22,12 @@ class _KeylessBatchInTransaction(FrontEnd):
 
 
 @defect("third-send-has-any-key", "TXN-2")
-class _ThirdSendHasAnyKey(FrontEnd):
+class _ThirdSendHasAnyKey(Straying):
     """From the third message of a transaction on any key is accepted. Those of another partition are stored
     there after the commit."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._others: dict[Transaction, list[tuple[Partition, Sequence[Content]]]] = {}
-
-    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
-        if key is None or txn.key in (None, key) or len(txn.sends) < 2:
-            yield from super()._send_in(txn, key, contents)
-            return
-        yield HOP
-        self.broker.check_open(txn)
-        home = self.home(key, contents, None)
-        self.broker.check_up(home)
-        self._others.setdefault(txn, []).append((home, contents))
-
-    def commit(self, name: str) -> Steps[None]:
-        txn = self.broker.transactions.get(name)
-        yield from super().commit(name)
-        for home, contents in self._others.pop(txn, ()) if txn is not None else ():
-            self.broker.accept(home, contents)
+    def strays(self, txn: Transaction, key: str, contents: Sequence[Content]) -> bool:
+        return len(txn.sends) >= 2
 
 
 @defect("abandons-of-two-partitions", "TXN-7", profile="azure-standard")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..flowend import FlowEnd
@@ -10,6 +11,7 @@ from ..partition import Partition
 from ..store import Stored
 from .delivery import NewestFirst
 from .registry import defect
+from .revealing import Revealing
 
 
 @defect("newcomer-gets-load", "REB-2", profile="solace")
@@ -61,16 +63,11 @@ class _PartitionChosen(FlowEnd):
 
 
 @defect("partition-shown", "REB-15", profile="solace")
-class _PartitionShown(FlowEnd):
+class _PartitionShown(Revealing):
     """Every message says which partition it comes from."""
 
-    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
-        homes = {
-            stored.content.id: seat.partition.name
-            for seat in self.assignments.seats
-            for stored in seat.partition.store.live()
-        }
-        return [m._replace(partition=homes[m.id]) for m in super().collect(flow, most, delete)]
+    def reveals(self, message: Any, answer: Sequence[Any]) -> bool:
+        return True
 
 
 @defect("deleted-comes-back", "RCV-7", profile="solace")
@@ -128,14 +125,8 @@ class _PlainMessagesOvertake(Partition):
 
 
 @defect("redelivery-shows-its-partition", "REB-15", profile="solace")
-class _RedeliveryShowsItsPartition(FlowEnd):
+class _RedeliveryShowsItsPartition(Revealing):
     """A message that is delivered again says which partition it comes from."""
 
-    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
-        homes = {
-            stored.content.id: seat.partition.name
-            for seat in self.assignments.seats
-            for stored in seat.partition.store.live()
-        }
-        shown = super().collect(flow, most, delete)
-        return [m._replace(partition=homes[m.id]) if m.redelivered else m for m in shown]
+    def reveals(self, message: Any, answer: Sequence[Any]) -> bool:
+        return bool(message.redelivered)

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 from ..flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
+from .keeping import Keeping
 from .registry import defect
 
 
 @defect("old-owner-stays", "REB-1", profile="solace")
-class _OldOwnerStays(Assignments):
+class _OldOwnerStays(Keeping):
     """A partition is given to a new flow, without a handoff, and not taken from the old one."""
 
-    def give(self, seat: Seat, flow: Flow) -> None:
-        if seat.state == PAUSED:
-            super().give(seat, flow)
-            return
-        seat.flow, seat.heir = flow, None
-        self.set_state(seat, READY)
+    def keeps(self, seat: Seat) -> bool:
+        return seat.state != PAUSED
 
 
 @defect("bind-starts-nothing", "REB-4", profile="solace")

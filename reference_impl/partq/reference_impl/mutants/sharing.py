@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..clock import Steps
 from ..flows import READY, UNASSIGNED, UNBOUND, Assignments, Flow, Seat
+from .parting import Parting
 from .rebalancing import LopsidedShares
 from .registry import defect
 
@@ -52,18 +53,11 @@ class _SurplusRedeals(Assignments):
 
 
 @defect("disconnected-not-replaced", "REB-6", profile="solace")
-class _DisconnectedNotReplaced(Assignments):
+class _DisconnectedNotReplaced(Parting):
     """No standby takes over from a flow whose client has disconnected, until the delay ends."""
 
-    _parting = False
-
-    def part(self, proc: str) -> None:
-        self._parting = True
-        super().part(proc)
-        self._parting = False
-
-    def standby(self) -> Flow | None:
-        return None if self._parting else super().standby()
+    def replaces(self, disconnected: bool) -> bool:
+        return not disconnected
 
 
 @defect("orphans-given-halfway", "REB-7", profile="solace")

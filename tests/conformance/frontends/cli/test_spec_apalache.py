@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from executables import write_executable
 from msgspec import structs
 
 from partq.conformance.frontends.cli.app import main
@@ -21,10 +22,7 @@ CHECK = ("spec", "check", "--tool", "apalache", "--only", "ProofLocks")
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of an Apalache that finds no counterexample."""
-    program = tmp_path / "bin" / "apalache-mc"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\nexit 0\n")
-    program.chmod(0o755)
+    write_executable(tmp_path / "bin" / "apalache-mc", "exit 0")
     monkeypatch.setenv("APALACHE_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "160")
     return tmp_path
@@ -43,7 +41,7 @@ def test_each_call_is_told_as_it_begins_and_the_end_in_a_table(
 
 
 def test_a_proof_that_fails_is_a_violation(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (home / "bin" / "apalache-mc").write_text("#!/bin/sh\nexit 12\n")
+    write_executable(home / "bin" / "apalache-mc", "exit 12")
 
     assert main((*CHECK, "--format", "json")) == 1
 

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partq.conformance.frontends.campaign.errors import CampaignError
 
@@ -96,11 +96,16 @@ def open_session(master: str) -> SparkSession:
         context = SparkContext(conf=conf, gateway=gateway)
     except Exception as error:
         raise CampaignError(f"Spark does not start on {master}: {said.reason() or cause(error)}") from error
+    try:
+        session = SparkSession(context)
+    except Exception as error:
+        _end_java(gateway)
+        raise CampaignError(f"Spark stopped: {master} does not answer") from error
     said.pass_on()
     context.setLogLevel("OFF")
     # A worker that ends amid its report would be a traceback on standard error; the job reports its end.
     context._accumulatorServer.handle_error = lambda *request: None  # type: ignore[method-assign]
-    return SparkSession(context)
+    return session
 
 
 def cause(error: Exception) -> str:
@@ -123,16 +128,19 @@ def stopped(context: SparkContext) -> bool:
 
 
 def close(session: SparkSession) -> None:
-    """End it and its Java, which takes what is running along. Raises nothing.
-
-    PySpark keeps the way to its Java for the next context; as that Java ends here, so must its memory of it.
-    """
-    from pyspark import SparkContext
-
+    """End it and its Java, which takes what is running along. Raises nothing."""
     gateway = session.sparkContext._gateway
-    java: subprocess.Popen[bytes] = gateway.proc  # type: ignore[union-attr]  # there while it is open
     with suppress(Exception):
         session.stop()
+    _end_java(gateway)
+
+
+def _end_java(gateway: Any) -> None:
+    """PySpark keeps the way to its Java for the next context; as that Java ends here, so must its memory of
+    it."""
+    from pyspark import SparkContext
+
+    java: subprocess.Popen[bytes] = gateway.proc
     SparkContext._gateway = SparkContext._jvm = None
     with suppress(OSError, subprocess.TimeoutExpired):
         if java.stdin is not None:

@@ -6,26 +6,13 @@ from typing import Any
 
 from ...clock import Steps
 from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
+from ..keeping import Keeping
+from ..parting import Parting
 from ..registry import held_out
 
 
-class _Keeping(Assignments):
-    """Assignments in which the former flow's pair may be left standing."""
-
-    def keeps(self, seat: Seat) -> bool:
-        """Whether the partition that is given to another flow is not taken from the one that has it."""
-        return False
-
-    def give(self, seat: Seat, flow: Flow) -> None:
-        if not (seat.flow is not None and self.keeps(seat)):
-            super().give(seat, flow)
-            return
-        seat.flow, seat.heir = flow, None
-        self.set_state(seat, READY)
-
-
 @held_out("handed-over-and-kept", "REB-1", profile="solace")
-class _HandedOverAndKept(_Keeping):
+class _HandedOverAndKept(Keeping):
     """A partition that is handed over is not taken from its old flow."""
 
     def keeps(self, seat: Seat) -> bool:
@@ -33,7 +20,7 @@ class _HandedOverAndKept(_Keeping):
 
 
 @held_out("taken-over-and-kept", "REB-1", profile="solace")
-class _TakenOverAndKept(_Keeping):
+class _TakenOverAndKept(Keeping):
     """A partition that a standby takes over is not taken from the flow that went."""
 
     def keeps(self, seat: Seat) -> bool:
@@ -102,19 +89,11 @@ class _SurplusDisplacesTheOldest(Assignments):
 
 
 @held_out("unbound-not-replaced", "REB-6", profile="solace")
-class _UnboundNotReplaced(Assignments):
+class _UnboundNotReplaced(Parting):
     """No standby takes over from a flow that has unbound, until the delay ends."""
 
-    _parting = False
-
-    def part(self, proc: str) -> None:
-        self._parting = True
-        super().part(proc)
-        self._parting = False
-
-    def standby(self) -> Flow | None:
-        heir = super().standby()
-        return None if heir is not None and not self._parting else heir
+    def replaces(self, disconnected: bool) -> bool:
+        return disconnected
 
 
 @held_out("first-orphan-given-at-once", "REB-7", profile="solace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...clock import Steps
@@ -11,6 +12,7 @@ from ...network import Connection
 from ...partition import Partition
 from ...store import Stored
 from ..registry import held_out
+from ..revealing import Revealing
 
 CROWD = 4
 """So many free messages make a crowd."""
@@ -79,15 +81,8 @@ class _FirstPartitionCanBeChosen(FlowEnd):
 
 
 @held_out("large-answers-show-partitions", "REB-15", profile="solace")
-class _LargeAnswersShowPartitions(FlowEnd):
+class _LargeAnswersShowPartitions(Revealing):
     """Messages of an answer of more than three say which partition they come from."""
 
-    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
-        homes = {
-            stored.content.id: seat.partition.name
-            for seat in self.assignments.seats
-            for stored in seat.partition.store.live()
-        }
-        shown = super().collect(flow, most, delete)
-        large = len(shown) > LARGE
-        return [m._replace(partition=homes[m.id]) for m in shown] if large else shown
+    def reveals(self, message: Any, answer: Sequence[Any]) -> bool:
+        return len(answer) > LARGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...clock import HOP, Steps
+from ...clock import Steps
 from ...errors import Refused
 from ...faults import Faults
 from ...frontend import FrontEnd
@@ -15,7 +15,9 @@ from ...rules import PartitionedRules
 from ...settings import SECOND
 from ...store import Content, Stored
 from ...transactions import Transaction
+from ..forgetting import Forgetting
 from ..registry import APART, held_out
+from ..straying import Straying
 
 
 @held_out("one-front-end-takes-keyless", "TXN-1", profile="azure-standard")
@@ -28,30 +30,12 @@ class _OneFrontEndTakesKeyless(FrontEnd):
 
 
 @held_out("second-partition-key-accepted", "TXN-2")
-class _SecondPartitionKeyAccepted(FrontEnd):
+class _SecondPartitionKeyAccepted(Straying):
     """A second key is noticed as a session ID only. Else, if it belongs to another partition, its message is
     stored there after the commit."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._others: dict[Transaction, list[tuple[Partition, Sequence[Content]]]] = {}
-
-    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
-        second = key is not None and txn.key not in (None, key) and contents[0].session_id is None
-        home = None if key is None else self.home(key, contents, txn.name)
-        if home is None or not (second and home is not txn.partition):
-            yield from super()._send_in(txn, key, contents)
-            return
-        yield HOP
-        self.broker.check_open(txn)
-        self.broker.check_up(home)
-        self._others.setdefault(txn, []).append((home, contents))
-
-    def commit(self, name: str) -> Steps[None]:
-        txn = self.broker.transactions.get(name)
-        yield from super().commit(name)
-        for home, contents in self._others.pop(txn, ()) if txn is not None else ():
-            self.broker.accept(home, contents)
+    def strays(self, txn: Transaction, key: str, contents: Sequence[Content]) -> bool:
+        return contents[0].session_id is None and self.home(key, contents, txn.name) is not txn.partition
 
 
 @held_out("settlements-lag-behind-commit", "TXN-5", profile="azure-flat")
@@ -197,44 +181,16 @@ class _TransactionReadsKeysInLowerCase(FrontEnd):
 
 
 @held_out("rollback-after-commit-said-ok", "TXN-10", profile="azure-standard")
-class _RollbackAfterCommitSaidOk(FrontEnd):
+class _RollbackAfterCommitSaidOk(Forgetting):
     """A rollback after a commit answers ok, and does nothing."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._committed: set[str] = set()
-
-    def commit(self, name: str) -> Steps[None]:
-        yield from super().commit(name)
-        self._committed.add(name)
-
-    def rollback(self, name: str) -> Steps[None]:
-        if name in self._committed and name not in self.broker.transactions and self.broker.alive:
-            yield HOP
-            return
-        yield from super().rollback(name)
+    REQUEST = "rollback"
+    ENDS = ("commit",)
 
 
 @held_out("settlement-after-the-end-forgotten", "TXN-10")
-class _SettlementAfterTheEndForgotten(FrontEnd):
+class _SettlementAfterTheEndForgotten(Forgetting):
     """A settlement in a transaction that was committed or rolled back is answered, and forgotten."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._ended: set[str | None] = set()
-
-    def commit(self, name: str) -> Steps[None]:
-        yield from super().commit(name)
-        self._ended.add(name)
-
-    def rollback(self, name: str) -> Steps[None]:
-        yield from super().rollback(name)
-        self._ended.add(name)
-
-    def settle(
-        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
-    ) -> Steps[None]:
-        if txn in self._ended and txn not in self.broker.transactions and self.broker.alive:
-            yield HOP
-            return
-        yield from super().settle(connection, action, tokens, txn)
+    REQUEST = "settle"
+    ENDS = ("commit", "rollback")
