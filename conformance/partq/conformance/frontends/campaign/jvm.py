@@ -119,6 +119,11 @@ def cause(error: Exception) -> str:
     return text.partition("\n")[0] or type(error).__name__
 
 
+def speculates(session: SparkSession) -> bool:
+    """Whether Spark may run a task twice at once."""
+    return session.sparkContext.getConf().get("spark.speculation") == "true"
+
+
 def stopped(context: SparkContext) -> bool:
     """Whether Spark has stopped by itself."""
     try:
