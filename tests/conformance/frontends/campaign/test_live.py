@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from partq.conformance.frontends.campaign import run
+from partq.conformance.frontends.campaign import jvm, run
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.local_folder import manifests, stored_traces
 from partq.conformance.frontends.campaign.plan import Lane, Plan
@@ -79,6 +79,17 @@ def test_what_brokers_share_is_honoured_across_tasks(
     do(plan(f"{module}:{broker}"), tmp_path / "out")
     assert asked == [tasks]
     assert stored_traces(tmp_path / "out") == 8
+
+
+@pytest.mark.parametrize("broker", ["Everything", "Faults"])
+def test_nor_is_a_task_run_twice_at_once(
+    do: Do, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broker: str
+) -> None:
+    monkeypatch.setattr(jvm, "speculates", lambda session: True)
+    with pytest.raises(CampaignError, match=r"spark\.speculation .* set it to false"):
+        do(plan(f"{module}:{broker}"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    do(plan(f"{module}:Nothing"), tmp_path / "out")
 
 
 def test_what_was_done_before_a_broker_was_lost_is_kept(do: Do, module: str, tmp_path: Path) -> None:

@@ -111,7 +111,13 @@ def campaign(
     watcher.starting(CampaignState(0, 0))
     with _restored(plan), spark.session(master) as session:
         store = Store(session, Folder(session, out), plan, plan.digest(archive.digest()))
-        work = _Work(store, watcher, wave, *_pace(plan))
+        pace, tasks = _pace(plan)
+        if tasks is not None and jvm.speculates(session):
+            raise CampaignError(
+                "spark.speculation runs a task twice at once, and what these brokers share is not for two: "
+                "set it to false"
+            )
+        work = _Work(store, watcher, wave, pace, tasks)
         totals = work.do(resume)
         done = Campaign(plan, totals, work.state.seconds, work.state.timed, store.folder)
         circumstances = {"seconds": round(done.seconds, 3), "timed_traces": done.timed, "master": master}
