@@ -217,13 +217,14 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
 
 
 def wave(folder: Path, number: int, traces: int, **tables: list[dict[str, Any]]) -> None:
-    """Write these tables of a wave, and its manifest."""
+    """Write these tables of a wave, one of verdicts that say nothing, and its manifest."""
+    tables = {"verdicts": [{}] * traces, **tables}
     for name, rows in tables.items():
         place = folder / f"table={name}" / f"wave={number}"
         place.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[name].schema), place / "part-0.parquet")
     found = {name: Fingerprint(len(tables.get(name, ()))) for name in TABLES}
-    one = Manifest("identity", range(number, number + 1), {**found, "verdicts": Fingerprint(traces)})
+    one = Manifest("identity", range(number, number + 1), found)
     file = folder / manifest.file_of(number)
     file.parent.mkdir(exist_ok=True)
     file.write_text(manifest.dumps(one), encoding="utf-8")

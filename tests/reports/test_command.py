@@ -199,9 +199,10 @@ def test_a_campaign_still_running_is_reported_as_unfinished(tmp_path: Path) -> N
     assert material.command.endswith(f"--seed 7 --length 24 --out {folder} --resume")
 
 
-def test_a_table_that_is_not_as_its_manifest_says_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", ["coverage", "verdicts", "violations"])
+def test_a_table_that_is_not_as_its_manifest_says_is_refused(tmp_path: Path, table: str) -> None:
     folder = campaign(tmp_path / "c")
-    shutil.rmtree(folder / "table=coverage")
+    shutil.rmtree(folder / f"table={table}")
     result = call(folder)
     assert result.exit_code == 2
     assert "has 0 rows" in result.output.replace("\n", " ")

@@ -307,6 +307,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         "requirements.*other rows",
     ),
     "a table gone": (lambda out: shutil.rmtree(out / "table=coverage"), "table=coverage"),
+    "all files of a table deleted": (
+        lambda out: [file.unlink() for file in out.glob("table=coverage/*/*.parquet")],
+        "table=coverage/wave=0 has 0 rows, not ",
+    ),
     "verdicts emptied": (lambda out: truncate(part(out, "verdicts")), "can't be read"),
     "a wave of a table gone": (lambda out: shutil.rmtree(part(out, "counts").parent), "counts.*0 rows"),
     "a foreign file": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +14,8 @@ from partq.conformance.frontends.campaign import manifest
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.manifest import Manifest
 from partq.conformance.frontends.campaign.tables import TABLES
+
+REPAIR: Final = "partq fuzz … --resume says how to repair it"
 
 
 def manifests(folder: Path) -> Iterator[Manifest]:
@@ -36,6 +38,13 @@ def stored_findings(folder: Path) -> int:
     return sum(pc.sum(wave["times"]).as_py() or 0 for wave in waves)
 
 
+def check_rows(folder: Path) -> None:
+    """Raises `CampaignError` where a table has not as many rows in a complete wave as its manifest says."""
+    for one in manifests(folder):
+        for name in TABLES:
+            _wave(folder, name, one, [])
+
+
 def sums(folder: Path, name: str) -> list[dict[str, Any]]:
     """A table of sums, added up over the complete waves and sorted. Raises `CampaignError` where a file is
     not what it should be, or a wave has not the rows that its manifest says."""
@@ -53,12 +62,12 @@ def _wave(folder: Path, name: str, one: Manifest, columns: Sequence[str]) -> pa.
     place = folder / f"table={name}" / f"wave={one.wave}"
     files = sorted(place.glob("*.parquet"))
     try:
-        parts = [pq.ParquetFile(file).read(columns).select(columns).cast(schema) for file in files]
+        stored = [pq.ParquetFile(file) for file in files]
+        parts = [file.read(columns).select(columns).cast(schema) for file in stored if columns]
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise CampaignError(f"{place}: {str(error).splitlines()[0]}") from None
-    whole = pa.concat_tables([schema.empty_table(), *parts])
-    if len(whole) != one.tables[name].rows:
-        raise CampaignError(
-            f"{place} has {len(whole):,} rows, not {one.tables[name].rows:,} as its manifest says"
-        )
-    return whole
+        raise CampaignError(f"{place}: {str(error).splitlines()[0]}; {REPAIR}") from None
+    rows = sum(file.metadata.num_rows for file in stored)
+    if rows != one.tables[name].rows:
+        said = one.tables[name].rows
+        raise CampaignError(f"{place} has {rows:,} rows, not {said:,} as its manifest says; {REPAIR}")
+    return pa.concat_tables([schema.empty_table(), *parts])

@@ -64,13 +64,15 @@ class Campaign:
 
 class CampaignState(NamedTuple):
     """How far a campaign is. ``traces`` and ``violations`` are those of earlier sessions, too; ``timed``
-    traces were done in this one, in ``seconds``, its start apart. ``stored``: traces in complete waves."""
+    traces were done in this one, in ``seconds``, its start apart. ``stored``: traces in complete waves.
+    ``doing``: what is done just now, unless it is traces."""
 
     traces: int
     violations: int
     timed: int = 0
     seconds: float = 0.0
     stored: int = 0
+    doing: str = ""
 
     @property
     def rate(self) -> float | None:
@@ -208,6 +210,8 @@ class _Work:
                 units = plan.wave(missing, self._traces())
                 self._wave(units)
                 missing = range(units.stop, missing.stop)
+        self.state = self.state._replace(doing="summing up")
+        self.watcher.went(self.state)
         totals = self._watched(lambda: totals_of(self.store, self.manifests))
         if recorded not in (None, totals.digest):
             raise CampaignError(
@@ -225,15 +229,17 @@ class _Work:
         return math.ceil(self.state.rate * self.pace.seconds)
 
     def _wave(self, units: range) -> None:
-        tally, before, began = Tally(self.store.session), self.state, time.monotonic()
+        tally, before, began, doing = Tally(self.store.session), self.state, time.monotonic(), [""]
 
         def look() -> None:
             tally.check()
-            self._went(before, tally.traces.value, tally.violations.value, time.monotonic() - began)
+            now = before._replace(doing=doing[0])
+            self._went(now, tally.traces.value, tally.violations.value, time.monotonic() - began)
 
         def do() -> Manifest | None:
             store = self.store
             run_wave(store.session, store.plan, units, store.staging(units), tally, self.tasks)
+            doing[0] = "writing tables"
             there = store.staged(units) if tally.lost.value else units
             return store.complete(there) if there else None
 

@@ -72,7 +72,8 @@ class Store:
     def table(self, name: str) -> DataFrame:
         """All rows of a table, with their ``wave``."""
         place = self.folder.at(f"table={name}")
-        return self.session.read.schema(TABLES[name].ddl).option("basePath", place).parquet(place)
+        columns = f"{TABLES[name].ddl}, `wave` bigint"  # told, for a table may have lost all its files
+        return self.session.read.schema(columns).option("basePath", place).parquet(place)
 
     def discard(self) -> None:
         """Undo `open` where no wave was completed since, as far as nothing else is in the folder."""

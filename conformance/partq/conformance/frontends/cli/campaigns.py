@@ -121,10 +121,11 @@ class Display:
         """So far it is."""
         self.stored = state.stored
         if console.is_terminal:
-            self.bar.update(self.task, description="traces", **_fields(state))
+            self.bar.update(self.task, description=state.doing or "traces", **_fields(state))
         else:
             traces = f"{state.traces:,} of {self.total:,} traces"
-            self.lines.say_if_due(f"{traces}, {state.violations:,} violations, {_rate(state)} traces/s")
+            rate = state.doing or f"{_rate(state)} traces/s"
+            self.lines.say_if_due(f"{traces}, {state.violations:,} violations, {rate}")
 
 
 def _fields(state: CampaignState) -> dict[str, Any]:

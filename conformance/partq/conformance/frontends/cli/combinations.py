@@ -54,5 +54,12 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def _parts(row: dict[str, Any]) -> list[str]:
     return [
-        part for part in (row["mechanism"], row["fault"], row["shape"], f"{row['traces']} traces") if part
+        part
+        for part in (
+            row["mechanism"],
+            row["fault"],
+            row["shape"],
+            f"{row['traces']:,} trace{'s'[: row['traces'] != 1]}",
+        )
+        if part
     ]

@@ -80,6 +80,7 @@ def check_figures(folder: Path, traces: int | None, violations: int | None) -> N
     except ImportError:
         return
     try:
+        local_folder.check_rows(folder)
         done, found = local_folder.stored_traces(folder), local_folder.stored_findings(folder)
     except CampaignError as error:
         raise BadResults(str(error)) from None
