@@ -330,4 +330,5 @@ def _history(
 def _failed(broker: Broker, error: BaseException, where: str) -> BrokerFailed:
     place = extract_tb(error.__traceback__)[-1]
     kind = f"{type(broker).__name__} raised {type(error).__name__}"
-    return BrokerFailed(f"{kind}: {error} ({place.filename}:{place.lineno}), {where}")
+    said = " ".join(str(error).splitlines())
+    return BrokerFailed(f"{kind}: {said} ({place.filename}:{place.lineno}), {where}")

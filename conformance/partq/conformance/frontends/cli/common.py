@@ -26,7 +26,6 @@ from partq.conformance.verdict import required as required
 from partq.conformance.verdict import times as times
 from partq.conformance.verdict import verdicts_document as verdicts_document
 from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
-from partq.model.requirements import PROFILE_COLUMNS
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
@@ -71,14 +70,14 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     for name in asked or ():
         known_profile(name)
     _warn_of_near_misses(broker)
-    if asked:
-        _refuse_unwritten(broker, asked)
-        return tuple(dict.fromkeys(asked))
-    from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name
+    from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name, refuse_unwritten
 
     try:
+        if asked:
+            refuse_unwritten(opened(broker), asked)
+            return tuple(dict.fromkeys(asked))
         claimed = claimed_profiles(opened(broker))
-    except UnknownBroker as error:
+    except (UnknownBroker, UnknownProfile) as error:
         fail(str(error))
     if claimed:
         return claimed
@@ -93,16 +92,6 @@ def _warn_of_near_misses(broker: str) -> None:
 
     for text in near_misses(opened(broker)):
         console.print(printable(f"partq: warning: {text}"), markup=False, soft_wrap=True)
-
-
-def _refuse_unwritten(broker: str, asked: Sequence[str]) -> None:
-    """The reference broker under a family that the catalogue has no column for: what it did would be nobody's
-    fault."""
-    from partq.conformance.adapters.reference import LiveReference, Reference
-
-    strange = [name for name in asked if name not in PROFILE_COLUMNS]
-    if strange and isinstance(opened(broker), Reference | LiveReference):
-        fail(f"the reference broker has no profile {strange[0]}; it has {', '.join(PROFILE_COLUMNS)}")
 
 
 def known_profile(name: str) -> Profile:
