@@ -197,6 +197,15 @@ def test_workers_of_xdist_run_everything_once_and_say_the_same(tmp_path: Path, h
     assert (tmp_path / "runs").read_text() == runs * 2
 
 
+def test_a_worker_of_xdist_has_a_profile_of_several_to_itself(tmp_path: Path) -> None:
+    options = ("--profile=azure-premium", "--profile=azure-standard", "-n", "2", "-v")
+    ran = suite(tmp_path, "Any", *options, select="SEQ or ROUTE")
+    for profile in ("azure-premium", "azure-standard"):
+        lines = [line for line in ran.out.splitlines() if f"partq::{profile}::" in line and "[gw" in line]
+        assert len(lines) > 5
+        assert len({line.split("]")[0] for line in lines}) == 1
+
+
 @pytest.mark.parametrize("options", [("--partq-out=found",), ("-p", "cacheprovider")])
 def test_a_failure_keeps_a_counterexample_and_says_how_to_run_it_again(
     tmp_path: Path, options: tuple[str, ...]
