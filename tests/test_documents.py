@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import re
 import sys
 from pathlib import Path
 
+import jupytext
 import pytest
 
+from partq.conformance.frontends import api
 from partq.conformance.frontends.cli.app import main
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +46,47 @@ def block(document: str, language: str, beginning: str) -> str:
     blocks = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     found: str = next(one for one in blocks if one.startswith(beginning))
     return found
+
+
+def execute(notebook: str) -> list[object]:
+    """Run the notebook's cells in one namespace, as Jupyter does. What each one shows: the value of a last
+    expression, or None. What a cell raises names the cell."""
+    known: dict[str, object] = {}
+    shown: list[object] = []
+    code = (cell for cell in jupytext.reads(notebook, "md").cells if cell.cell_type == "code")
+    for number, cell in enumerate(code, 1):
+        body = ast.parse(cell.source, f"cell {number}").body
+        last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+        exec(compile(ast.Module(body, []), f"cell {number}", "exec"), known)
+        if isinstance(last, ast.Expr):
+            shown.append(eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), known))
+        else:
+            shown.append(None)
+    return shown
+
+
+def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = execute((ROOT / "docs/notebook.md").read_text(encoding="utf-8"))
+    assert "NOT CONFORMANT: ROUTE-2" in capsys.readouterr().out
+    pages = [value._repr_html_() for value in shown if hasattr(value, "_repr_html_")]
+    assert len(pages) >= 4
+    assert all("ROUTE-2" in page for page in pages[:3])
+
+
+def test_a_notebook_with_a_wrong_cell_does_not_run() -> None:
+    with pytest.raises(AssertionError) as caught:
+        execute("```python\nx = 1\n```\n\ntext\n\n```python\nassert x == 2\n```\n")
+    assert str(caught.traceback[-1].path) == "cell 2"
+
+
+def test_the_api_page_lists_what_there_is() -> None:
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    for call in (api.check, api.run, api.explain):
+        (told,) = re.findall(rf"`{call.__name__}(\(.*?\))` \|", page)
+        names = re.findall(r"(\w+)(?:=[^,)]*\(?\)?)?(?=[,)])", told.replace("=()", "=0"))
+        assert names == list(inspect.signature(call).parameters), call.__name__
+    public = {name for name in vars(api.Result) if not name.startswith("_")}
+    assert {name for name in public if f"`{name}" not in page} == set()
 
 
 @pytest.mark.parametrize("broker", ["reference", "toy_broker:Toy"])

@@ -15,7 +15,7 @@ from partq.conformance.adapters.protocol import (
     SimulatedBroker,
     Unreachable,
 )
-from partq.conformance.adapters.registry import claimed_profiles, open_broker
+from partq.conformance.adapters.registry import claimed_profiles, open_broker, refuse_unwritten
 from partq.conformance.adapters.shape import near_misses
 from partq.conformance.adapters.stage import StagedBroker
 
@@ -35,4 +35,5 @@ __all__ = [
     "near_misses",
     "open_broker",
     "public_name",
+    "refuse_unwritten",
 ]

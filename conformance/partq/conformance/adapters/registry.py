@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterable
 from difflib import get_close_matches
 from types import ModuleType
 
 from partq.conformance.adapters.names import BUILT_IN, MUTANT, UnknownBroker, is_public, public_name
 from partq.conformance.adapters.protocol import Broker
 from partq.conformance.adapters.questions import NoAnswer, answer
-from partq.model.profiles import PROFILES
+from partq.model.profiles import PROFILES, UnknownProfile
+from partq.model.requirements import PROFILE_COLUMNS
 
 KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 
@@ -67,6 +69,17 @@ def claimed_profiles(broker: Broker) -> tuple[str, ...]:
         if one not in known:
             raise UnknownBroker(f"{name} names {one!r}, which is no profile; known: {', '.join(known)}")
     return tuple(map(str, claimed))
+
+
+def refuse_unwritten(broker: Broker, profiles: Iterable[str]) -> None:
+    """Raise `UnknownProfile` for the reference broker under a family that the catalogue has no column for:
+    what it did would be nobody's fault."""
+    from partq.conformance.adapters.reference import LiveReference, Reference
+
+    strange = [name for name in profiles if name not in PROFILE_COLUMNS]
+    if strange and isinstance(broker, Reference | LiveReference):
+        known = ", ".join(PROFILE_COLUMNS)
+        raise UnknownProfile(f"the reference broker has no profile {strange[0]}; it has {known}")
 
 
 def _third_party(name: str) -> Broker:

@@ -27,6 +27,8 @@ from partq.conformance.execution.thread_pool import completed
 from partq.conformance.history import History
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
+    Besides,
+    Exit,
     Finding,
     Inspection,
     Verdicts,
@@ -101,6 +103,17 @@ class SuiteResult:
     runs: int
     unusable: int = 0
     unusable_first: str = ""
+
+    @property
+    def besides(self) -> list[Besides]:
+        """What the exit code comes from beside the verdicts: what the adapter answered that no history can
+        hold."""
+        if not self.unusable:
+            return []
+        several = f"{self.unusable:,} answers of the adapter were"
+        answers = "1 answer of the adapter was" if self.unusable == 1 else several
+        text = f"{answers} unusable: first that to {self.unusable_first} ({self.profile})"
+        return [(Exit.INCONCLUSIVE, text)]
 
     def evidence(self, finding: Finding) -> Run | None:
         """The run that the finding comes from, or None."""
@@ -317,4 +330,5 @@ def _history(
 def _failed(broker: Broker, error: BaseException, where: str) -> BrokerFailed:
     place = extract_tb(error.__traceback__)[-1]
     kind = f"{type(broker).__name__} raised {type(error).__name__}"
-    return BrokerFailed(f"{kind}: {error} ({place.filename}:{place.lineno}), {where}")
+    said = " ".join(str(error).splitlines())
+    return BrokerFailed(f"{kind}: {said} ({place.filename}:{place.lineno}), {where}")

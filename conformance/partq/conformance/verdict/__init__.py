@@ -9,6 +9,14 @@ from __future__ import annotations
 from partq.conformance.verdict.columns import Column, letters
 from partq.conformance.verdict.comparison import SCHEMA as COMPARISON
 from partq.conformance.verdict.comparison import Comparison, Group, Row, compare, comparison_to_plain
+from partq.conformance.verdict.conclusions import (
+    Besides,
+    conclusion,
+    outcome,
+    required,
+    times,
+    verdicts_document,
+)
 from partq.conformance.verdict.counts import COUNTS, Counts, in_words
 from partq.conformance.verdict.document import (
     FILE,
@@ -43,6 +51,7 @@ __all__ = [
     "KEPT_FINDINGS",
     "SCHEMA",
     "BadRequire",
+    "Besides",
     "Change",
     "Changed",
     "Check",
@@ -65,6 +74,7 @@ __all__ = [
     "checked_require",
     "compare",
     "comparison_to_plain",
+    "conclusion",
     "count_of",
     "coverage",
     "exit_code",
@@ -77,10 +87,14 @@ __all__ = [
     "merge",
     "merged",
     "not_applicable",
+    "outcome",
     "plain",
+    "required",
     "resolved",
     "text_of",
+    "times",
     "unmet",
+    "verdicts_document",
     "verdicts_of",
     "violated_one_of",
     "worst",

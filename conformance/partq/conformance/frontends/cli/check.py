@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -37,10 +36,6 @@ from partq.conformance.verdict import Exit, ambiguities
 if TYPE_CHECKING:
     from partq.conformance.history import History
     from partq.conformance.verdict import Finding, Verdicts
-
-
-SHOWN: Final = 5
-"""How many missing record numbers are named."""
 
 
 def check(
@@ -178,14 +173,11 @@ def _inside(folder: Path) -> str:
 
 
 def _warn_of_gaps(file: Path, history: History) -> None:
-    """Say which record numbers are missing: what a deleted line did seems to be the broker's doing."""
-    numbers = {record.i for record in history.records}
-    span = range(min(numbers, default=0), max(numbers, default=-1) + 1)
-    if missing := span.stop - span.start - len(numbers):  # a sys.maxsize of them is too many for len()
-        first = ", ".join(map(str, islice((i for i in span if i not in numbers), SHOWN)))
-        more = f" and {missing - SHOWN:,} more" if missing > SHOWN else ""
-        text = f"{file}: no record {first}{more}: if lines were deleted, the verdict is not the broker's"
-        console.print(f"partq: warning: {printable(text)}", markup=False, soft_wrap=True)
+    """Say which record numbers are missing."""
+    from partq.conformance.history.gaps import missing_records
+
+    if missing := missing_records(history):
+        console.print(f"partq: warning: {printable(f'{file}: {missing}')}", markup=False, soft_wrap=True)
 
 
 OTHERS: Final = {

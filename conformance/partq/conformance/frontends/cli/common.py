@@ -7,7 +7,7 @@ Everything a broker or file says is printed without markup.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
@@ -18,25 +18,14 @@ from partq.conformance.frontends.cli.streams import console as console
 from partq.conformance.frontends.cli.streams import output as output
 from partq.conformance.frontends.cli.streams import say as say
 from partq.conformance.frontends.cli.table import printable as printable
-from partq.conformance.verdict import (
-    SCHEMA,
-    BadRequire,
-    Exit,
-    Status,
-    Verdicts,
-    ambiguities,
-    binding_requirements,
-    checked_require,
-    coverage,
-    exit_code,
-    merge,
-    plain,
-    unmet,
-    violated_one_of,
-    worst,
-)
+from partq.conformance.verdict import BadRequire, Exit, Verdicts, checked_require
+from partq.conformance.verdict import Besides as Besides
+from partq.conformance.verdict import conclusion as conclusion
+from partq.conformance.verdict import outcome as outcome
+from partq.conformance.verdict import required as required
+from partq.conformance.verdict import times as times
+from partq.conformance.verdict import verdicts_document as verdicts_document
 from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
-from partq.model.requirements import PROFILE_COLUMNS
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
@@ -81,14 +70,14 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     for name in asked or ():
         known_profile(name)
     _warn_of_near_misses(broker)
-    if asked:
-        _refuse_unwritten(broker, asked)
-        return tuple(dict.fromkeys(asked))
-    from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name
+    from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name, refuse_unwritten
 
     try:
+        if asked:
+            refuse_unwritten(opened(broker), asked)
+            return tuple(dict.fromkeys(asked))
         claimed = claimed_profiles(opened(broker))
-    except UnknownBroker as error:
+    except (UnknownBroker, UnknownProfile) as error:
         fail(str(error))
     if claimed:
         return claimed
@@ -105,16 +94,6 @@ def _warn_of_near_misses(broker: str) -> None:
         console.print(printable(f"partq: warning: {text}"), markup=False, soft_wrap=True)
 
 
-def _refuse_unwritten(broker: str, asked: Sequence[str]) -> None:
-    """The reference broker under a family that the catalogue has no column for: what it did would be nobody's
-    fault."""
-    from partq.conformance.adapters.reference import LiveReference, Reference
-
-    strange = [name for name in asked if name not in PROFILE_COLUMNS]
-    if strange and isinstance(opened(broker), Reference | LiveReference):
-        fail(f"the reference broker has no profile {strange[0]}; it has {', '.join(PROFILE_COLUMNS)}")
-
-
 def known_profile(name: str) -> Profile:
     """The profile of that name; ends with one line unless there is one."""
     try:
@@ -128,30 +107,6 @@ def print_json(document: Mapping[str, Any]) -> None:
     say(json.dumps(document, indent=1))
 
 
-def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
-    """The exit code that these rows come to, and why; there is nothing to say of a success."""
-    code = exit_code(verdicts, failing)
-    rows = {name: verdict for name, verdict in verdicts.items() if name in failing}
-    if code == Exit.VIOLATED:
-        certain = [
-            f"{name}{times(verdict.times)}"
-            for name, verdict in rows.items()
-            if verdict.status is Status.VIOLATED
-        ]
-        said = [f"{', '.join(certain)} violated"] if certain else []
-        said += [violated_one_of(several) for several in ambiguities(rows) if rows.keys() >= {*several}]
-        return code, "; ".join(said)
-    if code == Exit.CONFORMANT:
-        return code, ""
-    unknown = [name for name, verdict in rows.items() if verdict.status is Status.UNKNOWN]
-    return code, f"left open: {', '.join(unknown)}" if unknown else "nothing was put to the test"
-
-
-def times(number: int) -> str:
-    """How often, in words; of once there is nothing to say."""
-    return f" ({number:,} times)" if number > 1 else ""
-
-
 REQUIRE_HELP: Final = (
     "End with exit code 3 unless this rule (its ID), or this share of the rules that bind (such as 90%), was "
     "exercised; may be repeated."
@@ -160,50 +115,11 @@ REQUIRE_HELP: Final = (
 Require = Annotated[list[str] | None, typer.Option("--require", metavar="ID|N%", help=REQUIRE_HELP)]
 """The option of every command that judges."""
 
-Besides = tuple[int, str]
-"""What else the exit code comes from beside the verdicts: a code, and why."""
-
-
-def conclusion(
-    results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()
-) -> tuple[int, str]:
-    """The exit code of the profiles' verdicts and what else counts, and the same in a line of words."""
-    rows = binding_requirements(strict)
-    whys: dict[Besides, list[str]] = {}
-    for name, result in results.items():
-        whys.setdefault(outcome(result, rows), []).append(name)
-    code = worst([*(code for code, _ in whys), *(code for code, _ in besides)])
-    if code == Exit.CONFORMANT:
-        return code, _nothing_violated(merge(results.values()), rows)
-    several = len(results) > 1
-    said = [why + f" ({', '.join(names)})" * several for (c, why), names in whys.items() if c == code]
-    said += [why for _, why in besides]
-    return code, f"{WORDS[code]}: {'; '.join(said)}"
-
-
-WORDS: Final = {
-    Exit.CONFORMANT: "CONFORMANT",
-    Exit.VIOLATED: "NOT CONFORMANT",
-    Exit.INCONCLUSIVE: "INCONCLUSIVE",
-}
-"""The word for each exit code that is a verdict."""
-
 CODE_STYLES: Final = {
     Exit.CONFORMANT: "bold green",
     Exit.VIOLATED: "bold red",
     Exit.INCONCLUSIVE: "bold yellow",
 }
-
-
-def _nothing_violated(total: Verdicts, failing: Collection[str]) -> str:
-    """Of a success: how much of what binds was exercised, and which rules did not hold that need not."""
-    found = coverage(total, failing)
-    bad = [id for id, verdict in total.items() if verdict.status is Status.VIOLATED and id not in failing]
-    besides = f"; violated, but no MUST: {', '.join(bad)}" if bad else ""
-    if found.whole:
-        held = f"all {len(found.exercised)} binding rules that are checked held"
-        return f"{WORDS[Exit.CONFORMANT]}: {held}{besides}"
-    return f"NOTHING VIOLATED: {found}{besides}"
 
 
 def requirements_to_meet(words: Sequence[str] | None) -> tuple[str, ...]:
@@ -214,36 +130,7 @@ def requirements_to_meet(words: Sequence[str] | None) -> tuple[str, ...]:
         fail(f"--require: {error}")
 
 
-def required(results: Mapping[str, Verdicts], strict: bool, wanted: Sequence[str]) -> list[Besides]:
-    """What the results leave undone of what ``--require`` asks for."""
-    if not wanted:
-        return []
-    rows, several = binding_requirements(strict), len(results) > 1
-    return [
-        (Exit.INCONCLUSIVE, why + f" ({name})" * several)
-        for name, result in results.items()
-        for why in unmet(result, wanted, rows)
-    ]
-
-
 def conclude(results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()) -> None:
     """Print the verdict in words: the last line of a table."""
     code, text = conclusion(results, strict, besides)
     output().print(Text(printable(text), style=CODE_STYLES[code]), soft_wrap=True)
-
-
-def verdicts_document(
-    broker: str, results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()
-) -> dict[str, Any]:
-    """``partq.verdicts/1``: the exit code, its reason and whether a SHOULD counts for it, the verdicts of
-    each profile and all of them merged."""
-    code, words = conclusion(results, strict, besides)
-    return {
-        "schema": SCHEMA,
-        "broker": broker,
-        "exit": code,
-        "conclusion": words,
-        "strict": strict,
-        "profiles": {name: plain(result) for name, result in results.items()},
-        "requirements": plain(merge(results.values())),
-    }

@@ -33,7 +33,7 @@ from partq.conformance.frontends.cli.common import (
     say,
     verdicts_document,
 )
-from partq.conformance.frontends.cli.kept import PROGRAMS, StoredFile, Target, store, summary_lines
+from partq.conformance.frontends.cli.kept import store, summary_lines
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
 from partq.conformance.frontends.cli.programs import Stored, programs_in
@@ -42,6 +42,7 @@ from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 from partq.spec.simulation.itf import TRACES
 
 if TYPE_CHECKING:
+    from partq.conformance.evaluation.keeping import StoredFile, Target
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
     from partq.conformance.history import History
     from partq.conformance.verdict import Finding, Verdicts
@@ -101,6 +102,7 @@ def run(
 
     Or with programs of your own, and traces of the TLA+ specification (`partq spec simulate`)."""
     from partq.conformance.adapters import public_name
+    from partq.conformance.evaluation.keeping import Target
     from partq.conformance.evaluation.provenance import made
 
     begun, wanted_rules = made(), requirements_to_meet(require)
@@ -159,8 +161,7 @@ def verdicts_by_run(
 
 def _came_to(results: Mapping[str, SuiteResult]) -> tuple[dict[str, Verdicts], list[Besides]]:
     """The verdicts of each profile, and what else the exit code comes from."""
-    unusable = [result for result in results.values() if result.unusable]
-    besides = [(Exit.INCONCLUSIVE, _unusable(result)) for result in unusable]
+    besides = [one for result in results.values() for one in result.besides]
     return {name: result.verdicts for name, result in results.items()}, besides
 
 
@@ -221,6 +222,7 @@ def _kept_if_interrupted(broker: str, out: Target | None, strict: bool) -> Itera
 def _store_ended(broker: str, out: Target, strict: bool, ended: Mapping[str, Sequence[Run]]) -> None:
     """The verdicts of the runs that have ended, and the programs of those that violated something."""
     from partq.conformance.adapters import public_name
+    from partq.conformance.evaluation.keeping import PROGRAMS
     from partq.conformance.workload.program import dumps
 
     number = sum(map(len, ended.values()))
@@ -242,13 +244,6 @@ def _store_ended(broker: str, out: Target, strict: bool, ended: Mapping[str, Seq
 
 def _file_name(run: str) -> str:
     return re.sub(r"[^\w.-]+", "-", run)
-
-
-def _unusable(result: SuiteResult) -> str:
-    """How often the adapter answered what no history can hold."""
-    number = result.unusable
-    answers = "1 answer of the adapter was" if number == 1 else f"{number:,} answers of the adapter were"
-    return f"{answers} unusable: first that to {result.unusable_first} ({result.profile})"
 
 
 def _options(

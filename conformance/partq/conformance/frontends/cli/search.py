@@ -23,13 +23,13 @@ from partq.conformance.frontends.cli.common import (
     say,
     verdicts_document,
 )
-from partq.conformance.frontends.cli.kept import Target
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles
 from partq.conformance.frontends.cli.run import ProblemPrinter
 from partq.conformance.verdict import Exit, binding_requirements
 from partq.model.profiles import PROFILES
 
 if TYPE_CHECKING:
+    from partq.conformance.evaluation.keeping import Target
     from partq.conformance.frontends.stateful import NotConformant, SearchState
 
 MODELLED: Final = tuple(name for name, family in PROFILES.items() if family.column is not None)
@@ -58,6 +58,8 @@ def search(
 
     names = _modelled(profiles_for(broker, profile), asked=profile is not None)
     _check(out)
+    from partq.conformance.evaluation.keeping import Target
+
     target = None if out is None else Target.of(out)
     seen: dict[str, SearchState] = {}
     try:

@@ -1,6 +1,6 @@
 """The pytest entry point of partq: options, and the suite where it is asked for.
 
-    pytest --pyargs partq.conformance --broker=reference --profile=azure-premium -n 2
+    pytest --pyargs partq.conformance --broker=reference --profile=azure-premium
 
 Nothing heavy may be imported at module level, and nothing may get in the way of other suites: every pytest
 run on the machine loads this module. The suite itself is `suite.py`.
@@ -8,6 +8,7 @@ run on the machine loads this module. The suite itself is `suite.py`.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,32 +17,32 @@ if TYPE_CHECKING:
     import pytest
 
 PACKAGE: Final = "partq.conformance"
-SHORT: Final = ("--broker", "--profile")
-"""Options that other plugins may have too: known only in runs that name our package."""
+
+_SHORT: Final = f"(or {{short}}=NAME, after --pyargs {PACKAGE}) "
+"""Of options that other plugins may have too: known only in runs that name our package."""
+
+BROKER: Final = _SHORT + "broker to check: reference, rabbitmq://…, my_module:MyBroker"
+PROFILE: Final = _SHORT + "only this profile; may be repeated"
+"""What the help says of these."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options that bear our name; in runs of our suite the first two may be called --broker and --profile."""
     group = parser.getgroup("partq", f"partq, the broker conformance suite (pytest --pyargs {PACKAGE})")
-    group.addoption(
-        "--partq-broker", metavar="NAME", help="broker to check: reference, rabbitmq://…, my_module:MyBroker"
+    add = group.addoption
+    add("--partq-broker", metavar="NAME", help=BROKER.format(short="--broker"))
+    add("--partq-profile", metavar="NAME", action="append", help=PROFILE.format(short="--profile"))
+    add("--partq-jobs", metavar="N", type=int, help="programs of a live broker run at once, if it allows [8]")
+    add("--partq-programs", metavar="N", type=int, help="seeded programs for each profile [as partq run]")
+    add("--partq-seed", metavar="N", type=int, default=1, help="the same seed gives the same programs [1]")
+    add(
+        "--partq-out",
+        metavar="DIR",
+        type=Path,
+        help="keep verdicts and counterexamples there, for partq replay and partq report "
+        "[counterexamples only, in pytest's cache]",
     )
-    group.addoption(
-        "--partq-profile", metavar="NAME", action="append", help="only this profile; may be repeated"
-    )
-    group.addoption(
-        "--partq-jobs",
-        metavar="N",
-        type=int,
-        help="cases of a live broker run at once, if it allows that [8]",
-    )
-    group.addoption(
-        "--partq-programs", metavar="N", type=int, help="seeded programs for each profile [as partq run]"
-    )
-    group.addoption(
-        "--partq-seed", metavar="N", type=int, default=1, help="the same seed gives the same programs [1]"
-    )
-    group.addoption(
+    add(
         "--partq-strict",
         action="store_true",
         help="a SHOULD binds too: violated it fails (else xfail), unknown it leaves the session inconclusive",
@@ -51,9 +52,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> None:
     """In a run of our suite add the short names of the options."""
     if _ours(args):
-        group = parser.getgroup("partq")
-        group.addoption("--broker", dest="partq_broker", metavar="NAME", help="short for --partq-broker")
-        group.addoption(
+        add = parser.getgroup("partq").addoption
+        add("--broker", dest="partq_broker", metavar="NAME", help="short for --partq-broker")
+        add(
             "--profile",
             dest="partq_profile",
             metavar="NAME",

@@ -1,58 +1,107 @@
-"""What the runs that a pytest item is about show to be violated. Which item fails for it, the suite says."""
+"""What a rule's item says of what a profile's runs came to. Which item fails for it, the suite says."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
 
 from partq.conformance.evaluation.finding_text import finding_text
-from partq.conformance.evaluation.suite import Run
-from partq.conformance.verdict import Finding, Verdicts, violated_one_of
+from partq.conformance.evaluation.keeping import StoredFile
+from partq.conformance.evaluation.suite import Run, SuiteResult
+from partq.conformance.verdict import Finding, Status, Verdict, violated_one_of
 
-Requirements = tuple[str, ...]
-"""A rule that is violated, or several of which one certainly is (`Verdict.candidates`)."""
+NAMED: Final = 3
+"""So many runs are named that violate a rule; the rest only count."""
 
-JudgedRuns = Sequence[tuple[Run, Verdicts]]
-"""Runs, and those of each one's verdicts that an item is about."""
+PROGRAMS: Final = "programs"
+"""What seeded programs are called together."""
 
-
-class Violation(NamedTuple):
-    """How these rules are shown to be violated: in that run, by a finding if there is one, and why."""
-
-    requirements: Requirements
-    run: Run
-    why: str
-    finding: Finding | None = None
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether it is not known which of several rules is violated."""
-        return len(self.requirements) > 1 or (self.finding is not None and self.finding.candidates != ())
-
-    @property
-    def heading(self) -> str:
-        """That they are violated, in words."""
-        return violated_one_of(self.requirements) if self.ambiguous else f"{self.requirements[0]} violated"
-
-    def text(self) -> str:
-        """All of it, for the report of a failure."""
-        if self.finding is not None:
-            return finding_text(self.finding, self.run.history)
-        return f"{self.heading}\n  {self.run.name}\n  {self.why}"
+TESTED: Final = (Status.PASS, Status.VIOLATED, Status.UNKNOWN)
+"""The statuses of a rule that a run put to the test."""
 
 
-def violations_in(judged: JudgedRuns) -> dict[Requirements, Violation]:
-    """What is violated, each by the first that shows it: the rules known by name, then several of which one
-    certainly is, unless one of these is known."""
-    verdicts = [(run, verdict) for run, rows in judged for verdict in rows.values()]
-    found = [(run, finding) for run, verdict in verdicts for finding in verdict.findings]
-    shown: dict[Requirements, Violation] = {}
-    for run, finding in sorted(found, key=lambda each: len(each[1].requirements) > 1):
-        if shown.keys().isdisjoint((one,) for one in finding.requirements):
-            violation = Violation(finding.requirements, run, finding.title, finding)
-            shown.setdefault(finding.requirements, violation)
-    alone = {requirements[0] for requirements in shown if len(requirements) == 1}
-    for run, verdict in verdicts:
-        if verdict.candidates and alone.isdisjoint(verdict.candidates):
-            shown.setdefault(verdict.candidates, Violation(verdict.candidates, run, verdict.reason))
-    return shown
+@dataclass(slots=True)
+class Ended:
+    """What a profile's runs came to. ``directed``: the names of the cases among them. ``by_run``: rule -> run
+    -> its verdict, of the runs that put the rule to the test."""
+
+    directed: frozenset[str]
+    by_run: dict[str, dict[str, Verdict]] = field(default_factory=dict)
+    result: SuiteResult | None = None
+
+    def add(self, run: Run) -> None:
+        """Note what one run says of each rule."""
+        for requirement, verdict in run.verdicts.items():
+            if verdict.status in TESTED:
+                self.by_run.setdefault(requirement, {})[run.name] = verdict
+
+    def verdict(self, requirement: str) -> Verdict:
+        """All runs' verdict of the rule."""
+        assert self.result is not None
+        return self.result.verdicts[requirement]
+
+    def violating(self, requirement: str) -> list[str]:
+        """The runs that violate the rule, or one of several rules that it is one of."""
+        runs = self.by_run.get(requirement, {})
+        return [name for name, verdict in runs.items() if verdict.findings or verdict.candidates]
+
+    def cases(self, requirement: str) -> str:
+        """What each case, and the seeded programs together, say of the rule."""
+        said: dict[str, list[Verdict]] = {}
+        for name, verdict in self.by_run.get(requirement, {}).items():
+            said.setdefault(name if name in self.directed else PROGRAMS, []).append(verdict)
+        return ", ".join(f"{name} {_worst(several)}" for name, several in said.items())
+
+    def evidence(self, verdict: Verdict) -> tuple[Run | None, Finding | None]:
+        """The first run that violates the rule, or one of several, and by which finding, if there is one."""
+        assert self.result is not None
+        for finding in verdict.findings:
+            return self.result.evidence(finding), finding
+        run = self.result.evidence_of(verdict.candidates)
+        several = (one for one in run.findings if one.candidates == verdict.candidates) if run else ()
+        return run, next(iter(several), None)
+
+
+def _worst(verdicts: list[Verdict]) -> str:
+    """The gravest status of these, and how often the rule was exercised."""
+    order = (Status.VIOLATED, Status.UNKNOWN, Status.PASS)
+    status = min((verdict.status for verdict in verdicts), key=order.index)
+    return f"{status.value} {sum(verdict.exercised for verdict in verdicts)}×"
+
+
+def heading(requirement: str, verdict: Verdict) -> str:
+    """That the rule, or one of several, is violated, in words."""
+    return violated_one_of(verdict.candidates) or f"{requirement} violated"
+
+
+def several_runs(names: list[str]) -> str:
+    """Runs by name, of many the first ones."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+def failure(ended: Ended, requirement: str, stored: StoredFile | None) -> str:
+    """All that is known of a rule's violation, for the report of a failure."""
+    return "\n".join(_failure(ended, requirement, stored))
+
+
+def _failure(ended: Ended, requirement: str, stored: StoredFile | None) -> Iterator[str]:
+    verdict = ended.verdict(requirement)
+    run, finding = ended.evidence(verdict)
+    if finding is not None and run is not None:
+        yield finding_text(finding, run.history)
+    else:
+        yield heading(requirement, verdict)
+        yield f"  {verdict.reason}"
+    yield ""
+    if run is not None:
+        found = f"{verdict.times:,} found in " if verdict.times else ""
+        yield f"shown by {run.name}; {found}{several_runs(ended.violating(requirement))}"
+    for other in verdict.causes[1 : 1 + NAMED]:
+        yield f"also: {other.title}"
+    if stored is None:
+        yield "with --partq-out=DIR a counterexample is kept"
+    else:
+        yield f"{stored.what} {stored.path}, {stored.size}"
+        yield stored.command

@@ -1,21 +1,26 @@
-"""The suite as pytest items: one for each requirement of each case, and a few for the seeded programs, which
-are those of ``partq run``. Registered by `plugin.py` where wanted.
+"""The suite as pytest items: one for each rule that applies to the broker. Registered by `plugin.py` where
+wanted.
 
 pytest finds this file in ``--pyargs partq.conformance``; the items are made here and not from functions, so
-that no module of ours is imported by its path. A case is run once and shared by its items. The selected cases
-of a live broker are run several at once, where it allows that; in workers of xdist, which share them out,
-each when it is asked for.
+that no module of ours is imported by its path.
 
-A rule that binds and is violated fails one item of a session, the first that shows it (with xdist, one of
-each worker): any further item says which, and is an xfail, as is one that violates a SHOULD. So it is with
-several binding rules of which one certainly is violated, unless one of them alone has failed an item. An item
-with a rule otherwise left unknown is skipped, and the session then ends with 3, as ``partq run`` does, unless
-it fails anyway.
+A profile's runs, which are those of ``partq run``, are run once, before its first item, and each item judges
+its rule by all of them: so an item that fails bears the name of the rule that is violated, wherever that
+showed, and one defect fails one item. Where not all rules are selected, the runs are the cases that name one
+of those, the cases that violated one of them when they were last run, and the seeded programs. In workers of
+xdist the items of a profile stay together, for another worker would have to run everything again, and a live
+broker may answer it otherwise.
+
+A rule that binds and is violated fails; one that does not bind is an xfail. Where one of several binding
+rules certainly is violated, the first of them that is selected fails. Items of rules that were not exercised,
+or are otherwise unknown, are skipped, and the session ends with the exit code of ``partq run``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+import json
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -30,29 +35,24 @@ from partq.conformance.adapters import (
     open_broker,
     public_name,
 )
+from partq.conformance.evaluation.keeping import StoredFile, Target, keep_example, keep_program
 from partq.conformance.evaluation.suite import (
     JOBS,
     BrokerFailed,
-    NamedProgram,
     Run,
     Ways,
     cases_for,
     default_programs,
     lacks_of,
-    runs,
-    seeded,
+    run_suite,
 )
-from partq.conformance.frontends.pytest_plugin.shown import JudgedRuns, Requirements, Violation, violations_in
-from partq.conformance.frontends.pytest_plugin.summary import (
-    Reported,
-    SummaryRow,
-    exercised_or_open,
-    summary_row,
-    unknown_of,
-)
-from partq.conformance.verdict import Exit, Status, Verdict, Verdicts, binding_requirements, merge
+from partq.conformance.frontends.pytest_plugin.shown import Ended, failure, heading
+from partq.conformance.frontends.pytest_plugin.summary import Reported, Said, said
+from partq.conformance.screens.registry import ALL
+from partq.conformance.verdict import FILE, Exit, Status, Verdict, binding_requirements, not_applicable
 from partq.conformance.workload.cases import ALL_CASES, Case
 from partq.model.profiles import PROFILES, UnknownProfile, profile
+from partq.model.requirements import catalogue
 
 HERE: Final = Path(__file__).resolve()
 PACKAGE: Final = HERE.parents[2]
@@ -60,15 +60,10 @@ PACKAGE: Final = HERE.parents[2]
 WAY: Final = frozenset((HERE, *HERE.parents[:3]))
 """This file and the folders on the way to it."""
 
-OTHERS: Final = "other-rules"
-"""The item of a case for the rules it does not name: none of them may be violated either."""
-
-TOGETHER: Final = 25
-"""Seeded programs in an item."""
-
 USAGE: Final = "partq: no broker to check; give one: pytest --pyargs partq.conformance --broker=reference"
 
-Batch = Generator[tuple[int, Run], None, None]
+VIOLATED: Final = "partq/violated"
+"""Where in pytest's cache is kept which cases violated what when they were last run."""
 
 
 class ItemFailed(Exception):
@@ -80,8 +75,7 @@ class CannotRun(Exception):
 
 
 class SuitePlugin:
-    """One session's suite: which broker, which profiles, the runs so far, the verdicts reported so far.
-    ``failed``: the item that failed for each profile's rule, or rules of which one certainly is violated.
+    """One session's suite: which broker, which profiles, what their runs came to, what was reported so far.
 
     Raises `pytest.UsageError` where the options name no broker or profile, or no usable one.
     """
@@ -92,9 +86,10 @@ class SuitePlugin:
         self.strict: bool = config.getoption("partq_strict")
         self.brokers: dict[str, Broker] = {}
         self.profiles = () if self.broker is None else self._profiles(self.broker)
-        self.runs: dict[tuple[str, str], Run] = {}
-        self.batches: dict[tuple[str, tuple[str, ...]], Batch] = {}
-        self.failed: dict[tuple[str, Requirements], str] = {}
+        asked: Path | None = config.getoption("partq_out")
+        self.out = None if asked is None else Target.of(asked)
+        self.cache: pytest.Cache | None = getattr(config, "cache", None)
+        self.ended: dict[str, Ended | CannotRun] = {}
         self.reported = Reported(self.strict)
 
     def _profiles(self, broker: str) -> tuple[str, ...]:
@@ -116,55 +111,92 @@ class SuitePlugin:
             broker.profile = profile_name
         return broker
 
-    def run(self, item: CaseItem) -> Run:
-        """The item's case's run, done once in this process. Raises `CannotRun`."""
+    # What is run.
+
+    def ran(self, item: RuleItem) -> Ended:
+        """What the runs of the item's profile came to, done once in this process. Raises `CannotRun`."""
         name = item.profile_name
-        key = (name, item.case.name)
-        if key not in self.runs:
-            batch = self._batch(name, self._together(item))
+        if name not in self.ended:
+            selected = self.selected(item)
             try:
-                while key not in self.runs:
-                    _, ended = next(batch)
-                    self.runs[name, ended.name] = ended
-            except (Unreachable, BrokerFailed) as error:
-                raise CannotRun(str(error)) from None
-        return self.runs[key]
+                self.ended[name] = self._run(name, self._needed(name, selected))
+            except (UnknownBroker, Unreachable, BrokerFailed) as error:
+                self.ended[name] = CannotRun(str(error))
+        ended = self.ended[name]
+        if isinstance(ended, CannotRun):
+            raise ended
+        return ended
 
-    def programs(self, profile_name: str, numbers: range) -> list[Run]:
-        """The runs of these seeded programs, on a broker object of their own. Raises `CannotRun`."""
+    def selected(self, item: RuleItem) -> set[str]:
+        """The rules of the item's profile that the session has items of."""
+        ours = (other for other in item.session.items if isinstance(other, RuleItem))
+        return {other.requirement for other in ours if other.profile_name == item.profile_name}
+
+    def _needed(self, profile_name: str, selected: set[str]) -> tuple[Case, ...]:
+        """The cases that name one of these rules, or violated one of them when they were last run."""
+        before = self._remembered().get(profile_name, {})
+        again = {case for requirement in selected for case in before.get(requirement, ())}
+        cases = cases_for(self.opened(profile_name), profile_name, ALL_CASES.values())
+        return tuple(
+            case for case in cases if case.name in again or not selected.isdisjoint(case.requirements)
+        )
+
+    def _run(self, profile_name: str, cases: tuple[Case, ...]) -> Ended:
         assert self.broker is not None
-        try:
-            broker = open_broker(self.broker)
-            broker.profile = profile_name
-            tasks = seeded(broker, profile_name, self.config.getoption("partq_seed"), numbers)
-            return [done for _, done in sorted(runs(broker, profile_name, tasks, self._ways()))]
-        except (UnknownBroker, Unreachable, BrokerFailed) as error:
-            raise CannotRun(str(error)) from None
+        broker = self.opened(profile_name)
+        asked = self.config.getoption("partq_programs")
+        programs = default_programs(broker) if asked is None else asked
+        ended = Ended(frozenset(case.name for case in cases))
+        tell = self._teller(profile_name, len(cases), programs)
+        ways = Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
+        seed = self.config.getoption("partq_seed")
+        ended.result = run_suite(
+            broker, profile_name, cases, programs, seed, ended.add, ways=ways, on_end=tell
+        )
+        return ended
 
-    def failing(self, item: SuiteItem, requirements: Requirements) -> str:
-        """The item that fails for these rules: one that did for one of them alone, or the first to ask."""
-        alone = (self.failed.get((item.profile_name, (requirement,))) for requirement in requirements)
-        known = next(filter(None, alone), None)
-        return known or self.failed.setdefault((item.profile_name, requirements), item.name)
+    def _teller(self, profile_name: str, cases: int, programs: int) -> Callable[[Run], None]:
+        """Say what is run; with ``-v`` each run as it ends, too. A worker of xdist has nobody to tell."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or reporter.verbosity < 0:
+            return lambda run: None
+        reporter.ensure_newline()
+        reporter.write_line(f"partq: {profile_name}: cases: {cases}, seeded programs: {programs}")
+        total, ended = cases + programs, iter(range(1, cases + programs + 1))
+        if reporter.verbosity < 1:
+            return lambda run: None
+        return lambda run: reporter.write_line(f"partq: {run.name} ({next(ended)} of {total})")
 
-    def _ways(self) -> Ways:
-        assert self.broker is not None
-        return Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
+    def keep(self, ended: Ended, verdict: Verdict) -> StoredFile | None:
+        """Store what shows the violation; None where there is no folder for it."""
+        run, finding = ended.evidence(verdict)
+        out = self.out or self._in_cache()
+        if out is None or self.broker is None or run is None:
+            return None
+        profile_name = run.program.profile
+        target = open_broker(self.broker)
+        if finding is not None:
+            return keep_example(out, profile_name, self.broker, target, run, finding)
+        return keep_program(out, profile_name, self.broker, target, run, verdict.candidates)
 
-    def _together(self, item: CaseItem) -> tuple[Case, ...]:
-        """The cases that are run when this item is the first to ask for one of them."""
-        if hasattr(self.config, "workerinput"):
-            return (item.case,)
-        ours = (other for other in item.session.items if isinstance(other, CaseItem))
-        same = {other.case.name: other.case for other in ours if other.profile_name == item.profile_name}
-        return tuple(same.values())
+    def _in_cache(self) -> Target | None:
+        """A folder in pytest's cache, if it has one."""
+        if self.cache is None:
+            return None
+        place, here = Path(self.cache.mkdir("partq")), self.config.invocation_params.dir
+        return Target(place.relative_to(here) if place.is_relative_to(here) else place, place)
 
-    def _batch(self, profile_name: str, cases: tuple[Case, ...]) -> Batch:
-        key = (profile_name, tuple(case.name for case in cases))
-        if key not in self.batches:
-            tasks = [NamedProgram(case.name, case.build(profile_name)) for case in cases]
-            self.batches[key] = runs(self.opened(profile_name), profile_name, tasks, self._ways())
-        return self.batches[key]
+    def _remembered(self) -> dict[str, dict[str, list[str]]]:
+        """Profile -> rule -> the runs that violated it when they were last run, as far as pytest's cache
+        knows."""
+        return {} if self.cache is None else self.cache.get(VIOLATED, {})
+
+    def _remember(self) -> None:
+        if self.cache is not None:
+            known, new = self._remembered(), self.reported.where
+            self.cache.set(
+                VIOLATED, {**known, **{name: {**known.get(name, {}), **new[name]} for name in new}}
+            )
 
     # What pytest finds in our folder: this file alone, and no package to be imported by its path.
 
@@ -189,6 +221,22 @@ class SuitePlugin:
             return file
         return None
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Run what the item judges by before its own time begins: a test's time limit is none for the
+        suite."""
+        if isinstance(item, RuleItem):
+            with suppress(CannotRun):  # the item raises it again
+                self.ran(item)
+        return (yield)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        """Keep the items of a profile together in a worker of xdist."""
+        from partq.conformance.frontends.pytest_plugin.sharing_out import MODES, Together
+
+        return Together(config, log) if config.getoption("dist") in MODES else None
+
     # What is shown.
 
     def pytest_report_header(self) -> str | None:
@@ -203,29 +251,34 @@ class SuitePlugin:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Give the report what the item has to say, in plain data that a worker can send."""
         report = yield
-        if isinstance(item, SuiteItem) and report.when == "call":
+        if isinstance(item, RuleItem) and report.when == "call":
             report.partq = item.said  # type: ignore[attr-defined]  # pytest keeps a report's own attributes
             if call.excinfo is not None and call.excinfo.errisinstance(CannotRun):
                 report.sections.clear()  # what libraries log of it would hide the one line
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note an item's verdicts, here or in a worker."""
-        said = getattr(report, "partq", None)
-        if said is not None:
-            self.reported.add(said)
+        """Note an item's verdict, here or in a worker."""
+        word = getattr(report, "partq", None)
+        if word is not None:
+            self.reported.add(word)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End what is still running. A run that decides nothing, or leaves a binding rule open, is no
-        success."""
-        for batch in self.batches.values():
-            batch.close()
-        if exitstatus == pytest.ExitCode.OK and self.reported.inconclusive():
-            session.exitstatus = Exit.INCONCLUSIVE
+        """Keep what was found, and end as ``partq run`` does."""
+        if hasattr(session.config, "workerinput") or not self.reported.verdicts:
+            return
+        self._remember()
+        if self.out is not None and self.broker is not None:
+            self.out.place.mkdir(parents=True, exist_ok=True)
+            document = self.reported.document(public_name(self.broker))
+            (self.out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        code, _ = self.reported.conclusion()
+        if exitstatus == pytest.ExitCode.OK and code != Exit.CONFORMANT:
+            session.exitstatus = code
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """One line for each requirement, or how to use the suite."""
+        """One line for each requirement and the conclusion, or how to use the suite."""
         if self.broker is None:
             terminalreporter.write_line(USAGE)
         else:
@@ -233,96 +286,100 @@ class SuitePlugin:
 
 
 class SuiteFile(pytest.File):
-    """Every item, a case's together."""
+    """Every item; of several profiles, those of each under its name."""
 
     def __init__(self, *, suite: SuitePlugin, **more: Any) -> None:
         short: Any = "partq"  # text or a NodeId, by pytest's version
         super().__init__(nodeid=short, **more)
         self.suite = suite
 
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """The rules of the only profile, or the profiles."""
+        profiles = self.suite.profiles
+        if len(profiles) == 1:
+            yield from rule_items(self, self.suite, profiles[0])
+            return
+        for name in profiles:
+            rules: ProfileRules = ProfileRules.from_parent(self, name=name, suite=self.suite)
+            yield rules
+
+
+class ProfileRules(pytest.Collector):
+    """The items of one of several profiles."""
+
+    def __init__(self, *, suite: SuitePlugin, **more: Any) -> None:
+        super().__init__(**more)
+        self.suite = suite
+
     def collect(self) -> Iterator[pytest.Item]:
-        """An item for each requirement of each case that applies, one for all other rules, and in the end the
-        seeded programs. The other rules come after the named ones, so that these fail first; not in workers,
-        where a case's items are to stay together."""
-        suite = self.suite
-        for name in suite.profiles:
-            label = "" if len(suite.profiles) == 1 else f"-{name}"
-            items = list(self._cases(name, label))
-            if not hasattr(suite.config, "workerinput"):
-                items.sort(key=lambda item: item.requirement == OTHERS)
-            yield from items
-            yield from self._programs(name, label)
+        """An item for each rule."""
+        yield from rule_items(self, self.suite, self.name)
 
-    def _cases(self, profile_name: str, label: str) -> Iterator[CaseItem]:
-        for case in cases_for(self.suite.opened(profile_name), profile_name, ALL_CASES.values()):
-            for requirement in (*case.requirements, OTHERS):
-                item: CaseItem = CaseItem.from_parent(
-                    self,
-                    name=f"{requirement}[{case.name}{label}]",
-                    case=case,
-                    profile_name=profile_name,
-                    requirement=requirement,
-                )
-                if self.suite.config.pluginmanager.hasplugin("xdist"):
-                    item.add_marker(pytest.mark.xdist_group(f"{case.name}{label}"))
-                yield item
 
-    def _programs(self, profile_name: str, label: str) -> Iterator[pytest.Item]:
-        asked = self.suite.config.getoption("partq_programs")
-        wanted = default_programs(self.suite.opened(profile_name)) if asked is None else asked
-        for first in range(0, wanted, TOGETHER):
-            numbers = range(first, min(first + TOGETHER, wanted))
-            item: ProgramsItem = ProgramsItem.from_parent(
-                self,
-                name=f"programs[{first}-{numbers[-1]}{label}]",
-                profile_name=profile_name,
-                numbers=numbers,
+def rule_items(parent: pytest.Collector, suite: SuitePlugin, profile_name: str) -> Iterator[pytest.Item]:
+    """An item for each rule that applies to the profile and the broker."""
+    exempt = not_applicable(profile_name, ALL, tuple(sorted(lacks_of(suite.opened(profile_name)))))
+    for requirement in catalogue():
+        if requirement not in exempt:
+            item: RuleItem = RuleItem.from_parent(
+                parent, name=requirement, suite=suite, requirement=requirement, profile_name=profile_name
             )
             yield item
 
 
-class SuiteItem(pytest.Item):
-    """What all our items have: a profile, and what they say, ``said``, for the summary."""
+class RuleItem(pytest.Item):
+    """One rule, judged by all runs. ``said``: what it has to say for the summary."""
 
-    def __init__(self, *, profile_name: str, **more: Any) -> None:
+    def __init__(self, *, suite: SuitePlugin, requirement: str, profile_name: str, **more: Any) -> None:
         super().__init__(**more)
-        self.suite: SuitePlugin = more["parent"].suite
+        self.suite = suite
+        self.requirement = requirement
         self.profile_name = profile_name
-        self.said: list[SummaryRow] = []
+        self.said: Said | None = None
 
-    def say(self, runs: Sequence[Run], verdicts: Verdicts) -> None:
-        """Take down these verdicts, which the runs come to together."""
-        label = f" ({self.profile_name})" if len(self.suite.profiles) > 1 else ""
-        for name, verdict in verdicts.items():
-            where = [f"{run.name}{label}" for run in runs if run.verdicts[name].findings]
-            self.said.append(summary_row(name, verdict, where))
+    def runtest(self) -> None:
+        """Judge. That the broker can't be run fails this item and ends the session."""
+        try:
+            ended = self.suite.ran(self)
+        except CannotRun as error:
+            self.session.shouldstop = f"partq: {error}"
+            raise
+        verdict, where = ended.verdict(self.requirement), ended.violating(self.requirement)
+        assert ended.result is not None
+        self.said = said(self.profile_name, self.requirement, verdict, where, ended.result.besides)
+        self._note(ended, verdict, where)
+        self._conclude(ended, verdict)
 
-    def conclude(self, judged: JudgedRuns) -> None:
-        """Fail for binding rules that are violated, if no other item did; else xfail for what is violated,
-        and skip for what is unknown."""
+    def _note(self, ended: Ended, verdict: Verdict, where: list[str]) -> None:
+        """Take down the verdict as properties, for JUnit."""
+        properties = {
+            "requirement": self.requirement,
+            "profile": self.profile_name,
+            "status": verdict.status.value,
+            "exercised": str(verdict.exercised),
+            "cases": ended.cases(self.requirement),
+            "violated in": ", ".join(where),
+            "ambiguous": verdict.ambiguity,
+        }
+        self.user_properties.extend((name, value) for name, value in properties.items() if value)
+
+    def _conclude(self, ended: Ended, verdict: Verdict) -> None:
+        """Pass, fail, xfail or skip."""
         binding = binding_requirements(self.suite.strict)
-        shown = {
-            requirements: one
-            for requirements, one in violations_in(judged).items()
-            if not one.ambiguous or binding.issuperset(requirements)
-        }
-        if several := [one.heading for one in shown.values() if one.ambiguous]:
-            self.user_properties.append(("ambiguous", "; ".join(several)))
-        failing = {
-            requirements: self.suite.failing(self, requirements)
-            for requirements in shown
-            if binding.issuperset(requirements)
-        }
-        if new := [shown[requirements].text() for requirements, item in failing.items() if item == self.name]:
-            raise ItemFailed("\n\n".join(new))
-        if shown:
-            pytest.xfail("; ".join(self._known(one, failing.get(one.requirements)) for one in shown.values()))
-        if unknown := unknown_of(merge(verdicts for _, verdicts in judged)):
-            pytest.skip("; ".join(f"{name} unknown: {why}" for name, why in unknown.items()))
+        if verdict.status is Status.VIOLATED and self.requirement not in binding:
+            pytest.xfail(f"{heading(self.requirement, verdict)}, but no MUST: {verdict.findings[0].title}")
+        if verdict.status is Status.VIOLATED or binding.issuperset(verdict.candidates or [""]):
+            speaker = self._speaker(verdict)
+            if speaker != self.requirement:
+                pytest.skip(f"{heading(self.requirement, verdict)}, for which {speaker} fails")
+            raise ItemFailed(failure(ended, self.requirement, self.suite.keep(ended, verdict)))
+        if verdict.status is not Status.PASS:
+            pytest.skip(f"{verdict.status.value}{f': {verdict.reason}' if verdict.reason else ''}")
 
-    def _known(self, shown: Violation, failing: str | None) -> str:
-        why = f"for which {failing} fails" if failing else f"but no MUST: {shown.why}"
-        return f"{shown.heading}, {why}"
+    def _speaker(self, verdict: Verdict) -> str:
+        """The rule whose item fails: this one, or the first selected of several."""
+        selected = self.suite.selected(self)
+        return next((name for name in verdict.candidates if name in selected), self.requirement)
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """What was found, without a traceback of ours."""
@@ -333,80 +390,3 @@ class SuiteItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
         """What a failure's heading says."""
         return self.path, None, f"{self.name} {self.profile_name}"
-
-    def runtest(self) -> None:
-        """Judge. That the broker can't be run fails this item and ends the session."""
-        self.said = []
-        try:
-            self.judge()
-        except CannotRun as error:
-            self.session.shouldstop = f"partq: {error}"
-            raise
-
-    def judge(self) -> None:
-        """Pass, fail, xfail or skip. Raises `CannotRun`."""
-        raise NotImplementedError
-
-
-class CaseItem(SuiteItem):
-    """One requirement in one case."""
-
-    def __init__(self, *, case: Case, requirement: str, **more: Any) -> None:
-        super().__init__(**more)
-        self.case = case
-        self.requirement = requirement
-
-    def judge(self) -> None:
-        """By the requirement's verdict in the case's history, or by those of all that it does not name."""
-        properties = {"requirement": self.requirement, "case": self.case.name, "profile": self.profile_name}
-        self.user_properties.extend(properties.items())
-        run = self.suite.run(self)
-        if self.requirement == OTHERS:
-            self._others(run)
-        else:
-            self._named(run, run.verdicts[self.requirement])
-
-    def _named(self, run: Run, verdict: Verdict) -> None:
-        self.say([run], {self.requirement: verdict})
-        self.user_properties += [("status", verdict.status.value), ("exercised", verdict.exercised)]
-        self.conclude([(run, {self.requirement: verdict})])
-        if verdict.status is not Status.PASS:
-            pytest.skip(f"{verdict.status.value}{f': {verdict.reason}' if verdict.reason else ''}")
-
-    def _others(self, run: Run) -> None:
-        rest = {
-            name: v
-            for name, v in exercised_or_open(run.verdicts).items()
-            if name not in self.case.requirements
-        }
-        self.say([run], rest)
-        requirements = [name for name, verdict in rest.items() if verdict.findings]
-        unknown = unknown_of(rest)
-        held = Status.PASS if rest else Status.NOT_EXERCISED
-        status = Status.VIOLATED if requirements else Status.UNKNOWN if unknown else held
-        self.user_properties += [("status", status.value)]
-        rows: dict[str, Collection[str]] = {"violated": requirements, "unknown": unknown}
-        self.user_properties += [(word, ", ".join(ids)) for word, ids in rows.items() if ids]
-        self.conclude([(run, rest)])
-        if not rest:
-            pytest.skip(Status.NOT_EXERCISED.value)
-
-
-class ProgramsItem(SuiteItem):
-    """Some of the seeded programs: no rule may be violated in any of them."""
-
-    def __init__(self, *, numbers: range, **more: Any) -> None:
-        super().__init__(**more)
-        self.numbers = numbers
-
-    def judge(self) -> None:
-        """By all verdicts together."""
-        self.user_properties += [("profile", self.profile_name), ("programs", len(self.numbers))]
-        done = self.suite.programs(self.profile_name, self.numbers)
-        total = exercised_or_open(merge(run.verdicts for run in done))
-        self.say(done, total)
-        rows = (f"{name} {verdict.exercised} {verdict.status.value}" for name, verdict in total.items())
-        self.user_properties += [("rows", ", ".join(rows))]
-        self.conclude([(run, run.verdicts) for run in done])
-        if not any(verdict.exercised for verdict in total.values()):
-            pytest.skip(Status.NOT_EXERCISED.value)

@@ -1,4 +1,5 @@
-"""What a pytest session's items said, rule by rule, as one verdict and as the table at the end.
+"""What a pytest session's items said, rule by rule: as verdicts, as the table at the end and as the
+conclusion of ``partq run``.
 
 What is reported comes as plain data, for an item may have been run in a worker of xdist.
 """
@@ -6,25 +7,26 @@ What is reported comes as plain data, for an item may have been run in a worker 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from partq.conformance.frontends.pytest_plugin.shown import several_runs
 from partq.conformance.verdict import (
+    Besides,
     Exit,
     Status,
     Verdict,
-    Verdicts,
-    ambiguities,
-    binding_requirements,
-    exit_code,
+    conclusion,
+    from_plain,
     merge,
-    violated_one_of,
+    plain,
+    verdicts_document,
 )
 from partq.model.requirements import catalogue
 
-SummaryRow = list[Any]
-"""A rule's ID, status, how often it was exercised and violated, the reason, the runs that violate it, and the
-rules of which one certainly is violated (`Verdict.candidates`)."""
+Said = dict[str, Any]
+"""An item's word for a rule: the profile, the verdict, the runs that violate it, and what else the session's
+exit code comes from."""
 
 COLOURS: Final[Mapping[Status, Mapping[str, bool]]] = {
     Status.PASS: {"green": True},
@@ -32,82 +34,80 @@ COLOURS: Final[Mapping[Status, Mapping[str, bool]]] = {
     Status.UNKNOWN: {"yellow": True},
 }
 
-NAMED: Final = 3
-"""So many runs are named that violate a rule; the rest only count."""
+CODE_COLOURS: Final[Mapping[int, Mapping[str, bool]]] = {
+    Exit.CONFORMANT: {"green": True, "bold": True},
+    Exit.VIOLATED: {"red": True, "bold": True},
+    Exit.INCONCLUSIVE: {"yellow": True, "bold": True},
+}
 
 
-def summary_row(requirement: str, verdict: Verdict, where: Sequence[str]) -> SummaryRow:
-    """An item's word for a rule."""
-    counts = verdict.exercised, verdict.times
-    return [requirement, verdict.status.value, *counts, verdict.reason, list(where), list(verdict.candidates)]
-
-
-def exercised_or_open(verdicts: Verdicts) -> dict[str, Verdict]:
-    """Those of the rules that were put to the test, violated or left open."""
-    return {name: verdict for name, verdict in verdicts.items() if verdict.status in COLOURS}
-
-
-def unknown_of(verdicts: Verdicts) -> dict[str, str]:
-    """The rules that are unknown, and why."""
-    return {name: v.reason for name, v in verdicts.items() if v.status is Status.UNKNOWN}
+def said(
+    profile: str, requirement: str, verdict: Verdict, where: Sequence[str], besides: Sequence[Besides]
+) -> Said:
+    """An item's word, as plain data."""
+    rows = plain({requirement: verdict})
+    return {"profile": profile, "rows": rows, "where": list(where), "besides": [list(one) for one in besides]}
 
 
 class Reported:
-    """What was said so far. ``strict``: a SHOULD binds too. ``items``: by how many items."""
+    """What was said so far. ``strict``: a SHOULD binds too. ``verdicts``: by profile and rule. ``where``:
+    profile -> rule -> the runs that violate it."""
 
     def __init__(self, strict: bool) -> None:
-        self.binding = binding_requirements(strict)
-        self.items = 0
-        self.total: Verdicts = {}
-        self.where: dict[str, dict[str, None]] = {}
+        self.strict = strict
+        self.verdicts: dict[str, dict[str, Verdict]] = {}
+        self.where: dict[str, dict[str, list[str]]] = {}
+        self.besides: dict[Besides, None] = {}
 
-    def add(self, said: Iterable[SummaryRow]) -> None:
-        """Take in an item's rows."""
-        self.items += 1
-        rows: list[Verdicts] = [self.total]
-        for name, status, exercised, times, reason, where, candidates in said:
-            found = {"": times} if times else {}
-            verdict = Verdict(
-                Status(status), exercised, reason=reason, found=found, candidates=tuple(candidates)
-            )
-            rows.append({name: verdict})
-            self.where.setdefault(name, {}).update(dict.fromkeys(where))
-        self.total = merge(rows)
+    def add(self, word: Said) -> None:
+        """Take in an item's word."""
+        profile = word["profile"]
+        self.verdicts.setdefault(profile, {}).update(from_plain(word["rows"]))
+        self.where.setdefault(profile, {}).update(dict.fromkeys(word["rows"], word["where"]))
+        self.besides.update(dict.fromkeys((code, why) for code, why in word["besides"]))
 
-    def inconclusive(self) -> str:
-        """Why all this decides nothing; empty if it does, or there was no item."""
-        if unknown := [name for name in unknown_of(self.total) if name in self.binding]:
-            return f"{', '.join(unknown)} unknown"
-        idle = self.items and not any(verdict.exercised for verdict in self.total.values())
-        return "nothing was exercised" if idle else ""
+    def conclusion(self) -> tuple[int, str]:
+        """What all this comes to, as ``partq run`` says it."""
+        return conclusion(self.verdicts, self.strict, list(self.besides))
+
+    def document(self, broker: str) -> dict[str, Any]:
+        """All this as ``partq.verdicts/1``."""
+        return verdicts_document(broker, self.verdicts, self.strict, list(self.besides))
 
     def show(self, reporter: Any, title: str) -> None:
-        """One line for each rule, to pytest's terminal reporter."""
-        if not self.items:
+        """One line for each rule that has a screen, and the conclusion, to pytest's terminal reporter."""
+        if not self.verdicts:
             return
         reporter.section(f"partq: {title}")
-        rows = {name: row for name, row in catalogue().items() if name in self.total}
+        total = merge(self.verdicts.values())
+        rows = {name: row for name, row in catalogue().items() if name in total}
         width = max((len(row.title) for row in rows.values()), default=0)
         for name, row in rows.items():
-            verdict = self.total[name]
+            verdict = total[name]
+            if verdict.status is Status.NOT_IMPLEMENTED:
+                continue
             reporter.write(f"{name:9} {row.level.value:6} {row.title:{width}} ")
             reporter.write(f"{verdict.status.value:14}", **COLOURS.get(verdict.status, {}))
             reporter.write_line(f" {self._counts(name, verdict)}".rstrip())
-        counts = Counter(self.total[name].status.value for name in rows)
+        counts = Counter(total[name].status.value for name in rows)
         reporter.write_line(", ".join(f"{count} {status}" for status, count in counts.items()))
-        for candidates in ambiguities(self.total):
-            binds = self.binding.issuperset(candidates)
-            reporter.write_line(f"partq: {violated_one_of(candidates)}", red=binds, yellow=not binds)
-        violated = exit_code(self.total, self.binding) == Exit.VIOLATED
-        if not violated and (why := self.inconclusive()):
-            reporter.write_line(f"partq: {why}: inconclusive", yellow=True)
+        code, words = self.conclusion()
+        reporter.write_line(f"partq: {words}", **CODE_COLOURS[code])
 
     def _counts(self, requirement: str, verdict: Verdict) -> str:
         """How often a rule was put to the test, how often and where it did not hold, and why it is open."""
         words = [f"{verdict.exercised:,}×"] if verdict.exercised else []
-        if where := list(self.where[requirement]):
-            more = f" and {len(where) - NAMED} more" if len(where) > NAMED else ""
-            words.append(f"{verdict.times:,} found in {', '.join(where[:NAMED])}{more}")
+        if verdict.times:
+            words.append(f"{verdict.times:,} found in {several_runs(self._places(requirement))}")
         if verdict.status is Status.UNKNOWN:
             words.append(verdict.reason)
         return ", ".join(words)
+
+    def _places(self, requirement: str) -> list[str]:
+        """The runs that violate the rule; of several profiles, with the profile."""
+        several = len(self.verdicts) > 1
+        return [
+            name + f" ({profile})" * several
+            for profile, where in self.where.items()
+            for name in where.get(requirement, ())
+        ]

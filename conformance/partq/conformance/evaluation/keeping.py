@@ -1,0 +1,94 @@
+"""What is kept of a violation: a counterexample, or the program that shows that one of several rules is
+violated; each a file, with the command that runs it again. Programs are run here only to shrink them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from partq.conformance.adapters import Broker, SimulatedBroker, public_name
+from partq.conformance.evaluation import counterexample
+from partq.conformance.evaluation.decision import NONE, check_history
+from partq.conformance.evaluation.suite import Run
+from partq.conformance.execution.runner import run
+from partq.conformance.verdict import Finding, ambiguities
+from partq.conformance.workload.program import Program, dumps
+from partq.conformance.workload.shrinker import shrink
+
+PROGRAMS: Final = "programs"
+"""Where in a folder the programs lie that violate one of several rules, not known which."""
+
+_LIVE: Final = "not shrunk: the broker is a live one"
+_GONE: Final = "not shrunk: it does not show again"
+
+
+class Target(NamedTuple):
+    """Where results go. ``shown``: as the user typed it. ``place``: where it is, wherever an adapter makes
+    the current folder be meanwhile."""
+
+    shown: Path
+    place: Path
+
+    @classmethod
+    def of(cls, typed: Path) -> Target:
+        """What has that name in what is the current folder now."""
+        return cls(typed, typed.absolute())
+
+    def as_shown(self, path: Path) -> Path:
+        """A path in it, as the user would type it."""
+        return self.shown / path.relative_to(self.place)
+
+
+class StoredFile(NamedTuple):
+    """A file, what it holds, of which size, and the command that runs it again."""
+
+    path: Path
+    what: str
+    size: str
+    command: str
+
+
+def keep_example(
+    out: Target, profile: str, name: str, target: Broker, done: Run, finding: Finding
+) -> StoredFile:
+    """Write the finding's counterexample. Shrunk where the broker is simulated; from a live one, the program
+    and history it was seen in. ``name``, ``target``: the broker. Raises `OSError`."""
+    shown, steps, how, example = public_name(name), len(done.program.steps), _LIVE, None
+    target.profile = done.program.profile
+    if isinstance(target, SimulatedBroker):
+        example, how = counterexample.make(name, target, done.program, finding), _GONE
+    if example is None:
+        example = counterexample.Counterexample(shown, done.program, finding, done.history, None, steps)
+        size = f"{steps} steps, {how}"
+    else:
+        size = f"{len(example.program.steps)} steps of {steps}"
+    path = out.as_shown(counterexample.write(out.place / counterexample.FOLDER / profile, example))
+    return StoredFile(path, "counterexample", size, counterexample.replay_command(path, shown))
+
+
+def keep_program(
+    out: Target, profile: str, name: str, target: Broker, done: Run, candidates: tuple[str, ...]
+) -> StoredFile:
+    """Write the program alone, for a counterexample has one rule. Shrunk where the broker is simulated.
+    Raises `OSError`."""
+    small = done.program
+    target.profile = small.profile
+
+    def shows(program: Program) -> bool:
+        return candidates in ambiguities(check_history(run(target, program), NONE))
+
+    size = f"{len(small.steps)} steps"
+    if not isinstance(target, SimulatedBroker):
+        size = f"{size}, {_LIVE}"
+    elif not shows(small):
+        size = f"{size}, {_GONE}"
+    else:
+        small = shrink(small, shows)
+        size = f"{len(small.steps)} steps of {len(done.program.steps)}"
+    path = out.place / PROGRAMS / profile / f"{'-or-'.join(candidates)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dumps(small) + "\n", encoding="utf-8")
+    path = out.as_shown(path)
+    command = shlex.join(["partq", "replay", str(path), "--broker", public_name(name)])
+    return StoredFile(path, "program", size, command)

@@ -1,0 +1,65 @@
+"""What verdicts come to, in a code and in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from partq.conformance.verdict import (
+    Exit,
+    Status,
+    Verdict,
+    conclusion,
+    exit_code,
+    required,
+    verdicts_document,
+)
+from partq.conformance.verdict.conclusions import WORDS
+
+PASS = Verdict(Status.PASS, 1)
+BAD = Verdict(Status.VIOLATED, 1, found={"k": 2})
+OPEN = Verdict(Status.UNKNOWN, 1)
+IDLE = Verdict(Status.NOT_EXERCISED)
+ONE_OF = Verdict(Status.UNKNOWN, 1, candidates=("SEQ-1", "SEQ-3"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "said"),
+    [
+        ({"SEQ-1": PASS}, Exit.CONFORMANT, "CONFORMANT: all 1 binding rules that are checked held"),
+        ({"SEQ-1": PASS, "SEQ-3": IDLE}, Exit.CONFORMANT, "NOTHING VIOLATED: 1 of 2 rules exercised"),
+        ({"SEQ-1": BAD, "SEQ-3": OPEN}, Exit.VIOLATED, "NOT CONFORMANT: SEQ-1 (2 times) violated"),
+        ({"SEQ-1": ONE_OF, "SEQ-3": ONE_OF}, Exit.VIOLATED, "NOT CONFORMANT: SEQ-1 or SEQ-3 violated"),
+        ({"SEQ-1": OPEN, "SEQ-3": PASS}, Exit.INCONCLUSIVE, "INCONCLUSIVE: left open: SEQ-1"),
+        ({"SEQ-1": IDLE}, Exit.INCONCLUSIVE, "INCONCLUSIVE: nothing was put to the test"),
+    ],
+)
+def test_one_profile(rows: dict[str, Verdict], code: int, said: str) -> None:
+    assert conclusion({"azure-premium": rows}, False) == (code, said)
+    assert exit_code(rows) == code
+
+
+def test_the_worst_profile_is_named_and_a_should_counts_if_strict() -> None:
+    results = {"azure-premium": {"SEQ-1": BAD}, "azure-flat": {"SEQ-1": PASS}}
+    assert conclusion(results, False) == (1, "NOT CONFORMANT: SEQ-1 (2 times) violated (azure-premium)")
+    should = {"azure-premium": {"SEQ-1": PASS, "ROUTE-4": BAD}}
+    assert conclusion(should, False)[1].endswith("; violated, but no MUST: ROUTE-4")
+    assert conclusion(should, True)[0] == Exit.VIOLATED
+
+
+def test_what_counts_besides_is_worse_than_a_success_and_no_better_than_a_violation() -> None:
+    besides = [(Exit.INCONCLUSIVE, "1 answer was unusable")]
+    held, bad = {"azure-premium": {"SEQ-1": PASS}}, {"azure-premium": {"SEQ-1": BAD}}
+    assert conclusion(held, False, besides) == (3, "INCONCLUSIVE: 1 answer was unusable")
+    assert conclusion(bad, False, besides)[0] == Exit.VIOLATED
+    assert required(held, False, ["SEQ-1", "100%"]) == []
+    (unmet,) = required({"azure-premium": {"SEQ-1": PASS, "SEQ-3": IDLE}}, False, ["SEQ-3"])
+    assert unmet == (Exit.INCONCLUSIVE, "SEQ-3 was not exercised, as is required")
+
+
+def test_the_document_says_the_same() -> None:
+    results = {"azure-premium": {"SEQ-1": BAD}}
+    document = verdicts_document("a broker", results, True, [(Exit.INCONCLUSIVE, "besides")])
+    code, words = conclusion(results, True, [(Exit.INCONCLUSIVE, "besides")])
+    assert (document["exit"], document["conclusion"]) == (code, words)
+    assert words.startswith(WORDS[Exit.VIOLATED])
+    assert document["requirements"] == document["profiles"]["azure-premium"]
