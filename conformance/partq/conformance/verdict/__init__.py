@@ -6,6 +6,19 @@ No history is read here, nothing is detected and nothing is shown.
 
 from __future__ import annotations
 
+from partq.conformance.verdict.baseline import (
+    ANOTHER,
+    Absent,
+    Entry,
+    Fault,
+    Kind,
+    Matched,
+    State,
+    entries_for,
+    match,
+    matched_to_plain,
+    named,
+)
 from partq.conformance.verdict.columns import Column, letters
 from partq.conformance.verdict.comparison import SCHEMA as COMPARISON
 from partq.conformance.verdict.comparison import Comparison, Group, Row, compare, comparison_to_plain
@@ -37,11 +50,13 @@ from partq.conformance.verdict.types import (
 )
 
 __all__ = [
+    "ANOTHER",
     "COMPARISON",
     "COUNTS",
     "FILE",
     "KEPT_FINDINGS",
     "SCHEMA",
+    "Absent",
     "BadRequire",
     "Change",
     "Changed",
@@ -51,12 +66,17 @@ __all__ = [
     "Counts",
     "Coverage",
     "Doubt",
+    "Entry",
     "Exit",
+    "Fault",
     "Finding",
     "Group",
     "Inspection",
+    "Kind",
+    "Matched",
     "Regression",
     "Row",
+    "State",
     "Status",
     "Verdict",
     "Verdicts",
@@ -67,6 +87,7 @@ __all__ = [
     "comparison_to_plain",
     "count_of",
     "coverage",
+    "entries_for",
     "exit_code",
     "finding_of",
     "finding_to_plain",
@@ -74,8 +95,11 @@ __all__ = [
     "in_words",
     "kept",
     "letters",
+    "match",
+    "matched_to_plain",
     "merge",
     "merged",
+    "named",
     "not_applicable",
     "plain",
     "resolved",

@@ -42,12 +42,14 @@ class Target(NamedTuple):
 
 
 class StoredFile(NamedTuple):
-    """A file, what it holds, of which size, and the command that runs it again."""
+    """A file, what it holds, of which size, and the command that runs it again. ``cause``: profile,
+    requirement and key of the finding that it is of; empty where it is of several requirements."""
 
     path: Path
     what: str
     size: str
     command: str
+    cause: tuple[str, ...] = ()
 
 
 def summary_lines(out: Path | None, stored: Sequence[StoredFile], found: bool) -> Iterator[str]:
@@ -102,7 +104,8 @@ def _example(out: Target, profile: str, broker: str, done: Run, finding: Finding
     else:
         size = f"{len(example.program.steps)} steps of {steps}"
     path = out.as_shown(counterexample.write(out.place / counterexample.FOLDER / profile, example))
-    return StoredFile(path, "counterexample", size, counterexample.replay_command(path, name))
+    command = counterexample.replay_command(path, name)
+    return StoredFile(path, "counterexample", size, command, (profile, finding.requirement, finding.key))
 
 
 def _program(out: Target, profile: str, broker: str, done: Run, candidates: tuple[str, ...]) -> StoredFile:
