@@ -48,7 +48,7 @@ def test_every_command_has_examples_and_shows_them(capsys: pytest.CaptureFixture
         assert main([command, "--help"]) == 0
         shown = " ".join(capsys.readouterr().out.split())
         assert all(example in shown for example in examples)
-        assert all(example.startswith(f"partq {command} ") for example in examples)
+        assert all(f"{example} ".startswith(f"partq {command} ") for example in examples)
 
 
 @pytest.mark.slow
