@@ -1,5 +1,5 @@
-"""What is claimed: the status of each requirement, how runs are merged and compared, exit codes,
-``verdicts.json``.
+"""What is claimed: the status of each requirement, how runs are merged, compared and held against
+a baseline, exit codes, ``verdicts.json``.
 
 No history is read here, nothing is detected and nothing is shown.
 """
