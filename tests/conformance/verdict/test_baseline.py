@@ -19,9 +19,11 @@ from partq.conformance.verdict import (
     State,
     Status,
     Verdict,
+    ambiguities,
     entries_for,
     exit_code,
     match,
+    merge,
 )
 from partq.conformance.verdict.baseline import faults
 from partq.conformance.verdict.merging import resolved
@@ -95,6 +97,26 @@ def test_only_what_an_entry_names_is_excused(
     found, came_to = held(verdicts, *entries)
     assert came_to == code
     assert bool(found.new) is (code != Exit.CONFORMANT)
+
+
+def test_a_set_of_rules_that_only_a_finding_names_is_new_too() -> None:
+    """Of (A, B), (A, C) and (B, C) no verdict names the last."""
+    sets = [("RCV-3", "RCV-6"), ("RCV-3", "RCV-9"), ("RCV-6", "RCV-9")]
+    verdicts = merge([*(one_of(*rules) for rules in sets), {"RCV-1": GOOD}])
+    assert sets[2] not in ambiguities(verdicts)
+    assert held(verdicts, *(known(*rules) for rules in sets))[1] == Exit.CONFORMANT
+    found, code = held(verdicts, known(*sets[0]), known(*sets[1]))
+    assert code == Exit.VIOLATED
+    assert [fault.rules for fault in found.new] == [sets[2]]
+    assert found.beyond(P, verdicts)["RCV-6"].candidates == sets[2]
+
+
+def test_a_cause_of_which_not_all_findings_were_kept_may_be_certain() -> None:
+    vague = finding("RCV-3", "b", "RCV-3", "RCV-9")
+    few = Verdict(Status.VIOLATED, 1, (finding("RCV-3", "a"), vague))
+    assert held({"RCV-3": few}, known("RCV-3", cause="a"))[1] == Exit.CONFORMANT
+    many = Verdict(Status.VIOLATED, 1, few.findings, found={"a": 1, "b": 2})
+    assert held({"RCV-3": many}, known("RCV-3", cause="a"))[1] == Exit.VIOLATED
 
 
 def test_a_new_cause_of_a_known_rule_is_new_and_is_all_that_counts() -> None:

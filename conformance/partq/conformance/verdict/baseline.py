@@ -8,7 +8,8 @@ requirements left open. Nothing is excused but what an entry names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -111,9 +112,8 @@ class Matched(NamedTuple):
     def reason(self, profile: str, finding: Finding) -> str:
         """Why the finding is accepted; empty where it is not. Where one of its candidates is certainly
         violated and known, the finding says no more."""
-        rules = _rules(finding.candidates) or finding.requirements
         certain = (self._reason(profile, (id,)) for id in finding.candidates)
-        return self._reason(profile, rules, finding.key) or next(filter(None, certain), "")
+        return self._reason(profile, _named_by(finding), finding.key) or next(filter(None, certain), "")
 
     def reason_of(self, profile: str, candidates: tuple[str, ...]) -> str:
         """Why it is accepted that one of these is violated; empty where it is not."""
@@ -143,8 +143,13 @@ class Matched(NamedTuple):
     def beyond(self, profile: str, verdicts: Verdicts) -> dict[str, Verdict]:
         """The verdicts as far as they are not known: what would hold but for that reads `pass`. For exit
         codes; nobody must be shown these as verdicts."""
-        new = [fault for fault in self.new if fault.profile == profile]
-        return {id: _beyond(id, verdict, new) for id, verdict in verdicts.items()}
+        known = {rule for fault, _ in self.known if fault.profile == profile for rule in fault.rules}
+        return {
+            id: _beyond(verdict, [one for one in self.new if one.profile == profile and id in one.rules])
+            if id in known
+            else verdict
+            for id, verdict in verdicts.items()
+        }
 
 
 def named(rules: Iterable[str]) -> str:
@@ -172,19 +177,34 @@ def match(results: Mapping[str, Verdicts], baseline: Iterable[Entry], whole: boo
 
 def faults(profile: str, verdicts: Verdicts) -> Iterator[Fault]:
     """All that is wrong by the verdicts of one profile."""
-    findings = [finding for verdict in verdicts.values() for finding in verdict.findings]
     for id, verdict in verdicts.items():
         if verdict.status is Status.VIOLATED:
-            causes = [one.key for one in verdict.findings if not one.candidates] or [""]
-            for key in dict.fromkeys(causes):
+            for key in _certain_causes(verdict) or [""]:
                 yield Fault(Kind.VIOLATED, profile, (id,), key, verdict.found.get(key, 0))
         elif verdict.status is Status.UNKNOWN and not verdict.candidates:
             yield Fault(Kind.OPEN, profile, (id,))
-    for candidates in ambiguities(verdicts):
-        causes = [one.key for one in findings if one.candidates == candidates] or [""]
-        times = verdicts[candidates[0]].found if candidates[0] in verdicts else {}
-        for key in dict.fromkeys(causes):
-            yield Fault(Kind.VIOLATED, profile, _rules(candidates), key, times.get(key, 0))
+    for candidates, findings in _one_of_several(verdicts).items():
+        found = verdicts[candidates[0]].found if candidates[0] in verdicts else {}
+        for key in dict.fromkeys(one.key for one in findings) or [""]:
+            yield Fault(Kind.VIOLATED, profile, _rules(candidates), key, found.get(key, 0))
+
+
+def _certain_causes(verdict: Verdict) -> list[str]:
+    """The causes of a violation. Without those of which every finding was kept and says "one of several": it
+    says no more."""
+    times = Counter(one.key for one in verdict.findings if one.candidates)
+    return [key for key, number in verdict.found.items() if number > times[key]]
+
+
+def _one_of_several(verdicts: Verdicts) -> dict[tuple[str, ...], list[Finding]]:
+    """Each set of rules of which one is violated, with the findings that say so. None where one of them is
+    violated for certain."""
+    several: dict[tuple[str, ...], list[Finding]] = {candidates: [] for candidates in ambiguities(verdicts)}
+    certain = {id for id, verdict in verdicts.items() if verdict.status is Status.VIOLATED}
+    for finding in (one for verdict in verdicts.values() for one in verdict.findings):
+        if finding.candidates and certain.isdisjoint(finding.candidates):
+            several.setdefault(finding.candidates, []).append(finding)
+    return several
 
 
 def entries_for(new: Iterable[Fault], reason: str) -> tuple[Entry, ...]:
@@ -201,23 +221,26 @@ def entries_for(new: Iterable[Fault], reason: str) -> tuple[Entry, ...]:
     )
 
 
+def _named_by(finding: Finding) -> tuple[str, ...]:
+    return _rules(finding.candidates) or (finding.requirement,)
+
+
 def _rules(candidates: tuple[str, ...]) -> tuple[str, ...]:
     """The candidates as an entry names them: a single one is not the only one."""
     return (*candidates, ANOTHER) if len(candidates) == 1 else candidates
 
 
-def _beyond(id: str, verdict: Verdict, new: Iterable[Fault]) -> Verdict:
-    mine = [fault for fault in new if id in fault.rules]
-    if verdict.status not in (Status.VIOLATED, Status.UNKNOWN):
-        return verdict
-    if not mine:
+def _beyond(verdict: Verdict, new: Sequence[Fault]) -> Verdict:
+    """A verdict of which something is known, as it would be by what is ``new`` alone."""
+    if not new:
         return Verdict(Status.PASS, verdict.exercised)
-    if verdict.status is Status.UNKNOWN:
-        return verdict
-    keys = {fault.cause for fault in mine}
-    findings = tuple(one for one in verdict.findings if one.key in keys)
-    found = {key: times for key, times in verdict.found.items() if key in keys}
-    return replace(verdict, findings=findings, found=found)
+    sets = [tuple(rule for rule in fault.rules if rule != ANOTHER) for fault in new]
+    keys = {(fault.rules, fault.cause) for fault in new}
+    findings = tuple(one for one in verdict.findings if (_named_by(one), one.key) in keys)
+    found = {key: times for key, times in verdict.found.items() if any(key == cause for _, cause in keys)}
+    several = bool(verdict.candidates) and verdict.candidates not in sets
+    candidates = sets[0] if several else verdict.candidates
+    return replace(verdict, findings=findings, found=found, candidates=candidates)
 
 
 def _absent(entry: Entry, results: Mapping[str, Verdicts], whole: bool) -> Absent:

@@ -75,8 +75,11 @@ class Baseline(NamedTuple):
         if not (self.writes and (more or not self.place.exists())):
             return found
         head = "" if self.place.exists() else baseline_file.HEAD
-        with self.place.open("a", encoding="utf-8") as stream:
-            stream.write(head + baseline_file.dumps(more))
+        try:
+            with self.place.open("a", encoding="utf-8") as stream:
+                stream.write(head + baseline_file.dumps(more))
+        except OSError as error:
+            fail(f"{self.shown}: {error.strerror}")
         return match(results, (*self.entries, *more), whole)
 
 
