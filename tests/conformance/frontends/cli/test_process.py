@@ -315,7 +315,7 @@ def test_a_campaign_without_its_extra_is_one_line(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("mutants", "--list"), ("fuzz", "--help"), ("run", "reference", "--programs", "1")]
+    "arguments", [("list", "mutants"), ("fuzz", "--help"), ("run", "reference", "--programs", "1")]
 )
 def test_what_needs_no_extra_does_without(arguments: tuple[str, ...]) -> None:
     words = [sys.executable, "-c", WITHOUT, "pyspark,pyarrow", *arguments]
