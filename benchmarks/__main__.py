@@ -29,12 +29,14 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "exploration": exploration.figures,
     "tlc": exploration.beside_tlc,
     "campaign": campaign.figures,
+    "campaign-growth": campaign.growth,
+    "campaign-broken": campaign.broken,
     "validation": validation.figures,
     "agreement": validation.agreement,
 }
 
-_NAMED = ("tlc", "validation", "agreement")
-"""What runs only if it is named: all need TLC (`partq spec setup`), and take their time."""
+_NAMED = ("tlc", "validation", "agreement", "campaign-growth", "campaign-broken")
+"""What runs only if it is named: some need TLC (`partq spec setup`), and all take their time."""
 
 _USUAL = [name for name in BENCHMARKS if name not in _NAMED]
 
@@ -46,7 +48,7 @@ def main() -> None:
         "names",
         nargs="*",
         choices=[[], *BENCHMARKS],
-        help="which; if none is named, all but tlc, validation and agreement",
+        help=f"which; if none is named, all but {', '.join(_NAMED)}",
     )
     parser.add_argument("--json", type=Path, help="keep the numbers in this file")
     options = parser.parse_args()

@@ -1,18 +1,24 @@
-"""Spark's local[2] against a pool of two processes doing the same chunks, session start apart."""
+"""Campaigns on Spark: what they cost beside a pool of processes that does the same, and how that grows."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from partq.conformance.frontends.campaign import spark
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.plan import Plan, even
+from partq.conformance.frontends.campaign.run import CampaignState, campaign
 from partq.conformance.frontends.campaign.spark import Tally, run_wave
 from partq.conformance.frontends.campaign.store import Store
 from partq.conformance.frontends.campaign.tables import TABLES
@@ -20,36 +26,97 @@ from partq.conformance.frontends.campaign.totals import totals_of
 from partq.conformance.frontends.campaign.work import ChunkResult, do_unit
 from partq.model.profiles import PROFILES
 
+from .figure import Figure, timed
+from .processes import peak, used
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-import pyarrow as pa
-
-from .figure import Figure, timed
-
+MASTER = "local[2]"
 TRACES = 20_000
+"""Some 120 seconds of work for two processors."""
 ROUNDS = 3
 BAR = 1.2
 
+GROWN = 10
+"""So many times more traces."""
+GROWTH = 1.05
+FLAT = 1.1
+BROKEN, VIOLATIONS = "mutant:route-by-body", 100_000
+ENOUGH = 50_000
+"""Traces of that mutant that come to more violations than that."""
+
+
+class Cost(NamedTuple):
+    """Seconds, and seconds of the processors."""
+
+    seconds: float
+    used: float
+
 
 def figures() -> list[Figure]:
-    """The ratio of the times of the same 20,000 traces, Spark over pool."""
-    names = tuple(name for name, family in PROFILES.items() if family.column is not None)
-    plan = Plan(even("reference", names, TRACES), seed=7, length=24)
-    with spark.session("local[2]") as session:
-        rounds = [(_spark(plan, session), _pool(plan)) for _ in range(ROUNDS)]
-    ratio = median(one / other for one, other in rounds)
-    times = f"{median(s for s, _ in rounds):.1f} s against {median(p for _, p in rounds):.1f} s"
-    bar = f"≤ {BAR} × the pool's time"
+    """The ratios of times and of processor times of the same traces, Spark over pool, session start apart."""
+    plan = Plan(even("reference", _modelled(), TRACES), seed=7, length=None, exact=5)
+    with spark.session(MASTER) as session:
+        rounds = [(_on_spark(plan, session), _in_a_pool(plan)) for _ in range(ROUNDS)]
     return [
-        Figure(f"Spark local[2], {TRACES:,} traces", f"{ratio:.2f} × ({times})", bar, ratio, ratio <= BAR)
+        _beside(name, [(getattr(one, field), getattr(other, field)) for one, other in rounds])
+        for name, field in (("time", "seconds"), ("processor time", "used"))
     ]
 
 
-def _spark(plan: Plan, session: SparkSession) -> float:
+def growth() -> list[Figure]:
+    """Campaigns of ten times as many traces: seconds of the processors a trace, and memory of the driver."""
+    few, many = (_measured("reference", TRACES * n) for n in (1, GROWN))
+    ratio = many.used / few.used / GROWN
+    return [
+        Figure(
+            f"processor time of {TRACES * GROWN:,} traces over {GROWN} times that of {TRACES:,}",
+            f"{ratio:.3f} × ({many.used:,.0f} s, {few.used:,.0f} s)",
+            f"≤ {GROWTH} ×",
+            ratio,
+            ratio <= GROWTH,
+        ),
+        _flat(f"of {TRACES * GROWN:,} over {TRACES:,} traces", many, few),
+    ]
+
+
+def broken() -> list[Figure]:
+    """Campaigns of a broken broker: memory of the driver however many violations there are."""
+    few, many = _measured(BROKEN, ENOUGH // GROWN), _measured(BROKEN, ENOUGH)
+    return [
+        Figure(
+            f"violations in {ENOUGH:,} traces of {BROKEN}",
+            f"{many.violations:,}",
+            f"≥ {VIOLATIONS:,}",
+            many.violations,
+            many.violations >= VIOLATIONS,
+        ),
+        _flat(f"of {many.violations:,} over {few.violations:,} violations", many, few),
+    ]
+
+
+def _modelled() -> tuple[str, ...]:
+    return tuple(name for name, family in PROFILES.items() if family.column is not None)
+
+
+def _beside(name: str, rounds: Sequence[tuple[float, float]]) -> Figure:
+    ratio = median(one / other for one, other in rounds)
+    times = f"{median(s for s, _ in rounds):.1f} s against {median(p for _, p in rounds):.1f} s"
+    what = f"Spark {MASTER}, {TRACES:,} traces, {name}"
+    return Figure(what, f"{ratio:.2f} × ({times})", f"≤ {BAR} × the pool's", ratio, ratio <= BAR)
+
+
+def _cost(action: Callable[[], object]) -> Cost:
+    before = used()
+    seconds = timed(action)
+    return Cost(seconds, used() - before)
+
+
+def _on_spark(plan: Plan, session: SparkSession) -> Cost:
     """A campaign's wave, its tables and its totals."""
-    units = range(plan.units)
     with tempfile.TemporaryDirectory() as folder:
+        units = range(plan.units)
         store = Store(session, Folder(session, f"{folder}/out"), plan, "benchmark")
         store.open(resume=False)
 
@@ -57,15 +124,15 @@ def _spark(plan: Plan, session: SparkSession) -> float:
             run_wave(session, plan, units, store.staging(units), Tally(session))
             totals_of(store, [store.complete(units)])
 
-        return timed(do)
+        return _cost(do)
 
 
-def _pool(plan: Plan) -> float:
-    """The same chunks, each with its rows in a file a table."""
+def _in_a_pool(plan: Plan) -> Cost:
+    """The same chunks in two processes, each with its rows in a file a table."""
     with tempfile.TemporaryDirectory() as folder, get_context("spawn").Pool(2) as pool:
         work = [(plan, unit, Path(folder)) for unit in range(plan.units)]
         pool.map(abs, range(2))
-        return timed(lambda: pool.starmap(_unit, work, chunksize=1))
+        return _cost(lambda: pool.starmap(_unit, work, chunksize=1))
 
 
 def _unit(plan: Plan, unit: int, folder: Path) -> None:
@@ -74,3 +141,56 @@ def _unit(plan: Plan, unit: int, folder: Path) -> None:
         for name, rows in result.rows().items():
             table = pa.Table.from_pylist(rows, schema=TABLES[name].schema)
             pq.write_table(table, folder / f"{name}-{unit}.parquet")
+
+
+# --- whole campaigns, each in a process of its own ----------------------------------------------------
+
+
+class Measured(NamedTuple):
+    """What a campaign took: seconds of the processors from the start of its first wave on, and the most bytes
+    that its driver had."""
+
+    used: float
+    peak: int
+    violations: int
+
+
+def _measured(broker: str, traces: int) -> Measured:
+    command = [sys.executable, "-m", "benchmarks.campaign", broker, str(traces)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return Measured(*json.loads(done.stdout))
+
+
+class _FromTheFirstWave:
+    """A watcher that notes what was used before."""
+
+    before = 0.0
+
+    def starting(self, state: CampaignState) -> None:
+        """Nothing was used for traces yet."""
+
+    def went(self, state: CampaignState) -> None:
+        """The first time, Spark is there."""
+        self.before = self.before or used()
+
+
+def _alone(broker: str, traces: int) -> Measured:
+    profiles = _modelled() if broker == "reference" else ("azure-premium",)
+    plan, watcher = Plan(even(broker, profiles, traces), seed=7, length=None, exact=5), _FromTheFirstWave()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        campaign(plan, f"{folder}/out", MASTER, False, watcher) as done,
+    ):
+        return Measured(used() - watcher.before, peak(), done.totals.violations)
+
+
+def _flat(what: str, many: Measured, few: Measured) -> Figure:
+    ratio = many.peak / few.peak
+    sizes = f"{many.peak / 2**20:,.0f} MiB, {few.peak / 2**20:,.0f} MiB"
+    return Figure(
+        f"memory of the driver, {what}", f"{ratio:.2f} × ({sizes})", f"≤ {FLAT} ×", ratio, ratio <= FLAT
+    )
+
+
+if __name__ == "__main__":
+    print(json.dumps(_alone(sys.argv[1], int(sys.argv[2]))))

@@ -301,8 +301,8 @@ def _settled_anyhow(state: State, txn: Txn, action: Action, places: list[Place],
 @clause("TXN-10")
 def _released(state: State, txn: Txn, action: Action) -> State:
     """The state in which no other transaction, that the broker may have rolled back, holds these locks."""
-    for place in held(state, action):
-        name = None if place is None else lock_at(state, place).txn
+    holders = [lock_at(state, place).txn for place in held(state, action) if place is not None]
+    for name in dict.fromkeys(holders):  # a rollback may end locks that are named, too
         other = transaction(state, name) if name != txn.name else None
         if other is not None and other.tainted:
             state = rolled_back(state, other)

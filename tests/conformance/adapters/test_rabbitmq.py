@@ -475,6 +475,14 @@ def test_a_server_left_dead_is_started_again(broker: RabbitMQ) -> None:
 
 
 @marked(killing)
+def test_a_server_that_a_cut_off_campaign_left_dead_is_brought_up(broker: RabbitMQ) -> None:
+    broker.inject("broker_kill", {})
+    RabbitMQ(URL).restore()
+    with broker.connection() as connection:
+        assert connection.is_open
+
+
+@marked(killing)
 def test_only_the_server_under_test_is_killed(
     broker: RabbitMQ, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -484,4 +492,5 @@ def test_only_the_server_under_test_is_killed(
     monkeypatch.setenv(CONTROL, str(other))
     with suppress(Rejected):
         broker.inject("broker_kill", {})
-    assert (tmp_path / "asked").read_text().split() == ["url"]
+    RabbitMQ(URL).restore()
+    assert (tmp_path / "asked").read_text().split() == ["url", "url"]

@@ -7,9 +7,18 @@ from collections import Counter
 import pytest
 
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.graph_coverage import NO_HISTORY, NO_PROGRAM, NO_RUN, Tally, follow, kind
+from partq.conformance.oracle.graph_coverage import (
+    NO_HISTORY,
+    NO_PROGRAM,
+    NO_RUN,
+    SEEDS,
+    Tally,
+    follow,
+    kind,
+)
 from partq.conformance.workload.tours import Survey
 from partq.model.explore import label
+from partq.model.profiles import SECOND
 from partq.model.scope import Scope
 
 HOLD = ("receive", "complete", "abandon", "expire")
@@ -73,6 +82,59 @@ def test_a_history_is_followed(name: str) -> None:
     assert ([label(edge.action, edge.answer) for edge in found.path], found.left) == (path, None)
 
 
+TWO_FLOWS = Survey("two flows", Scope("solace", 2, (), 2, operations=("receive",)))
+HANDING_OFF = (
+    "c1 bind f @1-2\nenv assignment 7 f ready @5.1s\nenv assignment 8 f ready @5.1s\nc2 bind g @6s-6.1s\n"
+    "env assignment 8 f paused @11.2s\n"
+)
+BEFORE = ["bind f-c1", "rebalance", "bind f-c2", "rebalance"]
+
+WITH_FLOWS = {
+    "what is told while it is done is done by it": (
+        "c2 unbind g @12s-12.2s\nenv assignment 8 f ready @12.1s\nc2 receive 1 -> error not_found @13s-13.1s",
+        ["unbind f-c2", "receive f-c2 → error"],
+    ),
+    "what is told long after it is not": (
+        "c2 unbind g @12s-12.2s\nc2 receive 1 -> error not_found @13s-13.1s\nenv assignment 8 f ready @17.2s",
+        ["unbind f-c2", "receive f-c2 → error", "rebalance"],
+    ),
+    "one change, told in two words": (
+        "env assignment 8 f unassigned @12s\nenv assignment 8 g ready @12s\nc2 receive 1 -> nothing @13s-13s",
+        ["handoff 1", "receive f-c2"],
+    ),
+    "a flow that is gone is unbound once more": (
+        "c2 unbind g @12s-12.2s\nenv assignment 8 f ready @12.1s\nc2 unbind g @13s-13.1s",
+        ["unbind f-c2"],
+    ),
+    "a broker is busy": (
+        "c2 unbind g -> error unavailable @12s-12.1s\nc1 bind f -> error timeout @13s-13.1s",
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITH_FLOWS)
+def test_flows_are_followed(name: str) -> None:
+    text, path = WITH_FLOWS[name]
+    found = follow(TWO_FLOWS, history(HANDING_OFF + text, "solace", partitions=2))
+    assert ([label(edge.action, edge.answer) for edge in found.path], found.left) == (BEFORE + path, None)
+
+
+@pytest.mark.parametrize(("skew", "at"), [(0, 6), (SECOND, None)])
+def test_news_may_be_late_by_the_skew(skew: int, at: int | None) -> None:
+    text = HANDING_OFF + "c1 unbind f @12s-12.2s\nenv assignment 7 f unbound @12.5s"
+    found = follow(TWO_FLOWS, history(text, "solace", skew=skew, partitions=2))
+    assert (found.left and found.left.i) == at
+
+
+@pytest.mark.parametrize(("first", "then", "at"), [("f paused", "g ready", None), ("g ready", "f paused", 5)])
+def test_late_news_of_a_partition_stays_in_its_order(first: str, then: str, at: int | None) -> None:
+    *bound, _, _ = HANDING_OFF.split("\n")
+    text = [*bound, f"env assignment 8 {first} @11.2s", f"env assignment 8 {then} @11.3s"]
+    found = follow(TWO_FLOWS, history("\n".join(text), "solace", skew=SECOND, partitions=2))
+    assert (found.left and found.left.i) == at
+
+
 LEFT = {
     "a message that nobody sent": (FLAT, "p send x\nc1 receive 1 -> y#1 lock=l", 1),
     "a count beyond the bound": (FLAT, "p send x\nc1 receive 1 -> x#1 lock=l count=2", 1),
@@ -86,6 +148,11 @@ LEFT = {
     ),
     "another key than it is the turn of": (PREMIUM, "p send x key=b", 0),
     "a fault twice": (OUTAGES, "env partition_down 8\nenv partition_down 8", 1),
+    "a refusal that is not allowed": (
+        STANDBY,
+        "c1 bind g @1-2\nc1 receive 1 -> error not_found",
+        1,
+    ),
     "no flow has it": (STANDBY, "c1 bind g @1-2\nenv assignment 7 h ready @5000000002", 1),
 }
 
@@ -120,6 +187,16 @@ def test_what_was_not_passed_is_told_by_reason_and_kind() -> None:
     assert {"expire", "receive → ok", "receive → 1 shown", "abandon → ok", "complete → ok"} <= left[
         NO_RUN
     ].keys()
+
+
+def test_a_tally_keeps_the_last_seeds_that_passed_a_transition() -> None:
+    tally = Tally(FLAT)
+    for seed in range(SEEDS + 2):
+        tally.add(history("p send x\nc1 receive 1 -> x#1 lock=l", "azure-flat"), seed)
+    tally.add(history("p send x", "azure-flat"), 100)
+    tally.add(history("p send x", "azure-flat"))
+    found = {label(edge.action, edge.answer): list(seeds) for edge, seeds in tally.plan({}).seeds.items()}
+    assert found == {"send m1": [*range(3, SEEDS + 2), 100], "receive → m1": [*range(2, SEEDS + 2)]}
 
 
 def test_a_tally_counts_each_transition_once() -> None:

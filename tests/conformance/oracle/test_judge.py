@@ -513,3 +513,22 @@ def test_the_budget_counts_what_struck_locks_may_have_left_too() -> None:
     )
     said = judge(history(text, "azure-flat"), waived=frozenset({"PEEK-6"}), nodes=500)
     assert (said.status, said.kind) == (Judged.UNKNOWN, "over the budget") and said.visited <= 600
+
+
+def test_a_settlement_may_release_locks_of_a_transaction_whose_end_has_failed() -> None:
+    """Its rollback takes a message out of the log, so that the other lock has another place."""
+    text = """
+        p send m1
+        p receive 1 -> m1#1 lock=l1 count=0
+        p begin t1
+        p send m2 txn=t1
+        p complete l1 txn=t1
+        p commit t1 -> error internal
+        p send m3
+        p receive 1 -> m3#3 lock=l3 count=0
+        p begin t2
+        p complete l1 l3 txn=t2
+        p commit t2
+    """
+    assert judge(told("azure-flat", text)).status is Judged.ACCEPTED
+    assert judge(told("azure-flat", f"{text}\np receive 1 delete -> m1#1")).status is Judged.REJECTED

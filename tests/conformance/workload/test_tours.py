@@ -24,12 +24,16 @@ from partq.conformance.oracle.graph_coverage import NO_PROGRAM, Tally, follow
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.cases.steps import EXPIRY, LOCK
+from partq.conformance.workload.program import Program
+from partq.conformance.workload.program_writer import HASTE, MARGIN
 from partq.conformance.workload.tours import (
     LONGEST,
+    PACES,
     SCOPES,
     SHORT_DELAY,
     Known,
     Plan,
+    Proven,
     Survey,
     program_of,
     surveys,
@@ -218,7 +222,7 @@ def rounds_of(broker: Broker, survey: Survey, rounds: int) -> Tally:
     programs = survey.programs()
     for number in range(2, rounds + 2):
         for program in programs.values():
-            tally.add(run(broker, program))
+            tally.add(run(broker, program), program.seed)
         programs = survey.further(tally.plan(tally.hidden()), 1, number)
     return tally
 
@@ -247,6 +251,20 @@ def test_a_reference_without_freedoms_visits_fewer_in_as_many_rounds() -> None:
     plain, free = (rounds_of(Reference("azure-premium", freedoms=f), survey, 12) for f in (PLAIN, CAMPAIGN))
     assert len(plain.passed) + 8 < len(free.passed)
     assert plain.hidden()[NO_PROGRAM] == free.hidden()[NO_PROGRAM] != set()
+
+
+def test_seeds_are_new_or_of_what_is_rare_or_of_what_is_rare_on_the_way() -> None:
+    survey = survey_of("azure-flat", "stale")
+    edges = [edge for edges in survey.graph.edges for edge in edges][:100]
+    passed = Counter({edge: n + 1 for n, edge in enumerate(edges)})
+    plan = Plan([], passed, seeds={edge: [n] for n, edge in enumerate(edges)})
+    proven = Proven(plan, Random(1).random)
+    drawn = [proven.seed([edges[99], edges[70]], 1000) for _ in range(3000)]
+    new, way, rare, usual = (sum(map(drawn.count, ns)) for ns in ([1000], [70], range(25), range(75, 100)))
+    assert 900 < new < 1100 and 900 < way < 1100
+    assert rare > 1.5 * usual > 0
+    nothing = Proven(Plan([], Counter()), Random(1).random)
+    assert {nothing.seed(edges, 1000) for _ in range(100)} == {1000}
 
 
 def test_further_tours_lead_to_what_is_wanted_and_show_it() -> None:
@@ -354,12 +372,23 @@ def test_what_a_broker_lacks_is_left_out() -> None:
     assert surveys("rabbitmq") == ()
 
 
-def test_further_tours_try_a_delay_that_ends_within_a_handoff() -> None:
+def test_further_tours_have_three_paces() -> None:
     survey = survey_of("solace", "two flows")
     plan = Plan([edge for edges in survey.graph.edges for edge in edges], Counter())
-    delays = Counter(one.entity.rebalance_delay for one in survey.further(plan, 1, 2).values())
-    assert delays.keys() == {5 * SECOND, SHORT_DELAY} and min(delays.values()) > 50
-    assert {one.entity.rebalance_delay for one in survey.programs().values()} == {5 * SECOND}
+    further = survey.further(plan, 1, 2)
+    paces = Counter(pace for program in further.values() if (pace := pace_of(program)) is not None)
+    usual, hasty, short = (5 * SECOND, MARGIN), (5 * SECOND, HASTE), (SHORT_DELAY, SHORT_DELAY // 50)
+    assert paces.keys() == {usual, hasty, short} and min(paces.values()) > 50
+    assert {pace_of(program) for program in survey.programs().values()} <= {None, usual}
+    by_seed = Counter((program.seed % len(PACES), pace_of(program)) for program in further.values())
+    assert len([1 for _, pace in by_seed if pace is not None]) == 3
+
+
+def pace_of(program: Program) -> tuple[int, int] | None:
+    """Its rebalance delay, and by how much it waits longer for that, if it does wait for it."""
+    delay = program.entity.rebalance_delay
+    waits = [step.args["by"] - delay for step in program.steps if step.op == "advance"]
+    return min(((delay, wait) for wait in waits if 0 < wait <= MARGIN), default=None)
 
 
 def test_tours_are_short() -> None:

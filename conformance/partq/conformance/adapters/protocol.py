@@ -188,6 +188,10 @@ class Broker:
         """Remove the queue and release everything. Called at the end of every run, even if `open` failed.
         Must not raise."""
 
+    def restore(self) -> None:
+        """Bring up what faults have left down. Called after a campaign that ended amid its runs, so that
+        `close` may not have been, on an object that was not opened. Must not raise."""
+
     def profiles(self) -> tuple[str, ...]:
         """The profiles it can be run under; none: whatever the command line says, else every one."""
         return (self.profile,) if self.profile else ()

@@ -187,11 +187,15 @@ class RabbitMQ(Broker):
             self._start()
         return {}
 
+    def _is_controlled(self) -> bool:
+        """Whether the helper program's server is this one."""
+        return address(self._control("url")).port == self.address.port
+
     def _kill(self) -> None:
-        theirs = address(self._control("url")).port
-        if theirs != self.address.port:
-            ours = self.address.port
-            raise Rejected("unsupported", f"{CONTROL} has the server at port {theirs}, not {ours}")
+        if not self._is_controlled():
+            raise Rejected(
+                "unsupported", f"{CONTROL} has another server than the one at {self.address.place}"
+            )
         self.deaths += 1
         self.state = ServerState.DEAD
         self._control("kill")
@@ -216,6 +220,14 @@ class RabbitMQ(Broker):
             detail = getattr(error, "stderr", None) or error
             raise Indefinite("internal", f"{' '.join(command)}: {detail}") from error
         return done.stdout.strip()
+
+    def restore(self) -> None:
+        """Start the server, if the helper program is there and the server is its own."""
+        try:
+            if os.environ.get(CONTROL) and self._is_controlled():
+                self._start()
+        except Rejected as error:
+            log.warning("not brought up at %s: %s", self.address.place, error)
 
     def close(self) -> None:
         """Delete exchange and queues; a server that was killed is started for that, and left running."""

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from partq.conformance.adapters.protocol import Broker, Client, SimulatedBroker
 
-BROKER_CALLS: Final = ("open", "connect", "inject", "is_empty", "close", "lacks", "profiles")
+BROKER_CALLS: Final = ("open", "connect", "inject", "is_empty", "close", "restore", "lacks", "profiles")
 """The methods of a `Broker` that partq calls, with the arguments of the base class, by position."""
 
 CLIENT_CALLS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -12,6 +12,7 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
+from partq.model.messages import conflicting, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import MAX_IDLE
 
@@ -29,8 +30,8 @@ def first_begins(facts: Facts) -> dict[str, int]:
 
 def certainly_open(facts: Facts, record: Record, ret: int) -> bool:
     """Whether the operation's transaction was open until ``ret``: begun under a name of its own, no fault
-    near it since, never idle for too long (TXN-9), all that was asked for in it before accepted, and no end
-    of it tried."""
+    near it since, never idle for too long (TXN-9), all that was asked for in it before accepted and nothing
+    that has to be refused, which may come late and end it (KEY-3, KEY-7, TXN-1), and no end of it tried."""
     txn = facts.txns[record.args["txn"]]
     begin = txn.begin
     if begin is None or begin.outcome != Outcome.OK or facts.derive(begins)[txn.name] != 1:
@@ -42,9 +43,20 @@ def certainly_open(facts: Facts, record: Record, ret: int) -> bool:
     earlier = [one for one in (*txn.sends, *txn.settlements) if one is not record and one.call <= ret]
     if _may_idle(facts, (begin, *earlier), ret):
         return False
-    return all(one.outcome == Outcome.OK and returned(one) < record.call for one in earlier) and all(
-        end is record or end.call > ret for end in txn.ends
-    )
+    if not all(one.outcome == Outcome.OK and returned(one) < record.call for one in earlier):
+        return False
+    if any(_has_to_be_refused(facts, one) for one in txn.sends if one.call <= ret and one is not record):
+        return False
+    return all(end is record or end.call > ret for end in txn.ends)
+
+
+def _has_to_be_refused(facts: Facts, record: Record) -> bool:
+    """Whether a send has no key, or several, or one in conflict with itself."""
+    messages = record.args["messages"]
+    if any(map(conflicting, messages)):
+        return True
+    keys = {effective_key(message, facts.profile.key_rule) for message in messages}
+    return facts.profile.partitioned and (None in keys or len(keys) > 1)
 
 
 def _may_idle(facts: Facts, records: Sequence[Record], ret: int) -> bool:

@@ -2,8 +2,10 @@
 
 A history of client operations and faults fits many paths: the broker's own moves, and what became of an
 unknown outcome, are not seen. `follow` takes one with the fewest of these, so that nothing counts as visited
-that the history does not need. It stops where the history leaves the scope (another client, a delivery count
-beyond the bound, messages in another order than the scope sends them); what comes later is not counted.
+that the history does not need. What an operation does to assignments is told before it returns, or as late as
+the history allows; refusals that change nothing are passed over where no scope has them. It stops where the
+history leaves the scope (another client, a delivery count beyond the bound, messages in another order than
+the scope sends them); what comes later is not counted.
 Scopes have no clock, so that time is not followed. Partitions, messages, locks and flows are matched by what
 happened to them, whatever they are called.
 
@@ -12,24 +14,29 @@ This measures, and judges nothing: that is the screens' and the judge's.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+from partq.conformance.facts.records import span
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.unneeded import unneeded
-from partq.conformance.workload.tours import Plan, Survey, client_of
-from partq.model.actions import INTERNAL, Action
+from partq.conformance.workload.tours import Plan, Survey, asked, client_of
+from partq.model.actions import INTERNAL, Action, Observed
 from partq.model.explore import Coverage, Edge, coverage
+from partq.model.machine import explain
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ENV, Outcome
 from partq.model.scope import PRODUCER
-from partq.model.state import COUNTER_BITS, FOREVER, State
+from partq.model.state import COUNTER_BITS, FOREVER
 
 BUDGET: Final = 20_000
 """How many (records done, state) pairs are looked at before the best so far is taken."""
+
+SEEDS: Final = 8
+"""Of how many programs that passed a transition last the seeds are kept."""
 
 NO_PROGRAM: Final = "no program says them"
 NO_HISTORY: Final = "no history needs them"
@@ -50,11 +57,13 @@ class Followed(NamedTuple):
 
 
 class _Position(NamedTuple):
-    """Where a search is: the records done, as bits, the state, and what is known by which name."""
+    """Where a search is: the records done, as bits, the state, what is known by which name, and until when
+    news may be called of what each partition came to last."""
 
     done: int
     node: int
     names: Names
+    news: tuple[int, ...]
 
 
 _Waiting = tuple[int, int, int, _Position, tuple[_Position, Edge | None] | None]
@@ -66,19 +75,23 @@ def _how_far(place: _Position) -> int:
 
 
 class Tally:
-    """Adds up what the runs of a survey visit."""
+    """Adds up what the runs of a survey visit. ``seeds``: by which they passed each transition last."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self.every = [edge for edges in survey.graph.edges for edge in edges]
         self.passed: Counter[Edge] = Counter()
+        self.seeds: dict[Edge, deque[int]] = {}
         self.runs = 0
         self.left = 0
 
-    def add(self, history: History) -> Followed:
-        """Take in one run, and say what it visits."""
+    def add(self, history: History, seed: int | None = None) -> Followed:
+        """Take in one run, of the program with that seed, and say what it visits."""
         found = follow(self.survey, history)
         self.passed.update(found.path)
+        if seed is not None:
+            for edge in dict.fromkeys(found.path):
+                self.seeds.setdefault(edge, deque(maxlen=SEEDS)).append(seed)
         self.runs += 1
         self.left += found.left is not None
         return found
@@ -92,7 +105,7 @@ class Tally:
         """What further tours are to lead to: all that is neither passed nor hidden."""
         without = frozenset().union(*hidden.values())
         wanted = [edge for edge in self.every if edge not in self.passed and edge not in without]
-        return Plan(wanted, self.passed, without)
+        return Plan(wanted, self.passed, without, self.seeds)
 
     def left_out(self) -> dict[str, Counter[str]]:
         """What was not passed, by reason: of each kind of transition how many."""
@@ -115,7 +128,7 @@ def kind(edge: Edge) -> str:
 
 def follow(survey: Survey, history: History, budget: int = BUDGET) -> Followed:
     """A path through the survey's graph that explains the history, or as much of it as one does."""
-    return _PathSearch(survey, _records(survey, history)).run(budget)
+    return _PathSearch(survey, history).run(budget)
 
 
 def _records(survey: Survey, history: History) -> list[Record]:
@@ -134,14 +147,17 @@ class _PathSearch:
     """The cheapest path first: each of the broker's own moves, and each unknown outcome that is taken to have
     happened, costs one."""
 
-    def __init__(self, survey: Survey, records: Sequence[Record]) -> None:
+    def __init__(self, survey: Survey, history: History) -> None:
         self.survey = survey
-        self.records = records
-        self.returns = [FOREVER if record.ret is None else record.ret for record in records]
+        self.records = _records(survey, history)
+        self.lateness = history.header.lateness
+        spans = [_when(record, history.header.skew_ns) for record in self.records]
+        self.calls, self.returns = [call for call, _ in spans], [ret for _, ret in spans]
         self.came: dict[_Position, tuple[_Position, Edge | None] | None] = {}
 
     def run(self, budget: int) -> Followed:
-        best, everything = _Position(0, 0, ()), (1 << len(self.records)) - 1
+        best = _Position(0, 0, (), (FOREVER,) * len(self._owners(0)))
+        everything = (1 << len(self.records)) - 1
         waiting: list[_Waiting] = [(0, 0, 0, best, None)]
         serials = count(1)
         while waiting and len(self.came) < budget and best.done != everything:
@@ -170,28 +186,65 @@ class _PathSearch:
         for number, record in self._candidates(here.done):
             done = here.done | 1 << number
             if record.op == "assignment":
-                state = self.survey.graph.nodes[here.node].state
-                yield from (
-                    (0, None, _Position(done, here.node, names)) for names in _told(state, record, here)
-                )
+                told = self._told(number, here)
+                yield from ((0, None, here._replace(done=done, names=names)) for names in told)
                 continue
             unknown = record.outcome == Outcome.UNKNOWN
-            for edge in edges:
-                if self._asks(edge.action, record, dict(here.names)):
-                    names = _answers(edge, record, here.names)
-                    if names is not None:
-                        yield int(unknown), edge, _Position(done, edge.target, names)
-            if unknown:
+            asking = [edge for edge in edges if self._asks(edge.action, record, dict(here.names))]
+            answers = [(edge, _answers(edge, record, here.names)) for edge in asking]
+            for edge, names in answers:
+                if names is not None:
+                    news = self._news(here, edge, self.returns[number] + self.lateness)
+                    yield int(unknown), edge, _Position(done, edge.target, names, news)
+            if unknown or (all(names is None for _, names in answers) and self._idles(asking, record)):
                 yield 0, None, here._replace(done=done)
         for edge in edges:
             if edge.action.op in INTERNAL:
-                yield 1, edge, here._replace(node=edge.target)
+                yield 1, edge, here._replace(node=edge.target, news=self._news(here, edge, FOREVER))
+
+    def _owners(self, node: int) -> tuple[tuple[str, str] | None, ...]:
+        flows = self.survey.graph.nodes[node].state.flows
+        return () if flows is None else flows.owner
+
+    def _news(self, here: _Position, edge: Edge, until: int) -> tuple[int, ...]:
+        """Until when there may be news of each partition after this transition: of what it changes ``until``
+        then."""
+        changes = zip(self._owners(edge.source), self._owners(edge.target), here.news, strict=True)
+        return tuple(known if before == after else until for before, after, known in changes)
+
+    def _told(self, number: int, here: _Position) -> Iterator[Names]:
+        """The names by which what this assignment event says is so, and may be news; none if it is not."""
+        known, args = dict(here.names), self.records[number].args
+        flow = known.get(("flow", args.get("flow")))
+        for p, pair in enumerate(self._owners(here.node)):
+            ended = args["state"] == "unassigned" and (pair is None or pair[0] != flow)
+            if self.calls[number] <= here.news[p] and (ended or pair == (flow, args["state"])):
+                names = _bound(known, "partition", args["partition"], p)
+                if names is not None:
+                    yield tuple(sorted(names.items()))
+
+    def _idles(self, asking: Sequence[Edge], record: Record) -> bool:
+        """Whether the model allows this answer, which the scope leaves out (that of a broker which is busy),
+        to what these transitions ask, and nothing happens."""
+        seen = Observed(record.outcome, record.error, record.messages)
+        if not asking or seen.messages:
+            return False
+        state, action = self.survey.graph.nodes[asking[0].source].state, asked(asking[0])
+        return state in explain(state, action._replace(calm=True), seen)
 
     def _candidates(self, done: int) -> list[tuple[int, Record]]:
         """The records that may come next: called before every other one to come had returned."""
         left = [n for n in range(len(self.records)) if not done >> n & 1]
         horizon = min((self.returns[n] for n in left), default=FOREVER)
-        return [(n, self.records[n]) for n in left if self.records[n].call <= horizon]
+        return [(n, self.records[n]) for n in left if self.calls[n] <= horizon and self._is_next(n, left)]
+
+    def _is_next(self, number: int, left: Sequence[int]) -> bool:
+        """Whether nothing is left that was told of a partition before this."""
+        record = self.records[number]
+        return record.op != "assignment" or not any(
+            other.op == record.op and other.args["partition"] == record.args["partition"]
+            for other in (self.records[n] for n in left if n < number)
+        )
 
     def _asks(self, action: Action, record: Record, names: dict[Any, Any]) -> bool:
         """Whether the record is this action, whatever came of it."""
@@ -209,6 +262,12 @@ class _PathSearch:
         if "messages" in args:
             return [_key(message) for message in args["messages"]] == list(map(_key, action.messages))
         return bool(args.get("proc") == action.victim)
+
+
+def _when(record: Record, skew: int) -> tuple[int, int]:
+    """The times between which it took effect. An event's times are the broker's: news may be late."""
+    call, ret = span(record)
+    return (call - skew, ret + skew) if record.op == "assignment" else (call, ret)
 
 
 def _key(message: Message) -> tuple[object, ...]:
@@ -278,15 +337,3 @@ def _renamed(known: dict[Any, Any] | None, kind: str, ours: object, theirs: obje
         return None
     others = {k: name for k, name in known.items() if k[0] != kind or name != theirs}
     return {**others, (kind, ours): theirs}
-
-
-def _told(state: State, record: Record, here: _Position) -> Iterator[Names]:
-    """The names by which what an assignment event says is so in the state; none if it is not."""
-    known, args = dict(here.names), record.args
-    flow = known.get(("flow", args.get("flow")))
-    for p, pair in enumerate(() if state.flows is None else state.flows.owner):
-        ended = args["state"] == "unassigned" and (pair is None or pair[0] != flow)
-        if ended or pair == (flow, args["state"]):
-            names = _bound(known, "partition", args["partition"], p)
-            if names is not None:
-                yield tuple(sorted(names.items()))

@@ -37,6 +37,9 @@ does not do at once, can be seen."""
 WAIT: Final = SECOND // 10
 """ns that a receive waits: all of a tour's together take less time than a lock lasts."""
 
+HASTE: Final = SECOND // 1_000_000
+"""The same for a wait after which a handoff may go on that has nothing to wait for."""
+
 STEPS: Final = 50
 """So many receives wait less time, all together, than the rebalance delay lasts."""
 
@@ -54,15 +57,21 @@ class Writer:
     """Writes the moves of one behaviour. It follows, with the `Script` that will resolve the steps, what each
     client would hold if the broker went the same way; each lock has a name of its own there, ``locks`` says
     which. ``lacks``: steps that are left out. ``delay``: the entity's rebalance delay in ns, if it is not the
-    family's usual one. ``attempts``: how often each message was sent so far, for every attempt needs an ID of
-    its own."""
+    family's usual one. ``margin``: by how many ns a wait is longer than it has to be. ``attempts``: how often
+    each message was sent so far, for every attempt needs an ID of its own."""
 
-    def __init__(self, profile_name: str, lacks: Collection[str] = (), delay: int | None = None) -> None:
+    def __init__(
+        self,
+        profile_name: str,
+        lacks: Collection[str] = (),
+        delay: int | None = None,
+        margin: int = MARGIN,
+    ) -> None:
         self.entity = profile(profile_name).default_entity
         if delay is not None:
             self.entity = replace(self.entity, rebalance_delay=delay)
         self.wait = min(WAIT, self.entity.rebalance_delay // STEPS)
-        self.margin = min(MARGIN, self.entity.rebalance_delay // STEPS)
+        self.margin = min(margin, self.entity.rebalance_delay // STEPS)
         self.lacks = lacks
         self.scripts: dict[str, Script] = {}
         self.locks: dict[str, str] = {}

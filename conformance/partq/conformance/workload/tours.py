@@ -11,7 +11,7 @@ What steps a transition becomes says `program_writer`. A few transitions no clie
 one transaction at a time (`Known`).
 
 Further tours (`Survey.further`) lead to what a broker did not visit so far, on ways that it likes to go, and
-on to what shows that they got there.
+on to what shows that they got there; with seeds, too, that led to something rare before.
 Nothing here knows what a broker should answer: verdicts come from the history, as for every program.
 """
 
@@ -25,6 +25,7 @@ from heapq import heappop, heappush
 from itertools import count
 from math import log
 from random import Random
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from partq.conformance.workload.cases.steps import (
@@ -32,7 +33,7 @@ from partq.conformance.workload.cases.steps import (
 )
 from partq.conformance.workload.generator import trace_seed
 from partq.conformance.workload.program import Program
-from partq.conformance.workload.program_writer import Move, Writer
+from partq.conformance.workload.program_writer import HASTE, MARGIN, Move, Writer
 from partq.model.actions import INTERNAL, Action, Answer
 from partq.model.explore import Edge, Graph, reach, tours
 from partq.model.operations import ENV, Outcome
@@ -49,8 +50,29 @@ AFTER: Final = 4
 SHORT_DELAY: Final = SECOND // 100_000
 """ns of a rebalance delay that may end while a handoff goes on that has nothing to wait for."""
 
+AGAIN: Final = 1 / 3
+"""How many further programs have a seed that led to something rare anywhere, and how many one that did so on
+the way that they take. The others have new ones."""
+
+RARE: Final = 1.5
+"""The greater, the more often it is the rarest; with 1 all that was passed is taken alike."""
+
 STEP: Final = 0.2
 """What a transition costs on a way besides what the broker's choice does: short ways are better."""
+
+
+class Pace(NamedTuple):
+    """How long a program waits. ``delay``: the rebalance delay in ns, None for the usual one. ``margin``: see
+    `Writer`."""
+
+    delay: int | None = None
+    margin: int = MARGIN
+
+
+USUAL: Final = Pace()
+PACES: Final = (USUAL, Pace(margin=HASTE), Pace(delay=SHORT_DELAY))
+"""Those of further programs with flows: what comes after a rebalance comes after the handoffs that it began
+and that wait for nothing, or while they go on, or while even the next delay ends."""
 
 
 def _scope(*messages: str, clients: int = 1, **more: object) -> Callable[[str], Scope]:
@@ -143,13 +165,15 @@ class Survey:
 
     def further(self, plan: Plan, seed: int, number: int) -> dict[str, Program]:
         """The programs of a further round, by name: towards what is wanted. The round's ``number`` decides
-        with the seed which ways they take, which rebalance delay there is, and how a simulated broker makes
-        its choices."""
+        with the seed which ways they take, and which seeds they have: new ones, or such as led to what is
+        rare. A program's own seed decides its pace, and how a simulated broker makes its choices."""
         own = trace_seed(seed, -number)
         random, found = Random(own), {}
+        proven = Proven(plan, random.random)
         for n, tour in enumerate(towards(self, plan, random)):
-            delay = SHORT_DELAY if self.scope.has_flows and random.random() < 0.5 else None
-            found[f"{self.name} {number}.{n + 1}"] = program_of(self, tour, trace_seed(own, n), delay)
+            seed_of_it = proven.seed(tour, trace_seed(own, n))
+            pace = PACES[seed_of_it % len(PACES)] if self.scope.has_flows else USUAL
+            found[f"{self.name} {number}.{n + 1}"] = program_of(self, tour, seed_of_it, pace)
         return found
 
 
@@ -250,11 +274,31 @@ class Known(NamedTuple):
 
 class Plan(NamedTuple):
     """What further tours lead to. ``passed``: how often each transition was passed so far. ``without``: those
-    that they do not take."""
+    that they do not take. ``seeds``: of programs that passed each."""
 
     wanted: Collection[Edge]
     passed: Mapping[Edge, int]
     without: Collection[Edge] = frozenset()
+    seeds: Mapping[Edge, Sequence[int]] = MappingProxyType({})
+
+
+class Proven:
+    """Seeds that led to what is rare. A simulated broker is likely to do so again, since the seed decides
+    which of its freedoms it makes use of."""
+
+    def __init__(self, plan: Plan, random: Callable[[], float]) -> None:
+        self.plan = plan
+        self.random = random
+        self.rarest = sorted(plan.seeds, key=lambda edge: plan.passed.get(edge, 0))
+
+    def seed(self, tour: Sequence[Edge], new: int) -> int:
+        """One that led to something rare anywhere, or on this tour, or the new one."""
+        draw = self.random()
+        among = self.rarest if draw < AGAIN else [edge for edge in self.rarest if edge in tour][:1]
+        if not among or draw >= 2 * AGAIN:
+            return new
+        seeds = self.plan.seeds[among[int(self.random() ** RARE * len(among))]]
+        return seeds[int(self.random() * len(seeds))]
 
 
 def asked(edge: Edge) -> Action:
@@ -296,10 +340,10 @@ def client_of(scope: Scope, proc: str) -> str:
     return scope.consumers[0] if proc == PRODUCER and scope.transacts else proc
 
 
-def program_of(survey: Survey, tour: Sequence[Edge], seed: int, delay: int | None = None) -> Program:
-    """The tour as a program: equal arguments give equal programs. ``delay``: see `Writer`."""
+def program_of(survey: Survey, tour: Sequence[Edge], seed: int, pace: Pace = USUAL) -> Program:
+    """The tour as a program: equal arguments give equal programs."""
     scope = survey.scope
-    writer = Writer(scope.profile, survey.lacks, delay)
+    writer = Writer(scope.profile, survey.lacks, *pace)
     steps = [step for edge in tour for step in writer.steps(_move(survey, edge))]
     return program(
         scope.profile,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,18 +14,30 @@ ARGS = ("--traces", "520", "--seed", "7", *PROFILE, "--format", "json")
 """Three units."""
 
 
-def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """`partq fuzz` in that folder."""
-    command = [str(Path(sys.executable).with_name("partq")), "fuzz", *args]
-    return subprocess.run(
-        command,
+def started(folder: Path, *args: str, **env: str) -> subprocess.Popen[str]:
+    """`partq fuzz` in that folder, as the leader of a group of processes."""
+    return subprocess.Popen(
+        [str(Path(sys.executable).with_name("partq")), "fuzz", *args],
         cwd=folder,
         env={**os.environ, **env},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=300,
-        check=False,
+        start_new_session=True,
     )
+
+
+def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """`partq fuzz` in that folder, to its end."""
+    with started(folder, *args, **env) as process:
+        out, err = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def killed(process: subprocess.Popen[str]) -> None:
+    """End it and its Java, as a machine that goes down does."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def digest(done: subprocess.CompletedProcess[str]) -> str:

@@ -1,4 +1,7 @@
-"""Campaigns on a standalone master whose workers have nothing but the archive of the code."""
+"""Campaigns on a standalone master whose workers have nothing but the archive of the code.
+
+The workers go by two host names, as Spark starts no second attempt of a task on the host that has the first.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +55,8 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Daemon]]]:
         options = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         started.append(Daemon(tmp_path, "master.Master", *options, until=r"Starting Spark master at (\S+)"))
         master = started[0].said[1]
-        for n in range(2):
-            options = ("-c", "1", "-m", "1g", "-d", str(tmp_path / f"worker-{n}"), "--webui-port", "0")
+        for host in ("127.0.0.1", "127.0.0.2"):
+            options = ("-c", "1", "-m", "1g", "-d", str(tmp_path / host), "--webui-port", "0", "--host", host)
             started.append(
                 Daemon(tmp_path, "worker.Worker", *options, master, until="Successfully registered")
             )
@@ -80,6 +83,15 @@ def test_a_cluster_needs_no_installation_and_comes_to_the_same(
     assert digest(done) == expected
 
 
+def configured(folder: Path, **settings: str) -> str:
+    """A ``SPARK_CONF_DIR`` with these settings, a dot for each ``__``."""
+    conf = folder / "conf"
+    conf.mkdir()
+    lines = [f"spark.{name.replace('__', '.')} {value}\n" for name, value in settings.items()]
+    (conf / "spark-defaults.conf").write_text("".join(lines))
+    return str(conf)
+
+
 MORTAL = """
 import os, signal
 from pathlib import Path
@@ -99,11 +111,79 @@ def test_a_worker_that_is_killed_is_done_without(tmp_path: Path, cluster: tuple[
     master, workers = cluster
     text = MORTAL.format(mark=str(tmp_path / "died"), worker=workers[0].process.pid)
     (tmp_path / "deadly_cluster.py").write_text(text)
-    conf = tmp_path / "conf"
-    conf.mkdir()
-    (conf / "spark-defaults.conf").write_text(f"spark.submit.pyFiles {tmp_path / 'deadly_cluster.py'}\n")
+    conf = configured(tmp_path, submit__pyFiles=str(tmp_path / "deadly_cluster.py"))
     run = ("deadly_cluster:Mortal", *ARGS, "--master")
-    done = fuzz(tmp_path, *run, master, "--out", "out", SPARK_CONF_DIR=str(conf))
+    done = fuzz(tmp_path, *run, master, "--out", "out", SPARK_CONF_DIR=conf)
     assert (tmp_path / "died").exists()
     again = fuzz(tmp_path, *run, "local[2]", "--out", "again")
     assert digest(done) == digest(again)
+
+
+SLOW = """
+import os, time
+from pathlib import Path
+from partq.conformance.adapters.reference import Reference
+from partq.conformance.workload.generator import trace_seed
+
+class Slow(Reference):
+    def stage(self, program, on_event):
+        if program.seed == trace_seed(7, 519):
+            attempts = Path({attempts!r})
+            with attempts.open("a") as noted:
+                noted.write(f"{{os.getpid()}}\\n")
+            while len(attempts.read_text().splitlines()) < 2:
+                time.sleep(0.05)
+        return super().stage(program, on_event)
+"""
+"""Its last trace ends when it is run a second time."""
+
+
+def test_a_task_that_is_done_twice_at_once_counts_once(
+    tmp_path: Path, cluster: tuple[str, list[Daemon]]
+) -> None:
+    attempts = tmp_path / "attempts"
+    (tmp_path / "slow_cluster.py").write_text(SLOW.format(attempts=str(attempts)))
+    conf = configured(
+        tmp_path,
+        submit__pyFiles=str(tmp_path / "slow_cluster.py"),
+        speculation="true",
+        speculation__multiplier="1.01",
+        speculation__minTaskRuntime="2s",
+    )
+    run = ("slow_cluster:Slow", *ARGS, "--master")
+    done = fuzz(tmp_path, *run, cluster[0], "--out", "out", SPARK_CONF_DIR=conf)
+    assert len(set(attempts.read_text().split())) == 2
+    again = fuzz(tmp_path, *run, "local[2]", "--out", "again")
+    assert digest(done) == digest(again)
+
+
+OTHER = """
+import sys
+from pyspark import worker_util
+
+class Other:
+    version_info = (3, 1)
+
+    def __getattr__(self, name):
+        return getattr(sys, name)
+
+worker_util.sys = Other()
+"""
+"""Lets a worker take itself for one of Python 3.1."""
+
+
+def test_another_python_on_the_executors_is_one_line(
+    tmp_path: Path, cluster: tuple[str, list[Daemon]]
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(OTHER)
+    python = tmp_path / "python3.1"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    args = ("reference", *ARGS, "--out", "out", "--master")
+    done = fuzz(tmp_path, *args, cluster[0], PYSPARK_PYTHON=str(python))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"partq: error: the executors have Python 3.1, this is Python 3.{sys.version_info.minor}: "
+        "set PYSPARK_PYTHON to one of this minor version"
+    )
+    assert not (tmp_path / "out").exists()

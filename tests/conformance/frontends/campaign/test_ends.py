@@ -77,6 +77,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
         ("rabbitmq://guest:guest@localhost:1/", "no RabbitMQ server answers at localhost:1"),
         ("canned_broker:Jammed", "jammed"),
         ("canned_broker:Unmade", "no such file"),
+        ("canned_broker:Boasting", "Boasting.lacks(): ZeroDivisionError: nothing at all"),
     ],
 )
 def test_a_broker_that_can_not_be_run_is_met_before_spark_and_leaves_nothing(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from partq.conformance.frontends.campaign import run
+from partq.conformance.frontends.campaign import jvm, run
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.local_folder import manifests, stored_traces
 from partq.conformance.frontends.campaign.plan import Lane, Plan
@@ -44,6 +44,9 @@ LIVE = """
                 opened.write("x")
             if (HERE / "opened").stat().st_size > 6 and not (HERE / "up").exists():
                 raise Unreachable("the server is gone")
+
+        def restore(self):
+            (HERE / "restored").touch()
     """
 
 
@@ -78,14 +81,28 @@ def test_what_brokers_share_is_honoured_across_tasks(
     assert stored_traces(tmp_path / "out") == 8
 
 
+@pytest.mark.parametrize("broker", ["Everything", "Faults"])
+def test_nor_is_a_task_run_twice_at_once(
+    do: Do, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broker: str
+) -> None:
+    monkeypatch.setattr(jvm, "speculates", lambda session: True)
+    with pytest.raises(CampaignError, match=r"spark\.speculation .* set it to false"):
+        do(plan(f"{module}:{broker}"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    do(plan(f"{module}:Nothing"), tmp_path / "out")
+
+
 def test_what_was_done_before_a_broker_was_lost_is_kept(do: Do, module: str, tmp_path: Path) -> None:
     mortal, out = plan(f"{module}:Mortal"), tmp_path / "out"
     told = r"lost after 4 of 8 traces, which are stored: .* 4 times: the server is gone; .*--resume"
     with pytest.raises(CampaignError, match=told):
         do(mortal, out)
     assert [one.units for one in manifests(out)] == [range(2)]
+    assert (tmp_path / "restored").exists(), "what its faults left down is brought up again"
+    (tmp_path / "restored").unlink()
     (tmp_path / "up").touch()
     do(mortal, out, resume=True)
+    assert not (tmp_path / "restored").exists()
     assert [one.units for one in manifests(out)] == [range(2), range(2, 4)]
     assert stored_traces(out) == 8
 

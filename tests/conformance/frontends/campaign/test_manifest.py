@@ -24,6 +24,7 @@ def test_it_comes_back() -> None:
         ({"schema": "x"}, "schema"),
         ({"units": None}, "NoneType"),
         ({"units": [1]}, "unpack"),
+        ({"units": [0, float("inf")]}, "infinity"),
         ({"tables": {}}, "verdicts"),
         ({"tables": {name: {"rows": 1, "digest": ["1"]} for name in TABLES}}, "4 words"),
         ({"tables": {name: {"rows": 1, "digest": ["x"] * 4} for name in TABLES}}, "invalid literal"),
@@ -35,7 +36,7 @@ def test_what_is_none_is_refused(change: dict[str, object], told: str) -> None:
         manifest.loads(json.dumps(data))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "1", "null"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", "null", 100_000 * "["])
 def test_nor_is_any_other_text(text: str) -> None:
     with pytest.raises(ValueError):
         manifest.loads(text)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from partq.conformance.frontends.campaign import archive
+from partq.conformance.frontends.campaign import archive, manifest
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.plan import SUMMARY, Lane, Plan
@@ -48,6 +50,15 @@ def test_a_new_folder_is_made(opened: Opened, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "new" / "out" / SUMMARY).read_text())["complete"] is False
 
 
+def test_of_two_sessions_that_begin_at_once_one_is_refused(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(tmp_path).open(resume=False)
+    monkeypatch.setattr(Folder, "names", lambda *arguments: [])  # as the other one saw it, a moment ago
+    with pytest.raises(CampaignError, match="another session"):
+        opened(tmp_path, OTHER).open(resume=False)
+
+
 def test_a_folder_with_something_in_it_is_refused(opened: Opened, tmp_path: Path) -> None:
     (tmp_path / "precious").touch()
     with pytest.raises(CampaignError, match="--resume"):
@@ -70,7 +81,7 @@ def test_a_folder_that_can_not_be_made_is_one_line(opened: Opened, tmp_path: Pat
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "other"}', "null"])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "other"}', "null", 100_000 * "["])
 def test_what_is_no_campaign_is_not_resumed(opened: Opened, tmp_path: Path, text: str) -> None:
     (tmp_path / SUMMARY).write_text(text)
     with pytest.raises(CampaignError):
@@ -85,6 +96,14 @@ def test_another_campaign_and_other_code_are_not_resumed(opened: Opened, tmp_pat
     changed = Store(first.session, first.folder, PLAN, PLAN.digest("other code"))
     with pytest.raises(CampaignError, match="another version of partq"):
         changed.open(resume=True)
+
+
+def test_a_folder_of_another_version_of_the_format_is_not_resumed(opened: Opened, tmp_path: Path) -> None:
+    opened(tmp_path).open(resume=False)
+    data = json.loads((tmp_path / SUMMARY).read_text())
+    (tmp_path / SUMMARY).write_text(json.dumps({**data, "schema": "partq.campaign/1"}))
+    with pytest.raises(CampaignError, match=r"another version of partq \(partq\.campaign/1\)"):
+        opened(tmp_path).open(resume=True)
 
 
 def test_what_was_begun_for_nothing_is_removed_but_nothing_else(opened: Opened, tmp_path: Path) -> None:
@@ -128,6 +147,90 @@ def test_a_full_disk_is_one_line_that_names_the_folder(
     monkeypatch.setattr(Store, "_staged", lambda *arguments: None)
     with pytest.raises(CampaignError, match=r"out can't be written: No space left on device$"):
         store.complete(range(1))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A file system of that size."""
+    place = tmp_path / "small"
+    place.mkdir()
+
+    def mounted(size: str) -> Path:
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+        if (
+            shutil.which("mount") is None
+            or subprocess.run(command, capture_output=True, check=False).returncode
+        ):
+            pytest.skip("only root may mount a small file system")
+        return place
+
+    yield mounted
+    subprocess.run(["umount", str(place)], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("size", ["4k", "160k"], ids=["as tasks write", "as tables are written"])
+def test_a_disk_that_is_really_full_is_named_and_nothing_left_on_it(
+    do: Do, small: Callable[[str], Path], size: str
+) -> None:
+    place = small(size)
+    with pytest.raises(CampaignError) as raised:
+        do(PLAN, place / "out")
+    assert str(place) in str(raised.value)
+    assert str(raised.value).endswith("No space left on device")
+    assert list(place.iterdir()) == []
+
+
+# --- a wave -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def staged(opened: Opened, tmp_path: Path) -> Store:
+    """A campaign with the rows of its first two units staged, each in a file of its own."""
+    from partq.conformance.frontends.campaign.spark import Tally, run_wave
+
+    store = opened(tmp_path / "out")
+    store.open(resume=False)
+    run_wave(store.session, PLAN, range(2), store.staging(range(2)), Tally(store.session))
+    return store
+
+
+def test_rows_that_were_lost_before_a_manifest_make_no_wave(staged: Store, tmp_path: Path) -> None:
+    first, _ = sorted((tmp_path / "out" / "_staging" / "wave=0").glob("*.parquet"))
+    first.unlink()
+    with pytest.raises(CampaignError, match="counts 5 traces, not 10"):
+        staged.complete(range(2))
+    assert staged.manifests() == []
+
+
+def test_a_wave_that_another_session_completed_is_not_completed_again(staged: Store) -> None:
+    staged.folder.create(manifest.file_of(0), "the other's")
+    with pytest.raises(CampaignError, match="another session"):
+        staged.complete(range(2))
+    assert staged.folder.read(manifest.file_of(0)) == "the other's"
+
+
+def test_what_a_manifest_tells_of_is_on_the_disk_before_it(
+    staged: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, rename = os.fsync, Folder._rename
+    synced: set[int] = set()
+    before: list[set[int]] = []
+
+    def noted(descriptor: int) -> None:
+        synced.add(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    def named(folder: Folder, name: str) -> None:
+        before.append(set(synced))
+        rename(folder, name)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Folder, "_rename", named)
+    one = staged.complete(range(2))
+    files = list((tmp_path / "out").glob("table=*/wave=0/*.parquet"))
+    assert len(files) == len(TABLES)
+    told = [*files, tmp_path / "out" / manifest.file_of(one.wave)]
+    assert {file.stat().st_ino for file in told} <= before[-1]
 
 
 # --- what was changed -------------------------------------------------------------------------------
@@ -257,17 +360,24 @@ def test_a_wave_without_a_manifest_is_run_again_and_what_a_kill_left_of_it_remov
     do: Do, out: Path, tmp_path: Path
 ) -> None:
     digest = do(PLAN, tmp_path / "whole")
-    (out / "manifests" / "wave=0.json").unlink()
+    (out / "manifests" / "wave=0.json").rename(out / "manifests" / "_aside.wave=0.json")
     shutil.copytree(out / "table=verdicts" / "wave=0", out / "table=verdicts" / "wave=1")
     (out / "_staging").mkdir()
-    assert do(PLAN, out, wave=5, resume=True) == digest
-    assert sorted(path.name for path in (out / "table=verdicts").iterdir()) == ["wave=0", "wave=1", "wave=2"]
-    assert {len(list((out / f"table={table}").iterdir())) for table in TABLES} == {3}
+    assert do(PLAN, out, resume=True) == digest
+    assert sorted(path.name for path in (out / "table=verdicts").iterdir()) == ["wave=0", "wave=2"]
+    assert {len(list((out / f"table={table}").iterdir())) for table in TABLES} == {2}
+    assert len(list((out / "manifests").iterdir())) == 2
 
 
-def test_a_complete_campaign_that_comes_to_another_end_is_refused(do: Do, out: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [({"digest": "0" * 32}, "was complete with the digest 0000"), ({"digest": None}, "with the digest None")],
+)
+def test_a_complete_campaign_that_comes_to_another_end_is_refused(
+    do: Do, out: Path, change: dict[str, object], told: str
+) -> None:
     do(PLAN, out, resume=True)
     data = json.loads((out / SUMMARY).read_text())
-    (out / SUMMARY).write_text(json.dumps({**data, "digest": "0" * 32}))
-    with pytest.raises(CampaignError, match="was complete with the digest 0000"):
+    (out / SUMMARY).write_text(json.dumps({**data, **change}))
+    with pytest.raises(CampaignError, match=told):
         do(PLAN, out, resume=True)

@@ -14,6 +14,7 @@ import pytest
 from partq.conformance.adapters import Unreachable
 from partq.conformance.evaluation.counterexample import Counterexample
 from partq.conformance.frontends.campaign import examples, run
+from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.examples import StoredExample, first_of_each
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Plan
@@ -88,6 +89,15 @@ def test_every_cause_is_there_and_all_are_counted(totals: Totals) -> None:
     assert left_open.status is Status.UNKNOWN
     assert left_open.reason == "in 6 traces, for instance: a gap after 0"
     assert left_open.candidates == ("SEQ-4", "RCV-2")
+
+
+def test_tables_of_more_waves_than_there_are_manifests_are_no_totals(
+    stage: Callable[..., Store], tmp_path: Path
+) -> None:
+    store = stage(PLAN, tmp_path / "out", [chunk(PLAN.unit(n)[0]) for n in range(3)])
+    store.complete(range(3))
+    with pytest.raises(CampaignError, match=r"300 traces and 0 findings, in the manifests 0 traces"):
+        totals_of(store, [])
 
 
 def test_strictness_and_circumstances_are_stored_beside_the_digest(totals: Totals) -> None:

@@ -9,7 +9,14 @@ from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.frontends.campaign import work
 from partq.conformance.frontends.campaign.plan import Chunk
 from partq.conformance.frontends.campaign.tables import TABLES, batches
-from partq.conformance.frontends.campaign.work import ChunkResult, RequirementCount, do_unit, run_chunk
+from partq.conformance.frontends.campaign.work import (
+    ChunkFailed,
+    ChunkResult,
+    RequirementCount,
+    do_chunk,
+    do_unit,
+    run_chunk,
+)
 from partq.conformance.verdict import Finding
 from partq.conformance.workload.program import Program
 
@@ -86,6 +93,12 @@ def test_a_lane_ends_with_the_chunk_that_found_what_it_is_for() -> None:
     assert len(done) < 5
     assert all(isinstance(result, ChunkResult) for result in done)
     assert [("RCV-1" in result.named) for result in done if isinstance(result, ChunkResult)][-1]
+
+
+def test_an_adapter_that_raises_when_it_is_asked_what_it_lacks_fails_the_chunk() -> None:
+    failed = do_chunk(Chunk("canned_broker:Boasting", "azure-premium", 0, 1), seed=7, length=1)
+    assert isinstance(failed, ChunkFailed)
+    assert str(failed).startswith("a chunk failed: Boasting.lacks(): ZeroDivisionError: nothing at all (")
 
 
 def test_each_trace_adds_to_what_suspects_may_cost_and_none_takes_from_the_judges_nodes(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -253,6 +254,7 @@ def test_an_unfinished_campaign_has_no_verdict(tmp_path: Path, capsys: Capture) 
 def test_a_campaign_that_lost_traces_is_none(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "c").mkdir()
     folder = campaign(tmp_path / "c")
+    rmtree(folder / "table=violations")
     wave(folder, 0, 19000)
     assert "says 20,000 traces, the manifests of its waves 19,000" in refused(
         capsys, str(folder), stored(tmp_path / "run")

@@ -995,3 +995,19 @@ def test_no_count_goes_beyond_the_maximum() -> None:
     assert "at most 2" in inspection.findings["RCV-9"][0].allowed
     assert violated(plain, SOLACE, max_delivery_count=2) == set()
     assert_open(inspected(peeking, FLAT, max_delivery_count=2), "RCV-9", "PEEK-6")
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [("m2 key=a", {"RCV-6"}), ("m2", set()), ("m2 key=a session=b", set())],
+)
+def test_what_had_to_be_refused_may_have_ended_the_transaction(sent: str, found: set[str]) -> None:
+    """The refusal may come late; until then nobody knows that the transaction is none any more."""
+    text = f"""
+        p send m1 key=a
+        p receive 1 -> m1#1.1 key=a lock=l count=0
+        p begin t
+        p send {sent} txn=t
+        p complete l txn=t -> error not_found
+    """
+    assert violated(text, "azure-premium") == found

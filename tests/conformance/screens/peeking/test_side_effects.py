@@ -116,3 +116,13 @@ def test_a_failed_delivery_may_be_counted_between_two_peeks() -> None:
     """
     assert violated(SENT + given_up + peeked, "azure-flat") == set()
     assert violated(SENT + peeked, "azure-flat") == {"PEEK-6"}
+
+
+def test_a_lock_of_a_front_end_that_a_kill_ended_may_be_counted_late() -> None:
+    """The front end had fetched it for nobody; the peek after the kill shows the count of before."""
+    restarted = "env broker_kill\nenv broker_start\n"
+    shown = "q peek 1 -> m1#1.1 key=a count=0\nq receive 1 -> m1#1.1 key=a lock=l count={count}\n"
+    sent = "p send m1 key=a\n"
+    assert violated(sent + restarted + shown.format(count=1), "azure-standard") == set()
+    assert violated(sent + restarted + shown.format(count=2), "azure-standard") == {"PEEK-6"}
+    assert violated(sent + shown.format(count=1), "azure-standard") == {"PEEK-6"}

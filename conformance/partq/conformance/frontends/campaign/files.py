@@ -22,8 +22,9 @@ URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 
-CONDITIONAL: Final = frozenset({"s3a"})
-"""File systems without an exclusive creation or a rename, where a put may be conditional instead."""
+CONDITIONAL: Final = "fs.option.create.conditional.overwrite"
+"""The option by which a file is made only where there is none. Object stores have it (S3A), in which a file
+is there, whole, once it is closed, and a rename is a copy."""
 
 ASIDE: Final = "_aside."
 """Begins the name of a file that is not whole yet; Spark reads none that begins so."""
@@ -53,6 +54,7 @@ class Folder:
         with self._naming(""):
             hadoop = session.sparkContext._jsc.hadoopConfiguration()
             self._files = self._path("").getFileSystem(hadoop)
+            self._puts = bool(self._files.hasPathCapability(self._path(""), CONDITIONAL))
             if self.local:  # each file of a campaign is held against a digest of ours
                 self._files.setWriteChecksum(False)
                 self._files.setVerifyChecksum(False)
@@ -92,22 +94,21 @@ class Folder:
     def write(self, name: str, text: str) -> None:
         """Make a file, or put it in the place of one, whole or not at all."""
         with self._naming(name):
+            if self._puts:
+                _put(self._files.create(self._path(name), True), text)
+                return
             self._put_aside(name, text)
-            if not self._files.rename(self._path(_aside(name)), self._path(name)):
-                self._files.delete(self._path(name), False)
-                self._rename(name)
+            self._files.delete(self._path(name), False)  # nothing is renamed onto a file
+            self._rename(name)
 
     def create(self, name: str, text: str) -> None:
         """Make a file, whole or not at all. Raises `CampaignError` where there is one already."""
         with self._naming(name):
-            if self.uri.partition(":")[0] in CONDITIONAL:
-                builder = self._files.createFile(self._path(name)).recursive().overwrite(True)
-                builder.opt("fs.option.create.conditional.overwrite", "true")
-                _put(builder.build(), text)
+            if self._puts:
+                self._put_first(name, text)
                 return
             if self._files.exists(self._path(name)):
-                place = self.at(name)
-                raise CampaignError(f"{place} exists: another session works on this campaign")
+                raise self._taken(name)
             self._put_aside(name, text)
             self._rename(name)
 
@@ -134,13 +135,26 @@ class Folder:
     def _path(self, name: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(self.at(name))
 
+    def _put_first(self, name: str, text: str) -> None:
+        """Make the file unless another session does so first, even between this and the end of it."""
+        builder = self._files.createFile(self._path(name)).recursive().overwrite(True)
+        try:
+            _put(builder.opt(CONDITIONAL, "true").build(), text)
+        except Exception as error:
+            if self._files.exists(self._path(name)):
+                raise self._taken(name) from error
+            raise
+
+    def _taken(self, name: str) -> CampaignError:
+        return CampaignError(f"{self.at(name)} exists: another session works on this campaign")
+
     def _put_aside(self, name: str, text: str) -> None:
         """Write the text beside where it belongs."""
         _put(self._files.create(self._path(_aside(name)), True), text)
         self.sync(_aside(name))
 
     def _rename(self, name: str) -> None:
-        """What is aside becomes the file, which is not there."""
+        """What is aside becomes the file."""
         if not self._files.rename(self._path(_aside(name)), self._path(name)):
             raise CampaignError(f"{self.at(name)} can't be written: the file system refuses to rename")
 

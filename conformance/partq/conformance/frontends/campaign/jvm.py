@@ -35,9 +35,10 @@ SHUFFLES: Final = 16
 ENDING: Final = 5.0
 """Seconds that Spark gets to stop, and Java to end."""
 
-QUICK: Final = "-XX:TieredStopAtLevel=1"
+QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 """Java's quick compiler alone, on one machine: Python does nearly all the work there, and with the other one
-a campaign of 50 traces takes twice the processor time."""
+a campaign of 50 traces takes twice the processor time. With as much room for what is compiled as both have:
+in what one alone gets, 48 MB, Java stops compiling after a minute of queries, and says so."""
 
 UNASKED: Final = re.compile(r"WARNING: Using incubator modules: jdk\.incubator\.vector\s*")
 """What Java says of an option that Spark's launcher always gives it, and has no option against."""
@@ -116,6 +117,11 @@ def cause(error: Exception) -> str:
     if found := ERROR.search(text):
         return found[1]
     return text.partition("\n")[0] or type(error).__name__
+
+
+def speculates(session: SparkSession) -> bool:
+    """Whether Spark may run a task twice at once."""
+    return session.sparkContext.getConf().get("spark.speculation") == "true"
 
 
 def stopped(context: SparkContext) -> bool:

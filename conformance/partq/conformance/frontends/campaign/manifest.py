@@ -72,8 +72,8 @@ def dumps(manifest: Manifest) -> str:
 
 def loads(text: str) -> Manifest:
     """The manifest in that text. Raises `ValueError`, whose text says what is wrong."""
-    data = json.loads(text)
     try:
+        data = json.loads(text)
         if data["schema"] != SCHEMA:
             raise ValueError(f"schema: expected {SCHEMA!r}")
         start, stop = map(int, data["units"])
@@ -81,7 +81,7 @@ def loads(text: str) -> Manifest:
         return Manifest(str(data["plan"]), range(start, stop), tables)
     except KeyError as error:
         raise ValueError(f"no {error}") from None
-    except TypeError as error:
+    except (TypeError, OverflowError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
 

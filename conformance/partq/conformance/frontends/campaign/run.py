@@ -9,7 +9,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, NoReturn, Protocol, TypeVar
 
-from partq.conformance.adapters import Shares, SimulatedBroker, UnknownBroker, Unreachable, open_broker
+from partq.conformance.adapters import (
+    Broker,
+    Shares,
+    SimulatedBroker,
+    UnknownBroker,
+    Unreachable,
+    open_broker,
+)
+from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.conformance.evaluation.provenance import made
 from partq.conformance.evaluation.suite import BrokerFailed
 from partq.conformance.frontends.campaign import archive, jvm, spark
@@ -101,9 +109,15 @@ def campaign(
     begun = made()
     _check(plan)
     watcher.starting(CampaignState(0, 0))
-    with spark.session(master) as session:
+    with _restored(plan), spark.session(master) as session:
         store = Store(session, Folder(session, out), plan, plan.digest(archive.digest()))
-        work = _Work(store, watcher, wave, *_pace(plan))
+        pace, tasks = _pace(plan)
+        if tasks is not None and jvm.speculates(session):
+            raise CampaignError(
+                "spark.speculation runs a task twice at once, and what these brokers share is not for two: "
+                "set it to false"
+            )
+        work = _Work(store, watcher, wave, pace, tasks)
         totals = work.do(resume)
         done = Campaign(plan, totals, work.state.seconds, work.state.timed, store.folder)
         circumstances = {"seconds": round(done.seconds, 3), "timed_traces": done.timed, "master": master}
@@ -122,10 +136,29 @@ def _check(plan: Plan) -> None:
             raise CampaignError(str(error)) from error
 
 
+@contextmanager
+def _restored(plan: Plan) -> Iterator[None]:
+    """Where all inside ends before time, live brokers are up again: a fault may have taken one down."""
+    try:
+        yield
+    except BaseException:
+        with uninterrupted():
+            for broker in _live(plan):
+                with suppress(NoAnswer):
+                    answer(broker.restore)
+        raise
+
+
+def _live(plan: Plan) -> list[Broker]:
+    """The plan's brokers that are no simulated ones."""
+    opened = (open_broker(name) for name in dict.fromkeys(lane.broker for lane in plan.lanes))
+    return [broker for broker in opened if not isinstance(broker, SimulatedBroker)]
+
+
 def _pace(plan: Plan) -> tuple[Pace, int | None]:
     """How much a wave does, and how many tasks it may have: one where brokers have something in common, for
     within a task what they share is honoured."""
-    live = [one for lane in plan.lanes if not isinstance(one := open_broker(lane.broker), SimulatedBroker)]
+    live = _live(plan)
     alone = any(broker.shares is not Shares.NOTHING for broker in live)
     return LIVE if live else SIMULATED, 1 if alone else None
 

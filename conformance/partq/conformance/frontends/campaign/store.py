@@ -62,7 +62,7 @@ class Store:
     def recorded(self) -> str | None:
         """The digest that a complete campaign recorded, or None."""
         data = json.loads(self.folder.read(SUMMARY) or "{}")
-        return data["digest"] if data.get("complete") else None
+        return str(data.get("digest")) if data.get("complete") else None
 
     def findings(self) -> int:
         """How many findings are stored."""
@@ -88,7 +88,7 @@ class Store:
         try:
             known = json.loads(self.folder.read(SUMMARY) or "null")
             schema, there, identity = known["schema"], known.get("plan"), known.get("identity")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CampaignError(f"{file} is not a campaign that can be resumed: {error}") from None
         if schema != SCHEMA:
             raise CampaignError(

@@ -20,7 +20,7 @@ from partq.conformance.adapters import (
 )
 from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.evaluation.endings import ending
-from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, runs
+from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, lacks_of, runs
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
 from partq.conformance.history import History
@@ -133,10 +133,11 @@ class ChunkFailed(Exception):
 
 
 def check_broker(lane: Lane) -> None:
-    """Open the lane's broker and close it, for what would keep every chunk from being done; a simulated one
-    has nothing to open. Raises `Unreachable`, `UnknownBroker`, and, where the adapter raises, `BrokerFailed`.
-    """
+    """Ask the lane's broker what it lacks, open it and close it, for what would keep every chunk from being
+    done; a simulated one has nothing to open. Raises `Unreachable`, `UnknownBroker`, and, where the adapter
+    raises, `BrokerFailed`."""
     broker = open_broker(lane.broker)
+    lacks_of(broker)
     if not isinstance(broker, SimulatedBroker):
         program = replace(generate(lane.profile, 0, length=1), steps=(), drain=False)
         for _ in runs(broker, lane.profile, [NamedProgram("an empty program", program)]):
@@ -176,7 +177,7 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Ch
     """Do every trace of the chunk. Equal arguments give equal results on a simulated broker."""
     broker = open_broker(chunk.broker)
     broker.profile = chunk.profile
-    lacks = broker.lacks()
+    lacks = lacks_of(broker)
     result = ChunkResult(chunk, counts=Counter({("lacks", name): 1 for name in lacks}))
     decider = Decider(Exactness(share=exact, seconds=EMERGENCY, nodes=NODES, allowance=ALLOWANCE))
     traces = range(chunk.first, chunk.first + chunk.count)

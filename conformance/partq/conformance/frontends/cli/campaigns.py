@@ -42,6 +42,9 @@ LENGTH_HELP: Final = (
     "unless given, 24 to 96."
 )
 
+SLOW: Final = 10
+"""Below so many traces a second a rate has decimals."""
+
 PERIOD: Final = 10.0
 """Seconds between two lines of progress, where standard error is no terminal."""
 
@@ -129,7 +132,12 @@ def _fields(state: CampaignState) -> dict[str, Any]:
 
 
 def _rate(state: CampaignState) -> str:
-    return f"{state.rate:,.0f}" if state.rate else "-"
+    return rate_in_words(state.rate) if state.rate else "-"
+
+
+def rate_in_words(rate: float) -> str:
+    """Traces a second: of a live broker less than one."""
+    return f"{rate:,.0f}" if rate >= SLOW else f"{rate:.2g}"
 
 
 class Lines:

@@ -18,6 +18,7 @@ from partq.conformance.frontends.cli.campaigns import (
     WAVE_HELP,
     check_extra,
     done,
+    rate_in_words,
     shrinking,
     stored_line,
 )
@@ -127,7 +128,7 @@ def _show(
         public_name(broker), _shrunk(results, examples), Detail(verbose), evidence=_evidence(examples)
     )
     did = f"{totals.operations:,} operations, {totals.violations:,} violations"
-    rate = f", {campaign.rate:,.0f} traces/s" if campaign.rate else ""
+    rate = f", {rate_in_words(campaign.rate)} traces/s" if campaign.rate else ""
     show_combinations(met, table=verbose)
     say(f"{totals.traces:,} traces, {did}{rate}")
     for name, text in in_words(totals.counts, totals.traces):

@@ -26,7 +26,7 @@ from partq.conformance.frontends.cli.stored import (
     RUN,
     UNREADABLE,
     BadResults,
-    check_traces,
+    check_figures,
     columns_in,
     document,
     stored_traces,
@@ -125,12 +125,14 @@ def _campaign(folder: Path) -> Material:
     try:
         complete = bool(data["complete"])
         lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
+        if complete:
+            _all_lanes(data, lanes)
         command = _fuzz_command(folder, data["plan"], bool(data.get("strict")), complete)
         code, made = _code(data, lanes), _made(data)
     except UNREADABLE as error:
         raise BadResults(f"{file}: {why(error)}") from None
     if complete:
-        check_traces(file, figures.traces, stored_traces(folder))
+        check_figures(folder, figures.traces, figures.violations)
     spread, coverage, notes = _tables(folder)
     kills = _kills(folder) if complete else ()
     if kills:
@@ -165,6 +167,14 @@ def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
     """What an unfinished campaign will have; nothing is said of it yet."""
     for lane in data["plan"]["lanes"]:
         yield _lane(data, text_of(lane, "broker"), text_of(lane, "profile"), {}, int(lane["traces"]))
+
+
+def _all_lanes(data: Mapping[str, Any], lanes: Iterable[Lane]) -> None:
+    """Raises `ValueError` where a complete campaign has no results of something that was planned."""
+    there = {(lane.broker, lane.profile) for lane in lanes}
+    for lane in _planned_lanes(data):
+        if (lane.broker, lane.profile) not in there:
+            raise ValueError(f"results: none of {lane.broker} as {lane.profile}")
 
 
 def _kills(folder: Path) -> tuple[Kill, ...]:
@@ -299,11 +309,15 @@ def _lane(
 
 
 def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
-    """The exit code that was stored; folders of older versions have that of their lanes."""
-    code = data.get("exit", worst(lane.exit for lane in lanes))
-    if code not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
-        raise ValueError(f"exit: no exit code of a verdict: {code!r}")
-    return int(code)
+    """The exit code that was stored, which is none better than the lanes come to (a run may be short of what
+    was required of it); folders of older versions have theirs."""
+    code = worst(lane.exit for lane in lanes)
+    stored = data.get("exit", code)
+    if stored not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
+        raise ValueError(f"exit: no exit code of a verdict: {stored!r}")
+    if worst((stored, code)) != stored:
+        raise ValueError(f"exit: {stored}, where the verdicts come to {code}")
+    return int(stored)
 
 
 def _made(data: Mapping[str, Any]) -> dict[str, str]:

@@ -164,7 +164,7 @@ class _Result:
         try:
             with closing(runs(target, target.profile, tasks)) as ending:
                 for _, done in ending:
-                    tally.add(done.history)
+                    tally.add(done.history, programs[done.name].seed)
                     if done.findings:
                         self.kept.append(done)
                     self.verdicts = merge([self.verdicts, done.verdicts])

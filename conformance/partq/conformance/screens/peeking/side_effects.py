@@ -54,7 +54,7 @@ def _check_count(
             own = seen.record if _is_later_receive(seen, before) else None
             until = max(before.ret, seen.ret)  # overlapping peeks may take effect in either order
             if visibility.count_rests(life, before.call, until, own):
-                late = _counted_late(life, before, seen)
+                late = _counted_late(facts, life, before, seen)
                 if not late and not _counted_unseen(facts, life, before, seen, until):
                     _raised(report, before, seen)
                     return True
@@ -68,10 +68,15 @@ def _counted_unseen(facts: Facts, life: Lifetime, before: Observation, seen: Obs
     return 0 < _count(seen) - _count(before) <= ends
 
 
-def _counted_late(life: Lifetime, before: Observation, seen: Observation) -> bool:
-    """Whether a lock that had ended before the peek may have been counted after it (RCV-9 says not when)."""
-    once = _count(before) + 1
-    return _count(seen) == once and any(given.call < before.call for given in life.deliveries[:1])
+def _counted_late(facts: Facts, life: Lifetime, before: Observation, seen: Observation) -> bool:
+    """Whether a lock that had ended before the peek, a client's or one that nobody saw, may have been counted
+    after it (RCV-9 says not when)."""
+    if _count(seen) != _count(before) + 1:
+        return False
+    if any(given.call < before.call for given in life.deliveries[:1]):
+        return True
+    known = life.possibly_from
+    return facts.derive(UnseenLocks).ended(seen.partition, known, known, before.call) > 0
 
 
 def _is_later_receive(seen: Observation, before: Observation) -> bool:

@@ -1,0 +1,45 @@
+"""What this process and all that it started have used so far, from ``/proc`` (Linux)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+PARENT: Final = 1
+TIMES: Final = slice(11, 15)
+"""Fields of ``/proc/PID/stat`` after the name: the parent, and the times of the process and of its children
+that have ended."""
+
+
+def used() -> float:
+    """Seconds of the processors."""
+    return sum(sum(map(int, fields[TIMES])) for fields in _tree()) / TICKS
+
+
+def peak() -> int:
+    """The most bytes that this process itself has had in memory."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+def _tree() -> Iterator[list[str]]:
+    """The fields of this process and of its living descendants."""
+    fields = dict(_processes())
+    known = {os.getpid()}
+    while more := {pid for pid, found in fields.items() if int(found[PARENT]) in known} - known:
+        known |= more
+    return (fields[pid] for pid in sorted(known & fields.keys()))
+
+
+def _processes() -> Iterator[tuple[int, list[str]]]:
+    for place in Path("/proc").iterdir():
+        if place.name.isdecimal():
+            try:
+                text = (place / "stat").read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue  # it has ended meanwhile
+            yield int(place.name), text.rpartition(")")[2].split()
