@@ -52,6 +52,7 @@ def test_every_command_has_examples_and_shows_them(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.xdist_group("spark")
 def test_every_example_works(tmp_path: Path) -> None:
     (tmp_path / "toy_broker.py").write_bytes(TOY.read_bytes())

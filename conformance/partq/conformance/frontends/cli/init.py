@@ -35,7 +35,7 @@ NEXT: Final = (
 def init(
     folder: Annotated[Path, typer.Argument(help="Where; it is made unless it is there.")] = Path(),
 ) -> None:
-    """Begin a project: an adapter that runs, a pytest file, a workflow, [tool.partq] in pyproject.toml.
+    """Begin a project: an adapter that runs, a pytest file, a workflow, settings in pyproject.toml.
 
     Nothing is overwritten."""
     try:

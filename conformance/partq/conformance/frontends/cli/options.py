@@ -13,7 +13,7 @@ BrokerName = Annotated[str, typer.Argument(help=BROKERS, autocompletion=complete
 
 ProjectBroker = Annotated[
     str | None,
-    typer.Argument(help=f"{BROKERS} [the one in pyproject.toml]", autocompletion=complete_broker),
+    typer.Argument(help=f"{BROKERS}; default: the one in pyproject.toml.", autocompletion=complete_broker),
 ]
 
 Profiles = Annotated[

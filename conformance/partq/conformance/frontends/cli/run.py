@@ -114,7 +114,7 @@ def run(
     """Check a broker with the directed cases and some seeded programs.
 
     Or with programs of your own, and traces of the TLA+ specification (`partq spec simulate`). What is not
-    given is taken from [tool.partq] in pyproject.toml (docs/ci.md)."""
+    given is taken from the table tool.partq in pyproject.toml (docs/ci.md)."""
     from partq.conformance.adapters import public_name
     from partq.conformance.evaluation.provenance import made
 
