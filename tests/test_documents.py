@@ -12,8 +12,10 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from partq.conformance.frontends import api
+from partq.conformance.frontends import api, baseline_file
 from partq.conformance.frontends.cli.app import main
+from partq.conformance.frontends.settings import FIELDS, settings_of
+from partq.conformance.verdict import Kind
 
 ROOT = Path(__file__).parents[1]
 
@@ -115,6 +117,17 @@ def test_the_skeleton_of_an_adapter_runs(
     monkeypatch.delitem(sys.modules, "mine", raising=False)
     assert main(["run", "mine:MyBroker", "--profile", "azure-premium", "--case", "same-key", "-v"]) == 0
     assert "RCV-2" in capsys.readouterr().out
+
+
+def test_the_settings_that_are_shown_are_all_there_are() -> None:
+    settings = settings_of(block("docs/ci.md", "toml", "[tool.partq]"), Path("pyproject.toml"))
+    assert settings is not None
+    assert all(getattr(settings, name) not in (None, ()) for name in FIELDS)
+
+
+def test_the_baseline_that_is_shown_can_be_read() -> None:
+    entries = baseline_file.loads(block("docs/ci.md", "toml", "schema"), "docs/ci.md")
+    assert [entry.kind for entry in entries] == [Kind.VIOLATED, Kind.VIOLATED, Kind.OPEN]
 
 
 def test_the_places_that_the_glossary_names_are_there() -> None:

@@ -214,6 +214,9 @@ def _headline(material: Material, total: Mapping[str, Verdict]) -> Headline:
         word = "All killed" if material.exit == Exit.CONFORMANT else "Not all killed"
         return Headline(css, glyph, word, kill_sentence(material.kills))
     css, glyph, word = _HEADLINES[material.exit]
+    if material.conclusion:
+        word, _, said = material.conclusion.partition(": ")
+        return Headline(css, glyph, word.capitalize(), f"Against its baseline: {said}.")
     return Headline(css, glyph, _word(material.exit, total, word), _sentence(material.exit, total))
 
 

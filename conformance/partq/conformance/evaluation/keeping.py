@@ -41,12 +41,14 @@ class Target(NamedTuple):
 
 
 class StoredFile(NamedTuple):
-    """A file, what it holds, of which size, and the command that runs it again."""
+    """A file, what it holds, of which size, and the command that runs it again. ``cause``: profile,
+    requirement and key of the finding that it is of; empty where it is of several requirements."""
 
     path: Path
     what: str
     size: str
     command: str
+    cause: tuple[str, ...] = ()
 
 
 def keep_example(
@@ -64,7 +66,8 @@ def keep_example(
     else:
         size = f"{len(example.program.steps)} steps of {steps}"
     path = out.as_shown(counterexample.write(out.place / counterexample.FOLDER / profile, example))
-    return StoredFile(path, "counterexample", size, counterexample.replay_command(path, shown))
+    command = counterexample.replay_command(path, shown)
+    return StoredFile(path, "counterexample", size, command, (profile, finding.requirement, finding.key))
 
 
 def keep_program(

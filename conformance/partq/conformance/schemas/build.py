@@ -277,6 +277,7 @@ def _verdicts() -> Schema:
         "requirements": _ref("requirements"),
         "exit": {"enum": [Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE]},
     }
+    further: dict[str, Schema] = {"conclusion": TEXT, "strict": FLAG, "baseline": _baseline()}
     definitions = {
         "requirements": {"type": "object", "patternProperties": {REQUIREMENT: _ref("verdict")}},
         **_verdict(),
@@ -285,10 +286,30 @@ def _verdicts() -> Schema:
         "verdicts",
         f"{verdict.SCHEMA}: what is said of every requirement; further fields may follow",
         type="object",
-        properties=properties,
+        properties={**properties, **further},
         required=list(properties),
         **{"$defs": definitions},
     )
+
+
+def _baseline() -> Schema:
+    """The verdicts held against a baseline."""
+    about: dict[str, Schema] = {
+        "kind": {"enum": [kind.value for kind in verdict.Kind]},
+        "rules": _list(TEXT, at_least=1),
+        "profile": TEXT,
+        "cause": TEXT,
+    }
+    fault: dict[str, Schema] = {**about, "times": COUNT}
+    known: dict[str, Schema] = {**fault, "reason": NAME}
+    absent: dict[str, Schema] = {**about, "reason": NAME, "why": NAME}
+    parts: dict[str, Schema] = {
+        "file": TEXT,
+        "known": _list(_object(known, known)),
+        "new": _list(_object(fault, fault)),
+        **{state.value: _list(_object(absent, absent)) for state in verdict.State},
+    }
+    return _object(parts, parts)
 
 
 REQUIREMENT: Final = f"^({'|'.join(groups())})-[1-9][0-9]*$"

@@ -1,11 +1,24 @@
-"""What is claimed: the status of each requirement, how runs are merged and compared, exit codes,
-``verdicts.json``.
+"""What is claimed: the status of each requirement, how runs are merged, compared and held against
+a baseline, exit codes, ``verdicts.json``.
 
 No history is read here, nothing is detected and nothing is shown.
 """
 
 from __future__ import annotations
 
+from partq.conformance.verdict.baseline import (
+    ANOTHER,
+    Absent,
+    Entry,
+    Fault,
+    Kind,
+    Matched,
+    State,
+    entries_for,
+    match,
+    matched_to_plain,
+    named,
+)
 from partq.conformance.verdict.columns import Column, letters
 from partq.conformance.verdict.comparison import SCHEMA as COMPARISON
 from partq.conformance.verdict.comparison import Comparison, Group, Row, compare, comparison_to_plain
@@ -45,11 +58,13 @@ from partq.conformance.verdict.types import (
 )
 
 __all__ = [
+    "ANOTHER",
     "COMPARISON",
     "COUNTS",
     "FILE",
     "KEPT_FINDINGS",
     "SCHEMA",
+    "Absent",
     "BadRequire",
     "Besides",
     "Change",
@@ -60,12 +75,17 @@ __all__ = [
     "Counts",
     "Coverage",
     "Doubt",
+    "Entry",
     "Exit",
+    "Fault",
     "Finding",
     "Group",
     "Inspection",
+    "Kind",
+    "Matched",
     "Regression",
     "Row",
+    "State",
     "Status",
     "Verdict",
     "Verdicts",
@@ -77,6 +97,7 @@ __all__ = [
     "conclusion",
     "count_of",
     "coverage",
+    "entries_for",
     "exit_code",
     "finding_of",
     "finding_to_plain",
@@ -84,8 +105,11 @@ __all__ = [
     "in_words",
     "kept",
     "letters",
+    "match",
+    "matched_to_plain",
     "merge",
     "merged",
+    "named",
     "not_applicable",
     "outcome",
     "plain",

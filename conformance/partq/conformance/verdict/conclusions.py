@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from partq.conformance.verdict.baseline import Kind, Matched, named
 from partq.conformance.verdict.document import SCHEMA, plain
 from partq.conformance.verdict.exercised import coverage, unmet
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
@@ -44,20 +45,26 @@ Besides = tuple[int, str]
 
 
 def conclusion(
-    results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()
+    results: Mapping[str, Verdicts],
+    strict: bool,
+    besides: Sequence[Besides] = (),
+    known: Matched | None = None,
 ) -> tuple[int, str]:
-    """The exit code of the profiles' verdicts and what else counts, and the same in a line of words."""
+    """The exit code of the profiles' verdicts and what else counts, and the same in a line of words. What is
+    ``known`` does not count, but is told; what of the baseline has gone does."""
     rows = binding_requirements(strict)
     whys: dict[Besides, list[str]] = {}
     for name, result in results.items():
-        whys.setdefault(outcome(result, rows), []).append(name)
+        new = result if known is None else known.beyond(name, result)
+        whys.setdefault(outcome(new, rows), []).append(name)
     code = worst([*(code for code, _ in whys), *(code for code, _ in besides)])
+    told = _against(known) if known else []
     if code == Exit.CONFORMANT:
-        return code, _nothing_violated(merge(results.values()), rows)
+        return _nothing_new(results, rows, known, told) if known else (code, _nothing_violated(results, rows))
     several = len(results) > 1
     said = [why + f" ({', '.join(names)})" * several for (c, why), names in whys.items() if c == code]
     said += [why for _, why in besides]
-    return code, f"{WORDS[code]}: {'; '.join(said)}"
+    return code, f"{WORDS[code]}: {'; '.join([*said, *told])}"
 
 
 WORDS: Final = {
@@ -68,8 +75,9 @@ WORDS: Final = {
 """The word for each exit code that is a verdict."""
 
 
-def _nothing_violated(total: Verdicts, failing: Collection[str]) -> str:
+def _nothing_violated(results: Mapping[str, Verdicts], failing: Collection[str]) -> str:
     """Of a success: how much of what binds was exercised, and which rules did not hold that need not."""
+    total = merge(results.values())
     found = coverage(total, failing)
     bad = [id for id, verdict in total.items() if verdict.status is Status.VIOLATED and id not in failing]
     besides = f"; violated, but no MUST: {', '.join(bad)}" if bad else ""
@@ -77,6 +85,41 @@ def _nothing_violated(total: Verdicts, failing: Collection[str]) -> str:
         held = f"all {len(found.exercised)} binding rules that are checked held"
         return f"{WORDS[Exit.CONFORMANT]}: {held}{besides}"
     return f"NOTHING VIOLATED: {found}{besides}"
+
+
+def _nothing_new(
+    results: Mapping[str, Verdicts], failing: Collection[str], known: Matched, told: Sequence[str]
+) -> tuple[int, str]:
+    """Where nothing but what is known speaks against the broker: whether the baseline is up to date, and what
+    is known. Nothing of the kind where nothing of the baseline was met."""
+    if known.gone:
+        return Exit.INCONCLUSIVE, f"BASELINE OUT OF DATE: {'; '.join(told)}"
+    if not known.known:
+        return Exit.CONFORMANT, "; ".join([_nothing_violated(results, failing), *told])
+    exercised = str(coverage(merge(results.values()), failing))
+    loose = dict.fromkeys(named(one.rules) for one in known.new if not one.binds(failing))
+    besides = [f"violated or left open, but no MUST: {', '.join(loose)}"] if loose else []
+    return Exit.CONFORMANT, f"NOTHING NEWLY VIOLATED: {'; '.join([*told, exercised, *besides])}"
+
+
+def _against(known: Matched) -> list[str]:
+    """What there is to say of a baseline: what of it has gone, what is known, what it says of rules of which
+    this run says nothing."""
+    said = [f"{one.entry.text} {one.why}" for one in known.gone]
+    for kind, words in _KNOWN.items():
+        if rules := known.known_rules(kind):
+            said.append(
+                f"{len(rules)} known {words[len(rules) > 1]} ({', '.join(dict.fromkeys(map(named, rules)))})"
+            )
+    if silent := len(known.absent) - len(known.gone):
+        said.append(f"{silent} of the baseline's entries not met")
+    return said
+
+
+_KNOWN: Final = {
+    Kind.VIOLATED: ("violation", "violations"),
+    Kind.OPEN: ("open rule", "open rules"),
+}
 
 
 def required(results: Mapping[str, Verdicts], strict: bool, wanted: Sequence[str]) -> list[Besides]:
@@ -92,11 +135,15 @@ def required(results: Mapping[str, Verdicts], strict: bool, wanted: Sequence[str
 
 
 def verdicts_document(
-    broker: str, results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()
+    broker: str,
+    results: Mapping[str, Verdicts],
+    strict: bool,
+    besides: Sequence[Besides] = (),
+    known: Matched | None = None,
 ) -> dict[str, Any]:
     """``partq.verdicts/1``: the exit code, its reason and whether a SHOULD counts for it, the verdicts of
     each profile and all of them merged."""
-    code, words = conclusion(results, strict, besides)
+    code, words = conclusion(results, strict, besides, known)
     return {
         "schema": SCHEMA,
         "broker": broker,

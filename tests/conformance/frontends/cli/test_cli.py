@@ -357,7 +357,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (("run",), "Missing argument"),
+        (("run",), "which broker?"),
         (("run", "reference", "--nonsense"), "--nonsense"),
         (("run", "reference", "--programs", "x"), "--programs"),
         (("run", "reference", "--format", "xml"), "--format"),
@@ -654,13 +654,14 @@ def test_version_and_help(partq: Partq) -> None:
     assert partq("--version").out.startswith("partq 0.")
     helped = partq("--help")
     assert helped.code == 0
-    for command in ("run", "check", "fuzz", "mutants", "replay", "compare", "report", "explain"):
+    for command in ("init", "run", "check", "fuzz", "mutants", "replay", "compare", "report", "explain"):
         assert f" {command} " in helped.out
         told = partq(command, "--help")
         assert told.code == 0
         assert not any(sign in told.out for sign in ("<int", "<str>", "<bool>", "<list", "{"))
     assert f"[{PROGRAMS_SIMULATED}; of a live broker {PROGRAMS_LIVE}]" in partq("run", "--help").flat
-    assert "partq run [OPTIONS] BROKER" in partq("run", "--help").out
+    assert "partq run [OPTIONS] [BROKER]" in partq("run", "--help").out
+    assert "partq fuzz [OPTIONS] BROKER" in partq("fuzz", "--help").out
 
 
 def test_help_imports_nothing_heavy() -> None:

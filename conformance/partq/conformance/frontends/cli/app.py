@@ -23,6 +23,7 @@ from partq.conformance.frontends.cli.completion import complete, completion
 from partq.conformance.frontends.cli.examples import epilog
 from partq.conformance.frontends.cli.explain import explain
 from partq.conformance.frontends.cli.fuzz import fuzz
+from partq.conformance.frontends.cli.init import init
 from partq.conformance.frontends.cli.listing import listing
 from partq.conformance.frontends.cli.mutants import mutants
 from partq.conformance.frontends.cli.process import own
@@ -42,10 +43,11 @@ BROKEN: Final = 70
 """The exit code of a defect of partq itself, so that no crash is taken for a verdict."""
 
 EPILOG: Final = (
-    "Exit codes: 0 conformant; 1 violated (search: found something; replay: reproduced; mutants: one "
-    "survived; compare: newly violated by the last of two runs of one broker); 2 bad input or usage, or no "
-    "room for the results; 3 inconclusive: something is unknown, "
-    "nothing was exercised, or the adapter gave answers that no history can hold; "
+    "Exit codes: 0 nothing violated, or nothing but what a baseline knows; 1 violated (search: found "
+    "something; replay: reproduced; mutants: one survived; compare: newly violated by the last of two runs "
+    "of one broker); 2 bad input or usage, or no room for the results; 3 inconclusive: something is unknown, "
+    "nothing was exercised, the baseline is out of date, or the adapter gave answers that no history can "
+    "hold; "
     f"{INTERRUPTED} interrupted; {BROKEN} a defect of partq."
 )
 
@@ -98,6 +100,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _COMMANDS: Final[Mapping[str, Callable[..., None]]] = {
+    "init": init,
     "run": run,
     "check": check,
     "fuzz": fuzz,

@@ -18,7 +18,7 @@ from partq.conformance.frontends.cli.streams import console as console
 from partq.conformance.frontends.cli.streams import output as output
 from partq.conformance.frontends.cli.streams import say as say
 from partq.conformance.frontends.cli.table import printable as printable
-from partq.conformance.verdict import BadRequire, Exit, Verdicts, checked_require
+from partq.conformance.verdict import BadRequire, Exit, Matched, Verdicts, checked_require
 from partq.conformance.verdict import Besides as Besides
 from partq.conformance.verdict import conclusion as conclusion
 from partq.conformance.verdict import outcome as outcome
@@ -130,7 +130,12 @@ def requirements_to_meet(words: Sequence[str] | None) -> tuple[str, ...]:
         fail(f"--require: {error}")
 
 
-def conclude(results: Mapping[str, Verdicts], strict: bool, besides: Sequence[Besides] = ()) -> None:
+def conclude(
+    results: Mapping[str, Verdicts],
+    strict: bool,
+    besides: Sequence[Besides] = (),
+    known: Matched | None = None,
+) -> None:
     """Print the verdict in words: the last line of a table."""
-    code, text = conclusion(results, strict, besides)
+    code, text = conclusion(results, strict, besides, known)
     output().print(Text(printable(text), style=CODE_STYLES[code]), soft_wrap=True)

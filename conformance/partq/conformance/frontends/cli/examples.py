@@ -12,7 +12,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "partq list cases lock --format json",
     ),
     "explain": ("partq explain ROUTE-2", "partq explain KEY", "partq explain route-by-body"),
+    "init": ("partq init", "partq init begun"),
     "run": (
+        "partq run",
+        "partq run mutant:route-by-body --programs 5 --write-baseline known.toml",
+        "partq run mutant:route-by-body --programs 5 --baseline known.toml --junit partq.xml",
         "partq run reference --profile azure-premium -v",
         "partq run mine:MyBroker --case same-key",
         "partq run mutant:route-by-body --programs 20 --out results --save-histories",

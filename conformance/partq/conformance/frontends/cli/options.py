@@ -11,6 +11,11 @@ from partq.conformance.frontends.cli.listing import Kind, complete_broker, compl
 
 BrokerName = Annotated[str, typer.Argument(help=BROKERS, autocompletion=complete_broker)]
 
+ProjectBroker = Annotated[
+    str | None,
+    typer.Argument(help=f"{BROKERS}; default: the one in pyproject.toml.", autocompletion=complete_broker),
+]
+
 Profiles = Annotated[
     list[str] | None,
     typer.Option(
@@ -21,5 +26,9 @@ Profiles = Annotated[
 ]
 
 Strict = Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails too.")]
+
+StrictOrNot = Annotated[
+    bool | None, typer.Option("--strict/--no-strict", help="A violated SHOULD fails too [--no-strict].")
+]
 
 Output = Annotated[Format, typer.Option("--format", help="What to print.")]

@@ -278,6 +278,7 @@ def _run(folder: Path) -> Material:
         broker = text_of(data, "broker")
         lanes = tuple(_lane(data, broker, name, rows) for name, rows in data["profiles"].items())
         command = _again(["partq", "run", broker, *map(str, data.get("options", ()))], folder)
+        conclusion = text_of(data, "conclusion") if "baseline" in data else ""
         code, made = _code(data, lanes), _made(data)
     except UNREADABLE as error:
         raise BadResults(f"{file}: {why(error)}") from None
@@ -288,6 +289,7 @@ def _run(folder: Path) -> Material:
         blind_spots=_blind_spots(),
         command=command,
         made=made,
+        conclusion=conclusion,
         version=_version(),
         opinions=_opinions(),
     )

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 import typer
 
@@ -35,10 +35,19 @@ from partq.conformance.frontends.cli.common import (
 )
 from partq.conformance.frontends.cli.kept import store, summary_lines
 from partq.conformance.frontends.cli.listing import Kind, completing
-from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
+from partq.conformance.frontends.cli.options import Output, Profiles, ProjectBroker, StrictOrNot
 from partq.conformance.frontends.cli.programs import Stored, programs_in
+from partq.conformance.frontends.cli.project import (
+    BaselineFile,
+    NewBaseline,
+    baseline_of,
+    broker_of,
+    settings_for,
+)
+from partq.conformance.frontends.cli.publishing import Told, new_file, publish
+from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
-from partq.conformance.verdict import FILE, Exit, ambiguities, merge
+from partq.conformance.verdict import FILE, Exit, ambiguities, matched_to_plain, merge
 from partq.spec.simulation.itf import TRACES
 
 if TYPE_CHECKING:
@@ -57,16 +66,18 @@ _PROGRAMS: Final = "200; of a live broker 3"
 
 
 def run(
-    broker: BrokerName,
+    broker: ProjectBroker = None,
     profile: Profiles = None,
     programs: Annotated[
         int | None,
         typer.Option(min=0, help=f"Seeded programs for each profile, after the cases [{_PROGRAMS}]."),
     ] = None,
     seed: Annotated[
-        int,
-        typer.Option(min=0, help="The same seed gives the same programs; a trace's, the same choices in it."),
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=0, help="The same seed gives the same programs; a trace's, the same choices in it [1]."
+        ),
+    ] = None,
     case: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,8 +99,11 @@ def run(
         int | None,
         typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
     ] = None,
-    strict: Strict = False,
+    strict: StrictOrNot = None,
     require: Require = None,
+    baseline: BaselineFile = None,
+    write_baseline: NewBaseline = None,
+    junit: Annotated[Path | None, typer.Option(help="File for the verdicts as JUnit XML.")] = None,
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
     save_histories: Annotated[
         bool, typer.Option("--save-histories", help="Store every history under --out.")
@@ -100,16 +114,23 @@ def run(
 ) -> None:
     """Check a broker with the directed cases and some seeded programs.
 
-    Or with programs of your own, and traces of the TLA+ specification (`partq spec simulate`)."""
+    Or with programs of your own, and traces of the TLA+ specification (`partq spec simulate`). What is not
+    given is taken from the table tool.partq in pyproject.toml (docs/ci.md)."""
     from partq.conformance.adapters import public_name
     from partq.conformance.evaluation.keeping import Target
     from partq.conformance.evaluation.provenance import made
 
-    begun, wanted_rules = made(), requirements_to_meet(require)
+    begun, settings = made(), settings_for(broker)
+    broker = broker or broker_of(settings)
+    profile = profile or list(settings.profile) or None
+    seed, strict = _given(seed, settings.seed, 1), _given(strict, settings.strict, False)
     chosen = programs_in([*(program or ()), *([TRACES] if traces else ())])
     only = bool(case or chosen)
+    wanted_rules = requirements_to_meet(require or (() if only else settings.require))
+    programs = _given(programs, 0 if only else settings.programs, None)
+    known = baseline_of(baseline, write_baseline, settings)
     cases = _cases(case) if case or not chosen else ()
-    wanted = _Wanted(cases, chosen, 0 if only and programs is None else programs, seed)
+    wanted = _Wanted(cases, chosen, programs, seed)
     names = [
         name for name in _profiles(broker, profile, chosen) if profile or not only or wanted.has_any(name)
     ]
@@ -117,6 +138,7 @@ def run(
         named = public_name(broker)
         fail(f"none of these cases is for the profile of {named}: partq explain CASE names theirs")
     _prepare(out, save_histories)
+    xml = new_file(junit)
     results: dict[str, SuiteResult] = {}
     folder = None if out is None else Target.of(out)
     with _kept_if_interrupted(broker, folder, strict) as ended:
@@ -127,22 +149,36 @@ def run(
             results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs)
     verdicts, besides = _came_to(results)
     besides += required(verdicts, strict, wanted_rules)
-    document = verdicts_document(public_name(broker), verdicts, strict, besides)
+    matched = known.matched(verdicts, not only, strict) if known else None
+    document = verdicts_document(public_name(broker), verdicts, strict, besides, matched)
+    if known and matched:
+        document["baseline"] = matched_to_plain(matched, str(known.shown))
+    files = [] if known is None else ["--baseline", str(known.shown)]
+    options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules) + files
     stored: list[StoredFile] = []
     if folder is not None:
-        options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules)
-        whole = {**document, "options": options, "made": begun}
-        stored = store(folder, broker, whole, results)
+        stored = store(folder, broker, {**document, "options": options, "made": begun}, results)
+    told = Told(public_name(broker), results, stored, options)
+    publish(document, rule_outcomes(verdicts, strict, matched, told.text), matched, xml)
     if format is Format.JSON:
         kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
         print_json({**document, **kept})
     else:
         detail = Detail.of(verbose, whole_catalogue)
-        show_verdicts(public_name(broker), verdicts, detail, _evidence(results), partial(_place, results))
+        place = partial(_place, results)
+        show_verdicts(public_name(broker), verdicts, detail, _evidence(results), place, matched)
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
-        conclude(verdicts, strict, besides)
+        conclude(verdicts, strict, besides, matched)
     raise typer.Exit(document["exit"])
+
+
+Value = TypeVar("Value")
+
+
+def _given(asked: Value | None, settled: Value | None, usual: Value) -> Value:
+    """The command line wins over the project's settings, these over what is usual."""
+    return next((value for value in (asked, settled) if value is not None), usual)
 
 
 def verdicts_by_run(

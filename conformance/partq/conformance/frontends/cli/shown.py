@@ -17,7 +17,15 @@ from partq.conformance.frontends.cli.streams import output
 from partq.conformance.frontends.cli.table import Numbers, fits, printable, summary, verdict_table, violations
 from partq.conformance.history import History
 from partq.conformance.history.notation_writer import evidence as finding_lines
-from partq.conformance.verdict import Finding, Status, Verdict, Verdicts, ambiguities, violated_one_of
+from partq.conformance.verdict import (
+    Finding,
+    Matched,
+    Status,
+    Verdict,
+    Verdicts,
+    ambiguities,
+    violated_one_of,
+)
 
 REASON: Final = 240
 """Characters of a reason that are shown without the table."""
@@ -52,7 +60,8 @@ SeenIn = Callable[[str, tuple[str, ...]], str]
 
 class _Shown(NamedTuple):
     """A finding under its number. ``lines``: it in lines, each with whether it shows a record. ``times``: how
-    often that was found. ``alike``: how many causes come to the same lines."""
+    often that was found. ``known``: why it is accepted, empty where it is not. ``alike``: how many causes
+    come to the same lines."""
 
     number: int
     profile: str
@@ -60,6 +69,7 @@ class _Shown(NamedTuple):
     where: str
     lines: tuple[tuple[str, bool], ...]
     times: int
+    known: str = ""
     alike: int = 1
 
 
@@ -69,16 +79,19 @@ def show_verdicts(
     detail: Detail,
     evidence: Evidence = lambda profile, finding: None,
     seen_in: SeenIn = lambda profile, candidates: "",
+    known: Matched | None = None,
 ) -> None:
     """Print what was found, by profile, what is left open, the table if it is asked for, and how many rules
-    ended how."""
+    ended how. Of what is ``known`` it is told why."""
     out = output()
     out.print(Text(printable(broker), style="bold"))
-    numbers = show_found(out, results, evidence, seen_in)
+    numbers = show_found(out, results, evidence, seen_in, known)
     if detail.table:
         _show_table(out, results, detail.whole_catalogue, numbers)
     else:
-        _show_open(out, results)
+        _show_open(out, results, known)
+    if known:
+        _show_absent(out, known)
     out.print()
     out.print(summary(results))
 
@@ -88,33 +101,38 @@ def show_found(
     results: Mapping[str, Verdicts],
     evidence: Evidence = lambda profile, finding: None,
     seen_in: SeenIn = lambda profile, candidates: "",
+    known: Matched | None = None,
 ) -> Numbers:
-    """Print what was found, numbered, and which rules one of which is violated. Answers the numbers of each
-    profile's rules."""
+    """Print what was found, numbered, and which rules one of which is violated; within a profile what is
+    known comes last. Answers the numbers of each profile's rules."""
     numbers: dict[tuple[str, str], list[int]] = {}
     for profile, result in results.items():
-        for one in _numbered(profile, result, evidence, 1 + sum(map(len, numbers.values()))):
+        for one in _numbered(profile, result, evidence, known, 1 + sum(map(len, numbers.values()))):
             _show_finding(out, one)
             for requirement in one.finding.requirements:
                 numbers.setdefault((profile, requirement), []).append(one.number)
-        _show_ambiguities(out, profile, result, seen_in)
+        _show_ambiguities(out, profile, result, seen_in, known)
     return numbers
 
 
-def _numbered(profile: str, result: Verdicts, evidence: Evidence, first: int) -> list[_Shown]:
-    """The first finding of each cause; causes that come to the same lines as one."""
+def _numbered(
+    profile: str, result: Verdicts, evidence: Evidence, known: Matched | None, first: int
+) -> list[_Shown]:
+    """The first finding of each cause; causes that come to the same lines as one; what is known last."""
     shown: dict[tuple[object, ...], _Shown] = {}
     for verdict in result.values():
         for finding in verdict.causes:
             found, times = evidence(profile, finding), verdict.found[finding.key]
             lines = tuple(finding_lines(finding, found[1] if found else None))
-            same = (finding.heading, lines)
-            if known := shown.get(same):
-                shown[same] = known._replace(times=known.times + times, alike=known.alike + 1)
+            reason = known.reason(profile, finding) if known else ""
+            same = (finding.heading, lines, reason)
+            if alike := shown.get(same):
+                shown[same] = alike._replace(times=alike.times + times, alike=alike.alike + 1)
             else:
                 where = found[0] if found else ""
-                shown[same] = _Shown(first + len(shown), profile, finding, where, lines, times)
-    return list(shown.values())
+                shown[same] = _Shown(0, profile, finding, where, lines, times, reason)
+    ordered = sorted(shown.values(), key=lambda one: bool(one.known))
+    return [one._replace(number=number) for number, one in enumerate(ordered, first)]
 
 
 def _show_finding(out: Console, one: _Shown) -> None:
@@ -122,13 +140,23 @@ def _show_finding(out: Console, one: _Shown) -> None:
     where = f", {printable(one.where)}" if one.where else ""
     alike = f" of {one.alike} causes that come to the same" if one.alike > 1 else ""
     out.print()
-    out.print(Text(f"{one.number}. {printable(one.finding.heading)}", style="bold red"))
+    style = "yellow" if one.known else "bold red"
+    out.print(Text(f"{one.number}. {printable(one.finding.heading)}", style=style))
+    _show_known(out, one.known)
     out.print(Text(f"   {one.profile}{where}, {violations(one.times)}{alike}", style="dim"))
     for text, is_record in one.lines:
         out.print(Text(f" {printable(text)}", style="cyan" if is_record else ""), soft_wrap=is_record)
 
 
-def _show_ambiguities(out: Console, profile: str, result: Verdicts, seen_in: SeenIn) -> None:
+def _show_known(out: Console, reason: str) -> None:
+    """Why it is accepted, if it is."""
+    if reason:
+        out.print(Text(f"   known: {printable(reason)}", style="yellow"))
+
+
+def _show_ambiguities(
+    out: Console, profile: str, result: Verdicts, seen_in: SeenIn, known: Matched | None
+) -> None:
     """Each set of rules of which one certainly is violated, where, and why it is not known which, unless a
     finding has told it."""
     told = {finding.candidates for verdict in result.values() for finding in verdict.findings}
@@ -137,13 +165,15 @@ def _show_ambiguities(out: Console, profile: str, result: Verdicts, seen_in: See
             continue
         where = seen_in(profile, candidates)
         out.print()
-        out.print(Text(violated_one_of(candidates), style="bold red"))
+        accepted = known.reason_of(profile, candidates) if known else ""
+        out.print(Text(violated_one_of(candidates), style="yellow" if accepted else "bold red"))
+        _show_known(out, accepted)
         out.print(Text(f"  {profile}{f', {printable(where)}' if where else ''}", style="dim"))
         out.print(Text(f"  {printable(reason)}"))
 
 
-def _show_open(out: Console, results: Mapping[str, Verdicts]) -> None:
-    """Why which rules are left open, those with the same reason together."""
+def _show_open(out: Console, results: Mapping[str, Verdicts], known: Matched | None) -> None:
+    """Why which rules are left open, those with the same reason together; and why that is accepted."""
     for profile, result in results.items():
         for reason, names in _open_by_reason(result).items():
             short = reason if len(reason) <= REASON else f"{reason[: REASON - 1]}… (-v: all of it)"
@@ -151,6 +181,16 @@ def _show_open(out: Console, results: Mapping[str, Verdicts]) -> None:
             out.print(Text(f"left open: {', '.join(names)}", style="yellow"))
             out.print(Text(f"  {profile}", style="dim"))
             out.print(Text(f"  {printable(short)}"))
+            for name in names:
+                for accepted in known.reasons(profile, name) if known else ():
+                    out.print(Text(f"  {name} known: {printable(accepted)}", style="yellow"))
+
+
+def _show_absent(out: Console, known: Matched) -> None:
+    """The entries of the baseline that nothing matches."""
+    for one in known.absent:
+        style = "bold yellow" if one in known.gone else "dim"
+        out.print(Text(f"baseline: {printable(f'{one.entry.text}: {one.why}')}", style=style), soft_wrap=True)
 
 
 def _open_by_reason(result: Verdicts) -> Mapping[str, Sequence[str]]:

@@ -1,0 +1,98 @@
+"""``partq init``: the files with which a project begins: an adapter that runs, a pytest file, a workflow of
+GitHub Actions and the table [tool.partq]. What is there already stays as it is."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from partq.conformance.frontends import settings
+from partq.conformance.frontends.cli.common import fail, printable, say
+
+STARTER: Final = resources.files("partq.conformance.frontends.cli") / "starter"
+
+FILES: Final[Mapping[str, str]] = {
+    "my_broker.py": "my_broker.py",
+    "tests/test_conformance.py": "conformance.py",
+    ".github/workflows/partq.yml": "partq.yml",
+}
+"""File -> which one of `STARTER` it is."""
+
+NEXT: Final = (
+    ("partq run --case same-key", "one case: seconds"),
+    ("partq run", "all of them, with what [tool.partq] says"),
+    ("partq run --write-baseline partq-baseline.toml", "what is violated now, as known"),
+    ("pytest tests/test_conformance.py", "the same from pytest"),
+)
+"""Commands, and what each does."""
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where; it is made unless it is there.")] = Path(),
+) -> None:
+    """Begin a project: an adapter that runs, a pytest file, a workflow, settings in pyproject.toml.
+
+    Nothing is overwritten."""
+    try:
+        table = _with_table(folder / settings.FILE)
+        for file, source in FILES.items():
+            say(printable(_written(folder / file, _text(source))))
+        say(printable(_appended(folder / settings.FILE, table)))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+    say("\nnext:" + "".join(f"\n  {line}" for line in _next(folder)))
+
+
+def _text(source: str) -> str:
+    return (STARTER / source).read_text(encoding="utf-8")
+
+
+def _written(file: Path, text: str) -> str:
+    """Write a new file; what was done, in a line."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        return f"left as it is: {file}"
+    return f"written: {file}"
+
+
+def _with_table(file: Path) -> str | None:
+    """The text that the file has to end with, so that it has the table; None where it has one. Ends with one
+    line where the file, or what it would be, is no TOML."""
+    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    more = _text("pyproject.toml")
+    if text:
+        more = ("" if text.endswith("\n") else "\n") + "\n" + more
+    try:
+        tool = tomllib.loads(text).get("tool", {})
+        if isinstance(tool, dict) and "partq" in tool:
+            return None
+        tomllib.loads(text + more)
+    except tomllib.TOMLDecodeError as error:
+        fail(f"{file}: cannot take a table {settings.TABLE}: {error}")
+    return more
+
+
+def _appended(file: Path, more: str | None) -> str:
+    """Put the text at the end of the file; what was done, in a line."""
+    if more is None:
+        return f"left as it is: {file}, which has {settings.TABLE}"
+    done = "appended to" if file.exists() else "written"
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(more)
+    return f"{done}: {file} ({settings.TABLE})"
+
+
+def _next(folder: Path) -> Iterator[str]:
+    if folder.absolute() != Path.cwd():
+        yield f"cd {folder}"
+    wide = max(len(command) for command, _ in NEXT)
+    for command, what in NEXT:
+        yield f"{command:{wide}}  # {what}"

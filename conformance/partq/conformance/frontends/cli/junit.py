@@ -1,0 +1,68 @@
+"""Verdicts as JUnit XML, as GitLab, Jenkins and test reporters of GitHub read it. Pure.
+
+A test suite for each profile, in it a test case for each rule; and the conclusion as one of its own, so that
+the file has a failure or an error if and only if the exit code is not 0. What is known is skipped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+from xml.etree import ElementTree as xml
+
+from partq.conformance.frontends.cli.rule_outcomes import Outcome, RuleOutcome
+from partq.conformance.frontends.cli.table import printable
+from partq.conformance.verdict import Exit
+
+_TAGS: Final = {
+    Outcome.FAILED: "failure",
+    Outcome.ERROR: "error",
+    Outcome.KNOWN: "skipped",
+    Outcome.SKIPPED: "skipped",
+}
+"""What stands in a test case that did not pass."""
+
+_COUNTS: Final = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+_CONCLUDED: Final = {Exit.CONFORMANT: Outcome.PASSED, Exit.VIOLATED: Outcome.FAILED}
+
+TIME: Final = "0"
+"""The duration of everything, for readers that want one: rules share their programs."""
+
+
+def junit(broker: str, outcomes: Iterable[RuleOutcome], code: int, conclusion: str) -> bytes:
+    """The XML document. ``broker``: its name as it may be shown."""
+    by_profile: dict[str, list[xml.Element]] = {}
+    for one in outcomes:
+        by_profile.setdefault(one.profile, []).append(_rule(one))
+    end = _case("conclusion", "partq", _CONCLUDED.get(code, Outcome.ERROR), printable(conclusion), "")
+    name = printable(broker)
+    suites = [_group("testsuite", f"{name}, {profile}", cases) for profile, cases in by_profile.items()]
+    root = _group("testsuites", "partq", [*suites, _group("testsuite", name, [end])])
+    xml.indent(root)
+    document: bytes = xml.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _group(tag: str, name: str, inside: Iterable[xml.Element]) -> xml.Element:
+    group = xml.Element(tag, name=name)
+    group.extend(inside)
+    tags = Counter(one.tag for one in group.iter())
+    group.set("tests", str(tags["testcase"]))
+    for count, counted in _COUNTS.items():
+        group.set(count, str(tags[counted]))
+    group.set("time", TIME)
+    return group
+
+
+def _rule(one: RuleOutcome) -> xml.Element:
+    return _case(f"{one.requirement} {one.title}", f"partq.{one.profile}", one.outcome, one.message, one.text)
+
+
+def _case(name: str, group: str, outcome: Outcome, message: str, text: str) -> xml.Element:
+    case = xml.Element("testcase", name=name, classname=group, time=TIME)
+    if outcome in _TAGS:
+        said = xml.SubElement(case, _TAGS[outcome], message=message, type=outcome.value)
+        said.text = text or message
+    return case

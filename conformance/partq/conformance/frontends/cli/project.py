@@ -1,0 +1,113 @@
+"""What a command takes from the project that it runs in: the table [tool.partq], and the baseline. Reads and
+writes the files, and ends with one line where they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from partq.conformance.adapters.names import public_name
+from partq.conformance.frontends import baseline_file
+from partq.conformance.frontends.cli.common import console, fail, printable
+from partq.conformance.frontends.settings import NOTHING, TABLE, Settings, settings_near
+from partq.conformance.frontends.toml_tables import BadTable
+from partq.conformance.verdict import (
+    Entry,
+    Matched,
+    Verdicts,
+    binding_requirements,
+    entries_for,
+    match,
+)
+
+BaselineFile = Annotated[
+    Path | None,
+    typer.Option("--baseline", help="File of known violations, which do not fail; what has gone of it does."),
+]
+NewBaseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-baseline",
+        help="As --baseline, and append what is not in it; a new file unless it is there.",
+    ),
+]
+
+
+def settings_for(broker: str | None) -> Settings:
+    """The settings of the project for the broker that is named on the command line, if one is."""
+    try:
+        found = settings_near(Path.cwd())
+    except BadTable as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+    applying = found.of(broker)
+    if found is not NOTHING and applying.file is None:
+        text = f"partq: {found.file}: {TABLE} is about {public_name(found.broker or '')}: not used"
+        console.print(printable(text), markup=False, soft_wrap=True)
+    return applying
+
+
+def broker_of(settings: Settings) -> str:
+    """The broker of the project; ends with one line where it names none."""
+    if settings.broker is None:
+        fail(f"which broker? Give BROKER, or broker in {TABLE} of pyproject.toml (partq init writes one)")
+    return settings.broker
+
+
+class Baseline(NamedTuple):
+    """A baseline. ``shown``: its file, as the user would type it; ``place``: where it is. ``writes``: whether
+    what is new is to be put into it."""
+
+    shown: Path
+    place: Path
+    entries: tuple[Entry, ...]
+    writes: bool
+
+    def matched(self, results: Mapping[str, Verdicts], whole: bool, strict: bool) -> Matched:
+        """The verdicts against it, and against what was appended to it."""
+        found = match(results, self.entries, whole)
+        binding = binding_requirements(strict)
+        more = entries_for((one for one in found.new if one.binds(binding)), baseline_file.TODO)
+        if not (self.writes and (more or not self.place.exists())):
+            return found
+        head = "" if self.place.exists() else baseline_file.HEAD
+        try:
+            with self.place.open("a", encoding="utf-8") as stream:
+                stream.write(head + baseline_file.dumps(more))
+        except OSError as error:
+            fail(f"{self.shown}: {error.strerror}")
+        return match(results, (*self.entries, *more), whole)
+
+
+def baseline_of(asked: Path | None, new: Path | None, settings: Settings) -> Baseline | None:
+    """The baseline to hold verdicts against; ends with one line where it can't be read."""
+    if asked and new:
+        fail("give --baseline or --write-baseline, which reads the file, too")
+    shown = new or asked or _relative(settings.baseline)
+    if shown is None:
+        return None
+    if new and not new.exists():
+        if not new.absolute().parent.is_dir():
+            fail(f"{new.parent}: no such folder")
+        return Baseline(shown, shown.absolute(), (), True)
+    try:
+        entries = baseline_file.loads(shown.read_text(encoding="utf-8"), str(shown))
+    except BadTable as error:
+        fail(str(error))
+    except FileNotFoundError:
+        fail(f"{shown}: no such file; --write-baseline {shown} writes one")
+    except OSError as error:
+        fail(f"{shown}: {error.strerror}")
+    except UnicodeDecodeError as error:
+        fail(f"{shown}: no TOML: {error}")
+    return Baseline(shown, shown.absolute(), entries, new is not None)
+
+
+def _relative(file: Path | None) -> Path | None:
+    """The file as it may be typed in the current folder."""
+    here = Path.cwd()
+    return file.relative_to(here) if file and file.is_relative_to(here) else file

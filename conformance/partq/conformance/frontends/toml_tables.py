@@ -1,0 +1,62 @@
+"""Tables of TOML that people write, checked: which fields there are, and what each may hold. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from partq.conformance.history.notation_words import near
+
+SHOWN: Final = 60
+"""Characters of a value that an error shows."""
+
+
+class BadTable(ValueError):
+    """A table does not hold what it should. The text says in one line where, what and what to do."""
+
+
+class Field(NamedTuple):
+    """What a field may hold. ``read``: the value as the code has it, or None where it is none of these."""
+
+    expected: str
+    read: Callable[[object], Any]
+
+
+def _text(value: object) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _texts(value: object) -> tuple[str, ...] | None:
+    items = [_text(item) for item in (value if isinstance(value, list) else [value])]
+    return tuple(item for item in items if item) if items and all(items) else None
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+TEXT: Final = Field("a text", _text)
+TEXTS: Final = Field("a text or a list of texts", _texts)
+COUNT: Final = Field("a whole number, 0 or more", _count)
+FLAG: Final = Field("true or false", _flag)
+
+
+def checked(table: object, fields: Mapping[str, Field], where: str) -> dict[str, Any]:
+    """The table's values by field, as `Field.read` has them. Raises `BadTable`, which names ``where`` it
+    is."""
+    if not isinstance(table, dict):
+        raise BadTable(f"{where}: expected a table")
+    return {name: _value(name, value, fields, where) for name, value in table.items()}
+
+
+def _value(name: str, value: object, fields: Mapping[str, Field], where: str) -> Any:
+    if name not in fields:
+        raise BadTable(f"{where}: unknown key {name!r}{near(name, fields)}")
+    found = fields[name].read(value)
+    if found is None:
+        raise BadTable(f"{where}: {name}: expected {fields[name].expected}, not {repr(value)[:SHOWN]}")
+    return found

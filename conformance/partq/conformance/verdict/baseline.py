@@ -1,0 +1,292 @@
+"""Verdicts held against a baseline: what of them is known, what is new, and what of the baseline has gone.
+Pure.
+
+A baseline lists violations that a team knows of, and rules that it knows to be left open. What counts is what
+the exit code counts: a violated requirement's causes, sets of requirements of which one is violated, and
+requirements left open. Nothing is excused but what an entry names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from partq.conformance.verdict.merging import ambiguities
+from partq.conformance.verdict.types import Finding, Status, Verdict, Verdicts
+
+ANOTHER: Final = "another rule"
+"""Among the rules of an entry: that it may be none of the others that is violated."""
+
+
+class Kind(StrEnum):
+    """What is wrong: a rule, or one of several, is violated; or it is left open whether a rule is."""
+
+    VIOLATED = "violated"
+    OPEN = "open"
+
+
+class Entry(NamedTuple):
+    """Something known. ``rules``: the one it is about, or those of which one is violated. ``reason``: why
+    that is accepted for now. ``profile``, ``cause``: under which, and by which `Finding.key`; where empty,
+    under each and by any. ``sometimes``: not every run shows it, so that its absence says nothing."""
+
+    kind: Kind
+    rules: tuple[str, ...]
+    reason: str
+    profile: str = ""
+    cause: str = ""
+    sometimes: bool = False
+
+    @property
+    def text(self) -> str:
+        """What it is about, in words."""
+        told = named(self.rules)
+        return f"{told} ({', '.join(filter(None, (self.profile, self.cause)))})" if self.narrow else told
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is about one profile or cause only."""
+        return bool(self.profile or self.cause)
+
+    def covers(self, fault: Fault) -> bool:
+        """Whether the fault is what this entry knows of. A rule that is known to be violated may also be
+        left open, or be among fewer."""
+        kind = fault.kind is self.kind or fault.kind is Kind.OPEN
+        cause = not self.cause or fault.kind is Kind.OPEN or fault.cause == self.cause
+        return kind and cause and self.fits(fault.profile) and set(self.rules) >= set(fault.rules)
+
+    def fits(self, profile: str) -> bool:
+        """Whether it is about that profile, too."""
+        return self.profile in ("", profile)
+
+
+class Fault(NamedTuple):
+    """Something wrong under one profile, ``times`` times. ``cause``: the `Finding.key`; empty where nothing
+    was found that has one."""
+
+    kind: Kind
+    profile: str
+    rules: tuple[str, ...]
+    cause: str = ""
+    times: int = 0
+
+    def binds(self, binding: Collection[str]) -> bool:
+        """Whether it counts for the exit code."""
+        return all(rule in binding for rule in self.rules if rule != ANOTHER)
+
+
+class State(StrEnum):
+    """What a run says of an entry that nothing in it matches."""
+
+    GONE = "gone"
+    SILENT = "silent"
+
+
+class Absent(NamedTuple):
+    """An entry that nothing matches, and why that is all, or not all, there is to say."""
+
+    entry: Entry
+    state: State
+    why: str
+
+
+class Matched(NamedTuple):
+    """A run against a baseline. ``known``: what is wrong and in it, with the entry; ``new``: what is not."""
+
+    known: tuple[tuple[Fault, Entry], ...]
+    new: tuple[Fault, ...]
+    absent: tuple[Absent, ...]
+
+    @property
+    def gone(self) -> tuple[Absent, ...]:
+        """The entries to be removed."""
+        return tuple(one for one in self.absent if one.state is State.GONE)
+
+    def known_rules(self, kind: Kind) -> list[tuple[str, ...]]:
+        """The rules of all that is wrong in that way and known, once for each profile and cause."""
+        return [fault.rules for fault, _ in self.known if fault.kind is kind]
+
+    def reason(self, profile: str, finding: Finding) -> str:
+        """Why the finding is accepted; empty where it is not. Where one of its candidates is certainly
+        violated and known, the finding says no more."""
+        certain = (self._reason(profile, (id,)) for id in finding.candidates)
+        return self._reason(profile, _named_by(finding), finding.key) or next(filter(None, certain), "")
+
+    def reason_of(self, profile: str, candidates: tuple[str, ...]) -> str:
+        """Why it is accepted that one of these is violated; empty where it is not."""
+        return self._reason(profile, _rules(candidates))
+
+    def _reason(self, profile: str, rules: tuple[str, ...], cause: str | None = None) -> str:
+        """Of the first known violation of these rules, by that cause unless it is None."""
+        return next(
+            (
+                entry.reason
+                for fault, entry in self.known
+                if (fault.kind, fault.profile, fault.rules) == (Kind.VIOLATED, profile, rules)
+                and cause in (None, fault.cause)
+            ),
+            "",
+        )
+
+    def reasons(self, profile: str, requirement: str) -> tuple[str, ...]:
+        """Why what is wrong with the requirement is accepted, as far as it is."""
+        found = (
+            entry.reason
+            for fault, entry in self.known
+            if fault.profile == profile and requirement in fault.rules
+        )
+        return tuple(dict.fromkeys(found))
+
+    def beyond(self, profile: str, verdicts: Verdicts) -> dict[str, Verdict]:
+        """The verdicts as far as they are not known: what would hold but for that reads `pass`. For exit
+        codes; nobody must be shown these as verdicts."""
+        known = {rule for fault, _ in self.known if fault.profile == profile for rule in fault.rules}
+        return {
+            id: _beyond(verdict, [one for one in self.new if one.profile == profile and id in one.rules])
+            if id in known
+            else verdict
+            for id, verdict in verdicts.items()
+        }
+
+
+def named(rules: Iterable[str]) -> str:
+    """The rules of which one is meant."""
+    return " or ".join(rules)
+
+
+def match(results: Mapping[str, Verdicts], baseline: Iterable[Entry], whole: bool = True) -> Matched:
+    """The verdicts of each profile against the baseline. ``whole``: they are of all that is usually run; of a
+    part it cannot be said that something has gone."""
+    entries = tuple(baseline)
+    known: list[tuple[Fault, Entry]] = []
+    new: list[Fault] = []
+    met: set[Entry] = set()
+    for fault in (fault for name, verdicts in results.items() for fault in faults(name, verdicts)):
+        covering = [entry for entry in entries if entry.covers(fault)]
+        met.update(covering)
+        if covering:
+            known.append((fault, covering[0]))
+        else:
+            new.append(fault)
+    absent = tuple(_absent(entry, results, whole) for entry in entries if entry not in met)
+    return Matched(tuple(known), tuple(new), absent)
+
+
+def faults(profile: str, verdicts: Verdicts) -> Iterator[Fault]:
+    """All that is wrong by the verdicts of one profile."""
+    for id, verdict in verdicts.items():
+        if verdict.status is Status.VIOLATED:
+            for key in _certain_causes(verdict) or [""]:
+                yield Fault(Kind.VIOLATED, profile, (id,), key, verdict.found.get(key, 0))
+        elif verdict.status is Status.UNKNOWN and not verdict.candidates:
+            yield Fault(Kind.OPEN, profile, (id,))
+    for candidates, findings in _one_of_several(verdicts).items():
+        found = verdicts[candidates[0]].found if candidates[0] in verdicts else {}
+        for key in dict.fromkeys(one.key for one in findings) or [""]:
+            yield Fault(Kind.VIOLATED, profile, _rules(candidates), key, found.get(key, 0))
+
+
+def _certain_causes(verdict: Verdict) -> list[str]:
+    """The causes of a violation. Without those of which every finding was kept and says "one of several": it
+    says no more."""
+    times = Counter(one.key for one in verdict.findings if one.candidates)
+    return [key for key, number in verdict.found.items() if number > times[key]]
+
+
+def _one_of_several(verdicts: Verdicts) -> dict[tuple[str, ...], list[Finding]]:
+    """Each set of rules of which one is violated, with the findings that say so. None where one of them is
+    violated for certain."""
+    several: dict[tuple[str, ...], list[Finding]] = {candidates: [] for candidates in ambiguities(verdicts)}
+    certain = {id for id, verdict in verdicts.items() if verdict.status is Status.VIOLATED}
+    for finding in (one for verdict in verdicts.values() for one in verdict.findings):
+        if finding.candidates and certain.isdisjoint(finding.candidates):
+            several.setdefault(finding.candidates, []).append(finding)
+    return several
+
+
+def entries_for(new: Iterable[Fault], reason: str) -> tuple[Entry, ...]:
+    """Entries that know of all these. A rule among them that is left open needs none of its own where it is
+    known to be violated, too."""
+    found = tuple(new)
+    violated = {
+        (fault.profile, rule) for fault in found if fault.kind is Kind.VIOLATED for rule in fault.rules
+    }
+    return tuple(
+        Entry(fault.kind, fault.rules, reason, fault.profile, fault.cause)
+        for fault in found
+        if fault.kind is Kind.VIOLATED or (fault.profile, fault.rules[0]) not in violated
+    )
+
+
+def _named_by(finding: Finding) -> tuple[str, ...]:
+    return _rules(finding.candidates) or (finding.requirement,)
+
+
+def _rules(candidates: tuple[str, ...]) -> tuple[str, ...]:
+    """The candidates as an entry names them: a single one is not the only one."""
+    return (*candidates, ANOTHER) if len(candidates) == 1 else candidates
+
+
+def _beyond(verdict: Verdict, new: Sequence[Fault]) -> Verdict:
+    """A verdict of which something is known, as it would be by what is ``new`` alone."""
+    if not new:
+        return Verdict(Status.PASS, verdict.exercised)
+    sets = [tuple(rule for rule in fault.rules if rule != ANOTHER) for fault in new]
+    keys = {(fault.rules, fault.cause) for fault in new}
+    findings = tuple(one for one in verdict.findings if (_named_by(one), one.key) in keys)
+    found = {key: times for key, times in verdict.found.items() if any(key == cause for _, cause in keys)}
+    several = bool(verdict.candidates) and verdict.candidates not in sets
+    candidates = sets[0] if several else verdict.candidates
+    return replace(verdict, findings=findings, found=found, candidates=candidates)
+
+
+def _absent(entry: Entry, results: Mapping[str, Verdicts], whole: bool) -> Absent:
+    """What the run says of an entry that nothing in it matches."""
+    fitting = [verdicts for name, verdicts in results.items() if entry.fits(name)]
+    rules = [rule for rule in entry.rules if rule != ANOTHER]
+    found = [verdicts[rule] for verdicts in fitting for rule in rules if rule in verdicts]
+    applying = [one for one in found if one.status is not Status.NOT_APPLICABLE]
+    if not fitting:
+        return Absent(entry, State.SILENT, f"not run under {entry.profile}")
+    if not applying:
+        return Absent(entry, State.SILENT, "does not apply to what was run")
+    if any(one.status is Status.VIOLATED for one in applying) and (entry.kind is Kind.OPEN or rules[1:]):
+        return Absent(entry, State.SILENT, "violated for certain, or by another cause")
+    if any(one.status is Status.UNKNOWN for one in applying):
+        return Absent(entry, State.SILENT, "left open, so that it may still be violated")
+    if any(one.status in (Status.NOT_EXERCISED, Status.NOT_IMPLEMENTED) for one in applying):
+        return Absent(entry, State.SILENT, "not exercised")
+    if not whole:
+        return Absent(entry, State.SILENT, "not shown by the part of the suite that was run")
+    if entry.sometimes:
+        return Absent(entry, State.SILENT, f"not {_WRONG[entry.kind]} this time, as it may be")
+    return Absent(entry, State.GONE, f"no longer {_WRONG[entry.kind]}: remove it")
+
+
+_WRONG: Final = {Kind.VIOLATED: "violated", Kind.OPEN: "left open"}
+
+
+# --- in partq.verdicts/1 ------------------------------------------------------------------------------
+
+
+def matched_to_plain(matched: Matched, file: str) -> dict[str, object]:
+    """The field ``baseline`` of ``partq.verdicts/1``. ``file``: the one that the entries are from."""
+    return {
+        "file": file,
+        "known": [{**_fault(fault), "reason": entry.reason} for fault, entry in matched.known],
+        "new": [_fault(fault) for fault in matched.new],
+        **{state.value: [_absence(one) for one in matched.absent if one.state is state] for state in State},
+    }
+
+
+def _fault(fault: Fault) -> dict[str, object]:
+    return {**fault._asdict(), "kind": fault.kind.value, "rules": list(fault.rules)}
+
+
+def _absence(absent: Absent) -> dict[str, object]:
+    entry = absent.entry
+    about = {"kind": entry.kind.value, "profile": entry.profile, "rules": list(entry.rules)}
+    return {**about, "cause": entry.cause, "reason": entry.reason, "why": absent.why}

@@ -1,0 +1,86 @@
+"""A baseline as text: what is written can be read, and what is wrong is told in one line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partq.conformance.frontends.baseline_file import HEAD, dumps, loads
+from partq.conformance.frontends.toml_tables import BadTable
+from partq.conformance.verdict import ANOTHER, Entry, Kind
+
+RULE = st.sampled_from(["ROUTE-2", "SEQ-5", "RCV-9"])
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1).map(str.strip).filter(bool)
+
+ENTRIES = st.builds(
+    Entry,
+    st.just(Kind.VIOLATED),
+    st.lists(RULE, min_size=1, max_size=3, unique=True).map(tuple),
+    TEXT,
+    st.sampled_from(["", "azure-premium"]),
+    st.one_of(st.just(""), TEXT),
+    st.booleans(),
+)
+
+
+@given(st.lists(ENTRIES))
+def test_what_is_written_can_be_read(entries: list[Entry]) -> None:
+    assert loads(HEAD + dumps(entries), "b.toml") == tuple(entries)
+
+
+def test_as_people_write_it() -> None:
+    text = """
+    schema = "partq.baseline/1"
+
+    [[violated]]
+    rule = ["SEQ-5", "another rule"]
+    cause = "SEQ-5/gap"
+    reason = "BUG-1: counters leap after a failover"
+    sometimes = true
+
+    [[open]]
+    rule = "KEY-2"
+    profile = "azure-standard"
+    reason = "follows from BUG-1"
+    """
+    assert loads(text, "b.toml") == (
+        Entry(
+            Kind.VIOLATED,
+            ("SEQ-5", ANOTHER),
+            "BUG-1: counters leap after a failover",
+            cause="SEQ-5/gap",
+            sometimes=True,
+        ),
+        Entry(Kind.OPEN, ("KEY-2",), "follows from BUG-1", "azure-standard"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("= 1", "no TOML"),
+        ("", "schema: expected 'partq.baseline/1'"),
+        ("[[violatd]]", "unknown key 'violatd'; did you mean violated?"),
+        ("violated = 1", "violated: expected tables that begin with [[violated]]"),
+        ("[violated]", "violated: expected tables that begin with [[violated]]"),
+        ("violated = [1]", "[[violated]] 1: expected a table"),
+        ("[[violated]]\nreason = 'r'", "[[violated]] 1: rule is missing"),
+        ("[[violated]]\nrule = 'SEQ-5'", "[[violated]] 1: reason is missing"),
+        ("[[violated]]\nrule = 'SEQ-5'\nreason = ' '", "reason: expected a text, not ' '"),
+        ("[[violated]]\nrule = 'SEQ-999'\nreason = 'r'", "'SEQ-999' is no rule (partq list rules)"),
+        ("[[violated]]\nrule = ['another rule']\nreason = 'r'", "name at least one rule"),
+        ("[[violated]]\nrule = 'SEQ-5'\nreason = 'r'\nprofil = 'x'", "did you mean profile?"),
+        ("[[violated]]\nrule = 'SEQ-5'\nreason = 'r'\nprofile = 'azure'", "[[violated]] 1: "),
+        ("[[violated]]\nrule = 'SEQ-5'\nreason = 'r'\nsometimes = 1", "sometimes: expected true or false"),
+        ("[[open]]\nrule = ['SEQ-5']\nreason = 'r'", "rule: expected a text"),
+        ("[[open]]\nrule = 'SEQ-5'\nreason = 'r'\ncause = 'c'", "unknown key 'cause'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(text: str, said: str) -> None:
+    whole = text if not text or text.startswith("=") else f"schema = 'partq.baseline/1'\n{text}"
+    with pytest.raises(BadTable) as caught:
+        loads(whole, "b.toml")
+    assert str(caught.value).startswith("b.toml: ")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
