@@ -285,3 +285,13 @@ def test_a_beginning_runs(partq: Partq) -> None:
     done = subprocess.run(tests, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
+
+
+def test_a_report_believes_no_exit_code_that_the_baseline_does_not_explain(partq: Partq) -> None:
+    Path("known.toml").write_text(RCV_3)
+    partq("run", WRONG, *ONE, "--baseline", "known.toml", "--out", "out")
+    file = Path("out/verdicts.json")
+    data = json.loads(file.read_text())
+    data["baseline"]["known"] = []
+    file.write_text(json.dumps(data))
+    assert partq("report", "out").code == 2

@@ -309,9 +309,14 @@ def _lane(
 
 
 def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
-    """The exit code that was stored, which is none better than the lanes come to (a run may be short of what
-    was required of it); folders of older versions have theirs."""
-    code = worst(lane.exit for lane in lanes)
+    """The exit code that was stored, which is none better than the lanes come to but for what a baseline knows
+    (a run may be short of what was required of it); folders of older versions have theirs."""
+    known = {(one["profile"], id) for one in data.get("baseline", {}).get("known", ()) for id in one["rules"]}
+    binding = binding_requirements(bool(data.get("strict")))
+    code = worst(
+        exit_code({id: v for id, v in lane.verdicts.items() if (lane.profile, id) not in known}, binding)
+        for lane in lanes
+    )
     stored = data.get("exit", code)
     if stored not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
         raise ValueError(f"exit: no exit code of a verdict: {stored!r}")
