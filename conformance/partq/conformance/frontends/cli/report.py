@@ -309,8 +309,8 @@ def _lane(
 
 
 def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
-    """The exit code that was stored, none better than what the lanes come to, but for what a baseline knows (a
-    run may be short of what was required of it); folders of older versions have theirs."""
+    """The exit code that was stored, none better than what the lanes come to, but for what a baseline knows
+    (a run may be short of what was required of it); folders of older versions have theirs."""
     known = {(one["profile"], id) for one in data.get("baseline", {}).get("known", ()) for id in one["rules"]}
     binding = binding_requirements(bool(data.get("strict")))
     code = worst(
