@@ -23,7 +23,7 @@ from partq.conformance.facts.locks import may_be_given_up_on
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import Record
-from partq.model.messages import conflicting
+from partq.model.messages import conflicting, effective_key
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import requirements_of
 
@@ -156,7 +156,7 @@ def missing(facts: Facts) -> list[Missing]:
     found = []
     records = {record.i: record for record in unseen}.values()
     for record in records:
-        if record.op == "send_batch" and "txn" not in record.args:
+        if record.op == "send_batch" and "txn" not in record.args and not _may_be_in_part(facts, record):
             found += _partly(facts, "KEY-7", (record,), record.call, record.outcome == Outcome.OK)
     for name in dict.fromkeys(record.args["txn"] for record in records if "txn" in record.args):
         found += _of_transaction(facts, facts.txns[name])
@@ -166,6 +166,14 @@ def missing(facts: Facts) -> list[Missing]:
 def missing_ids(facts: Facts) -> Mapping[str, str]:
     """ID of each message whose loss `missing` explains -> the requirement that owns it."""
     return {id: loss.requirement for loss in facts.derive(missing) for id in loss.ids}
+
+
+def _may_be_in_part(facts: Facts, record: Record) -> bool:
+    """Whether some of a batch may be stored and the rest not: it is keyless, so that its parts go to partitions
+    each by itself (ROUTE-9), and of unknown outcome."""
+    rule = facts.profile.key_rule
+    keyless = all(effective_key(message, rule) is None for message in record.args["messages"])
+    return keyless and facts.profile.partitioned and record.outcome == Outcome.UNKNOWN
 
 
 def _plain(record: Record) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from inspections import assert_open, assert_owned, inspected, violated
 
+from partq.conformance.history.notation import history
+from partq.conformance.oracle.judge import Judged, judge
+
 HOME = "p1 send h1 key=a\np1 receive 1 -> h1#3.1 lock=h until=25s\n"
 """Key a lives in partition 3, as far as one message tells."""
 
@@ -420,3 +423,22 @@ def test_one_keyless_batch_refused_is_one_of_two() -> None:
 def test_a_batch_of_one_key_refused_may_be_for_what_is_no_key_there() -> None:
     text = "p1 send_batch m1 key=a, m2 key=a -> error invalid_operation"
     assert inspected(text).candidates["KEY-9"] == ("KEY-1", "KEY-2", "KEY-9")
+
+
+@pytest.mark.parametrize(
+    ("key", "outcome", "suspected"), [("", "unknown", False), (" key=a", "unknown", True), ("", "ok", True)]
+)
+def test_a_keyless_batch_of_unknown_outcome_may_be_stored_in_part(
+    key: str, outcome: str, suspected: bool
+) -> None:
+    """Its parts go to partitions each by itself; the model says the same."""
+    text = f"""
+        p send_batch m1{key}, m2{key}, m3{key} -> {outcome}
+        drain receive 9 delete -> m1#1.1{key}, m3#1.2{key}
+        drain receive 9 delete -> nothing
+        env drained
+    """
+    found = inspected(text, "azure-premium")
+    assert bool(found.findings or found.candidates) is suspected
+    told = judge(history(text, "azure-premium")).status
+    assert told is (Judged.REJECTED if suspected else Judged.ACCEPTED)
