@@ -169,8 +169,8 @@ def missing_ids(facts: Facts) -> Mapping[str, str]:
 
 
 def _may_be_in_part(facts: Facts, record: Record) -> bool:
-    """Whether some of a batch may be stored and the rest not: it is keyless, so that its parts go to partitions
-    each by itself (ROUTE-9), and of unknown outcome."""
+    """Whether some of a batch may be stored and the rest not: it is keyless, so that its parts go to
+    partitions each by itself (ROUTE-9), and of unknown outcome."""
     rule = facts.profile.key_rule
     keyless = all(effective_key(message, rule) is None for message in record.args["messages"])
     return keyless and facts.profile.partitioned and record.outcome == Outcome.UNKNOWN
