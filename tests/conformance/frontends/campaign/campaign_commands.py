@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from partq.conformance.frontends.campaign.run import CampaignState
+
 PROFILE = ("--profile", "azure-premium", "--length", "4")
 ARGS = ("--traces", "520", "--seed", "7", *PROFILE, "--format", "json")
 """Three units."""
@@ -25,6 +27,14 @@ def started(folder: Path, *args: str, **env: str) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+class Deaf:
+    """A watcher that hears nothing."""
+
+    def starting(self, state: CampaignState) -> None: ...
+
+    def went(self, state: CampaignState) -> None: ...
 
 
 def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from campaign_commands import Deaf
 
 from partq.conformance.frontends.campaign import run, spark
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.plan import Plan
-from partq.conformance.frontends.campaign.run import CampaignState
 from partq.conformance.frontends.campaign.store import Store
 from partq.conformance.frontends.campaign.tables import batches
 from partq.conformance.frontends.campaign.work import ChunkResult
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ADAPTERS = Path(__file__).parents[2] / "adapters"
-
-
-class Deaf:
-    """A watcher that hears nothing."""
-
-    def starting(self, state: CampaignState) -> None: ...
-
-    def went(self, state: CampaignState) -> None: ...
 
 
 @pytest.fixture(scope="session")

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
+from campaign_commands import Deaf
 
 from partq.conformance.frontends.campaign import run
 from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.local_folder import manifests, stored_traces, sums
 from partq.conformance.frontends.campaign.manifest import Manifest
 from partq.conformance.frontends.campaign.plan import Lane, Plan
 from partq.conformance.frontends.campaign.tables import ROWS, TABLES
 from partq.conformance.frontends.campaign.work import ChunkResult, do_unit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -103,3 +108,13 @@ def test_a_lane_that_ends_early_is_done_with(do: Do, tmp_path: Path) -> None:
     digest = do(plan, out)
     assert 0 < stored_traces(out) < 40
     assert do(plan, out, resume=True) == digest
+
+
+def test_waves_are_measured_out_by_what_was_planned(session: SparkSession, tmp_path: Path) -> None:
+    """Of a lane that ended early few traces were done; the next wave takes all that the time allows."""
+    lane = Lane("mutant:long-bodies-cut", "azure-premium", 40, until="RCV-1", chunk=5)
+    store = run.Store(session, Folder(session, str(tmp_path)), Plan((lane,), seed=7, length=4), "identity")
+    work = run._Work(store, Deaf(), None, run.Pace(traces=10, seconds=60.0), None)
+    assert work._traces() == 10 * session.sparkContext.defaultParallelism
+    work.planned, work.state = 400, run.CampaignState(0, 0, timed=5, seconds=2.0)
+    assert work._traces() == 400 // 2 * 60

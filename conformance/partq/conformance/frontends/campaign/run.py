@@ -167,7 +167,8 @@ def _pace(plan: Plan) -> tuple[Pace, int | None]:
 
 @dataclass(slots=True)
 class _Work:
-    """One session's work on a campaign, and how far it is."""
+    """One session's work on a campaign, and how far it is. ``planned``: the traces of the waves of this
+    session, had no lane ended early: by these the next wave is measured out."""
 
     store: Store
     watcher: Watcher
@@ -176,6 +177,7 @@ class _Work:
     tasks: int | None
     state: CampaignState = field(default_factory=lambda: CampaignState(0, 0))
     manifests: list[Manifest] = field(default_factory=list)
+    planned: int = 0
 
     def do(self, resume: bool) -> Totals:
         """Do what is missing, and sum up."""
@@ -224,9 +226,9 @@ class _Work:
         """How many traces the next wave shall have."""
         if self.wave is not None:
             return self.wave
-        if self.state.rate is None:
+        if not (self.planned and self.state.seconds):
             return self.pace.traces * self.store.session.sparkContext.defaultParallelism
-        return math.ceil(self.state.rate * self.pace.seconds)
+        return math.ceil(self.planned / self.state.seconds * self.pace.seconds)
 
     def _wave(self, units: range) -> None:
         tally, before, began, doing = Tally(self.store.session), self.state, time.monotonic(), [""]
@@ -245,6 +247,7 @@ class _Work:
 
         if (done := watched(self.store.session, do, look)) is not None:
             self.manifests.append(done)
+            self.planned += self.store.plan.planned(done.units)
             seconds = before.seconds + time.monotonic() - began
             self.state = self.state._replace(timed=before.timed + done.traces, seconds=seconds)
             self._stored()
