@@ -90,9 +90,15 @@ FAULTY = dedent(
                 raise ValueError("oh\\ndear")
             return super().stage(program, on_event)
 
+    class Sender(Client):
+        def send(self, message, *, txn=None, timeout=60.0):
+            pass
+
     class Live(Broker):
+        client_class = Sender
+
         def connect(self, proc):
-            return Client()
+            return Sender()
 
         def open(self, entity):
             if "SPARK_ENV_LOADED" in os.environ:
