@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -44,7 +45,9 @@ def run(folder: Path, *arguments: str) -> Ran:
     """Run pytest in a process of its own, as a user does, in a folder that holds `canned_broker`."""
     (folder / "canned_broker.py").write_bytes((BROKERS / "canned_broker.py").read_bytes())
     command = [sys.executable, "-m", "pytest", *arguments, "--rootdir", ".", "--junitxml=junit.xml"]
-    return Ran(subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True), folder)
+    at_a_desk = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}
+    done = subprocess.run(command, cwd=folder, env=at_a_desk, check=False, capture_output=True, text=True)
+    return Ran(done, folder)
 
 
 def suite(folder: Path, broker: str, *more: str, select: str = "ROUTE") -> Ran:
