@@ -61,6 +61,20 @@ BROKEN: dict[str, tuple[str, str, Story]] = {
     "a message is lost": ("RCV-2", "azure-flat", (X, DRAINED)),
     "a message is lost, and passed": ("RCV-2", "azure-flat", (X, Y, ok(receive(), got("y")))),
     "a message is lost, and not peeked": ("RCV-2", "azure-flat", (X, ok(peek()))),
+    "a message is lost before it has a number": (
+        "RCV-2",
+        "azure-flat",
+        (ok(send("x", key="k"), seen("x", seq=0)), Y, ok(send("z", key="k"), seen("z", seq=1))),
+    ),
+    "a part of a batch is lost before it has a number": (
+        "RCV-2",
+        "azure-flat",
+        (
+            ok(send("w", key="k"), seen("w", seq=0)),
+            ok(send("x", "y", key="k"), seen("x", seq=1)),
+            ok(send("z", key="k"), seen("z", seq=2)),
+        ),
+    ),
     "a message is lost with its lock": ("RCV-2", "azure-flat", (X, TOOK_X, lost(complete("l1")))),
     "a younger message comes first": (
         "RCV-3",

@@ -6,6 +6,7 @@ here knows about partitions, time or brokers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -119,6 +120,11 @@ def effective_key(message: Message, rule: KeyRule) -> str | None:
     if rule is _BY_PROPERTY:
         return message.property(SOLACE_KEY) or message.property(JMS_KEY)
     return message.session_id if message.session_id is not None else message.partition_key
+
+
+def effective_keys(messages: Iterable[Message], rule: KeyRule) -> set[str | None]:
+    """The keys that decide the partitions of these messages; None is among them where one is keyless."""
+    return {effective_key(message, rule) for message in messages}
 
 
 def conflicting(message: Message) -> bool:

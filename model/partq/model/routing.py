@@ -45,7 +45,7 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, after
         if seen is not None and not seen.messages and may_be_ignored(state, action):
             yield OK, failed(state, action.messages)
-        if seen is not None and action.op == "send_batch" and state.breaks("KEY-7"):
+        if seen is not None and action.op == "send_batch" and may_be_torn(state):
             yield from ((OK, after) for after in done_in_part(state, action, seen))
 
 
@@ -110,11 +110,18 @@ def _refusable(state: State, action: Action) -> frozenset[str]:
     return kinds
 
 
-@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
+@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8", "RCV-2")
 def may_be_ignored(state: State, action: Action) -> bool:
     """Whether a send may be answered ok and nothing be stored, as it has to be refused, or to be stored
-    elsewhere (ROUTE-6), by a requirement that is waived."""
-    return bool(state.cfg.waived) and bool(_refusable(state, action))
+    elsewhere (ROUTE-6), by a requirement that is waived; or as what is accepted may be lost (RCV-2) before
+    it has a number."""
+    return bool(state.cfg.waived) and (state.breaks("RCV-2") or bool(_refusable(state, action)))
+
+
+@clause("KEY-7", "RCV-2")
+def may_be_torn(state: State) -> bool:
+    """Whether a part of a batch may be stored, where a requirement is waived."""
+    return state.breaks("KEY-7") or state.breaks("RCV-2")
 
 
 @clause("KEY-7")
