@@ -14,9 +14,19 @@ TIMES: Final = slice(11, 15)
 that have ended."""
 
 
-def used() -> float:
-    """Seconds of the processors."""
-    return sum(sum(map(int, fields[TIMES])) for fields in _tree()) / TICKS
+Used = dict[int, int]
+"""Process -> the ticks that it, and those of its children that have ended, have used."""
+
+
+def used() -> Used:
+    """By this process and all its living descendants."""
+    return {pid: sum(map(int, fields[TIMES])) for pid, fields in _tree()}
+
+
+def since(before: Used) -> float:
+    """Seconds of the processors that were used since then, by what lives now: what has ended meanwhile was
+    started for something else, and may have taken its count along."""
+    return sum(ticks - before.get(pid, 0) for pid, ticks in used().items()) / TICKS
 
 
 def peak() -> int:
@@ -26,13 +36,13 @@ def peak() -> int:
     return int(line.split()[1]) * 1024
 
 
-def _tree() -> Iterator[list[str]]:
-    """The fields of this process and of its living descendants."""
+def _tree() -> Iterator[tuple[int, list[str]]]:
+    """The fields of this process and of its living descendants, by number."""
     fields = dict(_processes())
     known = {os.getpid()}
     while more := {pid for pid, found in fields.items() if int(found[PARENT]) in known} - known:
         known |= more
-    return (fields[pid] for pid in sorted(known & fields.keys()))
+    return ((pid, fields[pid]) for pid in sorted(known & fields.keys()))
 
 
 def _processes() -> Iterator[tuple[int, list[str]]]:
