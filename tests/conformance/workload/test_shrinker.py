@@ -78,10 +78,14 @@ def test_keys_are_made_one_where_they_are_evidence_together() -> None:
 def test_keys_in_properties_are_keys(name: str) -> None:
     messages = [Message(f"m{n}", properties=((name, f"k{n}"), ("other", f"k{n}"))) for n in range(3)]
     whole = program(*(Step("c1", "send", {"messages": (message,)}) for message in messages))
-    found = shrink(whole, lambda p: len(p.steps) == 3)
+
+    def shows(p: Program) -> bool:
+        return [len(m.properties) for step in p.steps for m in step.args["messages"]] == [2, 2, 2]
+
+    found = shrink(whole, shows)
     last = found.steps[-1].args["messages"][0]
     assert last.property(name) == "k0"
-    assert last.property("other") == "k2", "what is no key is not touched"
+    assert last.property("other") == "k2", "what is no key gets no other value"
 
 
 def test_clients_are_made_one() -> None:
@@ -122,6 +126,20 @@ def test_what_is_inside_steps_is_made_simpler() -> None:
     assert [len(message.body) for message in first.args["messages"]] == [1]
     assert "txn" not in first.args
     assert len(second.args["pick"]) == 1
+
+
+def test_messages_bear_only_what_matters() -> None:
+    rich = Message("m1", session_id="k", partition_key="k", properties=(("a", "1"), ("b", "2")), ttl=5)
+    whole = program(
+        Step("c1", "send", {"messages": (rich,)}), Step("c1", "send_batch", {"messages": (rich,)})
+    )
+
+    def shows(p: Program) -> bool:
+        sent = [m for step in p.steps for m in step.args["messages"]]
+        return any(m.property("b") for m in sent) and any(m.partition_key for m in sent)
+
+    (step,) = shrink(whole, shows).steps
+    assert step.args["messages"] == (Message("m1", partition_key="k", properties=(("b", "2"),)),)
 
 
 def test_the_budget_is_kept_and_the_result_shows() -> None:

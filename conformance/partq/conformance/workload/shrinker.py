@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Final
 
@@ -72,6 +73,8 @@ def _smaller(program: Program) -> Iterator[Program]:
     if not program.sequential and len(program.steps) <= MOVED:
         for steps in _moved(program.steps):
             yield replace(program.with_steps(steps), sequential=True)
+    for steps in _plainer(program.steps):
+        yield program.with_steps(steps)
     for index, step in enumerate(program.steps):
         for simpler in _simpler(step):
             yield program.with_steps((*program.steps[:index], simpler, *program.steps[index + 1 :]))
@@ -130,8 +133,6 @@ def _keys(message: Message) -> Iterator[str]:
 
 def _with_keys(step: Step, renamed: dict[str, str]) -> Step:
     """The step with other keys instead of its own."""
-    if not _messages(step):
-        return step
 
     def rename(message: Message) -> Message:
         session, key = message.session_id, message.partition_key
@@ -145,7 +146,7 @@ def _with_keys(step: Step, renamed: dict[str, str]) -> Step:
             ),
         )
 
-    return _with(step, messages=tuple(map(rename, _messages(step))))
+    return _changed(step, rename)
 
 
 _KEY_PROPERTIES: Final = (SOLACE_KEY, JMS_KEY)
@@ -160,11 +161,41 @@ def _simpler(step: Step) -> Iterator[Step]:
     if len(messages) > 1:
         for drop in range(len(messages)):
             yield _with(step, messages=messages[:drop] + messages[drop + 1 :])
+    for (plainer,) in _plainer((step,)):
+        yield plainer
     if any(len(message.body) > 1 for message in messages):
         yield _with(step, messages=tuple(replace(m, body=m.body[:1]) for m in messages))
     if len(args.get("pick", ())) > 1:
         yield _with(step, pick=args["pick"][:1])
         yield _with(step, pick=args["pick"][1:])
+
+
+def _plainer(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+    """With one attribute of messages gone from all of them."""
+    messages = [message for step in steps for message in _messages(step)]
+    for name in dict.fromkeys(name for message in messages for name, _ in message.properties):
+        yield tuple(_changed(step, partial(_without_property, name)) for step in steps)
+    for field in _FIELDS:
+        if any(getattr(message, field) is not None for message in messages):
+            yield tuple(_changed(step, partial(_without_field, field)) for step in steps)
+
+
+_FIELDS: Final = ("ttl", "scheduled_at", "session_id", "partition_key")
+
+
+def _without_property(name: str, message: Message) -> Message:
+    return replace(message, properties=tuple(pair for pair in message.properties if pair[0] != name))
+
+
+def _without_field(field: str, message: Message) -> Message:
+    gone: dict[str, Any] = {field: None}
+    return replace(message, **gone)
+
+
+def _changed(step: Step, change: Callable[[Message], Message]) -> Step:
+    """The step with its messages changed, if it has some."""
+    messages = _messages(step)
+    return _with(step, messages=tuple(map(change, messages))) if messages else step
 
 
 def _with(step: Step, **changed: Any) -> Step:
