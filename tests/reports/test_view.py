@@ -53,10 +53,10 @@ def test_conformant_is_only_where_all_that_binds_was_exercised() -> None:
     binding = {id.replace("-", "_"): Status.PASS for id in binding_requirements(strict=False)}
     word, sentence = headline(lane(**binding))
     assert word == "Conformant"
-    assert f"Of what binds it, {len(binding)} of {len(binding)} rules exercised, none violated" in sentence
+    assert f"{len(binding)} of {len(binding)} binding rules exercised, none violated" in sentence
     word, sentence = headline(lane(**{**binding, "ROUTE_1": Status.NOT_EXERCISED}))
     assert word == "Nothing violated"
-    assert f"{len(binding) - 1} of {len(binding)} rules exercised" in sentence
+    assert f"{len(binding) - 1} of {len(binding)} binding rules exercised" in sentence
 
 
 def test_nothing_exercised_is_no_success() -> None:

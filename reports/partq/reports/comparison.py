@@ -16,7 +16,6 @@ from partq.conformance.verdict import (
     Change,
     Column,
     Comparison,
-    Exit,
     Finding,
     Group,
     Regression,
@@ -28,7 +27,7 @@ from partq.conformance.verdict import (
 from partq.model.requirements import Requirement, catalogue
 
 from .html import environment, static
-from .signs import SIGNS, Share, Sign, shares
+from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
 from .text import compact, count, plural
 
 _SHOWN_CAUSES: Final = 5
@@ -37,13 +36,8 @@ _SHOWN_CAUSES: Final = 5
 _WITNESSES: Final = 12
 """Records named of a finding; the rest are counted."""
 
-_SEALS: Final = {
-    Exit.CONFORMANT: ("pass", "✓"),
-    Exit.VIOLATED: ("violated", "✗"),
-    Exit.INCONCLUSIVE: ("unknown", "?"),
-}
-_COMPARED: Final = ("idle", "⇄")
-"""Class and sign of the headline: by exit code where there is a verdict, which a mere comparison is not."""
+_COMPARED: Final = Sign("", "idle", "⇄")
+"""The sign of a headline that is no verdict, but a mere comparison."""
 
 _CHANGE_SIGNS: Final = {
     Change.NEW: Sign(Change.NEW.value, "violated", "✗"),
@@ -163,12 +157,12 @@ def comparison_view(comparison: Comparison, version: str) -> ComparisonView:
         for number, (name, column) in enumerate(zip(comparison.names, comparison.columns, strict=True))
     )
     groups = tuple(_groups(comparison, columns))
-    css, glyph = _SEALS[comparison.code] if comparison.regressions else _COMPARED
+    seal = SEALS[comparison.code] if comparison.regressions else _COMPARED
     word, _, sentence = comparison.conclusion.partition(": ")
     return ComparisonView(
         _title(comparison),
-        css,
-        glyph,
+        seal.css,
+        seal.glyph,
         word.capitalize(),
         sentence,
         columns,
@@ -214,16 +208,11 @@ def _row(row: Row, columns: Iterable[ColumnView]) -> RowView:
 def _cell(id: str, column: ColumnView, verdict: Verdict) -> CellView:
     bad = verdict.status is Status.VIOLATED or bool(verdict.candidates)
     number = verdict.times if bad else verdict.exercised
-    sign = (
-        SIGNS[Status.VIOLATED]._replace(status=verdict.ambiguity)
-        if verdict.candidates
-        else SIGNS[verdict.status]
-    )
     words = plural(number, "violation") if bad else f"exercised {plural(number, 'time')}"
     causes = verdict.causes
     return CellView(
         column,
-        sign,
+        sign_of(verdict),
         compact(number) if number else "",
         words if number else "",
         verdict.reason,

@@ -126,7 +126,7 @@ class Material:
     are done (None: unknown). ``command``: the command line that does the same again, or finishes it, or
     empty. ``kills``: of a campaign of mutants. ``opinions``: by requirement. ``notes``: what the reader
     should know of the data. ``made``: when, where and with what the results were made, each with its
-    name. ``conclusion``: of a run that was held against a baseline, what it came to in words."""
+    name. ``conclusion``: of results that were held against a baseline, what they come to in words."""
 
     lanes: tuple[Lane, ...]
     exit: int

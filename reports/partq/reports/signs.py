@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from partq.conformance.verdict import Status, Verdict
+from partq.conformance.verdict import Exit, Status, Verdict
 
 
 class Sign(NamedTuple):
@@ -26,6 +26,20 @@ SIGNS: Final = {
     Status.NOT_APPLICABLE: Sign(Status.NOT_APPLICABLE.value, "none", "–"),
 }
 """In the order of the summary: what needs attention first."""
+
+
+SEALS: Final = {
+    Exit.CONFORMANT: SIGNS[Status.PASS],
+    Exit.VIOLATED: SIGNS[Status.VIOLATED],
+    Exit.INCONCLUSIVE: SIGNS[Status.UNKNOWN],
+}
+"""The sign of a headline, by exit code."""
+
+
+def sign_of(verdict: Verdict) -> Sign:
+    """How the verdict looks: one that may be violated, as one that is, in words of its own."""
+    violated = SIGNS[Status.VIOLATED]
+    return violated._replace(status=verdict.ambiguity) if verdict.candidates else SIGNS[verdict.status]
 
 
 class Share(NamedTuple):

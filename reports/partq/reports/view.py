@@ -26,14 +26,14 @@ from partq.model.requirements import Requirement, Source, catalogue, groups, sou
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
 from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_verdicts, kill_views
 from .material import BlindSpots, Figures, Lane, Material, Opinions
-from .signs import SIGNS, Share, Sign, shares
+from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
 from .text import count, plural
 
 _INFORMATIVE: Final = frozenset({Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.NOT_EXERCISED})
-_HEADLINES: Final = {
-    Exit.CONFORMANT: ("pass", "✓", "Conformant"),
-    Exit.VIOLATED: ("violated", "✗", "Not conformant"),
-    Exit.INCONCLUSIVE: ("unknown", "?", "Inconclusive"),
+_WORDS: Final = {
+    Exit.CONFORMANT: "Conformant",
+    Exit.VIOLATED: "Not conformant",
+    Exit.INCONCLUSIVE: "Inconclusive",
 }
 _UNFOLDED: Final = 3
 """With more counterexamples than this, only the first is unfolded; of mutants, none."""
@@ -209,21 +209,20 @@ def report_view(material: Material) -> ReportView:
 def _headline(material: Material, total: Mapping[str, Verdict]) -> Headline:
     if not material.complete:
         return Headline("unknown", "?", "Unfinished", f"{_progress(material)} There is no verdict yet.")
+    seal = SEALS[material.exit]
     if material.kills:
-        css, glyph, _ = _HEADLINES[material.exit]
         word = "All killed" if material.exit == Exit.CONFORMANT else "Not all killed"
-        return Headline(css, glyph, word, kill_sentence(material.kills))
-    css, glyph, word = _HEADLINES[material.exit]
+        return Headline(seal.css, seal.glyph, word, kill_sentence(material.kills))
     if material.conclusion:
         word, _, said = material.conclusion.partition(": ")
-        return Headline(css, glyph, word.capitalize(), f"Against its baseline: {said}.")
-    return Headline(css, glyph, _word(material.exit, total, word), _sentence(material.exit, total))
+        return Headline(seal.css, seal.glyph, word.capitalize(), f"Against its baseline: {said}.")
+    return Headline(seal.css, seal.glyph, _word(material.exit, total), _sentence(material.exit, total))
 
 
-def _word(code: int, verdicts: Mapping[str, Verdict], word: str) -> str:
+def _word(code: int, verdicts: Mapping[str, Verdict]) -> str:
     """The word of a success is another one where not all that binds was exercised."""
     whole = coverage(verdicts, binding_requirements(strict=False)).whole
-    return word if code != Exit.CONFORMANT or whole else "Nothing violated"
+    return _WORDS[code] if code != Exit.CONFORMANT or whole else "Nothing violated"
 
 
 def _progress(material: Material) -> str:
@@ -250,7 +249,7 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
     else:
         should = f" Recommendations not met: {_listed(bad)}." if bad else ""
         covered = coverage(total, binding_requirements(strict=False))
-        text = f"Of what binds it, {covered}, none violated; {plural(held, 'requirement')} passed.{should}"
+        text = f"{covered}, none violated; {plural(held, 'requirement')} passed.{should}"
     return f"{text} {count(idle)} could have been tested and {_were(idle)} not." if idle else text
 
 
@@ -265,15 +264,13 @@ def _listed(ids: Sequence[str], most: int = 6) -> str:
 
 
 def _lane(lane: Lane, name_broker: bool) -> LaneView:
-    css, _, word = _HEADLINES[lane.exit]
-    sign = next(sign for sign in SIGNS.values() if sign.css == css)
     traces = "" if lane.traces is None else count(lane.traces)
     return LaneView(
         _lane_name(lane, name_broker),
         lane.profile,
         _family(lane.profile),
-        _word(lane.exit, lane.verdicts, word),
-        sign,
+        _word(lane.exit, lane.verdicts),
+        SEALS[lane.exit],
         traces,
         shares(lane.verdicts.values()),
     )
@@ -424,12 +421,7 @@ def _cell(name: str, verdict: Verdict | None) -> CellView:
     if verdict is None:
         return CellView(name, SIGNS[Status.NOT_IMPLEMENTED], "", "not in this report's data")
     times = f"{count(verdict.exercised)}×" if verdict.exercised else ""
-    sign = (
-        SIGNS[Status.VIOLATED]._replace(status=verdict.ambiguity)
-        if verdict.candidates
-        else SIGNS[verdict.status]
-    )
-    return CellView(name, sign, times, verdict.reason)
+    return CellView(name, sign_of(verdict), times, verdict.reason)
 
 
 def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, list[FindingView]]:

@@ -24,6 +24,9 @@ class Fine(Broker):
     profile = "azure-premium"
     client_class = Talker
 
+    def connect(self, proc: str) -> Client:
+        return Talker()
+
 
 class Wide(Fine):
     """Arguments of other names, more of them, and a static method, can all be called."""
@@ -37,6 +40,11 @@ class Wide(Fine):
 
     def connect(self, *whoever: str, more: int = 0) -> Client:
         return Talker()
+
+
+class Lonely(Broker):
+    profile = "azure-premium"
+    client_class = Talker
 
 
 class Nobody(Fine):
@@ -73,6 +81,7 @@ def test_the_brokers_at_hand_fit() -> None:
 @pytest.mark.parametrize(
     ("broker", "told"),
     [
+        ("Lonely", "Lonely does not override Broker.connect, as every adapter must"),
         ("Nobody", "Nobody.client_class is not set: from it partq learns which operations the broker has"),
         ("NoClass", "which is no subclass of Client"),
         ("Deaf", "Deaf.connect cannot be called with (proc): too many positional arguments"),

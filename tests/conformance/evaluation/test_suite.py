@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from canned_broker import Broken, Canned, Gone, Silent, Split
+from canned_broker import Broken, Canned, Gone, Overtaken, Refusing, Silent, Split
 
 from partq.conformance.adapters import (
     Broker,
@@ -18,6 +18,7 @@ from partq.conformance.adapters import (
     Unreachable,
     open_broker,
 )
+from partq.conformance.evaluation.decision import NONE, check_history
 from partq.conformance.evaluation.suite import (
     PROGRAMS_LIVE,
     PROGRAMS_SIMULATED,
@@ -26,6 +27,7 @@ from partq.conformance.evaluation.suite import (
     Run,
     Ways,
     cases_for,
+    deciding,
     default_programs,
     run_case,
     run_suite,
@@ -312,6 +314,17 @@ def test_histories_are_decided_in_order_whichever_ends_first(monkeypatch: pytest
     tasks = [sends(name) for name in "abc"]
     monkeypatch.setattr(suite, "completed", backwards)
     assert [number for number, _ in runs(Split(), "azure-premium", tasks)] == [0, 1, 2]
+
+
+def test_histories_of_a_live_broker_are_decided_as_check_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    from partq.conformance.evaluation import suite
+
+    monkeypatch.setattr(suite, "SUITE", NONE)
+    overtaken = run(Overtaken(), ALL_CASES["same-key"].build("azure-flat"))
+    alone = check_history(overtaken)
+    live = deciding(Refusing(), None)
+    assert [live(overtaken, number) for number in range(3)] == [alone] * 3
+    assert deciding(Overtaken(), None)(overtaken, 0) != alone, "of many histories the judge is asked less"
 
 
 def test_a_broker_that_cannot_be_made_again_is_one_line() -> None:

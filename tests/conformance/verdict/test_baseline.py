@@ -89,6 +89,7 @@ ALONE = {"RCV-1": GOOD, **one_of("RCV-3")}
         (ALONE, [known("RCV-3")], Exit.VIOLATED),
         (ALONE, [known("RCV-3", ANOTHER)], Exit.CONFORMANT),
         (BAD, [known("RCV-3", ANOTHER)], Exit.CONFORMANT),
+        (BAD, [known("RCV-3", "RCV-9")], Exit.VIOLATED),
     ],
 )
 def test_only_what_an_entry_names_is_excused(

@@ -20,7 +20,7 @@ BINDING = {"KEY-1", "KEY-2", "KEY-3", "KEY-4", "REB-1"}
 def test_what_applies_and_binds_is_counted() -> None:
     found = coverage(VERDICTS, BINDING)
     assert found == (("KEY-1", "KEY-3"), ("KEY-2",)) and not found.whole
-    assert str(found) == "2 of 3 rules exercised" and round(found.percent) == 67
+    assert str(found) == "2 of 3 binding rules exercised" and round(found.percent) == 67
     assert coverage({}, BINDING).percent == 0
 
 

@@ -44,6 +44,8 @@ def misfit(broker: Broker) -> str | None:
         return f"{name}.client_class is {client!r}, which is no subclass of Client"
     if client is Client and type(broker).lacks is Broker.lacks:
         return f"{name}.client_class is not set: from it partq learns which operations the broker has"
+    if getattr_static(broker, "connect") is getattr_static(Broker, "connect"):
+        return f"{name} does not override Broker.connect, as every adapter must"
     for call in BROKER_CALLS:
         if wrong := _unlike(f"{name}.{call}", getattr(broker, call), _arguments(Broker, call)):
             return wrong

@@ -20,7 +20,7 @@ from partq.conformance.adapters import Broker, Shares, SimulatedBroker, UnknownB
 from partq.conformance.adapters.protocol import FAULTS
 from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.conformance.adapters.shape import misfit
-from partq.conformance.evaluation.decision import SUITE, Decider, Exactness
+from partq.conformance.evaluation.decision import SUITE, Decider, Exactness, check_history
 from partq.conformance.execution.cancellation import Stop, Stopped
 from partq.conformance.execution.runner import run
 from partq.conformance.execution.thread_pool import completed
@@ -128,12 +128,13 @@ class SuiteResult:
 class Ways:
     """How programs are run. ``another``: makes a further object of the same broker. ``jobs``: so many
     programs at once, if there is another and the broker allows it. ``on_problem``: hears in which run the
-    adapter did something wrong in, and what. ``exact``: how much the judge is asked."""
+    adapter did something wrong in, and what. ``exact``: how much the judge is asked; None: by the kind
+    of broker, see `deciding`."""
 
     another: Callable[[], Broker] | None = None
     jobs: int = JOBS
     on_problem: Callable[[str, str], None] = _warn
-    exact: Exactness = SUITE
+    exact: Exactness | None = None
 
     def at_once(self, broker: Broker) -> int:
         """How many programs of this broker are run at once."""
@@ -241,14 +242,22 @@ def runs(
 ) -> Generator[tuple[int, Run], None, None]:
     """Run and judge the tasks. Each one's number and run, in the order of `histories`, and raises as it.
 
-    One decider judges them all in this order, whichever ends first, so that what it learns of one always
-    serves the same others.
+    They are judged in this order, whichever ends first, so that what is learnt of one always serves the same
+    others.
     """
-    decider = Decider(ways.exact)
+    check = deciding(broker, ways.exact)
     with closing(histories(broker, profile, tasks, ways)) as ending:
         for number, history in ending:
             task = tasks[number]
-            yield number, Run(task.name, task.program, history, decider.check(history, number))
+            yield number, Run(task.name, task.program, history, check(history, number))
+
+
+def deciding(broker: Broker, exact: Exactness | None) -> Callable[[History, int], Verdicts]:
+    """How the broker's histories, each with its number, are judged. Those of a live one are few: each for
+    itself and without a limit but time, as ``partq check`` does, so that both say the same of it."""
+    if exact is None and not isinstance(broker, SimulatedBroker):
+        return lambda history, number: check_history(history)
+    return Decider(exact or SUITE).check
 
 
 def histories(

@@ -207,7 +207,13 @@ def _raised(error: BaseException) -> CallResult:
         uncertain = isinstance(error, Indefinite) or kind in NEVER_DEFINITE
         problem = words(error) if kind in NEVER_DEFINITE else ""
         return CallResult(Outcome.UNKNOWN if uncertain else Outcome.ERROR, kind, problem=problem)
-    return CallResult(Outcome.UNKNOWN, "adapter", problem=words(error))
+    return CallResult(Outcome.UNKNOWN, "adapter", problem=f"{words(error)}{_place(error)}")
+
+
+def _place(error: BaseException) -> str:
+    """Where an adapter raised it."""
+    frames = [] if type(error) is InvalidAnswer else extract_tb(error.__traceback__)
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
 
 
 def _kind(error: Rejected) -> str:

@@ -12,7 +12,7 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.model.messages import conflicting, effective_key
+from partq.model.messages import conflicting, effective_keys
 from partq.model.operations import Outcome
 from partq.model.profiles import MAX_IDLE
 
@@ -55,7 +55,7 @@ def _has_to_be_refused(facts: Facts, record: Record) -> bool:
     messages = record.args["messages"]
     if any(map(conflicting, messages)):
         return True
-    keys = {effective_key(message, facts.profile.key_rule) for message in messages}
+    keys = effective_keys(messages, facts.profile.key_rule)
     return facts.profile.partitioned and (None in keys or len(keys) > 1)
 
 

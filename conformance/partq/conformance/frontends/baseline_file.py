@@ -6,11 +6,10 @@ What the entries mean is `verdict.baseline`'s business.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from partq.conformance.frontends.toml_tables import FLAG, TEXT, TEXTS, BadTable, Field, checked
+from partq.conformance.frontends.toml_tables import FLAG, TEXT, TEXTS, BadTable, Field, checked, parsed
 from partq.conformance.history.notation_words import near
 from partq.conformance.verdict import ANOTHER, Entry, Kind
 from partq.model.profiles import UnknownProfile, profile
@@ -42,10 +41,7 @@ _REQUIRED: Final = ("rule", "reason")
 
 def loads(text: str, where: str) -> tuple[Entry, ...]:
     """The entries in their order, violations first. Raises `BadTable`, which names ``where`` it is."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadTable(f"{where}: no TOML: {error}") from None
+    data = parsed(text, where)
     if data.pop("schema", None) != SCHEMA:
         raise BadTable(f"{where}: schema: expected {SCHEMA!r}")
     for name in data:

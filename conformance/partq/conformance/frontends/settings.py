@@ -6,12 +6,21 @@ pytest plugin both ask here.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from partq.conformance.frontends.toml_tables import COUNT, FLAG, TEXT, TEXTS, BadTable, Field, checked
+from partq.conformance.frontends.toml_tables import (
+    COUNT,
+    FLAG,
+    TEXT,
+    TEXTS,
+    BadTable,
+    Field,
+    checked,
+    decoded,
+    parsed,
+)
 from partq.conformance.verdict import BadRequire, checked_require
 from partq.model.profiles import UnknownProfile, profile
 
@@ -56,10 +65,7 @@ NOTHING: Final = Settings()
 
 def settings_of(text: str, file: Path) -> Settings | None:
     """What the text of that pyproject.toml says; None where it has no such table. Raises `BadTable`."""
-    try:
-        tool = tomllib.loads(text).get("tool", {})
-    except tomllib.TOMLDecodeError as error:
-        raise BadTable(f"{file}: no TOML: {error}") from None
+    tool = parsed(text, str(file)).get("tool", {})
     if not isinstance(tool, dict) or "partq" not in tool:
         return None
     where = f"{file}: {TABLE}"
@@ -79,16 +85,9 @@ def settings_near(folder: Path) -> Settings:
     """The settings in that folder, or in the nearest parent that has some, up to the root of its repository.
     Raises `BadTable`, or `OSError` where a pyproject.toml cannot be read."""
     for file in _candidates(folder):
-        if file.is_file() and (found := settings_of(_read(file), file)) is not None:
+        if file.is_file() and (found := settings_of(decoded(file), file)) is not None:
             return found
     return NOTHING
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadTable(f"{file}: no TOML: {error}") from None
 
 
 def _candidates(folder: Path) -> Iterator[Path]:

@@ -1,8 +1,10 @@
-"""Tables of TOML that people write, checked: which fields there are, and what each may hold. Pure."""
+"""Tables of TOML that people write, read and checked: which fields there are, and what each may hold."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.history.notation_words import near
@@ -13,6 +15,22 @@ SHOWN: Final = 60
 
 class BadTable(ValueError):
     """A table does not hold what it should. The text says in one line where, what and what to do."""
+
+
+def decoded(file: Path) -> str:
+    """The text of the file. Raises `BadTable` where it is not UTF-8, `OSError` where it can't be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadTable(f"{file}: no TOML: {error}") from None
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """The tables of the text. Raises `BadTable`, which names ``where`` it is, unless it is TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadTable(f"{where}: no TOML: {error}") from None
 
 
 class Field(NamedTuple):

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from partq.conformance.history import Header, Record
 from partq.model.actions import STORE, Action, Observed, action_of
 from partq.model.delivery import DELETE
-from partq.model.messages import Delivery, conflicting, effective_key
+from partq.model.messages import Delivery, conflicting, effective_keys
 from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
 from partq.model.profiles import Entity, Profile, profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
@@ -284,7 +284,7 @@ def _is_keyless(effect: Effect, family: Profile) -> bool:
         and action.txn is None
         and family.partitioned
         and effect.observed.status == Outcome.OK
-        and all(effective_key(message, family.key_rule) is None for message in action.messages)
+        and effective_keys(action.messages, family.key_rule) == {None}
     )
 
 

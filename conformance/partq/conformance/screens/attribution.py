@@ -23,7 +23,7 @@ from partq.conformance.facts.locks import may_be_given_up_on
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import Record
-from partq.model.messages import conflicting, effective_key
+from partq.model.messages import conflicting, effective_keys
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import requirements_of
 
@@ -172,7 +172,7 @@ def _may_be_in_part(facts: Facts, record: Record) -> bool:
     """Whether some of a batch may be stored and the rest not: it is keyless, so that its parts go to
     partitions each by itself (ROUTE-9), and of unknown outcome."""
     rule = facts.profile.key_rule
-    keyless = all(effective_key(message, rule) is None for message in record.args["messages"])
+    keyless = effective_keys(record.args["messages"], rule) <= {None}
     return keyless and facts.profile.partitioned and record.outcome == Outcome.UNKNOWN
 
 

@@ -41,7 +41,14 @@ from partq.conformance.verdict.document import (
     plain,
     text_of,
 )
-from partq.conformance.verdict.exercised import BadRequire, Coverage, checked_require, coverage, unmet
+from partq.conformance.verdict.exercised import (
+    NOT_IN_QUESTION,
+    BadRequire,
+    Coverage,
+    checked_require,
+    coverage,
+    unmet,
+)
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
@@ -63,6 +70,7 @@ __all__ = [
     "COUNTS",
     "FILE",
     "KEPT_FINDINGS",
+    "NOT_IN_QUESTION",
     "SCHEMA",
     "Absent",
     "BadRequire",

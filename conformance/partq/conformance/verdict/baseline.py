@@ -53,10 +53,13 @@ class Entry(NamedTuple):
 
     def covers(self, fault: Fault) -> bool:
         """Whether the fault is what this entry knows of. A rule that is known to be violated may also be
-        left open, or be among fewer."""
-        kind = fault.kind is self.kind or fault.kind is Kind.OPEN
-        cause = not self.cause or fault.kind is Kind.OPEN or fault.cause == self.cause
-        return kind and cause and self.fits(fault.profile) and set(self.rules) >= set(fault.rules)
+        left open; one of several may be one of fewer, but no single one that is violated for certain."""
+        if fault.kind is Kind.OPEN:
+            return self.fits(fault.profile) and set(self.rules) >= set(fault.rules)
+        certain = len(fault.rules) == 1
+        rules = {*self.rules} - {ANOTHER} == {*fault.rules} if certain else {*self.rules} >= {*fault.rules}
+        cause = self.cause in ("", fault.cause)
+        return self.kind is fault.kind and cause and self.fits(fault.profile) and rules
 
     def fits(self, profile: str) -> bool:
         """Whether it is about that profile, too."""
@@ -159,7 +162,7 @@ def named(rules: Iterable[str]) -> str:
 
 def match(results: Mapping[str, Verdicts], baseline: Iterable[Entry], whole: bool = True) -> Matched:
     """The verdicts of each profile against the baseline. ``whole``: they are of all that is usually run; of a
-    part it cannot be said that something has gone."""
+    part, or of histories from elsewhere, it cannot be said that something has gone."""
     entries = tuple(baseline)
     known: list[tuple[Fault, Entry]] = []
     new: list[Fault] = []
@@ -207,18 +210,20 @@ def _one_of_several(verdicts: Verdicts) -> dict[tuple[str, ...], list[Finding]]:
     return several
 
 
-def entries_for(new: Iterable[Fault], reason: str) -> tuple[Entry, ...]:
+def entries_for(new: Iterable[Fault], reason: str, sometimes: bool = False) -> tuple[Entry, ...]:
     """Entries that know of all these. A rule among them that is left open needs none of its own where it is
-    known to be violated, too."""
+    known to be violated, too. ``sometimes``: runs are not the same each time, so that the next one may show
+    another cause, or none."""
     found = tuple(new)
     violated = {
         (fault.profile, rule) for fault in found if fault.kind is Kind.VIOLATED for rule in fault.rules
     }
-    return tuple(
-        Entry(fault.kind, fault.rules, reason, fault.profile, fault.cause)
+    entries = (
+        Entry(fault.kind, fault.rules, reason, fault.profile, "" if sometimes else fault.cause, sometimes)
         for fault in found
         if fault.kind is Kind.VIOLATED or (fault.profile, fault.rules[0]) not in violated
     )
+    return tuple(dict.fromkeys(entries))
 
 
 def _named_by(finding: Finding) -> tuple[str, ...]:
@@ -260,7 +265,7 @@ def _absent(entry: Entry, results: Mapping[str, Verdicts], whole: bool) -> Absen
     if any(one.status in (Status.NOT_EXERCISED, Status.NOT_IMPLEMENTED) for one in applying):
         return Absent(entry, State.SILENT, "not exercised")
     if not whole:
-        return Absent(entry, State.SILENT, "not shown by the part of the suite that was run")
+        return Absent(entry, State.SILENT, "not shown, but this may be only a part of the suite")
     if entry.sometimes:
         return Absent(entry, State.SILENT, f"not {_WRONG[entry.kind]} this time, as it may be")
     return Absent(entry, State.GONE, f"no longer {_WRONG[entry.kind]}: remove it")

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 from partq.conformance.verdict.types import Status, Verdicts
 from partq.model.requirements import catalogue
 
-NOT_IN_QUESTION: Final = frozenset({Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED})
+NOT_IN_QUESTION: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
+"""The statuses of rules that a run cannot speak of, the most final first."""
 
 
 class Coverage(NamedTuple):
@@ -33,7 +34,7 @@ class Coverage(NamedTuple):
         return 100 * len(self.exercised) / total if total else 0.0
 
     def __str__(self) -> str:
-        return f"{len(self.exercised)} of {len(self.exercised) + len(self.missing)} rules exercised"
+        return f"{len(self.exercised)} of {len(self.exercised) + len(self.missing)} binding rules exercised"
 
 
 def coverage(verdicts: Verdicts, binding: Collection[str]) -> Coverage:

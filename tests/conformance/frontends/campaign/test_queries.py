@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -47,6 +48,17 @@ VIOLATION = {
     "program": "{}",
 }
 """A violation with a null, an empty list and the largest seed."""
+
+
+def test_programs_of_a_megabyte_each_are_read_in_the_memory_that_java_has_by_default(
+    session: SparkSession, framed: Framed, tmp_path: Path
+) -> None:
+    large = framed("violations", [VIOLATION] * 500).selectExpr(
+        "* except (program)", "concat(monotonically_increasing_id(), repeat('large', 200000)) program"
+    )
+    large.coalesce(1).write.parquet(str(tmp_path / "large"))
+    read = session.read.parquet(str(tmp_path / "large"))
+    assert queries.fingerprints({"violations": read})[0]["violations"].rows == 500
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,20 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from fnmatch import fnmatch
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
-from campaign_commands import ARGS, PROFILE, digest, fuzz
+from campaign_commands import ARGS, PROFILE, digest, fuzz, started
 
 from partq.conformance.frontends.campaign import jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -165,15 +169,7 @@ LONG = ("--profile", "azure-flat", "--length", "2", "--traces", "5000", "--wave"
 
 def begun(folder: Path, waves: int, *more: str) -> subprocess.Popen[str]:
     """A long campaign that has stored so many waves."""
-    command = [str(Path(sys.executable).with_name("partq")), "fuzz", "reference", *LONG]
-    running = subprocess.Popen(
-        [*command, *more, "--out", "out", "--master", "local[2]"],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    running = started(folder, "reference", *LONG, *more, "--out", "out", "--master", "local[2]")
     until = time.monotonic() + 200
     manifests = folder / "out" / "manifests"
     while len(list(manifests.glob("wave=*.json"))) < waves and time.monotonic() < until:
@@ -195,6 +191,27 @@ def test_an_interrupt_ends_all_at_once_and_can_be_resumed(tmp_path: Path) -> Non
     assert "Traceback" not in said
     assert "ERROR" not in said
     assert group(running.pid) == []
+
+
+def test_a_java_that_ends_is_one_line_and_what_is_stored_can_be_resumed(tmp_path: Path) -> None:
+    running = begun(tmp_path, waves=1)
+    listed = subprocess.run(["pgrep", "-g", str(running.pid), "java"], capture_output=True, text=True)
+    os.kill(int(listed.stdout), signal.SIGKILL)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 2
+    why = "Spark's Java was killed, as a machine does whose memory is full"
+    assert said.splitlines()[-1] == f"partq: error: {why}; finish with the same command and --resume"
+    assert "Traceback" not in said
+    assert fuzz(tmp_path, "reference", *LONG, "--out", "out", "--resume").returncode in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(52, "ran out of memory: .* SPARK_DRIVER_MEMORY"), (50, "ended with exit code 50")]
+)
+def test_why_java_ended_is_told_by_its_exit_code(code: int, told: str) -> None:
+    java = subprocess.Popen(["sh", "-c", f"exit {code}"])
+    context = SimpleNamespace(_gateway=SimpleNamespace(proc=java))
+    assert re.search(told, jvm.death(cast("SparkSession", SimpleNamespace(sparkContext=context))))
 
 
 def test_a_killed_driver_leaves_what_can_be_resumed_to_the_same_end(tmp_path: Path) -> None:

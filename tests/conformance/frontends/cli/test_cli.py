@@ -156,9 +156,9 @@ def test_nothing_exercised_is_no_success(partq: Partq) -> None:
 @pytest.mark.parametrize(
     ("name", "more", "line"),
     [
-        ("Canned", (), "NOTHING VIOLATED: 11 of 40 rules exercised"),
+        ("Canned", (), "NOTHING VIOLATED: 11 of 40 binding rules exercised"),
         ("Split", (), "NOT CONFORMANT: ROUTE-2 violated"),
-        ("Heap", (), "NOTHING VIOLATED: 8 of 40 rules exercised; violated, but no MUST: ROUTE-4"),
+        ("Heap", (), "NOTHING VIOLATED: 8 of 40 binding rules exercised; violated, but no MUST: ROUTE-4"),
         ("Heap", ("--strict",), "NOT CONFORMANT: ROUTE-4 violated"),
         (
             "Any",
@@ -182,10 +182,10 @@ def test_conformant_is_only_who_was_put_to_every_test(partq: Partq) -> None:
 @pytest.mark.parametrize(
     ("require", "code", "line"),
     [
-        (("ROUTE-2",), 0, "NOTHING VIOLATED: 11 of 40 rules exercised"),
+        (("ROUTE-2",), 0, "NOTHING VIOLATED: 11 of 40 binding rules exercised"),
         (("SEQ-5", "27%"), 3, "INCONCLUSIVE: SEQ-5 was not exercised, as is required"),
-        (("28%",), 3, "INCONCLUSIVE: 11 of 40 rules exercised, 28% are required"),
-        (("REB-1",), 0, "NOTHING VIOLATED: 11 of 40 rules exercised"),
+        (("28%",), 3, "INCONCLUSIVE: 11 of 40 binding rules exercised, 28% are required"),
+        (("REB-1",), 0, "NOTHING VIOLATED: 11 of 40 binding rules exercised"),
     ],
 )
 def test_what_is_required_has_to_be_exercised(
@@ -309,8 +309,8 @@ def test_without_a_profile_all_that_fit_are_run(partq: Partq) -> None:
 
 def test_rows_nobody_checks_are_named(partq: Partq) -> None:
     ran = run_canned(partq, "Canned", "-v")
-    assert "not implemented: " in ran.flat
-    folded = ran.flat.split("not implemented: ")[1].split()
+    assert "not checked by partq yet: " in ran.flat
+    folded = ran.flat.split("not checked by partq yet: ")[1].split()
     assert "MGT-1" in folded
     every = run_canned(partq, "Canned", "--all")
     assert all(requirement in every.out for requirement in catalogue())
@@ -439,7 +439,8 @@ def test_an_interrupted_run_is_no_verdict(partq: Partq, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", interrupt)
     ran = run_canned(partq, "Canned")
-    assert (ran.code, ran.out, ran.err) == (INTERRUPTED, "", "partq: interrupted\n")
+    told = "no run had been judged yet: there are no verdicts\npartq: interrupted\n"
+    assert (ran.code, ran.out, ran.err) == (INTERRUPTED, "", told)
 
 
 def test_an_interrupted_run_keeps_what_is_known(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,6 +455,8 @@ def test_an_interrupted_run_keeps_what_is_known(partq: Partq, monkeypatch: pytes
     monkeypatch.setattr("partq.conformance.evaluation.suite.Decider.check", interrupted)
     ran = run_canned(partq, "Split", "--programs", "2", "--out", "kept")
     assert ran.code == INTERRUPTED
+    assert last_line(ran).startswith("NOT CONFORMANT: ")
+    assert last_line(ran).endswith("interrupted after 2 runs")
     assert "the verdicts of the 2 runs so far are in kept/verdicts.json" in ran.err
     document = json.loads(Path("kept/verdicts.json").read_text(encoding="utf-8"))
     assert document["exit"] == 1 and "interrupted after 2 runs" in document["conclusion"]

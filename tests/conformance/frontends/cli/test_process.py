@@ -47,6 +47,15 @@ def test_the_package_can_be_run() -> None:
     assert (ran.returncode, ran.stdout.split()[0], ran.stderr) == (0, "partq", "")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_what_a_terminal_has_no_sign_for_ends_nothing(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    options = ("--profile", "azure-premium", "--profile", "azure-standard", "--case", "same-key", "-v")
+    ran = partq("run", "reference", *options, encoding=encoding)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1].startswith("NOTHING VIOLATED")
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

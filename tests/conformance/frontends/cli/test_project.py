@@ -69,6 +69,7 @@ RCV_3 = """schema = "partq.baseline/1"
 rule = "RCV-3"
 reason = "BUG-1"
 """
+WHOLE = ("--profile", "azure-premium", "--programs", "0")
 ONE = ("--case", "numbers-roll-over", "--profile", "azure-premium")
 
 
@@ -84,6 +85,17 @@ def agreeing(ran: Ran, word: str) -> dict[str, Any]:
     assert case is not None
     assert [one.get("message") for one in case] == ([document["conclusion"]] if ran.code else [])
     return document
+
+
+def failure_of(rule: str) -> str:
+    """What the JUnit XML says of the rule, which fails."""
+    cases = xml.fromstring(Path("junit.xml").read_bytes()).iter("testcase")
+    return next(
+        failure.text or ""
+        for case in cases
+        if case.get("name", "").startswith(rule)
+        for failure in case.iter("failure")
+    )
 
 
 def test_what_is_known_passes_and_is_told(partq: Partq) -> None:
@@ -123,9 +135,49 @@ def test_of_a_part_of_the_suite_it_is_not_said_that_something_has_gone(partq: Pa
 
 
 @pytest.mark.slow
+def test_histories_are_held_against_a_baseline_too(partq: Partq) -> None:
+    for broker in (WRONG, ALSO_WRONG, "reference"):
+        partq("run", broker, *WHOLE, "--out", broker[-5:], "--save-histories")
+    first, both, good = ([*Path(name).glob("histories/*/*.ndjson")] for name in ("first", "unted", "rence"))
+    options = ("--format", "json", "--junit", "junit.xml")
+    written = agreeing(
+        partq("check", *first, *options, "--write-baseline", "known.toml"), "NOTHING NEWLY VIOLATED"
+    )
+    assert "known violation" in written["conclusion"]
+    known = (*options, "--baseline", "known.toml")
+    agreeing(partq("check", *first, *known, "--exact"), "NOTHING NEWLY VIOLATED")
+    new = agreeing(partq("check", *first, *both, *known), "NOT CONFORMANT")
+    assert ["RCV-9"] in [one["rules"] for one in new["baseline"]["new"]]
+    assert "again: partq check unted/histories/azure-premium/" in failure_of("RCV-9")
+    none = agreeing(partq("check", *good, *known), "CONFORMANT")
+    assert "may be only a part of the suite" in none["baseline"]["silent"][0]["why"]
+    unknown = agreeing(partq("check", *first, *options, "--exact"), "NOT CONFORMANT")
+    assert "the exact judge rejects" in unknown["conclusion"]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_so_are_campaigns(partq: Partq) -> None:
+    options = ("--traces", "300", "--profile", "azure-premium", "--format", "json", "--junit", "junit.xml")
+    written = partq("fuzz", WRONG, *options, "--write-baseline", "known.toml", "--out", "one")
+    agreeing(written, "NOTHING NEWLY VIOLATED")
+    assert partq("report", "one").code == 0
+    report = Path("one/report.html").read_text()
+    assert "Nothing newly violated" in report
+    assert "<span>--baseline</span> <span>known.toml</span>" in report
+    gone = partq("fuzz", "reference", *options, "--baseline", "known.toml", "--out", "two")
+    assert "RCV-3" in agreeing(gone, "BASELINE OUT OF DATE")["conclusion"]
+    wanted = partq("fuzz", "reference", *options, "--require", "PEEK-1", "--out", "four")
+    assert json.loads(Path("four/campaign.json").read_text())["exit"] == wanted.code
+    new = partq("fuzz", ALSO_WRONG, *options, "--baseline", "known.toml", "--out", "three")
+    assert ["RCV-9"] in [one["rules"] for one in agreeing(new, "NOT CONFORMANT")["baseline"]["new"]]
+    assert "again: partq replay three/counterexamples/" in failure_of("RCV-9")
+
+
+@pytest.mark.slow
 def test_from_a_baseline_that_was_written_to_a_new_defect_and_to_none(partq: Partq) -> None:
     """Written for one defect it passes that one, fails on another, and is out of date where there is none."""
-    whole = ("--profile", "azure-premium", "--programs", "0", "--format", "json", "--junit", "junit.xml")
+    whole = (*WHOLE, "--format", "json", "--junit", "junit.xml")
     written = partq("run", WRONG, *whole, "--write-baseline", "known.toml")
     entries = tomllib.loads(Path("known.toml").read_text())
     assert "RCV-3" in [entry["rule"] for entry in entries["violated"]]

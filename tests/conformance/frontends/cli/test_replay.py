@@ -200,6 +200,26 @@ def test_live_races_are_tried_several_times(
 
 
 @pytest.mark.parametrize(
+    ("sequential", "code", "told"),
+    [
+        (True, 0, "FIXED ROUTE-2 on reference:live (azure-premium)"),
+        (
+            False,
+            3,
+            "NOT SEEN AGAIN ROUTE-2 on reference:live (azure-premium) (not seen in 2 tries): its",
+        ),
+    ],
+)
+def test_a_live_race_that_does_not_show_is_not_fixed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sequential: bool, code: int, told: str
+) -> None:
+    program = replace(ALL_CASES["same-key"].build("azure-premium"), sequential=sequential)
+    file = stored(tmp_path, program=program)
+    assert main(["replay", str(file), "--broker", "reference:live", "--tries", "2"]) == code
+    assert capsys.readouterr().out.startswith(told)
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("hello", "is no JSON file"),

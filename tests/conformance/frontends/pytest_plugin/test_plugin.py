@@ -250,6 +250,51 @@ def test_a_should_row_is_an_xfail_unless_strict(tmp_path: Path) -> None:
     assert failed(suite(tmp_path, "Heap", "--partq-strict")) == ["ROUTE-4"]
 
 
+KNOWN = """schema = "partq.baseline/1"
+[[violated]]
+rule = "ROUTE-2"
+reason = "BUG-17"
+"""
+
+
+def test_what_the_baseline_knows_is_an_xfail_and_a_new_violation_fails(tmp_path: Path) -> None:
+    (tmp_path / "known.toml").write_text(KNOWN)
+    ran = suite(tmp_path, "Split", "--partq-baseline=known.toml", "--partq-out=kept")
+    assert (ran.code, failed(ran)) == (0, [])
+    assert skipped(ran, "ROUTE-2") == "ROUTE-2 violated (known: BUG-17)"
+    assert "partq: NOTHING NEWLY VIOLATED: 1 known violation (ROUTE-2)" in ran.out
+    document = json.loads((tmp_path / "kept" / FILE).read_text())
+    assert (document["exit"], document["requirements"]["ROUTE-2"]["status"]) == (0, "violated")
+    assert failed(suite(tmp_path, "Overtaken", "--partq-baseline=known.toml", select="RCV")) == ["RCV-3"]
+
+
+def test_a_baseline_that_is_out_of_date_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "known.toml").write_text(KNOWN)
+    whole = (*SUITE, "--broker=canned_broker:Canned", "--partq-programs=0", "--partq-baseline=known.toml")
+    ran = run(tmp_path, *whole)
+    assert ran.code == Exit.INCONCLUSIVE
+    assert "partq: BASELINE OUT OF DATE: ROUTE-2 no longer violated: remove it" in ran.out
+    part = run(tmp_path, *whole, "-k", "ROUTE-2")
+    assert part.code == 0, "of a part of the suite it cannot be said that something has gone"
+
+
+def test_what_is_not_given_says_the_projects_table(tmp_path: Path) -> None:
+    (tmp_path / "known.toml").write_text(KNOWN)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.partq]\nbroker = "canned_broker:Split"\nprograms = 0\nbaseline = "known.toml"\n'
+        'require = ["100%"]\n'
+    )
+    ran = run(tmp_path, *SUITE)
+    assert (ran.code, failed(ran)) == (Exit.INCONCLUSIVE, [])
+    assert "100% are required" in ran.out
+    assert run(tmp_path, *SUITE, "-k", "ROUTE").code == 0, "a part of the suite need not exercise all"
+    assert failed(run(tmp_path, *SUITE, "--broker=canned_broker:Overtaken", "-k", "RCV")) == ["RCV-3"]
+    (tmp_path / "pyproject.toml").write_text("[tool.partq]\nbrokr = 1")
+    wrong = run(tmp_path, *SUITE)
+    assert wrong.code == 4
+    assert "unknown key 'brokr'; did you mean broker?" in wrong.err
+
+
 def test_nothing_exercised_is_skipped_and_no_success(tmp_path: Path) -> None:
     ran = suite(tmp_path, "Silent", "-rs")
     assert ran.code == Exit.INCONCLUSIVE

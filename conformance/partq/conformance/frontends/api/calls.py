@@ -58,6 +58,11 @@ def check(
     read = list(_read([history] if isinstance(history, History | str | os.PathLike) else history, profile))
     if not read:
         raise ValueError("no history to check")
+    return result_of(read, strict, wanted)
+
+
+def result_of(read: Sequence[tuple[str, History]], strict: bool, wanted: Sequence[str]) -> Result:
+    """What these histories, each under its name, come to. ``wanted``: what has to be exercised."""
     judged = tuple(Judged(one.header.profile, name, one, check_history(one)) for name, one in read)
     subject = judged[0].name if len(judged) == 1 else f"{len(judged)} histories"
     by_profile: dict[str, list[Verdicts]] = {}

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
-from partq.conformance.verdict import Status, Verdicts
+from partq.conformance.verdict import NOT_IN_QUESTION, Status, Verdicts
 from partq.model.requirements import catalogue
-
-HIDDEN: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
-"""Rules of these statuses have no row unless another profile says more of them."""
 
 COLOURS: Final = {Status.VIOLATED: "#b00020", Status.UNKNOWN: "#8a6d00", Status.PASS: "#1b6e33"}
 
@@ -40,7 +37,7 @@ def _found(heading: str, place: str, text: str) -> str:
 def _rows(verdicts: Mapping[str, Verdicts]) -> Iterator[str]:
     for id, rule in catalogue().items():
         row = [result[id] for result in verdicts.values() if id in result]
-        if all(verdict.status in HIDDEN for verdict in row):
+        if all(verdict.status in NOT_IN_QUESTION for verdict in row):
             continue
         yield f"<tr><td>{id}</td><td>{escape(rule.title)}</td>"
         for verdict in row:

@@ -120,7 +120,7 @@ class Result:
             for profile, verdicts in self.verdicts.items()
             for verdict in verdicts.values()
             for finding in verdict.causes
-            if (seen := self._seen(profile, finding)) is not None
+            if (seen := self.seen(profile, finding)) is not None
         )
 
     @property
@@ -129,9 +129,15 @@ class Result:
         found = {profile: tuple(ambiguities(verdicts)) for profile, verdicts in self.verdicts.items()}
         return {profile: sets for profile, sets in found.items() if sets}
 
-    def _seen(self, profile: str, finding: Finding) -> Judged | None:
+    def seen(self, profile: str, finding: Finding) -> Judged | None:
+        """The first history that shows the finding, if it was kept."""
         ours = (one for one in self.judged if one.profile == profile)
         return next((one for one in ours if finding in one.verdicts[finding.requirement].findings), None)
+
+    def suspected(self, profile: str, candidates: tuple[str, ...]) -> Judged | None:
+        """The first history in which one of these rules certainly is violated, not known which."""
+        ours = (one for one in self.judged if one.profile == profile)
+        return next((one for one in ours if candidates in ambiguities(one.verdicts)), None)
 
     def raise_for_violations(self) -> Result:
         """The result itself, unless a binding rule is violated. Raises `Violated`, an `AssertionError`. That

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.history import History, Record
-from partq.model.messages import KeyRule, effective_key
+from partq.model.messages import KeyRule, effective_keys
 from partq.model.operations import ENV, Outcome
 from partq.model.profiles import SEND_TIMEOUT, profile
 
@@ -89,7 +89,7 @@ _EVENTS: Final[Mapping[str, Callable[[_World, Mapping[str, Any]], None]]] = {
 
 def _of_send(world: _World, record: Record) -> str:
     messages = record.args["messages"]
-    keys = {effective_key(message, world.key_rule) for message in messages}
+    keys = effective_keys(messages, world.key_rule)
     shape = "several keys" if len(keys) > 1 else "keyless" if None in keys else "keyed"
     if len(messages) >= LONG:
         shape += ", long"

@@ -6,3 +6,7 @@ from __future__ import annotations
 class CampaignError(Exception):
     """A campaign can't be done: its folder, broker, Java, Spark or a chunk fails. The text says why, in one
     line, and what to do."""
+
+
+class SparkFailed(CampaignError):
+    """Spark itself failed: what is stored is good, and the rest can be done another time."""

@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -108,6 +109,14 @@ def open_session(master: str) -> SparkSession:
     return session
 
 
+def errors() -> tuple[type[Exception], ...]:
+    """What PySpark raises where Spark fails."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    return Py4JError, PySparkException
+
+
 def cause(error: Exception) -> str:
     """What a Spark error says at last in its first line that names an error, or its first line. A full
     disk comes before all."""
@@ -130,6 +139,26 @@ def stopped(context: SparkContext) -> bool:
         return bool(context._jsc.sc().isStopped())
     except Exception:
         return True
+
+
+def death(session: SparkSession) -> str:
+    """Why Java has ended by itself; empty where it has not. One that is about to is waited for."""
+    if not stopped(session.sparkContext):
+        return ""
+    gateway: Any = session.sparkContext._gateway
+    java: subprocess.Popen[bytes] = gateway.proc
+    try:
+        return _DEATHS.get(code := java.wait(ENDING), f"Spark's Java ended with exit code {code}")
+    except subprocess.TimeoutExpired:
+        return ""
+
+
+_MORE: Final = "give it more with the environment's SPARK_DRIVER_MEMORY, such as 4g"
+_DEATHS: Final = {
+    52: f"Spark's Java ran out of memory: {_MORE}",
+    -signal.SIGKILL: "Spark's Java was killed, as a machine does whose memory is full",
+}
+"""By its exit code, as Spark has them."""
 
 
 def close(session: SparkSession) -> None:
@@ -210,6 +239,8 @@ def _settings(master: str) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.task.maxFailures": str(RETRIES),
         "spark.sql.shuffle.partitions": str(SHUFFLES),
+        # By columns 4,096 rows are read at once; a violation bears its program, which may have a megabyte.
+        "spark.sql.parquet.enableVectorizedReader": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
     }
     if master.startswith("local"):

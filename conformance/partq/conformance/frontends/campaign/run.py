@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 
 from partq.conformance.adapters import (
     Broker,
@@ -21,7 +21,7 @@ from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.conformance.evaluation.provenance import made
 from partq.conformance.evaluation.suite import BrokerFailed
 from partq.conformance.frontends.campaign import archive, jvm, spark
-from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.errors import CampaignError, SparkFailed
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.manifest import Manifest
 from partq.conformance.frontends.campaign.plan import SUMMARY, Plan
@@ -48,18 +48,28 @@ LIVE: Final = Pace(8, 30.0)
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """A finished campaign. ``seconds``: how long the waves of this session took, its start apart, and
-    ``timed`` how many traces they were: not all, if the campaign was resumed."""
+    ``timed`` how many traces they were: not all, if the campaign was resumed. ``document``: what is in its
+    ``campaign.json``."""
 
     plan: Plan
     totals: Totals
     seconds: float
     timed: int
     folder: Folder
+    document: Mapping[str, Any]
+
+    def conclude(self, said: Mapping[str, Any]) -> None:
+        """Put what the command ends with into ``campaign.json``, too; while its folder is open."""
+        self.folder.write(SUMMARY, to_text({**self.document, **said}))
 
     @property
     def rate(self) -> float | None:
         """Traces a second, or None where nothing was left to do."""
         return self.timed / self.seconds if self.seconds else None
+
+
+GO_ON: Final = "finish with the same command and --resume"
+"""What to do about a campaign that ended before time."""
 
 
 class CampaignState(NamedTuple):
@@ -121,11 +131,11 @@ def campaign(
             )
         work = _Work(store, watcher, wave, pace, tasks)
         totals = work.do(resume)
-        done = Campaign(plan, totals, work.state.seconds, work.state.timed, store.folder)
-        circumstances = {"seconds": round(done.seconds, 3), "timed_traces": done.timed, "master": master}
+        seconds, timed = work.state.seconds, work.state.timed
+        circumstances = {"seconds": round(seconds, 3), "timed_traces": timed, "master": master}
         data = document(totals, plan, store.identity, strict, {**circumstances, "made": begun})
         store.folder.write(SUMMARY, to_text(data))
-        yield done
+        yield Campaign(plan, totals, seconds, timed, store.folder, data)
 
 
 def _check(plan: Plan) -> None:
@@ -184,19 +194,24 @@ class _Work:
         self.manifests = self._watched(lambda: self.store.open(resume))
         try:
             return self._go_on()
-        except BaseException:
+        except BaseException as error:
+            stays = True
             with uninterrupted(), suppress(CampaignError):
-                self._leave()
+                stays = self._leave()
+            if isinstance(error, SparkFailed) and stays:
+                raise CampaignError(f"{error}; {GO_ON}") from error
             raise
 
-    def _leave(self) -> None:
-        """End before time: complete waves stay, the one of just now, too; else no folder does."""
-        stored = sum(one.traces for one in self.store.manifests())
+    def _leave(self) -> bool:
+        """End before time: complete waves stay, the one of just now, too; else no folder does. Whether it
+        stays."""
+        stored = sum(one.traces for one in self._watched(self.store.manifests))
         if stored:
             self.state = self.state._replace(stored=stored)
             self.watcher.went(self.state)
         else:
-            self.store.discard()
+            self._watched(self.store.discard)
+        return bool(stored)
 
     def _go_on(self) -> Totals:
         plan, recorded = self.store.plan, self._watched(self.store.recorded)
@@ -231,17 +246,18 @@ class _Work:
         return math.ceil(self.planned / self.state.seconds * self.pace.seconds)
 
     def _wave(self, units: range) -> None:
-        tally, before, began, doing = Tally(self.store.session), self.state, time.monotonic(), [""]
+        tally, before, began, doing = Tally(self.store.session), self.state, time.monotonic(), ""
 
         def look() -> None:
             tally.check()
-            now = before._replace(doing=doing[0])
+            now = before._replace(doing=doing)
             self._went(now, tally.traces.value, tally.violations.value, time.monotonic() - began)
 
         def do() -> Manifest | None:
+            nonlocal doing
             store = self.store
             run_wave(store.session, store.plan, units, store.staging(units), tally, self.tasks)
-            doing[0] = "writing tables"
+            doing = "writing tables"
             there = store.staged(units) if tally.lost.value else units
             return store.complete(there) if there else None
 
@@ -258,10 +274,8 @@ class _Work:
         """The broker is there no more."""
         if not self.manifests:
             raise CampaignError(why)
-        raise CampaignError(
-            f"lost after {self.state.stored:,} of {self.store.plan.traces:,} traces, which are stored: {why}"
-            "; finish with the same command and --resume"
-        )
+        far = f"{self.state.stored:,} of {self.store.plan.traces:,} traces"
+        raise CampaignError(f"lost after {far}, which are stored: {why}; {GO_ON}")
 
     def _went(self, before: CampaignState, traces: int, violations: int, seconds: float) -> None:
         """So many more since then."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from partq.conformance.frontends.campaign import archive, jvm
-from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.errors import CampaignError, SparkFailed
 from partq.conformance.frontends.campaign.plan import Plan
 from partq.conformance.frontends.campaign.tables import STAGED, batches
 from partq.conformance.frontends.campaign.work import ChunkFailed, do_unit
@@ -75,7 +75,7 @@ def uninterrupted() -> Iterator[None]:
 
 def watched(session: SparkSession, action: Callable[[], T], look: Callable[[], None]) -> T:
     """What the action answers, done on a thread of its own; ``look`` is called now and then meanwhile. What
-    that raises, or an interrupt, cancels what Spark does."""
+    that raises, or an interrupt, cancels what Spark does. Raises `SparkFailed`."""
     job = _Job(action)
     try:
         while not job.ended(POLL):
@@ -85,7 +85,14 @@ def watched(session: SparkSession, action: Callable[[], T], look: Callable[[], N
             session.sparkContext.cancelAllJobs()
             job.ended(jvm.ENDING)
         raise
-    return job.result()
+    try:
+        return job.result()
+    except Exception as error:
+        if told := jvm.death(session):
+            raise SparkFailed(told) from error
+        if isinstance(error, jvm.errors()):
+            raise SparkFailed(f"Spark failed: {jvm.cause(error)}") from error
+        raise
 
 
 @dataclass(slots=True)

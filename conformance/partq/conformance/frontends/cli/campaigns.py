@@ -66,7 +66,7 @@ def done(
     """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
     it can't be done; an interrupt prints what is stored and how to go on."""
     from partq.conformance.frontends.campaign.errors import CampaignError
-    from partq.conformance.frontends.campaign.run import campaign
+    from partq.conformance.frontends.campaign.run import GO_ON, campaign
 
     display = Display(plan.traces)
     try:
@@ -77,7 +77,7 @@ def done(
         fail(str(error))
     except KeyboardInterrupt:
         stored = display.stored
-        text = f"{stored:,} of {plan.traces:,} traces are stored; finish with the same command and --resume"
+        text = f"{stored:,} of {plan.traces:,} traces are stored; {GO_ON}"
         console.print(text if stored else "nothing is stored yet", markup=False, soft_wrap=True)
         raise
     finally:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,25 +18,26 @@ from partq.conformance.frontends.cli.common import (
     Format,
     Require,
     conclude,
-    conclusion,
     console,
     fail,
     known_profile,
     print_json,
     printable,
-    required,
     requirements_to_meet,
     say,
-    verdicts_document,
 )
 from partq.conformance.frontends.cli.options import Output, Strict
+from partq.conformance.frontends.cli.project import BaselineFile, NewBaseline, baseline_of, held
+from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
+from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
 from partq.conformance.history.record import SCHEMA as HISTORY
-from partq.conformance.verdict import Exit, ambiguities
+from partq.conformance.verdict import Besides, Exit
 
 if TYPE_CHECKING:
+    from partq.conformance.frontends.api import Result
     from partq.conformance.history import History
-    from partq.conformance.verdict import Finding, Verdicts
+    from partq.conformance.verdict import Finding
 
 
 def check(
@@ -54,55 +56,62 @@ def check(
         bool,
         typer.Option("--exact", help="Also show the order in which the model explains the history."),
     ] = False,
+    baseline: BaselineFile = None,
+    write_baseline: NewBaseline = None,
+    junit: JUnit = None,
     format: Output = Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
-    from partq.conformance.evaluation.decision import check_history
-    from partq.conformance.verdict import merge
+    from partq.conformance.frontends.api.calls import result_of
 
     wanted = requirements_to_meet(require)
+    known = baseline_of(baseline, write_baseline)
     read = read_files(histories, profile)
-    judged = {file: check_history(history) for file, history in read.items()}
-    by_profile: dict[str, list[Verdicts]] = {}
-    for file, history in read.items():
-        by_profile.setdefault(history.header.profile, []).append(judged[file])
-    results = {name: merge(verdicts) for name, verdicts in by_profile.items()}
-    subject = next(iter(read)) if len(read) == 1 else f"{len(read)} histories"
+    xml = new_file(junit)
+    result = result_of(tuple(read.items()), strict, wanted)
     searched = {file: _judged(history) for file, history in read.items()} if exact else {}
-    besides = [
-        (Exit.VIOLATED, f"the exact judge rejects {file}")
-        for file, found in searched.items()
-        if found["judgement"] == "rejected"
-    ] + required(results, strict, wanted)
+    besides = (*_rejections(result, searched, known is not None), *result.besides)
+    document, matched = held(known, result.broker, result.verdicts, strict, besides, whole=False)
+    evidence = partial(_evidence, result)
+    told = Told(evidence, partial(_again, profile))
+    publish(document, rule_outcomes(result.verdicts, strict, matched, told.text), matched, xml)
     if format is Format.JSON:
-        document = verdicts_document(subject, results, strict, besides)
         print_json({**document, "exact": searched} if exact else document)
     else:
-        place = partial(_place, read, judged)
         detail = Detail.of(verbose, whole_catalogue)
-        show_verdicts(subject, results, detail, partial(_evidence, read, judged), place)
+        show_verdicts(result.broker, result.verdicts, detail, evidence, partial(_place, result), matched)
         for file, found in searched.items():
             _show_judged(file, found, read[file])
-        conclude(results, strict, besides)
-    raise typer.Exit(conclusion(results, strict, besides)[0])
+        conclude(result.verdicts, strict, besides, matched)
+    raise typer.Exit(document["exit"])
 
 
-def _evidence(
-    read: Mapping[str, History], judged: Mapping[str, Verdicts], profile: str, finding: Finding
-) -> tuple[str, History] | None:
+def _rejections(
+    result: Result, searched: Mapping[str, Mapping[str, Any]], baseline: bool
+) -> Iterator[Besides]:
+    """What the exact judge rejects, for the exit code. Of a file with findings, these are what a baseline
+    knows or does not."""
+    for one in result.judged:
+        told = baseline and any(verdict.findings for verdict in one.verdicts.values())
+        if one.name in searched and searched[one.name]["judgement"] == "rejected" and not told:
+            yield Exit.VIOLATED, f"the exact judge rejects {one.name}"
+
+
+def _evidence(result: Result, profile: str, finding: Finding) -> tuple[str, History] | None:
     """The file that the profile's finding comes from, and its history."""
-    for file, history in read.items():
-        if history.header.profile == profile and finding in judged[file][finding.requirement].findings:
-            return file, history
-    return None
+    seen = result.seen(profile, finding)
+    return None if seen is None else (seen.name, seen.history)
 
 
-def _place(
-    read: Mapping[str, History], judged: Mapping[str, Verdicts], profile: str, candidates: tuple[str, ...]
-) -> str:
+def _place(result: Result, profile: str, candidates: tuple[str, ...]) -> str:
     """The first file of the profile in which one of these rules certainly is violated."""
-    files = (file for file, history in read.items() if history.header.profile == profile)
-    return next((file for file in files if candidates in ambiguities(judged[file])), "")
+    seen = result.suspected(profile, candidates)
+    return "" if seen is None else seen.name
+
+
+def _again(profile: str | None, under: str, finding: Finding, file: str) -> str:
+    """The command that judges the file again."""
+    return shlex.join(["partq", "check", file, *(("--profile", under) if profile else ())])
 
 
 def _judged(history: History) -> dict[str, Any]:

@@ -69,14 +69,15 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     """
     for name in asked or ():
         known_profile(name)
-    _warn_of_near_misses(broker)
+    target = opened(broker)
+    _warn_of_near_misses(target)
     from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name, refuse_unwritten
 
     try:
         if asked:
-            refuse_unwritten(opened(broker), asked)
+            refuse_unwritten(target, asked)
             return tuple(dict.fromkeys(asked))
-        claimed = claimed_profiles(opened(broker))
+        claimed = claimed_profiles(target)
     except (UnknownBroker, UnknownProfile) as error:
         fail(str(error))
     if claimed:
@@ -86,11 +87,11 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(PROFILES)
 
 
-def _warn_of_near_misses(broker: str) -> None:
+def _warn_of_near_misses(broker: Broker) -> None:
     """Say which methods may be misspelt: what a broker lacks makes rules not applicable, silently."""
     from partq.conformance.adapters import near_misses
 
-    for text in near_misses(opened(broker)):
+    for text in near_misses(broker):
         console.print(printable(f"partq: warning: {text}"), markup=False, soft_wrap=True)
 
 

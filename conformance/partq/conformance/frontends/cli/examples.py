@@ -23,6 +23,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "check": (
         "partq check results/histories/azure-standard/same-key.ndjson",
+        "partq check results/histories/azure-standard/same-key.ndjson --baseline known.toml",
         "partq check - --format json < results/histories/azure-standard/same-key.ndjson",
     ),
     "search": (

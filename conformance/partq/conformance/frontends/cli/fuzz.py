@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,15 +37,18 @@ from partq.conformance.frontends.cli.common import (
     required,
     requirements_to_meet,
     say,
-    verdicts_document,
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
+from partq.conformance.frontends.cli.project import Baseline, BaselineFile, NewBaseline, baseline_of, held
+from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
+from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
 from partq.conformance.frontends.cli.shown import Detail, Verbose, show_verdicts
 from partq.conformance.verdict import in_words
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.examples import StoredExample
     from partq.conformance.frontends.campaign.run import Campaign
+    from partq.conformance.frontends.campaign.totals import Totals
     from partq.conformance.history import History
     from partq.conformance.verdict import Finding, Verdict, Verdicts
 
@@ -63,20 +68,49 @@ def fuzz(
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
     strict: Strict = False,
     require: Require = None,
+    baseline: BaselineFile = None,
+    write_baseline: NewBaseline = None,
+    junit: JUnit = None,
     verbose: Verbose = False,
     format: Output = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
     check_extra()
-    from partq.conformance.adapters import SimulatedBroker
+    from partq.conformance.adapters import SimulatedBroker, public_name
     from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
 
-    wanted, profiles = requirements_to_meet(require), profiles_for(broker, profile)
+    wanted, known = requirements_to_meet(require), baseline_of(baseline, write_baseline)
+    profiles, xml = profiles_for(broker, profile), new_file(junit)
     chunk = CHUNK if isinstance(opened(broker), SimulatedBroker) else LIVE_CHUNK
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact)
     with done(plan, out, master, resume, wave, strict) as campaign:
+        results = {profile: result for (_, profile), result in campaign.totals.results.items()}
+        shown, besides = public_name(broker), required(results, strict, wanted)
+        known = known and known.of(opened(broker))
+        document, matched = held(known, shown, results, strict, besides)
+        campaign.conclude({**_said(document), "options": _options(wanted, known)})
         examples = _examples(campaign, broker)
-    _show(campaign, broker, out, examples, strict, wanted, verbose, format)
+    told = Told(_evidence(examples), partial(_again, shown, out, examples))
+    publish(document, rule_outcomes(results, strict, matched, told.text), matched, xml)
+    if format is Format.JSON:
+        print_json({**document, "campaign": _figures(campaign.totals, out, examples)})
+    else:
+        shrunk = _shrunk(results, examples)
+        show_verdicts(shown, shrunk, Detail(verbose), evidence=_evidence(examples), known=matched)
+        _show(campaign, shown, out, examples, verbose)
+        conclude(results, strict, besides, matched)
+    raise typer.Exit(document["exit"])
+
+
+def _said(document: Mapping[str, Any]) -> dict[str, Any]:
+    """How the command ends, without the verdicts."""
+    return {name: document[name] for name in ("exit", "conclusion", "baseline") if name in document}
+
+
+def _options(wanted: Sequence[str], known: Baseline | None) -> list[str]:
+    """The options that the verdicts are held against."""
+    words = [word for name in wanted for word in ("--require", name)]
+    return words if known is None else [*words, "--baseline", str(known.shown)]
 
 
 def _examples(campaign: Campaign, broker: str) -> list[StoredExample]:
@@ -94,52 +128,49 @@ def _examples(campaign: Campaign, broker: str) -> list[StoredExample]:
     return examples
 
 
-def _show(
-    campaign: Campaign,
-    broker: str,
-    out: str,
-    examples: list[StoredExample],
-    strict: bool,
-    wanted: tuple[str, ...],
-    verbose: bool,
-    format: Format,
-) -> None:
-    from partq.conformance.adapters import public_name
-    from partq.conformance.evaluation.counterexample import replay_command
+def _figures(totals: Totals, out: str, examples: Sequence[StoredExample]) -> dict[str, Any]:
+    """What a campaign says besides its verdicts, as plain data."""
+    return {
+        "digest": totals.digest,
+        "traces": totals.traces,
+        "operations": totals.operations,
+        "out": out,
+        "counterexamples": [example.place for example in examples],
+        "combinations": combinations(totals.combinations),
+        **totals.counts,
+    }
 
+
+def _show(
+    campaign: Campaign, broker: str, out: str, examples: Sequence[StoredExample], verbose: bool
+) -> None:
+    """Print a campaign's figures, and where its files are."""
     totals = campaign.totals
-    met = combinations(totals.combinations)
-    results = {profile: result for (_, profile), result in totals.results.items()}
-    besides = required(results, strict, wanted)
-    document = verdicts_document(public_name(broker), results, strict, besides)
-    if format is Format.JSON:
-        figures: dict[str, Any] = {
-            "digest": totals.digest,
-            "traces": totals.traces,
-            "operations": totals.operations,
-            "out": out,
-            "counterexamples": [example.place for example in examples],
-            "combinations": met,
-            **totals.counts,
-        }
-        print_json({**document, "campaign": figures})
-        raise typer.Exit(document["exit"])
-    show_verdicts(
-        public_name(broker), _shrunk(results, examples), Detail(verbose), evidence=_evidence(examples)
-    )
     did = f"{totals.operations:,} operations, {totals.violations:,} violations"
     rate = f", {rate_in_words(campaign.rate)} traces/s" if campaign.rate else ""
-    show_combinations(met, table=verbose)
+    show_combinations(combinations(totals.combinations), table=verbose)
     say(f"{totals.traces:,} traces, {did}{rate}")
     for name, text in in_words(totals.counts, totals.traces):
         say(f"{name}: {text}")
     say(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")
     for example in examples:
-        command = replay_command(Path(example.place), public_name(broker))
-        say(printable(f"counterexample {example.place} ({command})"))
+        say(printable(f"counterexample {example.place} ({_replay(broker, example)})"))
     say(stored_line(out))
-    conclude(results, strict, besides)
-    raise typer.Exit(document["exit"])
+
+
+def _replay(broker: str, example: StoredExample) -> str:
+    from partq.conformance.evaluation.counterexample import replay_command
+
+    return replay_command(Path(example.place), broker)
+
+
+def _again(
+    broker: str, out: str, examples: Sequence[StoredExample], profile: str, finding: Finding, place: str
+) -> str:
+    """The command that replays the finding's counterexample, or else shows what there is of it."""
+    cause = (finding.requirement, finding.key)
+    replays = (_replay(broker, one) for one in examples if (one.requirement, one.key) == cause)
+    return next(replays, shlex.join(["partq", "report", out]))
 
 
 def _shrunk(results: Mapping[str, Verdicts], examples: Sequence[StoredExample]) -> dict[str, Verdicts]:

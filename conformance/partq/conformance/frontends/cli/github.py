@@ -70,7 +70,9 @@ def commands(outcomes: Iterable[RuleOutcome], absent: Iterable[Absent]) -> Itera
 
 
 def _body(one: RuleOutcome) -> str:
-    return f"{one.message}\n{one.text}" if one.text and one.outcome is not Outcome.KNOWN else one.message
+    if not one.text or one.outcome is Outcome.KNOWN:
+        return one.message
+    return one.text if one.text.startswith(one.message) else f"{one.message}\n{one.text}"
 
 
 def _data(text: str) -> str:

@@ -32,14 +32,14 @@ _MODES: Final = ("r", "w", "w")
 def own() -> Iterator[None]:
     """The process is ours meanwhile: its command line shows no secret, a crash of native code says where it
     was, and what is written to descriptor 1, by native code and other processes too, goes to standard
-    error. At the end what is left of the processes that were started is ended; a fork of this one writes no
-    results."""
+    error; what the encoding of standard output lacks is a question mark there. At the end what is left of
+    the processes that were started is ended; a fork of this one writes no results."""
     hide_secrets()
     _open_what_is_closed()
     if not faulthandler.is_enabled():
         faulthandler.enable()
     sys.stdout.flush()
-    sys.stdout = results = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+    sys.stdout = results = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors="replace")
     os.dup2(2, 1)
     os.register_at_fork(after_in_child=lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), results.fileno()))
     try:

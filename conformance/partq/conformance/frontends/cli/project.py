@@ -3,9 +3,9 @@ writes the files, and ends with one line where they are wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,15 +13,21 @@ from partq.conformance.adapters.names import public_name
 from partq.conformance.frontends import baseline_file
 from partq.conformance.frontends.cli.common import console, fail, printable
 from partq.conformance.frontends.settings import NOTHING, TABLE, Settings, settings_near
-from partq.conformance.frontends.toml_tables import BadTable
+from partq.conformance.frontends.toml_tables import BadTable, decoded
 from partq.conformance.verdict import (
+    Besides,
     Entry,
     Matched,
     Verdicts,
     binding_requirements,
     entries_for,
     match,
+    matched_to_plain,
+    verdicts_document,
 )
+
+if TYPE_CHECKING:
+    from partq.conformance.adapters import Broker
 
 BaselineFile = Annotated[
     Path | None,
@@ -60,18 +66,27 @@ def broker_of(settings: Settings) -> str:
 
 class Baseline(NamedTuple):
     """A baseline. ``shown``: its file, as the user would type it; ``place``: where it is. ``writes``: whether
-    what is new is to be put into it."""
+    what is new is to be put into it; ``sometimes``: whether the next run may show something else."""
 
     shown: Path
     place: Path
     entries: tuple[Entry, ...]
     writes: bool
+    sometimes: bool = False
+
+    def of(self, broker: Broker) -> Baseline:
+        """For runs of that broker: those of a live one are never the same."""
+        from partq.conformance.adapters import SimulatedBroker
+
+        return self._replace(sometimes=not isinstance(broker, SimulatedBroker))
 
     def matched(self, results: Mapping[str, Verdicts], whole: bool, strict: bool) -> Matched:
         """The verdicts against it, and against what was appended to it."""
         found = match(results, self.entries, whole)
         binding = binding_requirements(strict)
-        more = entries_for((one for one in found.new if one.binds(binding)), baseline_file.TODO)
+        more = entries_for(
+            (one for one in found.new if one.binds(binding)), baseline_file.TODO, self.sometimes
+        )
         if not (self.writes and (more or not self.place.exists())):
             return found
         head = "" if self.place.exists() else baseline_file.HEAD
@@ -83,7 +98,7 @@ class Baseline(NamedTuple):
         return match(results, (*self.entries, *more), whole)
 
 
-def baseline_of(asked: Path | None, new: Path | None, settings: Settings) -> Baseline | None:
+def baseline_of(asked: Path | None, new: Path | None, settings: Settings = NOTHING) -> Baseline | None:
     """The baseline to hold verdicts against; ends with one line where it can't be read."""
     if asked and new:
         fail("give --baseline or --write-baseline, which reads the file, too")
@@ -95,16 +110,31 @@ def baseline_of(asked: Path | None, new: Path | None, settings: Settings) -> Bas
             fail(f"{new.parent}: no such folder")
         return Baseline(shown, shown.absolute(), (), True)
     try:
-        entries = baseline_file.loads(shown.read_text(encoding="utf-8"), str(shown))
+        entries = baseline_file.loads(decoded(shown), str(shown))
     except BadTable as error:
         fail(str(error))
     except FileNotFoundError:
         fail(f"{shown}: no such file; --write-baseline {shown} writes one")
     except OSError as error:
         fail(f"{shown}: {error.strerror}")
-    except UnicodeDecodeError as error:
-        fail(f"{shown}: no TOML: {error}")
     return Baseline(shown, shown.absolute(), entries, new is not None)
+
+
+def held(
+    known: Baseline | None,
+    broker: str,
+    results: Mapping[str, Verdicts],
+    strict: bool,
+    besides: Sequence[Besides],
+    whole: bool = True,
+) -> tuple[dict[str, Any], Matched | None]:
+    """The document of these verdicts, held against the baseline where there is one, and what that says.
+    ``whole``: see `match`."""
+    matched = known.matched(results, whole, strict) if known else None
+    document = verdicts_document(broker, results, strict, besides, matched)
+    if known and matched:
+        document["baseline"] = matched_to_plain(matched, str(known.shown))
+    return document, matched
 
 
 def _relative(file: Path | None) -> Path | None:

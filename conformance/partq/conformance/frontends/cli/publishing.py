@@ -1,12 +1,13 @@
-"""A run's verdicts where continuous integration looks for them: a file of JUnit XML, GitHub Actions. What
+"""Verdicts where continuous integration looks for them: a file of JUnit XML, GitHub Actions. What
 is said there, `junit` and `github` know."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 from partq.conformance.frontends.cli import github
 from partq.conformance.frontends.cli.common import fail
@@ -15,37 +16,28 @@ from partq.conformance.frontends.cli.rule_outcomes import RuleOutcome
 from partq.conformance.verdict import Finding, Matched
 
 if TYPE_CHECKING:
-    from partq.conformance.evaluation.keeping import StoredFile
-    from partq.conformance.evaluation.suite import SuiteResult
+    from partq.conformance.history import History
+
+
+JUnit = Annotated[Path | None, typer.Option("--junit", help="File for the verdicts as JUnit XML.")]
 
 
 class Told(NamedTuple):
-    """Findings in lines, with the command that shows each again. ``broker``: its name as it may be shown;
-    ``options``: those that make the same run again."""
+    """Findings in lines. ``evidence``: a profile's finding -> where it was seen, and that history, if it was
+    kept; ``again``: these, and that place -> the command that shows it again."""
 
-    broker: str
-    results: Mapping[str, SuiteResult]
-    stored: Sequence[StoredFile]
-    options: Sequence[str]
+    evidence: Callable[[str, Finding], tuple[str, History] | None]
+    again: Callable[[str, Finding, str], str]
 
     def text(self, profile: str, finding: Finding) -> str:
-        """The finding, where it was seen, and the command."""
+        """The finding, what shows it, and the command."""
         from partq.conformance.evaluation.finding_text import finding_text
 
-        done = self.results[profile].evidence(finding)
-        if done is None:
+        seen = self.evidence(profile, finding)
+        if seen is None:
             return f"{finding.heading}\n{finding.detail}\nallowed: {finding.allowed}"
-        return f"{finding_text(finding, done.history)}\nagain: {self._again(profile, finding, done.name)}"
-
-    def _again(self, profile: str, finding: Finding, run: str) -> str:
-        """Replays what is stored; else runs the case, or all of it."""
-        from partq.conformance.workload.cases import ALL_CASES
-
-        for one in self.stored:
-            if one.cause == (profile, finding.requirement, finding.key):
-                return one.command
-        only = ("--profile", profile, "--case", run) if run in ALL_CASES else self.options
-        return shlex.join(["partq", "run", self.broker, *only])
+        place, history = seen
+        return f"{finding_text(finding, history)}\nagain: {self.again(profile, finding, place)}"
 
 
 def new_file(file: Path | None) -> Path | None:

@@ -56,6 +56,9 @@ OF_ANY_REQUIREMENT: Final = {
 }
 """The word where no rule was: the file is a mere program."""
 
+UNSEEN: Final = "NOT SEEN AGAIN"
+"""The word where nothing was found, and may be the next time."""
+
 _EXPECTED: Final = (
     "a counterexample or a program is expected (a history: partq check; a trace: partq run --program)"
 )
@@ -81,19 +84,23 @@ def replay(
 ) -> None:
     """Run a stored counterexample again: REPRODUCED (exit code 1), FIXED (0), or neither (3).
 
-    FIXED: the rule was put to the test and held. Where the run did not put it to the test, or leaves it open,
-    that is said instead.
+    FIXED: the rule was put to the test and held. Where the run did not put it to the test, leaves it open, or
+    is a race on a live broker, which need not show itself, that is said instead.
     """
     from partq.conformance.adapters import public_name
 
     stored = read_replayable(file)
     name = broker or _named_in(file, stored)
-    times = _tries(name, stored.program) if tries is None else tries
+    racing = _races(name, stored.program)
+    times = tries or (TRIES if racing else 1)
     done = _runs(name, stored, times)
     verdicts = merge(run.verdicts for run in done)
     code, word, reason = _answer(verdicts, stored.requirement)
     if times > 1 and code == Exit.CONFORMANT:
         reason = f" (not seen in {times} tries)"
+    if racing and code == Exit.CONFORMANT:
+        code, word = Exit.INCONCLUSIVE, UNSEEN
+        reason += ": its clients race, and what they meet varies"
     if format is Format.JSON:
         document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
         print_json({**document, "replay": word, "requirement": stored.requirement, "exit": code})
@@ -118,11 +125,11 @@ def _named_in(file: Path, stored: Replayable) -> str:
     return stored.broker
 
 
-def _tries(name: str, program: Program) -> int:
-    """How often it takes to see what the program may show: only live races are not the same each time."""
+def _races(name: str, program: Program) -> bool:
+    """Whether what the program shows is not the same each time: clients of a live broker race."""
     from partq.conformance.adapters import SimulatedBroker
 
-    return 1 if program.sequential or isinstance(opened(name), SimulatedBroker) else TRIES
+    return not program.sequential and not isinstance(opened(name), SimulatedBroker)
 
 
 @dataclass(frozen=True, slots=True)

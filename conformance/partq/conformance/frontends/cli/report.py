@@ -127,7 +127,9 @@ def _campaign(folder: Path) -> Material:
         lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
         if complete:
             _all_lanes(data, lanes)
-        command = _fuzz_command(folder, data["plan"], bool(data.get("strict")), complete)
+        options = [*(["--strict"] if data.get("strict") else []), *map(str, data.get("options", ()))]
+        command = _fuzz_command(folder, data["plan"], options, complete)
+        conclusion = _conclusion(data)
         code, made = _code(data, lanes), _made(data)
     except UNREADABLE as error:
         raise BadResults(f"{file}: {why(error)}") from None
@@ -153,6 +155,7 @@ def _campaign(folder: Path) -> Material:
         None if complete else stored_traces(folder),
         kills,
         _opinions(),
+        conclusion,
     )
 
 
@@ -224,7 +227,7 @@ def _seconds(data: Mapping[str, Any]) -> float | None:
     return seconds
 
 
-def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool, complete: bool) -> str:
+def _fuzz_command(folder: Path, planned: Mapping[str, Any], options: Sequence[str], complete: bool) -> str:
     """The command line that does the campaign again, or finishes it; for one broker or a set of mutants."""
     from partq.conformance.adapters.mutants import MUTANTS
 
@@ -242,7 +245,7 @@ def _fuzz_command(folder: Path, planned: Mapping[str, Any], strict: bool, comple
     words += ["--seed", str(planned["seed"])]
     words += [] if planned["length"] is None else ["--length", str(planned["length"])]
     words += ["--exact", str(planned["exact"])] if planned.get("exact", EXACT) != EXACT else []
-    words += ["--strict"] if strict else []
+    words += options
     return _again(words, folder) if complete else shlex.join([*words, "--out", str(folder), "--resume"])
 
 
@@ -278,7 +281,7 @@ def _run(folder: Path) -> Material:
         broker = text_of(data, "broker")
         lanes = tuple(_lane(data, broker, name, rows) for name, rows in data["profiles"].items())
         command = _again(["partq", "run", broker, *map(str, data.get("options", ()))], folder)
-        conclusion = text_of(data, "conclusion") if "baseline" in data else ""
+        conclusion = _conclusion(data)
         code, made = _code(data, lanes), _made(data)
     except UNREADABLE as error:
         raise BadResults(f"{file}: {why(error)}") from None
@@ -323,6 +326,11 @@ def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
     if worst((stored, code)) != stored:
         raise ValueError(f"exit: {stored}, where the verdicts come to {code}")
     return int(stored)
+
+
+def _conclusion(data: Mapping[str, Any]) -> str:
+    """What it came to in words, where it was held against a baseline."""
+    return text_of(data, "conclusion") if "baseline" in data else ""
 
 
 def _made(data: Mapping[str, Any]) -> dict[str, str]:

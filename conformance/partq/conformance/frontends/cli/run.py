@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import threading
 from collections import Counter
@@ -42,12 +43,13 @@ from partq.conformance.frontends.cli.project import (
     NewBaseline,
     baseline_of,
     broker_of,
+    held,
     settings_for,
 )
-from partq.conformance.frontends.cli.publishing import Told, new_file, publish
+from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
-from partq.conformance.verdict import FILE, Exit, ambiguities, matched_to_plain, merge
+from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 from partq.spec.simulation.itf import TRACES
 
 if TYPE_CHECKING:
@@ -103,7 +105,7 @@ def run(
     require: Require = None,
     baseline: BaselineFile = None,
     write_baseline: NewBaseline = None,
-    junit: Annotated[Path | None, typer.Option(help="File for the verdicts as JUnit XML.")] = None,
+    junit: JUnit = None,
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
     save_histories: Annotated[
         bool, typer.Option("--save-histories", help="Store every history under --out.")
@@ -141,7 +143,9 @@ def run(
     xml = new_file(junit)
     results: dict[str, SuiteResult] = {}
     folder = None if out is None else Target.of(out)
-    with _kept_if_interrupted(broker, folder, strict) as ended:
+    detail = Detail.of(verbose, whole_catalogue)
+    seen = None if format is Format.JSON else detail
+    with _kept_if_interrupted(partial(_tell_ended, broker, folder, strict, seen)) as ended:
         for name in names:
             hear = [ended.setdefault(name, []).append]
             if folder is not None and save_histories:
@@ -149,22 +153,19 @@ def run(
             results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs)
     verdicts, besides = _came_to(results)
     besides += required(verdicts, strict, wanted_rules)
-    matched = known.matched(verdicts, not only, strict) if known else None
-    document = verdicts_document(public_name(broker), verdicts, strict, besides, matched)
-    if known and matched:
-        document["baseline"] = matched_to_plain(matched, str(known.shown))
+    known = known and known.of(opened(broker))
+    document, matched = held(known, public_name(broker), verdicts, strict, besides, whole=not only)
     files = [] if known is None else ["--baseline", str(known.shown)]
     options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules) + files
     stored: list[StoredFile] = []
     if folder is not None:
         stored = store(folder, broker, {**document, "options": options, "made": begun}, results)
-    told = Told(public_name(broker), results, stored, options)
+    told = Told(_evidence(results), partial(_again, public_name(broker), stored, options))
     publish(document, rule_outcomes(verdicts, strict, matched, told.text), matched, xml)
     if format is Format.JSON:
         kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
         print_json({**document, **kept})
     else:
-        detail = Detail.of(verbose, whole_catalogue)
         place = partial(_place, results)
         show_verdicts(public_name(broker), verdicts, detail, _evidence(results), place, matched)
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
@@ -172,6 +173,27 @@ def run(
         conclude(verdicts, strict, besides, matched)
     raise typer.Exit(document["exit"])
 
+
+def _again(
+    broker: str,
+    stored: Sequence[StoredFile],
+    options: Sequence[str],
+    profile: str,
+    finding: Finding,
+    run: str,
+) -> str:
+    """The command that replays the finding where it is stored; else that runs the case, or all of it."""
+    from partq.conformance.workload.cases import ALL_CASES
+
+    for one in stored:
+        if one.cause == (profile, finding.requirement, finding.key):
+            return one.command
+    only = ("--profile", profile, "--case", run) if run in ALL_CASES else options
+    return shlex.join(["partq", "run", broker, *only])
+
+
+Ended = dict[str, list["Run"]]
+"""The runs that have ended, by profile."""
 
 Value = TypeVar("Value")
 
@@ -238,33 +260,49 @@ def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
 
 
 @contextmanager
-def _kept_if_interrupted(broker: str, out: Target | None, strict: bool) -> Iterator[dict[str, list[Run]]]:
-    """Where the runs that have ended are put, by profile. An interrupt inside, or SIGTERM, stores what is
-    known of them, unshrunk."""
-    ended: dict[str, list[Run]] = {}
+def _kept_if_interrupted(tell: Callable[[Ended], None]) -> Iterator[Ended]:
+    """Where the runs that have ended are put, by profile. Of an interrupt inside, or SIGTERM, ``tell``
+    hears."""
+    ended: Ended = {}
     mine = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if mine else None
     try:
         yield ended
     except KeyboardInterrupt:
-        if out is not None and any(ended.values()):
-            _store_ended(broker, out, strict, ended)
+        tell({name: runs for name, runs in ended.items() if runs})
         raise
     finally:
         if mine:
             signal.signal(signal.SIGTERM, before)
 
 
-def _store_ended(broker: str, out: Target, strict: bool, ended: Mapping[str, Sequence[Run]]) -> None:
-    """The verdicts of the runs that have ended, and the programs of those that violated something."""
+def _tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | None, ended: Ended) -> None:
+    """Say in that detail what is known of the runs that have ended, and store it, unshrunk."""
     from partq.conformance.adapters import public_name
+
+    if not ended:
+        console.print("no run had been judged yet: there are no verdicts", markup=False)
+        return
+    number = sum(map(len, ended.values()))
+    verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items()}
+    besides = [(Exit.INCONCLUSIVE, f"interrupted after {number} runs")]
+    if detail is not None:
+        show_verdicts(public_name(broker), verdicts, detail, partial(_evidence_of, ended))
+        conclude(verdicts, strict, besides)
+    if out is not None:
+        _store_ended(out, verdicts_document(public_name(broker), verdicts, strict, besides), number, ended)
+
+
+def _evidence_of(ended: Ended, profile: str, finding: Finding) -> tuple[str, History] | None:
+    """The run that the profile's finding comes from, and its history."""
+    return next(((run.name, run.history) for run in ended[profile] if finding in run.findings), None)
+
+
+def _store_ended(out: Target, document: Mapping[str, Any], number: int, ended: Ended) -> None:
+    """The verdicts of the runs that have ended, and the programs of those that violated something."""
     from partq.conformance.evaluation.keeping import PROGRAMS
     from partq.conformance.workload.program import dumps
 
-    number = sum(map(len, ended.values()))
-    verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items() if runs}
-    besides = [(Exit.INCONCLUSIVE, f"interrupted after {number} runs")]
-    document = verdicts_document(public_name(broker), verdicts, strict, besides)
     (out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for name, runs in ended.items():
         folder = out.place / PROGRAMS / name

@@ -14,7 +14,15 @@ from rich.console import Console
 from rich.text import Text
 
 from partq.conformance.frontends.cli.streams import output
-from partq.conformance.frontends.cli.table import Numbers, fits, printable, summary, verdict_table, violations
+from partq.conformance.frontends.cli.table import (
+    Numbers,
+    fits,
+    in_a_summary,
+    printable,
+    summary,
+    verdict_table,
+    violations,
+)
 from partq.conformance.history import History
 from partq.conformance.history.notation_writer import evidence as finding_lines
 from partq.conformance.verdict import (
@@ -221,4 +229,4 @@ def _show_table(
             out.print(Text(name, style="bold"))
             out.print(verdict_table({name: result}, whole_catalogue, out.width, numbers)[0])
     for status, rows in hidden.items():
-        out.print(f"{len(rows)} rules {status.value}: {' '.join(rows)}", style="dim")
+        out.print(f"{len(rows)} rules {in_a_summary(status)}: {' '.join(rows)}", style="dim")

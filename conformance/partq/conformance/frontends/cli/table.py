@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.verdict import Status, Verdict, Verdicts
+from partq.conformance.verdict import NOT_IN_QUESTION, Status, Verdict, Verdicts
 from partq.model.requirements import catalogue
 
 STYLES: Final = {
@@ -62,7 +62,7 @@ def verdict_table(
     for requirement, row in catalogue().items():
         verdicts = [result[requirement] for result in results.values()]
         best = max((verdict.status for verdict in verdicts), key=_loudness)
-        if best in _QUIET and not whole_catalogue:
+        if best in NOT_IN_QUESTION and not whole_catalogue:
             hidden.setdefault(best, []).append(requirement)
             continue
         words = (requirement, row.level.value, row.title)[: len(about)]
@@ -71,11 +71,8 @@ def verdict_table(
     return table, hidden
 
 
-_QUIET: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
-
-
 def _loudness(status: Status) -> int:
-    return _QUIET.index(status) if status in _QUIET else len(_QUIET)
+    return NOT_IN_QUESTION.index(status) if status in NOT_IN_QUESTION else len(NOT_IN_QUESTION)
 
 
 def _styled(verdict: Verdict, more: str = "") -> Text:
@@ -140,12 +137,17 @@ AMBIGUOUS: Final = "possibly violated"
 
 def status_word(verdict: Verdict) -> str:
     """The verdict's status in a summary."""
-    return AMBIGUOUS if verdict.candidates else verdict.status.value
+    return AMBIGUOUS if verdict.candidates else in_a_summary(verdict.status)
+
+
+def in_a_summary(status: Status) -> str:
+    """The status in words that leave no doubt whose gap it is."""
+    return "not checked by partq yet" if status is Status.NOT_IMPLEMENTED else status.value
 
 
 SUMMARY_STYLES: Final = {
-    **{status.value: style for status, style in tuple(STYLES.items())[:2]},
+    **{in_a_summary(status): style for status, style in tuple(STYLES.items())[:2]},
     AMBIGUOUS: STYLES[Status.VIOLATED],
-    **{status.value: style for status, style in tuple(STYLES.items())[2:]},
+    **{in_a_summary(status): style for status, style in tuple(STYLES.items())[2:]},
 }
 """The words of a summary, in order."""

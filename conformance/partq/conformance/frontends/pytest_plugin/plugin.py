@@ -27,14 +27,17 @@ PROFILE: Final = _SHORT + "only this profile; may be repeated"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options that bear our name; in runs of our suite the first two may be called --broker and --profile."""
-    group = parser.getgroup("partq", f"partq, the broker conformance suite (pytest --pyargs {PACKAGE})")
+    """Options that bear our name; in runs of our suite the first two may be called --broker and --profile.
+    What is not given, [tool.partq] in pyproject.toml says."""
+    about = f"partq, the broker conformance suite (pytest --pyargs {PACKAGE}); defaults: [tool.partq]"
+    group = parser.getgroup("partq", f"{about} in pyproject.toml")
     add = group.addoption
     add("--partq-broker", metavar="NAME", help=BROKER.format(short="--broker"))
     add("--partq-profile", metavar="NAME", action="append", help=PROFILE.format(short="--profile"))
     add("--partq-jobs", metavar="N", type=int, help="programs of a live broker run at once, if it allows [8]")
     add("--partq-programs", metavar="N", type=int, help="seeded programs for each profile [as partq run]")
-    add("--partq-seed", metavar="N", type=int, default=1, help="the same seed gives the same programs [1]")
+    add("--partq-seed", metavar="N", type=int, help="the same seed gives the same programs [1]")
+    add("--partq-baseline", metavar="FILE", type=Path, help="known violations, which are xfails (docs/ci.md)")
     add(
         "--partq-out",
         metavar="DIR",

@@ -23,10 +23,11 @@ TESTED: Final = (Status.PASS, Status.VIOLATED, Status.UNKNOWN)
 
 @dataclass(slots=True)
 class Ended:
-    """What a profile's runs came to. ``directed``: the names of the cases among them. ``by_run``: rule -> run
-    -> its verdict, of the runs that put the rule to the test."""
+    """What a profile's runs came to. ``directed``: the names of the cases among them; ``whole``: whether that
+    is all cases. ``by_run``: rule -> run -> its verdict, of the runs that put the rule to the test."""
 
     directed: frozenset[str]
+    whole: bool = True
     by_run: dict[str, dict[str, Verdict]] = field(default_factory=dict)
     result: SuiteResult | None = None
 
@@ -81,13 +82,12 @@ def several_runs(names: list[str]) -> str:
     return f"{', '.join(names[:NAMED])}{more}"
 
 
-def failure(ended: Ended, requirement: str, stored: StoredFile | None) -> str:
-    """All that is known of a rule's violation, for the report of a failure."""
-    return "\n".join(_failure(ended, requirement, stored))
+def failure(ended: Ended, requirement: str, verdict: Verdict, stored: StoredFile | None) -> str:
+    """All there is to say of a rule's violation, for the report of a failure."""
+    return "\n".join(_failure(ended, requirement, verdict, stored))
 
 
-def _failure(ended: Ended, requirement: str, stored: StoredFile | None) -> Iterator[str]:
-    verdict = ended.verdict(requirement)
+def _failure(ended: Ended, requirement: str, verdict: Verdict, stored: StoredFile | None) -> Iterator[str]:
     run, finding = ended.evidence(verdict)
     if finding is not None and run is not None:
         yield finding_text(finding, run.history)

@@ -11,15 +11,16 @@ of those, the cases that violated one of them when they were last run, and the s
 xdist the items of a profile stay together, for another worker would have to run everything again, and a live
 broker may answer it otherwise.
 
-A rule that binds and is violated fails; one that does not bind is an xfail. Where one of several binding
-rules certainly is violated, the first of them that is selected fails. Items of rules that were not exercised,
-or are otherwise unknown, are skipped, and the session ends with the exit code of ``partq run``.
+A rule that binds and is violated fails; one that does not bind is an xfail, as is what the baseline knows.
+Where one of several binding rules certainly is violated, the first of them that is selected fails. Items of
+rules that were not exercised, or are otherwise unknown, are skipped, and the session ends with the exit code
+of ``partq run``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -46,10 +47,20 @@ from partq.conformance.evaluation.suite import (
     lacks_of,
     run_suite,
 )
+from partq.conformance.frontends.pytest_plugin.options import Options
 from partq.conformance.frontends.pytest_plugin.shown import Ended, failure, heading
 from partq.conformance.frontends.pytest_plugin.summary import Reported, Said, said
 from partq.conformance.screens.registry import ALL
-from partq.conformance.verdict import FILE, Exit, Status, Verdict, binding_requirements, not_applicable
+from partq.conformance.verdict import (
+    FILE,
+    Entry,
+    Exit,
+    Status,
+    Verdict,
+    binding_requirements,
+    match,
+    not_applicable,
+)
 from partq.conformance.workload.cases import ALL_CASES, Case
 from partq.model.profiles import PROFILES, UnknownProfile, profile
 from partq.model.requirements import catalogue
@@ -60,7 +71,10 @@ PACKAGE: Final = HERE.parents[2]
 WAY: Final = frozenset((HERE, *HERE.parents[:3]))
 """This file and the folders on the way to it."""
 
-USAGE: Final = "partq: no broker to check; give one: pytest --pyargs partq.conformance --broker=reference"
+USAGE: Final = (
+    "partq: no broker to check; give one: pytest --pyargs partq.conformance --broker=reference (or broker in "
+    "[tool.partq] of pyproject.toml)"
+)
 
 VIOLATED: Final = "partq/violated"
 """Where in pytest's cache is kept which cases violated what when they were last run."""
@@ -82,19 +96,21 @@ class SuitePlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.broker: str | None = config.getoption("partq_broker")
-        self.strict: bool = config.getoption("partq_strict")
+        options = Options.of(config)
+        self.broker, self.strict = options.broker, options.strict
+        self.programs, self.seed = options.programs, options.seed
         self.brokers: dict[str, Broker] = {}
-        self.profiles = () if self.broker is None else self._profiles(self.broker)
+        self.profiles = () if self.broker is None else self._profiles(self.broker, options.profiles)
         asked: Path | None = config.getoption("partq_out")
         self.out = None if asked is None else Target.of(asked)
         self.cache: pytest.Cache | None = getattr(config, "cache", None)
         self.ended: dict[str, Ended | CannotRun] = {}
-        self.reported = Reported(self.strict)
+        self.baseline = options.baseline
+        self.reported = Reported(self.strict, options.require, self.baseline)
 
-    def _profiles(self, broker: str) -> tuple[str, ...]:
+    def _profiles(self, broker: str, wanted: Sequence[str]) -> tuple[str, ...]:
         try:
-            asked = tuple(profile(name).name for name in self.config.getoption("partq_profile") or ())
+            asked = tuple(profile(name).name for name in wanted)
             names = asked or claimed_profiles(open_broker(broker)) or tuple(PROFILES)
             for name in names:
                 lacks_of(self.opened(name))
@@ -144,14 +160,13 @@ class SuitePlugin:
     def _run(self, profile_name: str, cases: tuple[Case, ...]) -> Ended:
         assert self.broker is not None
         broker = self.opened(profile_name)
-        asked = self.config.getoption("partq_programs")
-        programs = default_programs(broker) if asked is None else asked
-        ended = Ended(frozenset(case.name for case in cases))
+        programs = default_programs(broker) if self.programs is None else self.programs
+        whole = len(cases) == len(cases_for(broker, profile_name, ALL_CASES.values()))
+        ended = Ended(frozenset(case.name for case in cases), whole)
         tell = self._teller(profile_name, len(cases), programs)
         ways = Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
-        seed = self.config.getoption("partq_seed")
         ended.result = run_suite(
-            broker, profile_name, cases, programs, seed, ended.add, ways=ways, on_end=tell
+            broker, profile_name, cases, programs, self.seed, ended.add, ways=ways, on_end=tell
         )
         return ended
 
@@ -346,7 +361,7 @@ class RuleItem(pytest.Item):
             raise
         verdict, where = ended.verdict(self.requirement), ended.violating(self.requirement)
         assert ended.result is not None
-        self.said = said(self.profile_name, self.requirement, verdict, where, ended.result.besides)
+        self.said = said(self.profile_name, self.requirement, verdict, where, ended)
         self._note(ended, verdict, where)
         self._conclude(ended, verdict)
 
@@ -364,17 +379,32 @@ class RuleItem(pytest.Item):
         self.user_properties.extend((name, value) for name, value in properties.items() if value)
 
     def _conclude(self, ended: Ended, verdict: Verdict) -> None:
-        """Pass, fail, xfail or skip."""
+        """Pass, fail, xfail or skip. What is known counts for nothing but an xfail."""
         binding = binding_requirements(self.suite.strict)
+        if self.suite.baseline is not None:
+            verdict = self._beyond(self.suite.baseline, ended, verdict)
         if verdict.status is Status.VIOLATED and self.requirement not in binding:
             pytest.xfail(f"{heading(self.requirement, verdict)}, but no MUST: {verdict.findings[0].title}")
         if verdict.status is Status.VIOLATED or binding.issuperset(verdict.candidates or [""]):
             speaker = self._speaker(verdict)
             if speaker != self.requirement:
                 pytest.skip(f"{heading(self.requirement, verdict)}, for which {speaker} fails")
-            raise ItemFailed(failure(ended, self.requirement, self.suite.keep(ended, verdict)))
+            stored = self.suite.keep(ended, verdict)
+            raise ItemFailed(failure(ended, self.requirement, verdict, stored))
         if verdict.status is not Status.PASS:
             pytest.skip(f"{verdict.status.value}{f': {verdict.reason}' if verdict.reason else ''}")
+
+    def _beyond(self, baseline: Sequence[Entry], ended: Ended, verdict: Verdict) -> Verdict:
+        """The verdict without what the baseline knows; an xfail where nothing else is wrong."""
+        assert ended.result is not None
+        name, verdicts = self.profile_name, ended.result.verdicts
+        matched = match({name: verdicts}, baseline, ended.whole)
+        rest = matched.beyond(name, verdicts)[self.requirement]
+        if rest.status is Status.PASS is not verdict.status:
+            known = f"known: {'; '.join(matched.reasons(name, self.requirement))}"
+            what = verdict.reason if verdict.status is Status.UNKNOWN else heading(self.requirement, verdict)
+            pytest.xfail(f"{what} ({known})")
+        return rest
 
     def _speaker(self, verdict: Verdict) -> str:
         """The rule whose item fails: this one, or the first selected of several."""

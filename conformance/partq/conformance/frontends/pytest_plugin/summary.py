@@ -10,16 +10,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from partq.conformance.frontends.pytest_plugin.shown import several_runs
+from partq.conformance.frontends.pytest_plugin.shown import Ended, several_runs
 from partq.conformance.verdict import (
     Besides,
+    Entry,
     Exit,
+    Matched,
     Status,
     Verdict,
     conclusion,
     from_plain,
+    match,
     merge,
     plain,
+    required,
     verdicts_document,
 )
 from partq.model.requirements import catalogue
@@ -41,20 +45,28 @@ CODE_COLOURS: Final[Mapping[int, Mapping[str, bool]]] = {
 }
 
 
-def said(
-    profile: str, requirement: str, verdict: Verdict, where: Sequence[str], besides: Sequence[Besides]
-) -> Said:
+def said(profile: str, requirement: str, verdict: Verdict, where: Sequence[str], ended: Ended) -> Said:
     """An item's word, as plain data."""
-    rows = plain({requirement: verdict})
-    return {"profile": profile, "rows": rows, "where": list(where), "besides": [list(one) for one in besides]}
+    assert ended.result is not None
+    return {
+        "profile": profile,
+        "rows": plain({requirement: verdict}),
+        "where": list(where),
+        "besides": [list(one) for one in ended.result.besides],
+        "whole": ended.whole,
+    }
 
 
 class Reported:
-    """What was said so far. ``strict``: a SHOULD binds too. ``verdicts``: by profile and rule. ``where``:
-    profile -> rule -> the runs that violate it."""
+    """What was said so far. ``strict``: a SHOULD binds too; ``require``: what has to be exercised;
+    ``baseline``: what is known. ``verdicts``: by profile and rule. ``where``: profile -> rule -> the runs
+    that violate it. ``whole``: whether all cases were run."""
 
-    def __init__(self, strict: bool) -> None:
+    def __init__(self, strict: bool, require: Sequence[str], baseline: Sequence[Entry] | None) -> None:
         self.strict = strict
+        self.require = require
+        self.baseline = baseline
+        self.whole = True
         self.verdicts: dict[str, dict[str, Verdict]] = {}
         self.where: dict[str, dict[str, list[str]]] = {}
         self.besides: dict[Besides, None] = {}
@@ -64,15 +76,24 @@ class Reported:
         profile = word["profile"]
         self.verdicts.setdefault(profile, {}).update(from_plain(word["rows"]))
         self.where.setdefault(profile, {}).update(dict.fromkeys(word["rows"], word["where"]))
+        self.whole = self.whole and word["whole"]
         self.besides.update(dict.fromkeys((code, why) for code, why in word["besides"]))
 
     def conclusion(self) -> tuple[int, str]:
         """What all this comes to, as ``partq run`` says it."""
-        return conclusion(self.verdicts, self.strict, list(self.besides))
+        return conclusion(self.verdicts, self.strict, self._besides(), self._matched())
 
     def document(self, broker: str) -> dict[str, Any]:
         """All this as ``partq.verdicts/1``."""
-        return verdicts_document(broker, self.verdicts, self.strict, list(self.besides))
+        return verdicts_document(broker, self.verdicts, self.strict, self._besides(), self._matched())
+
+    def _besides(self) -> list[Besides]:
+        """What else the exit code comes from. A part of the suite need not exercise what is required."""
+        return [*self.besides, *required(self.verdicts, self.strict, self.require if self.whole else ())]
+
+    def _matched(self) -> Matched | None:
+        """All this held against the baseline."""
+        return None if self.baseline is None else match(self.verdicts, self.baseline, self.whole)
 
     def show(self, reporter: Any, title: str) -> None:
         """One line for each rule that has a screen, and the conclusion, to pytest's terminal reporter."""

@@ -25,7 +25,7 @@ from partq.conformance.screens.admission.requests import (
 from partq.conformance.screens.attribution import applies, missing, resurrected
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import BITS
-from partq.model.messages import conflicting, effective_key
+from partq.model.messages import conflicting, effective_keys
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT
 
@@ -159,7 +159,7 @@ class _Faults:
 
     def _send(self, record: Record, ret: int) -> None:
         messages = record.args["messages"]
-        keys = {effective_key(message, self.facts.profile.key_rule) for message in messages}
+        keys = effective_keys(messages, self.facts.profile.key_rule)
         if len(keys) > 1 or any(map(conflicting, messages)):
             return
         key = keys.pop()

@@ -20,7 +20,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, key_count
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import conflicting, effective_key
+from partq.model.messages import conflicting, effective_keys
 from partq.model.operations import FOR_GOOD, Outcome
 
 SENDS: Final = frozenset({"send", "send_batch"})
@@ -106,7 +106,7 @@ class _Valid:
         return key_count(record) <= 1 and len(self._keys(record)) <= 1
 
     def _keys(self, record: Record) -> set[str | None]:
-        return {effective_key(message, self.rule) for message in record.args["messages"]}
+        return effective_keys(record.args["messages"], self.rule)
 
     def send(self, record: Record, ret: int) -> bool:
         """It bears one key or none, that of its transaction if it has one."""

@@ -306,8 +306,10 @@ class Peeking:
         )
 
     def _earlier(self, record: Record, id: str) -> tuple[Record, ...]:
+        """The last peek that moved the client's cursor past that message by showing it."""
         shown = [seen.record for seen in self.facts.peeked[id] if seen.record.proc == record.proc]
-        return tuple(peek for peek in shown if peek.call < record.call)[-1:]
+        cursorless = (peek for peek in shown if peek.args.get("from_seq") is None)
+        return tuple(peek for peek in cursorless if peek.call < record.call)[-1:]
 
     def _check_twice(self, record: Record) -> None:
         delivery = self.facts.derive(Lifetimes).twice_in(record)

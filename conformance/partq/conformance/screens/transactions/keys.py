@@ -17,7 +17,7 @@ from partq.conformance.screens.attribution import applies, enlisted_only, missin
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.transactions.sends import SECOND_KEY, judge_visibility
 from partq.conformance.screens.transactions.settlements import judge_settlements
-from partq.model.messages import conflicting, effective_key
+from partq.model.messages import conflicting, effective_keys
 from partq.model.operations import Outcome
 
 
@@ -72,7 +72,7 @@ def _keys(facts: Facts, report: Report, txn: Txn) -> None:
     requirement = facts.profile.key_rule
     for record in (one for one in txn.sends if not txn.is_late(one)):
         messages = record.args["messages"]
-        keys = {effective_key(message, requirement) for message in messages}
+        keys = effective_keys(messages, requirement)
         if None in keys:
             _keyless(facts, report, txn, record, keys)
         elif len(keys) == 1 and not any(map(conflicting, messages)):

@@ -1,0 +1,54 @@
+"""What a session runs: pytest's options say it, and where they do not, [tool.partq] in pyproject.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from partq.conformance.frontends import baseline_file
+from partq.conformance.frontends.settings import settings_near
+from partq.conformance.frontends.toml_tables import BadTable, decoded
+from partq.conformance.verdict import Entry
+
+
+class Options(NamedTuple):
+    """As `partq run` has them. ``baseline``: what is known; None without one."""
+
+    broker: str | None
+    profiles: tuple[str, ...]
+    programs: int | None
+    seed: int
+    strict: bool
+    require: tuple[str, ...]
+    baseline: tuple[Entry, ...] | None
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Options:
+        """The session's. Raises `pytest.UsageError` where a file that counts is wrong."""
+        broker: str | None = config.getoption("partq_broker")
+        try:
+            settings = settings_near(config.invocation_params.dir).of(broker)
+            seed = _first(config.getoption("partq_seed"), settings.seed)
+            return cls(
+                broker or settings.broker,
+                tuple(config.getoption("partq_profile") or settings.profile),
+                _first(config.getoption("partq_programs"), settings.programs),
+                1 if seed is None else seed,
+                config.getoption("partq_strict") or bool(settings.strict),
+                settings.require,
+                _entries(config.getoption("partq_baseline") or settings.baseline),
+            )
+        except BadTable as error:
+            raise pytest.UsageError(f"partq: {error}") from None
+        except OSError as error:
+            raise pytest.UsageError(f"partq: {error.filename}: {error.strerror}") from None
+
+
+def _first(asked: int | None, settled: int | None) -> int | None:
+    return settled if asked is None else asked
+
+
+def _entries(file: Path | None) -> tuple[Entry, ...] | None:
+    return None if file is None else baseline_file.loads(decoded(file), str(file))
