@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
@@ -203,6 +204,26 @@ def test_a_java_that_ends_is_one_line_and_what_is_stored_can_be_resumed(tmp_path
     assert said.splitlines()[-1] == f"partq: error: {why}; finish with the same command and --resume"
     assert "Traceback" not in said
     assert fuzz(tmp_path, "reference", *LONG, "--out", "out", "--resume").returncode in (0, 3)
+
+
+def test_a_connection_that_breaks_amid_a_command_is_no_traceback_on_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from py4j.java_gateway import GatewayClient
+    from py4j.protocol import ERROR, Py4JNetworkError
+
+    class Broken:
+        def send_command(self, command: str) -> str:
+            raise Py4JNetworkError("Error while sending or receiving")
+
+        def close(self, reset: bool) -> None: ...
+
+    client = GatewayClient()
+    monkeypatch.setattr(client, "_get_connection", Broken)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a process that has set up no logging
+    jvm.hush()
+    assert client.send_command("") == ERROR
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_a_broker_that_is_gone_when_examples_are_shrunk_keeps_no_verdict_back(
 
     @contextmanager
     def done(*arguments: object, **options: object) -> Iterator[Campaign]:
-        yield Campaign(PLAN, totals, 1.0, 300, Folder(session, str(tmp_path / "out")))
+        yield Campaign(PLAN, totals, 1.0, 300, Folder(session, str(tmp_path / "out")), {})
 
     monkeypatch.setattr(run, "campaign", done)
     monkeypatch.setattr(examples, "write_examples", shrinking)

@@ -55,6 +55,13 @@ def partq(
     return run
 
 
+def process(*arguments: str) -> Ran:
+    """Run a command as a process of its own: a process has but one Spark session, and the tests' has one."""
+    command = Path(sys.executable).with_name("partq")
+    ran = subprocess.run([command, *arguments], capture_output=True, text=True)
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
 def one_error(ran: Ran) -> str:
     assert (ran.code, ran.out) == (2, "")
     (line,) = ran.err.strip().splitlines()
@@ -157,19 +164,20 @@ def test_histories_are_held_against_a_baseline_too(partq: Partq) -> None:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
-def test_so_are_campaigns(partq: Partq) -> None:
+def test_so_are_campaigns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     options = ("--traces", "300", "--profile", "azure-premium", "--format", "json", "--junit", "junit.xml")
-    written = partq("fuzz", WRONG, *options, "--write-baseline", "known.toml", "--out", "one")
+    written = process("fuzz", WRONG, *options, "--write-baseline", "known.toml", "--out", "one")
     agreeing(written, "NOTHING NEWLY VIOLATED")
-    assert partq("report", "one").code == 0
+    assert process("report", "one").code == 0
     report = Path("one/report.html").read_text()
     assert "Nothing newly violated" in report
     assert "<span>--baseline</span> <span>known.toml</span>" in report
-    gone = partq("fuzz", "reference", *options, "--baseline", "known.toml", "--out", "two")
+    gone = process("fuzz", "reference", *options, "--baseline", "known.toml", "--out", "two")
     assert "RCV-3" in agreeing(gone, "BASELINE OUT OF DATE")["conclusion"]
-    wanted = partq("fuzz", "reference", *options, "--require", "PEEK-1", "--out", "four")
+    wanted = process("fuzz", "reference", *options, "--require", "PEEK-1", "--out", "four")
     assert json.loads(Path("four/campaign.json").read_text())["exit"] == wanted.code
-    new = partq("fuzz", ALSO_WRONG, *options, "--baseline", "known.toml", "--out", "three")
+    new = process("fuzz", ALSO_WRONG, *options, "--baseline", "known.toml", "--out", "three")
     assert ["RCV-9"] in [one["rules"] for one in agreeing(new, "NOT CONFORMANT")["baseline"]["new"]]
     assert "again: partq replay three/counterexamples/" in failure_of("RCV-9")
 

@@ -87,7 +87,7 @@ def open_session(master: str) -> SparkSession:
     local = master.startswith("local")
     python = sys.executable if local else os.environ.get("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = python, sys.executable
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # whatever it meets is raised, too
+    hush()
     conf = (
         SparkConf().setAppName("partq").setMaster(_with_retries(master)).setAll([*_settings(master).items()])
     )
@@ -107,6 +107,17 @@ def open_session(master: str) -> SparkSession:
     # A worker that ends amid its report would be a traceback on standard error; the job reports its end.
     context._accumulatorServer.handle_error = lambda *request: None  # type: ignore[method-assign]
     return session
+
+
+def hush() -> None:
+    """Keep what Py4J logs off standard error: whatever it meets it raises, too. Some of it is logged to the
+    root logger, which would print a traceback."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def errors() -> tuple[type[Exception], ...]:
@@ -153,9 +164,8 @@ def death(session: SparkSession) -> str:
         return ""
 
 
-_MORE: Final = "give it more with the environment's SPARK_DRIVER_MEMORY, such as 4g"
 _DEATHS: Final = {
-    52: f"Spark's Java ran out of memory: {_MORE}",
+    52: "Spark's Java ran out of memory: give it more with the environment's SPARK_DRIVER_MEMORY, such as 4g",
     -signal.SIGKILL: "Spark's Java was killed, as a machine does whose memory is full",
 }
 """By its exit code, as Spark has them."""
