@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from traceback import extract_tb, format_exception_only
+from traceback import format_exception_only
 from typing import TypeVar
+
+from partq.conformance.adapters.raised import place
 
 T = TypeVar("T")
 
@@ -43,6 +45,4 @@ def answer(call: Callable[[], T]) -> T:
 
 
 def _words(error: BaseException) -> str:
-    frames = extract_tb(error.__traceback__)[1:]
-    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    return f"{' '.join(''.join(format_exception_only(error)).split())}{place}"
+    return f"{' '.join(''.join(format_exception_only(error)).split())}{place(error, ours=1)}"

@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from traceback import extract_tb
 from typing import Final, NamedTuple
 
 from partq.conformance.adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
 from partq.conformance.adapters.protocol import FAULTS
 from partq.conformance.adapters.questions import NoAnswer, answer
+from partq.conformance.adapters.raised import place
 from partq.conformance.adapters.shape import misfit
 from partq.conformance.evaluation.decision import SUITE, Decider, Exactness, check_history
 from partq.conformance.execution.cancellation import Stop, Stopped
@@ -89,6 +89,11 @@ class Run:
         return tuple(record.op for record in self.history.records if record.error == ADAPTER)
 
 
+def seen_in(runs: Iterable[Run], finding: Finding) -> Run | None:
+    """The first of the runs that the finding comes from, or None."""
+    return next((run for run in runs if finding in run.verdicts[finding.requirement].findings), None)
+
+
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
     """``verdicts``: all runs merged, one for every row of the catalogue. ``cases``: each case's verdicts.
@@ -117,7 +122,7 @@ class SuiteResult:
 
     def evidence(self, finding: Finding) -> Run | None:
         """The run that the finding comes from, or None."""
-        return next((run for run in self.kept if finding in run.verdicts[finding.requirement].findings), None)
+        return seen_in(self.kept, finding)
 
     def evidence_of(self, candidates: tuple[str, ...]) -> Run | None:
         """The first run in which one of these rules certainly is violated, not known which, or None."""
@@ -337,7 +342,6 @@ def _history(
 
 
 def _failed(broker: Broker, error: BaseException, where: str) -> BrokerFailed:
-    place = extract_tb(error.__traceback__)[-1]
     kind = f"{type(broker).__name__} raised {type(error).__name__}"
     said = " ".join(str(error).splitlines())
-    return BrokerFailed(f"{kind}: {said} ({place.filename}:{place.lineno}), {where}")
+    return BrokerFailed(f"{kind}: {said}{place(error)}, {where}")

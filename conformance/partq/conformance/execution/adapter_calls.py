@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from traceback import extract_tb, format_exception_only
+from traceback import format_exception_only
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.adapters.protocol import Broker, Client, Indefinite, Rejected, Unreachable
+from partq.conformance.adapters.raised import place
 from partq.conformance.history import Record
 from partq.conformance.history.codec import MAX_LINE
 from partq.conformance.history.codec_fields import FieldError
@@ -132,8 +133,7 @@ def open_queue(broker: Broker, asked: Entity) -> Entity | Unreachable:
     except Unreachable as error:
         return error
     except BaseException as error:
-        frames = extract_tb(error.__traceback__)
-        return Unreachable(f"{name}.open raised {words(error)} ({frames[-1].filename}:{frames[-1].lineno})")
+        return Unreachable(f"{name}.open raised {words(error)}{place(error)}")
     if answer is not None and not isinstance(answer, Entity):
         return Unreachable(f"{name}.open answered {type(answer).__name__}, which is no Entity")
     skew: object = broker.skew_ns
@@ -207,13 +207,8 @@ def _raised(error: BaseException) -> CallResult:
         uncertain = isinstance(error, Indefinite) or kind in NEVER_DEFINITE
         problem = words(error) if kind in NEVER_DEFINITE else ""
         return CallResult(Outcome.UNKNOWN if uncertain else Outcome.ERROR, kind, problem=problem)
-    return CallResult(Outcome.UNKNOWN, "adapter", problem=f"{words(error)}{_place(error)}")
-
-
-def _place(error: BaseException) -> str:
-    """Where an adapter raised it."""
-    frames = [] if type(error) is InvalidAnswer else extract_tb(error.__traceback__)
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    where = "" if type(error) is InvalidAnswer else place(error)
+    return CallResult(Outcome.UNKNOWN, "adapter", problem=f"{words(error)}{where}")
 
 
 def _kind(error: Rejected) -> str:

@@ -73,8 +73,9 @@ def _smaller(program: Program) -> Iterator[Program]:
     if not program.sequential and len(program.steps) <= MOVED:
         for steps in _moved(program.steps):
             yield replace(program.with_steps(steps), sequential=True)
-    for steps in _plainer(program.steps):
-        yield program.with_steps(steps)
+    if sum(bool(_messages(step)) for step in program.steps) > 1:  # else the one step's own are as plain
+        for steps in _plainer(program.steps):
+            yield program.with_steps(steps)
     for index, step in enumerate(program.steps):
         for simpler in _simpler(step):
             yield program.with_steps((*program.steps[:index], simpler, *program.steps[index + 1 :]))

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from itertools import product
-from traceback import extract_tb
 from typing import Any, Final
 
 from partq.conformance.adapters import (
@@ -18,6 +17,7 @@ from partq.conformance.adapters import (
     open_broker,
     public_name,
 )
+from partq.conformance.adapters.raised import place
 from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, lacks_of, runs
@@ -169,8 +169,7 @@ def _in_one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, Unreachable | UnknownBroker | BrokerFailed):
         return text
-    place = extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {text} ({place.filename}:{place.lineno})"
+    return f"{type(error).__name__}: {text}{place(error)}"
 
 
 def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> ChunkResult:

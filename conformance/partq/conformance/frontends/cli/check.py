@@ -29,7 +29,6 @@ from partq.conformance.frontends.cli.common import (
 from partq.conformance.frontends.cli.options import Output, Strict
 from partq.conformance.frontends.cli.project import BaselineFile, NewBaseline, baseline_of, held
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
-from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
 from partq.conformance.history.record import SCHEMA as HISTORY
 from partq.conformance.verdict import Besides, Exit
@@ -74,7 +73,7 @@ def check(
     document, matched = held(known, result.broker, result.verdicts, strict, besides, whole=False)
     evidence = partial(_evidence, result)
     told = Told(evidence, partial(_again, profile))
-    publish(document, rule_outcomes(result.verdicts, strict, matched, told.text), matched, xml)
+    publish(document, result.verdicts, strict, matched, told, xml)
     if format is Format.JSON:
         print_json({**document, "exact": searched} if exact else document)
     else:

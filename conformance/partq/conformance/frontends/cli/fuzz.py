@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,10 +39,16 @@ from partq.conformance.frontends.cli.common import (
     say,
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
-from partq.conformance.frontends.cli.project import Baseline, BaselineFile, NewBaseline, baseline_of, held
+from partq.conformance.frontends.cli.project import (
+    Baseline,
+    BaselineFile,
+    NewBaseline,
+    baseline_of,
+    baseline_options,
+    held,
+)
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
-from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
-from partq.conformance.frontends.cli.shown import Detail, Verbose, show_verdicts
+from partq.conformance.frontends.cli.shown import Detail, Evidence, Verbose, show_verdicts
 from partq.conformance.verdict import in_words
 
 if TYPE_CHECKING:
@@ -81,17 +87,18 @@ def fuzz(
 
     wanted, known = requirements_to_meet(require), baseline_of(baseline, write_baseline)
     profiles, xml = profiles_for(broker, profile), new_file(junit)
-    chunk = CHUNK if isinstance(opened(broker), SimulatedBroker) else LIVE_CHUNK
+    target = opened(broker)
+    chunk = CHUNK if isinstance(target, SimulatedBroker) else LIVE_CHUNK
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact)
     with done(plan, out, master, resume, wave, strict) as campaign:
         results = {profile: result for (_, profile), result in campaign.totals.results.items()}
         shown, besides = public_name(broker), required(results, strict, wanted)
-        known = known and known.of(opened(broker))
+        known = known and known.of(target)
         document, matched = held(known, shown, results, strict, besides)
         campaign.conclude({**_said(document), "options": _options(wanted, known)})
         examples = _examples(campaign, broker)
     told = Told(_evidence(examples), partial(_again, shown, out, examples))
-    publish(document, rule_outcomes(results, strict, matched, told.text), matched, xml)
+    publish(document, results, strict, matched, told, xml)
     if format is Format.JSON:
         print_json({**document, "campaign": _figures(campaign.totals, out, examples)})
     else:
@@ -110,7 +117,7 @@ def _said(document: Mapping[str, Any]) -> dict[str, Any]:
 def _options(wanted: Sequence[str], known: Baseline | None) -> list[str]:
     """The options that the verdicts are held against."""
     words = [word for name in wanted for word in ("--require", name)]
-    return words if known is None else [*words, "--baseline", str(known.shown)]
+    return [*words, *baseline_options(known)]
 
 
 def _examples(campaign: Campaign, broker: str) -> list[StoredExample]:
@@ -187,7 +194,7 @@ def _shrunk(results: Mapping[str, Verdicts], examples: Sequence[StoredExample]) 
     }
 
 
-def _evidence(examples: Sequence[StoredExample]) -> Callable[[str, Finding], tuple[str, History] | None]:
+def _evidence(examples: Sequence[StoredExample]) -> Evidence:
     known = {(example.requirement, example.key): example for example in examples}
 
     def seen(profile: str, finding: Finding) -> tuple[str, History] | None:

@@ -3,7 +3,7 @@ is said there, `junit` and `github` know."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -12,21 +12,20 @@ import typer
 from partq.conformance.frontends.cli import github
 from partq.conformance.frontends.cli.common import fail
 from partq.conformance.frontends.cli.junit import junit
-from partq.conformance.frontends.cli.rule_outcomes import RuleOutcome
-from partq.conformance.verdict import Finding, Matched
+from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
+from partq.conformance.verdict import Finding, Matched, Verdicts
 
 if TYPE_CHECKING:
-    from partq.conformance.history import History
+    from partq.conformance.frontends.cli.shown import Evidence
 
 
 JUnit = Annotated[Path | None, typer.Option("--junit", help="File for the verdicts as JUnit XML.")]
 
 
 class Told(NamedTuple):
-    """Findings in lines. ``evidence``: a profile's finding -> where it was seen, and that history, if it was
-    kept; ``again``: these, and that place -> the command that shows it again."""
+    """Findings in lines. ``again``: a profile's finding and its place -> the command that shows it again."""
 
-    evidence: Callable[[str, Finding], tuple[str, History] | None]
+    evidence: Evidence
     again: Callable[[str, Finding, str], str]
 
     def text(self, profile: str, finding: Finding) -> str:
@@ -54,9 +53,16 @@ def new_file(file: Path | None) -> Path | None:
 
 
 def publish(
-    document: Mapping[str, Any], outcomes: Sequence[RuleOutcome], matched: Matched | None, xml: Path | None
+    document: Mapping[str, Any],
+    results: Mapping[str, Verdicts],
+    strict: bool,
+    matched: Matched | None,
+    told: Told,
+    xml: Path | None,
 ) -> None:
-    """Write JUnit XML to that file, if there is one, and tell GitHub Actions, if that runs this."""
+    """Write JUnit XML to that file, if there is one, and tell GitHub Actions, if that runs this.
+    ``document``: what the command says of these results."""
+    outcomes = rule_outcomes(results, strict, matched, told.text)
     broker, code, conclusion = document["broker"], document["exit"], document["conclusion"]
     if xml is not None:
         xml.write_bytes(junit(broker, outcomes, code, conclusion))

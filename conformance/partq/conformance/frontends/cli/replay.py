@@ -7,10 +7,8 @@ mere program asks what a search asks: whether anything is found.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -28,12 +26,11 @@ from partq.conformance.frontends.cli.common import (
     verdicts_document,
 )
 from partq.conformance.frontends.cli.options import Output
-from partq.conformance.frontends.cli.shown import show_found
+from partq.conformance.frontends.cli.shown import evidence_in, show_found
 from partq.conformance.verdict import Exit, Finding, Status, Verdicts, ambiguities, exit_code, merge
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.suite import Run
-    from partq.conformance.history import History
     from partq.conformance.workload.program import Program
 
 TRIES: Final = 5
@@ -107,8 +104,9 @@ def replay(
     else:
         named = f" {stored.requirement}" if stored.requirement else ""
         say(f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}")
+        profile = stored.program.profile
         asked = {id: v for id, v in verdicts.items() if stored.requirement in (None, id)}
-        show_found(output(), {stored.program.profile: asked}, partial(_evidence, done))
+        show_found(output(), {profile: asked}, evidence_in({profile: done}))
     raise typer.Exit(code)
 
 
@@ -188,11 +186,6 @@ def _runs(name: str, stored: Replayable, tries: int) -> list[Run]:
     except (Unreachable, BrokerFailed) as error:
         fail(str(error))
     return seen
-
-
-def _evidence(done: Sequence[Run], profile: str, finding: Finding) -> tuple[str, History] | None:
-    """The run that the finding comes from, and its history."""
-    return next(((run.name, run.history) for run in done if finding in run.findings), None)
 
 
 def _findings(verdicts: Verdicts, requirement: str | None) -> list[Finding]:

@@ -42,20 +42,19 @@ from partq.conformance.frontends.cli.project import (
     BaselineFile,
     NewBaseline,
     baseline_of,
+    baseline_options,
     broker_of,
     held,
     settings_for,
 )
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
-from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
-from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
+from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
 from partq.conformance.verdict import FILE, Exit, ambiguities, merge
 from partq.spec.simulation.itf import TRACES
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.keeping import StoredFile, Target
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
-    from partq.conformance.history import History
     from partq.conformance.verdict import Finding, Verdicts
     from partq.conformance.workload.cases import Case
 
@@ -155,19 +154,20 @@ def run(
     besides += required(verdicts, strict, wanted_rules)
     known = known and known.of(opened(broker))
     document, matched = held(known, public_name(broker), verdicts, strict, besides, whole=not only)
-    files = [] if known is None else ["--baseline", str(known.shown)]
-    options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules) + files
+    options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules)
+    options += baseline_options(known)
     stored: list[StoredFile] = []
     if folder is not None:
         stored = store(folder, broker, {**document, "options": options, "made": begun}, results)
-    told = Told(_evidence(results), partial(_again, public_name(broker), stored, options))
-    publish(document, rule_outcomes(verdicts, strict, matched, told.text), matched, xml)
+    evidence = evidence_in({name: result.kept for name, result in results.items()})
+    told = Told(evidence, partial(_again, public_name(broker), stored, options))
+    publish(document, verdicts, strict, matched, told, xml)
     if format is Format.JSON:
         kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
         print_json({**document, **kept})
     else:
         place = partial(_place, results)
-        show_verdicts(public_name(broker), verdicts, detail, _evidence(results), place, matched)
+        show_verdicts(public_name(broker), verdicts, detail, evidence, place, matched)
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
         conclude(verdicts, strict, besides, matched)
@@ -287,15 +287,10 @@ def _tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | 
     verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items()}
     besides = [(Exit.INCONCLUSIVE, f"interrupted after {number} runs")]
     if detail is not None:
-        show_verdicts(public_name(broker), verdicts, detail, partial(_evidence_of, ended))
+        show_verdicts(public_name(broker), verdicts, detail, evidence_in(ended))
         conclude(verdicts, strict, besides)
     if out is not None:
         _store_ended(out, verdicts_document(public_name(broker), verdicts, strict, besides), number, ended)
-
-
-def _evidence_of(ended: Ended, profile: str, finding: Finding) -> tuple[str, History] | None:
-    """The run that the profile's finding comes from, and its history."""
-    return next(((run.name, run.history) for run in ended[profile] if finding in run.findings), None)
 
 
 def _store_ended(out: Target, document: Mapping[str, Any], number: int, ended: Ended) -> None:
@@ -486,13 +481,3 @@ def _saver(folder: Path) -> Callable[[Run], None]:
 def _place(results: Mapping[str, SuiteResult], profile: str, candidates: tuple[str, ...]) -> str:
     done = results[profile].evidence_of(candidates)
     return done.name if done else ""
-
-
-def _evidence(
-    results: Mapping[str, SuiteResult],
-) -> Callable[[str, Finding], tuple[str, History] | None]:
-    def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
-        done = results[profile].evidence(finding)
-        return None if done is None else (done.name, done.history)
-
-    return seen

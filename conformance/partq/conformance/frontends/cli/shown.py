@@ -7,7 +7,7 @@ What a broker or file says is printed without markup. What a verdict comes to, `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 from rich.console import Console
@@ -34,6 +34,9 @@ from partq.conformance.verdict import (
     ambiguities,
     violated_one_of,
 )
+
+if TYPE_CHECKING:
+    from partq.conformance.evaluation.suite import Run
 
 REASON: Final = 240
 """Characters of a reason that are shown without the table."""
@@ -64,6 +67,17 @@ Evidence = Callable[[str, Finding], tuple[str, History] | None]
 
 SeenIn = Callable[[str, tuple[str, ...]], str]
 """Where, under a profile, one of these rules certainly is violated; empty where that is not known."""
+
+
+def evidence_in(runs: Mapping[str, Sequence[Run]]) -> Evidence:
+    """The names of each profile's runs, and their histories, as evidence."""
+    from partq.conformance.evaluation.suite import seen_in
+
+    def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
+        run = seen_in(runs[profile], finding)
+        return None if run is None else (run.name, run.history)
+
+    return seen
 
 
 class _Shown(NamedTuple):

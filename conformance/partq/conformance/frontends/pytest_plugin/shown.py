@@ -9,7 +9,7 @@ from typing import Final
 from partq.conformance.evaluation.finding_text import finding_text
 from partq.conformance.evaluation.keeping import StoredFile
 from partq.conformance.evaluation.suite import Run, SuiteResult
-from partq.conformance.verdict import Finding, Status, Verdict, violated_one_of
+from partq.conformance.verdict import Finding, Matched, Status, Verdict, violated_one_of
 
 NAMED: Final = 3
 """So many runs are named that violate a rule; the rest only count."""
@@ -24,12 +24,14 @@ TESTED: Final = (Status.PASS, Status.VIOLATED, Status.UNKNOWN)
 @dataclass(slots=True)
 class Ended:
     """What a profile's runs came to. ``directed``: the names of the cases among them; ``whole``: whether that
-    is all cases. ``by_run``: rule -> run -> its verdict, of the runs that put the rule to the test."""
+    is all cases. ``by_run``: rule -> run -> its verdict, of the runs that put the rule to the test.
+    ``known``: what of it the baseline, if there is one, knows."""
 
     directed: frozenset[str]
-    whole: bool = True
+    whole: bool
     by_run: dict[str, dict[str, Verdict]] = field(default_factory=dict)
     result: SuiteResult | None = None
+    known: Matched | None = None
 
     def add(self, run: Run) -> None:
         """Note what one run says of each rule."""

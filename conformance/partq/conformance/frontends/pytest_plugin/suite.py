@@ -53,8 +53,8 @@ from partq.conformance.frontends.pytest_plugin.summary import Reported, Said, sa
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
     FILE,
-    Entry,
     Exit,
+    Matched,
     Status,
     Verdict,
     binding_requirements,
@@ -135,7 +135,7 @@ class SuitePlugin:
         if name not in self.ended:
             selected = self.selected(item)
             try:
-                self.ended[name] = self._run(name, self._needed(name, selected))
+                self.ended[name] = self._run(name, selected)
             except (UnknownBroker, Unreachable, BrokerFailed) as error:
                 self.ended[name] = CannotRun(str(error))
         ended = self.ended[name]
@@ -148,26 +148,26 @@ class SuitePlugin:
         ours = (other for other in item.session.items if isinstance(other, RuleItem))
         return {other.requirement for other in ours if other.profile_name == item.profile_name}
 
-    def _needed(self, profile_name: str, selected: set[str]) -> tuple[Case, ...]:
-        """The cases that name one of these rules, or violated one of them when they were last run."""
+    def _needed(self, profile_name: str, selected: set[str], cases: Sequence[Case]) -> list[Case]:
+        """Those of the cases that name one of these rules, or violated one when they were last run."""
         before = self._remembered().get(profile_name, {})
         again = {case for requirement in selected for case in before.get(requirement, ())}
-        cases = cases_for(self.opened(profile_name), profile_name, ALL_CASES.values())
-        return tuple(
-            case for case in cases if case.name in again or not selected.isdisjoint(case.requirements)
-        )
+        return [case for case in cases if case.name in again or not selected.isdisjoint(case.requirements)]
 
-    def _run(self, profile_name: str, cases: tuple[Case, ...]) -> Ended:
+    def _run(self, profile_name: str, selected: set[str]) -> Ended:
         assert self.broker is not None
         broker = self.opened(profile_name)
         programs = default_programs(broker) if self.programs is None else self.programs
-        whole = len(cases) == len(cases_for(broker, profile_name, ALL_CASES.values()))
-        ended = Ended(frozenset(case.name for case in cases), whole)
+        every = cases_for(broker, profile_name, ALL_CASES.values())
+        cases = self._needed(profile_name, selected, every)
+        ended = Ended(frozenset(case.name for case in cases), len(cases) == len(every))
         tell = self._teller(profile_name, len(cases), programs)
         ways = Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
         ended.result = run_suite(
             broker, profile_name, cases, programs, self.seed, ended.add, ways=ways, on_end=tell
         )
+        if self.baseline is not None:
+            ended.known = match({profile_name: ended.result.verdicts}, self.baseline, ended.whole)
         return ended
 
     def _teller(self, profile_name: str, cases: int, programs: int) -> Callable[[Run], None]:
@@ -381,8 +381,8 @@ class RuleItem(pytest.Item):
     def _conclude(self, ended: Ended, verdict: Verdict) -> None:
         """Pass, fail, xfail or skip. What is known counts for nothing but an xfail."""
         binding = binding_requirements(self.suite.strict)
-        if self.suite.baseline is not None:
-            verdict = self._beyond(self.suite.baseline, ended, verdict)
+        if ended.known is not None:
+            verdict = self._beyond(ended.known, ended, verdict)
         if verdict.status is Status.VIOLATED and self.requirement not in binding:
             pytest.xfail(f"{heading(self.requirement, verdict)}, but no MUST: {verdict.findings[0].title}")
         if verdict.status is Status.VIOLATED or binding.issuperset(verdict.candidates or [""]):
@@ -394,16 +394,15 @@ class RuleItem(pytest.Item):
         if verdict.status is not Status.PASS:
             pytest.skip(f"{verdict.status.value}{f': {verdict.reason}' if verdict.reason else ''}")
 
-    def _beyond(self, baseline: Sequence[Entry], ended: Ended, verdict: Verdict) -> Verdict:
+    def _beyond(self, known: Matched, ended: Ended, verdict: Verdict) -> Verdict:
         """The verdict without what the baseline knows; an xfail where nothing else is wrong."""
         assert ended.result is not None
         name, verdicts = self.profile_name, ended.result.verdicts
-        matched = match({name: verdicts}, baseline, ended.whole)
-        rest = matched.beyond(name, verdicts)[self.requirement]
+        rest = known.beyond(name, verdicts)[self.requirement]
         if rest.status is Status.PASS is not verdict.status:
-            known = f"known: {'; '.join(matched.reasons(name, self.requirement))}"
+            reasons = "; ".join(known.reasons(name, self.requirement))
             what = verdict.reason if verdict.status is Status.UNKNOWN else heading(self.requirement, verdict)
-            pytest.xfail(f"{what} ({known})")
+            pytest.xfail(f"{what} (known: {reasons})")
         return rest
 
     def _speaker(self, verdict: Verdict) -> str:
