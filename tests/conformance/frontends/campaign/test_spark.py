@@ -13,12 +13,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import pytest
 from campaign_commands import ARGS, PROFILE, digest, fuzz, started
 
 from partq.conformance.frontends.campaign import jvm
+from partq.conformance.frontends.campaign.errors import CampaignError, SparkFailed
+from partq.conformance.frontends.campaign.plan import Plan, even
+from partq.conformance.frontends.campaign.spark import Tally, run_wave
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -233,6 +236,34 @@ def test_why_java_ended_is_told_by_its_exit_code(code: int, told: str) -> None:
     java = subprocess.Popen(["sh", "-c", f"exit {code}"])
     context = SimpleNamespace(_gateway=SimpleNamespace(proc=java))
     assert re.search(told, jvm.death(cast("SparkSession", SimpleNamespace(sparkContext=context))))
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "told"),
+    [
+        (
+            "Aborted: most recent failure: ValueError: no such thing",
+            CampaignError,
+            "a chunk failed 4 times",
+        ),
+        ("Job 1 cancelled because SparkContext was shut down", SparkFailed, "Spark stopped: spark://there:1"),
+    ],
+)
+def test_a_spark_that_stops_is_told_from_a_chunk_that_fails(
+    raised: str, kind: type[CampaignError], told: str
+) -> None:
+    """After one the campaign can go on, after the other it can't."""
+
+    def fail(*arguments: object) -> NoReturn:
+        raise RuntimeError(raised)
+
+    frame = SimpleNamespace(mapInArrow=fail)
+    context = SimpleNamespace(defaultParallelism=2, master="spark://there:1")  # and no Java
+    session = cast("SparkSession", SimpleNamespace(sparkContext=context, range=lambda *of: frame))
+    tally = cast(Tally, SimpleNamespace(traces=0, violations=0, failure=0, lost=0, check=lambda: None))
+    with pytest.raises(CampaignError, match=told) as failed:
+        run_wave(session, Plan(even("reference", ["azure-flat"], 1), 1, None, 0), range(1), "x", tally)
+    assert type(failed.value) is kind
 
 
 def test_a_killed_driver_leaves_what_can_be_resumed_to_the_same_end(tmp_path: Path) -> None:

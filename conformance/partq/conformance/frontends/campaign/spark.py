@@ -131,8 +131,9 @@ def run_wave(
         ranges.mapInArrow(done, STAGED).write.mode("overwrite").parquet(place)
     except Exception as error:
         tally.check()
-        full = f"{place} can't be written: {jvm.FULL}" if jvm.FULL in str(error) else ""
-        raise CampaignError(full or _failure_text(error, session)) from error
+        if jvm.FULL in str(error):
+            raise CampaignError(f"{place} can't be written: {jvm.FULL}") from error
+        raise _failure(error, session) from error
     tally.check()
 
 
@@ -201,17 +202,17 @@ class _Job(Generic[T]):
             self._ended.set()
 
 
-def _failure_text(error: Exception, session: SparkSession) -> str:
+def _failure(error: Exception, session: SparkSession) -> CampaignError:
     """What of the chunks, or of Spark itself, failed for good."""
     text = str(error)
     for sign, told in _TOLD.items():
         if found := re.search(sign, text):
-            return told.format(*found.groups())
+            return CampaignError(told.format(*found.groups()))
     if any(sign in text for sign in _FAILED):
-        return f"a chunk failed {jvm.RETRIES} times: {jvm.cause(error)}"
+        return CampaignError(f"a chunk failed {jvm.RETRIES} times: {jvm.cause(error)}")
     if jvm.stopped(session.sparkContext):
-        return f"Spark stopped: {session.sparkContext.master} does not answer, or not any more"
-    return f"Spark failed: {jvm.cause(error)}"
+        return SparkFailed(f"Spark stopped: {session.sparkContext.master} does not answer, or not any more")
+    return SparkFailed(f"Spark failed: {jvm.cause(error)}")
 
 
 _TOLD: Final = {

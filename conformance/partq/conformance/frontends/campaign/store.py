@@ -194,8 +194,7 @@ class Store:
         files = max(1, math.ceil(self.folder.size(f"{STAGING}/wave={units.start}") / FILE))
         try:
             staged = self._staged(units)
-            for name in TABLES:
-                self._write(name, units.start, staged, files)
+            queries.together(lambda name: self._write(name, units.start, staged, files), TABLES)
         except Exception as error:
             raise CampaignError(f"{self.folder.name} can't be written: {jvm.cause(error)}") from error
         found = self._fingerprints_of(units.start)

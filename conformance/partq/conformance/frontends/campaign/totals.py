@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from hashlib import sha256
 from typing import Any
 
@@ -59,7 +59,7 @@ def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
     """The totals of the waves with these manifests. Raises `CampaignError` where the tables can't be read, or
     contradict each other."""
     try:
-        sums = {name: _sums(store, name) for name in SUMMED}
+        sums = queries.together(partial(_sums, store), SUMMED)
         violations = store.table("violations")
         causes = queries.plain(queries.causes(violations))
         kept = queries.plain(queries.examples(violations, KEPT_FINDINGS))
