@@ -127,6 +127,16 @@ def shuffle_batch(world: World) -> Steps[bool]:
     return stored(world)["1"] != list("abcd")
 
 
+@scene(partitions=2)
+def stamp_apart(world: World) -> Steps[bool]:
+    yield from world.broker.faults.partition_down(0)
+    for names in ("abc", "def"):  # one of them waits for the partition that is down
+        assert outcome((yield from world.send(*map(Post, names), timeout=60 * SECOND))) == "ok"
+    live = [*world.broker.partitions[1].store.live()]
+    assert [one.enqueued_at for one in live] == sorted(one.enqueued_at for one in live)
+    return len({one.enqueued_at for one in live}) > 2
+
+
 @scene()
 def ride_along(world: World) -> Steps[bool]:
     answer = yield from world.send(Post("a"), Post("b", partition_key=home(world)))

@@ -58,7 +58,7 @@ class Action(NamedTuple):
 
     ``slack``: the operation may have taken effect up to so much later than the state's clock reads (its
     return minus that clock); deadlines that it starts are loosened by it. ``early``: so much earlier than
-    that clock reads may a message of a batch have got its enqueued time: it is stored with the others.
+    that clock reads may a message have got its enqueued time.
     ``victim``: the client that a fault hits. ``partition`` is the shown name, ``number`` a message's place in
     its partition, for the broker's own moves. ``only``: for exploration, restrict a receive or peek to
     answers out of the partition at this position (0 …), a send to storing there, a settlement to locks there;

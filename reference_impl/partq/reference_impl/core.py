@@ -109,9 +109,17 @@ class Core:
         """Compute the partition map anew when it is asked for."""
         self._homes.clear()
 
-    def accept(self, partition: Holder, contents: Sequence[Content]) -> None:
-        """Store messages, and tell those who wait."""
-        partition.accept(contents, self.clock.now)
+    def accept(self, partition: Holder, contents: Sequence[Content], since: int | None = None) -> None:
+        """Store messages, and tell those who wait. Their enqueued times are now, or each its own ``since``
+        the broker has had them."""
+        random, now = self.clock.random, self.clock.now
+        if since is not None and taken(self.free.stamp_apart, random):
+            first = max(since, partition.latest)
+            times = sorted(first + int(random() * (now - first + 1)) for _ in contents)
+            for content, at in zip(contents, times, strict=True):
+                partition.accept((content,), at)
+        else:
+            partition.accept(contents, now)
         if self._waiting:
             self.ring()
 

@@ -41,13 +41,14 @@ class FlowEnd(FrontEnd):
         """Store all messages or none, each where its own key belongs."""
         yield from self.arrive(lambda: self.send(contents, txn, timeout))
         self.broker.check_alive()
+        since = self.clock.now
         if txn is not None:
             raise Refused("unsupported", "no transactions on a queue with flows")
         yield HOP
         for content in self.in_any_order(contents):
             key = self.broker.rules.key_of(content)
             partition = self.next_partition() if key is None else self.home(key, (content,), txn)
-            self.accept(partition, key, (content,))
+            self.accept(partition, key, (content,), since)
         yield HOP
 
     def bind(self, connection: Connection, name: str, partition: int | None) -> Steps[None]:

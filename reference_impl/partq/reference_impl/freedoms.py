@@ -27,6 +27,9 @@ class Freedoms:
     shuffle_batch: float = 0.0
     """SEQ-3: the messages of one batch get their numbers in any order."""
 
+    stamp_apart: float = 0.0
+    """SEQ-7: each message of a request has an enqueued time of its own, from the request's arrival on."""
+
     ride_along: float = 0.0
     """KEY-7: keyless messages in a batch of one key are taken along to its partition. (Else: refused.)"""
 
@@ -186,6 +189,7 @@ NAMES: Final = Freedoms.names()
 CAMPAIGN: Final = Freedoms(
     split_batch=0.5,
     shuffle_batch=0.5,
+    stamp_apart=0.5,
     ride_along=0.5,
     burn_numbers=0.5,
     busy=0.02,

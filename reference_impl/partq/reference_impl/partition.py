@@ -45,6 +45,11 @@ class Partition:
         self._free: list[tuple[int, Stored]] = []
         self._leases: list[tuple[int, int, Stored, str]] = []
 
+    @property
+    def latest(self) -> int:
+        """The last enqueued time."""
+        return self.store.latest
+
     def accept(self, contents: Sequence[Content], now: int) -> None:
         """Store messages at the end, free to be received."""
         append, free = self.store.append, self._free

@@ -36,7 +36,7 @@ class Sending:
     def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
         """Store all messages or none. ``timeout``: how long the client will wait, in ns."""
         yield from self.arrive(lambda: self.send(contents, txn, timeout))
-        broker = self.broker
+        broker, since = self.broker, self.clock.now
         broker.check_alive()
         key = broker.rules.common_key(contents if txn is not None else self.decisive(contents))
         if txn is not None:
@@ -52,9 +52,9 @@ class Sending:
             partition = yield from self._reroute(contents, timeout)
         contents = self.in_any_order(contents)
         if key is None and len(contents) > 1 and taken(broker.free.split_batch, self.clock.random):
-            self.scatter(contents)
+            self.scatter(contents, since)
         else:
-            self.accept(partition, key, contents)
+            self.accept(partition, key, contents, since)
         yield HOP
 
     def arrive(self, again: Callable[[], Steps[None]]) -> Steps[None]:
@@ -91,16 +91,16 @@ class Sending:
         if taken(self.broker.free.burn_numbers, self.clock.random):
             partition.burn(len(contents))
 
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
-        """Store them in the partition found for them."""
-        self.broker.accept(partition, contents)
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content], since: int) -> None:
+        """Store them in the partition found for them. ``since``: when they were here."""
+        self.broker.accept(partition, contents, since)
 
-    def scatter(self, contents: Sequence[Content]) -> None:
+    def scatter(self, contents: Sequence[Content], since: int) -> None:
         """Store a keyless batch, each message in whatever partition is up."""
         running = [partition for partition in self.partitions if partition.up]
         for content in contents:
             partition = running[int(self.clock.random() * len(running))]
-            self.accept(partition, None, (content,))
+            self.accept(partition, None, (content,), since)
 
     def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
         """Where messages of that key live: it alone decides."""

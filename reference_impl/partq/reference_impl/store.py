@@ -33,6 +33,8 @@ class Holder(Protocol):
     def name(self) -> int: ...
     @property
     def up(self) -> bool: ...
+    @property
+    def latest(self) -> int: ...
     def accept(self, contents: Sequence[Content], now: int) -> None: ...
     def renew(self, stored: Stored, until: int) -> None: ...
     def reserve(self, contents: Sequence[Content], now: int) -> list[Stored]: ...
@@ -90,10 +92,11 @@ class Stored:
 class Store:
     """One partition's messages, in order of acceptance.
 
-    ``high`` stands above the counter's ``bits`` in every number: the partition's name, or 0.
+    ``high`` stands above the counter's ``bits`` in every number: the partition's name, or 0. ``latest``: the
+    last enqueued time.
     """
 
-    __slots__ = ("_bits", "_counter", "_high", "_holes", "_log", "_orders")
+    __slots__ = ("_bits", "_counter", "_high", "_holes", "_log", "_orders", "latest")
 
     def __init__(self, bits: int, start: int, name: int) -> None:
         self._bits = bits
@@ -102,11 +105,13 @@ class Store:
         self._orders = 0
         self._log: list[Stored] = []
         self._holes = 0
+        self.latest = 0
 
     def append(self, content: Content, now: int, partition: Holder) -> Stored:
         """Accept a message."""
         stored = Stored(content, self._orders, self.next_number(), now, partition)
         self._orders += 1
+        self.latest = now
         self._log.append(stored)
         return stored
 

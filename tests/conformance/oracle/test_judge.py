@@ -78,6 +78,25 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "p send m0 key=a\np send_batch m1, m2 -> unknown timeout\nq receive 3 delete -> m0#1.1, m1#2.1\n"
         "p send m3 key=a\nr receive 2 delete -> m3#1.2, m2#1.3",
     ),
+    "a message stored after its enqueued time": (
+        "azure-premium",
+        "p send m1 @1-20\nq peek 5 -> nothing @16-17\nq receive 1 delete -> m1#1.1 enqueued=9 @30-31",
+    ),
+    "a batch stored after the last enqueued time of its messages": (
+        "azure-premium",
+        "p send_batch m1, m2 @1-20\nq peek 5 -> nothing @16-17\n"
+        "q receive 2 delete -> m1#1.1 enqueued=9, m2#1.2 enqueued=15 @30-31",
+    ),
+    "a transaction stored after the enqueued times of its messages": (
+        "azure-premium",
+        "p begin t @1-2\np send m1 key=a txn=t @3-4\np commit t @5-20\nq peek 5 -> nothing @16-17\n"
+        "q receive 1 delete -> m1#1.1 enqueued=9 @30-31",
+    ),
+    "a repair after the enqueued time of what is stored then": (
+        "azure-premium",
+        "env partition_down 1 @1-2\nenv partition_up 1 @10-20\np send m1 @9-30\n"
+        "q receive 1 delete -> m1#1.1 enqueued=9 @40-41",
+    ),
     "a batch with an enqueued time in each partition": (
         "azure-premium",
         "p send_batch m1, m2 @1-20\nq receive 1 delete -> m1#1.1 enqueued=9 @10-11\n"
@@ -308,11 +327,10 @@ REJECTED: dict[str, tuple[str, str, int]] = {
         "p send m3 key=a\nr receive 2 delete -> m3#1.2, m2#1.3",
         0,
     ),
-    "a batch stored after the last enqueued time of its messages": (
-        "azure-premium",
-        "p send_batch m1, m2 @1-20\nq peek 5 -> nothing @16-17\n"
-        "q receive 2 delete -> m1#1.1 enqueued=9, m2#1.2 enqueued=15 @30-31",
-        1,
+    "a message with an enqueued time before its send": (
+        "azure-flat",
+        "p send m1 @10-20\nq receive 1 delete -> m1#1 enqueued=9 @30-31",
+        0,
     ),
     "a batch with an enqueued time after its send": (
         "azure-flat",

@@ -19,7 +19,7 @@ from partq.model.actions import STORE, Action, Observed, action_of
 from partq.model.delivery import DELETE
 from partq.model.messages import Delivery, conflicting, effective_keys
 from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
-from partq.model.profiles import Entity, Profile, profile, requirements_of
+from partq.model.profiles import Entity, Profile, profile
 from partq.model.state import COUNTER_BITS, FOREVER
 
 MAYBE: Final = 1
@@ -95,7 +95,6 @@ def effects_of(
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
     positions = min(entity.partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
-    timed = "SEQ-7" in requirements_of(header.profile) and "SEQ-7" not in waived
     outage = min((r.call for r in records if r.op == "partition_down"), default=FOREVER)
     found: list[Effect] = []
     for record in records:
@@ -108,12 +107,11 @@ def effects_of(
                 found.append(effect)
             else:
                 torn = "KEY-7" in waived and effect.action.op == "send_batch"
-                parts = _of_torn_batch(effect) if torn else _parts(effect, family, positions)
-                found.extend(_by_enqueued_time(part, header.skew_ns) if timed else part for part in parts)
+                found.extend(_of_torn_batch(effect) if torn else _parts(effect, family, positions))
             if "ROUTE-1" in waived and record.op in REPAIRS:
                 found.append(effect._replace(rank=1))
             if not waived.isdisjoint(WITHHELD) and _may_be_withheld(effect, waived, outage):
-                found.extend(_stored_later(effect, timed, header.skew_ns))
+                found.extend(_stored_later(effect))
     _with_waiting(found, family)
     return tuple(found)
 
@@ -129,14 +127,13 @@ def _may_be_withheld(effect: Effect, waived: frozenset[str], outage: int) -> boo
     return conflict or (effect.ret >= outage and not waived.isdisjoint(OUTAGES))
 
 
-def _stored_later(effect: Effect, timed: bool, skew: int) -> Iterator[Effect]:
+def _stored_later(effect: Effect) -> Iterator[Effect]:
     """Each message of the send that the history shows, stored at any time after its call."""
     for rank, message in enumerate(effect.action.messages, start=len(effect.action.messages)):
         shown = tuple(hint for hint in effect.observed.messages if hint.id == message.id)
         if shown:
             action = Action(STORE, messages=(message,))
-            stored = Effect(effect.record, effect.call, FOREVER, action, Observed(messages=shown), rank=rank)
-            yield _by_enqueued_time(stored, skew) if timed else stored
+            yield Effect(effect.record, effect.call, FOREVER, action, Observed(messages=shown), rank=rank)
 
 
 def _never_happened(record: Record) -> bool:
@@ -191,15 +188,6 @@ def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
                     enqueued_at=shown.enqueued_at if known.enqueued_at is None else known.enqueued_at,
                 )
     return found
-
-
-def _by_enqueued_time(effect: Effect, skew: int) -> Effect:
-    """A send took place at the last enqueued time of its messages at the latest (SEQ-7)."""
-    if not effect.action.messages:
-        return effect
-    times = [hint.enqueued_at for hint in effect.observed.messages if hint.enqueued_at is not None]
-    latest = max(times, default=FOREVER) + skew
-    return effect._replace(ret=latest) if effect.call <= latest < effect.ret else effect
 
 
 class _HiddenLock(NamedTuple):

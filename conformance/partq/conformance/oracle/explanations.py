@@ -49,8 +49,7 @@ def explanations(
     unknown outcome it is the likely ones; all are `unseen_receives`' business."""
     instant = max(state.now, effect.call)
     calm = busy or (effect.doubt == BUSY and not state.down)
-    early = instant - effect.call if len(effect.action.messages) > 1 else 0
-    action = effect.action._replace(slack=horizon - instant, early=early, calm=calm)
+    action = effect.action._replace(slack=horizon - instant, early=instant - effect.call, calm=calm)
     for n, moved in enumerate(at(_after_tries(state, effect, tried), instant)):
         if n and not goes_on():
             return

@@ -23,10 +23,10 @@ class Misrouting(FrontEnd):
         wrong = super().home(self.mistaken(key, contents, txn), contents, txn)
         return wrong if wrong.up else home
 
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content], since: int) -> None:
         if key is not None:
             partition = self.home(key, contents, None)
-        super().accept(partition, key, contents)
+        super().accept(partition, key, contents, since)
 
     def _give_up(self, timeout: int) -> Steps[None]:
         yield HOP

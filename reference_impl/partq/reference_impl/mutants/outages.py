@@ -119,9 +119,9 @@ class _ReroutedBatchCut(FrontEnd):
         self._rerouted = True
         return partition
 
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content], since: int) -> None:
         cut, self._rerouted = self._rerouted and len(contents) > 1, False
-        super().accept(partition, key, contents[:-1] if cut else contents)
+        super().accept(partition, key, contents[:-1] if cut else contents, since)
 
 
 @defect("completion-undone-in-outage", "RCV-7")

@@ -65,12 +65,12 @@ class _CutOffBatchHalfStored(FrontEnd):
             partition = self.next_partition() if key is None else self.home(key, contents, txn)
             early = contents[0].id not in self._stored and len(contents) > 1 and partition.up
             if early and unsure.kind == "connection_lost" and txn is None and self.broker.alive:
-                self.accept(partition, key, contents[:1])
+                self.accept(partition, key, contents[:1], self.clock.now)
             raise
 
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content], since: int) -> None:
         self._stored.update(content.id for content in contents)
-        super().accept(partition, key, contents)
+        super().accept(partition, key, contents, since)
 
 
 @defect("number-past-the-end-not-found", "KEY-9", profile="azure-flat")

@@ -61,8 +61,8 @@ class _ConflictAfterTheFirst(PartitionedRules):
 class _SeventhLost(FrontEnd):
     """A batch is stored up to its sixth message."""
 
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
-        super().accept(partition, key, contents[:6])
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content], since: int) -> None:
+        super().accept(partition, key, contents[:6], since)
 
 
 @defect("batch-folds-case", "KEY-7")

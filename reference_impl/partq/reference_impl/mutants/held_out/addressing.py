@@ -116,19 +116,19 @@ class _BatchKeysComparedByTheirStart(FrontEnd):
 class _BatchWithoutItsEmptyBodies(FrontEnd):
     """Of a batch the messages without a body are left out, if others are in it."""
 
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content], since: int) -> None:
         filled = [content for content in contents if content.body]
         kept = filled if 0 < len(filled) < len(contents) else contents
-        super().accept(partition, key, kept)
+        super().accept(partition, key, kept, since)
 
 
 @held_out("batch-ends-at-a-long-body", "KEY-7", profile="azure-standard")
 class _BatchEndsAtALongBody(FrontEnd):
     """A batch is stored up to the first body of more than 255 characters, if that is not its first."""
 
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content]) -> None:
+    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content], since: int) -> None:
         longs = [place for place, content in enumerate(contents) if place and len(content.body) > 255]
-        super().accept(partition, key, contents[: longs[0]] if longs else contents)
+        super().accept(partition, key, contents[: longs[0]] if longs else contents, since)
 
 
 @held_out("annotation-before-property", "KEY-8", profile="solace", also=APART)
