@@ -237,7 +237,7 @@ def _pending(
     shown = [(n, hint) for n, hint in enumerate(hints) if hint is not None and hint.seq is not None]
     known = in_order(state.cfg, shown)
     others = [(n, hint) for n, hint in enumerate(hints) if hint is None or hint.seq is None]
-    since = state.now if state.cfg.timed else 0
+    since = state.now - action.early if state.cfg.timed else 0
     sends = tuple(
         Pending(action.messages[n].id, places[n], None, since, None if hint is None else hint.seq)
         for n, hint in (*known, *others)

@@ -110,18 +110,20 @@ class Core:
         self._homes.clear()
 
     def accept(self, partition: Holder, contents: Sequence[Content], since: int | None = None) -> None:
-        """Store messages, and tell those who wait. Their enqueued times are now, or each its own ``since``
-        the broker has had them."""
-        random, now = self.clock.random, self.clock.now
-        if since is not None and taken(self.free.stamp_apart, random):
-            first = max(since, partition.latest)
-            times = sorted(first + int(random() * (now - first + 1)) for _ in contents)
-            for content, at in zip(contents, times, strict=True):
-                partition.accept((content,), at)
-        else:
-            partition.accept(contents, now)
+        """Store messages, and tell those who wait. ``since``: when the broker got them."""
+        if since is not None:
+            self.stamp(partition, len(contents), since)
+        partition.accept(contents, self.clock.now)
         if self._waiting:
             self.ring()
+
+    def stamp(self, partition: Holder | None, number: int, since: int) -> None:
+        """Let so many messages that the partition stores now each have an enqueued time of its own, ``since``
+        then."""
+        random, now = self.clock.random, self.clock.now
+        if partition is not None and number and taken(self.free.stamp_apart, random):
+            span = now - min(now, max(since, partition.latest))
+            partition.lead(sorted((int(random() * (span + 1)) for _ in range(number)), reverse=True))
 
     def join(self, shown: list[Any], more: Sequence[Any]) -> None:
         """Add another partition's messages to an answer: behind those in it, or among them."""

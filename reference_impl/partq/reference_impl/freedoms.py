@@ -28,7 +28,8 @@ class Freedoms:
     """SEQ-3: the messages of one batch get their numbers in any order."""
 
     stamp_apart: float = 0.0
-    """SEQ-7: each message of a request has an enqueued time of its own, from the request's arrival on."""
+    """SEQ-7: each message of a send or commit has an enqueued time of its own, from the request's arrival
+    on."""
 
     ride_along: float = 0.0
     """KEY-7: keyless messages in a batch of one key are taken along to its partition. (Else: refused.)"""

@@ -296,7 +296,7 @@ class FrontEnd(Sending):
     def commit(self, name: str) -> Steps[None]:
         """Do all of it. Raises `Refused`: then nothing was done, and the transaction is over."""
         yield from self.arrive(lambda: self.commit(name))
-        broker = self.broker
+        broker, since = self.broker, self.clock.now
         broker.check_alive()
         txn = broker.transaction(name)
         yield HOP
@@ -309,8 +309,11 @@ class FrontEnd(Sending):
                 broker.check_up(partition)
             if taken(broker.free.commit_settled, self.clock.random):
                 txn.drop_completed()
+            broker.stamp(txn.partition, len(txn.sends), since)
             txn.commit(self.clock.now, lags)
         except Refused:
+            if txn.partition is not None:
+                txn.partition.lead(())
             self.undo(txn)
             raise
         if lags:

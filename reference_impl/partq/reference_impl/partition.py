@@ -50,16 +50,22 @@ class Partition:
         """The last enqueued time."""
         return self.store.latest
 
+    def lead(self, times: Sequence[int]) -> None:
+        """Let the messages that are stored next get their enqueued times so much earlier, ns."""
+        self.store.leads = list(times)
+
     def accept(self, contents: Sequence[Content], now: int) -> None:
         """Store messages at the end, free to be received."""
         append, free = self.store.append, self._free
         for content in contents:
             stored = append(content, now, self)
             heappush(free, (stored.order, stored))
+        self.store.leads.clear()
 
     def reserve(self, contents: Sequence[Content], now: int) -> list[Stored]:
         """Give messages their numbers and places; they stay hidden."""
         hidden = [self.store.append(content, now, self) for content in contents]
+        self.store.leads.clear()
         for stored in hidden:
             self.store.hide(stored)
         return hidden

@@ -167,6 +167,7 @@ class Sending:
         return self.broker.config.partitioned and taken(self.broker.free.settle_elsewhere, self.clock.random)
 
     def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
+        since = self.clock.now
         if not self.joins(txn, key, contents):
             self.broker.rules.admit_send(txn, key)
         partition = txn.place if key is None else self.home(key, contents, txn.name)
@@ -185,6 +186,7 @@ class Sending:
         if txn.key is None:
             txn.key = key
         if txn.numbers_early:
+            self.broker.stamp(partition, len(contents), since)
             txn.reserve(contents, self.clock.now)
         else:
             txn.sends.extend(contents)

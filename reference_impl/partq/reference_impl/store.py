@@ -35,6 +35,7 @@ class Holder(Protocol):
     def up(self) -> bool: ...
     @property
     def latest(self) -> int: ...
+    def lead(self, times: Sequence[int]) -> None: ...
     def accept(self, contents: Sequence[Content], now: int) -> None: ...
     def renew(self, stored: Stored, until: int) -> None: ...
     def reserve(self, contents: Sequence[Content], now: int) -> list[Stored]: ...
@@ -93,10 +94,10 @@ class Store:
     """One partition's messages, in order of acceptance.
 
     ``high`` stands above the counter's ``bits`` in every number: the partition's name, or 0. ``latest``: the
-    last enqueued time.
+    last enqueued time. ``leads``: how much earlier than they are stored the next messages get theirs, ns.
     """
 
-    __slots__ = ("_bits", "_counter", "_high", "_holes", "_log", "_orders", "latest")
+    __slots__ = ("_bits", "_counter", "_high", "_holes", "_log", "_orders", "latest", "leads")
 
     def __init__(self, bits: int, start: int, name: int) -> None:
         self._bits = bits
@@ -106,12 +107,14 @@ class Store:
         self._log: list[Stored] = []
         self._holes = 0
         self.latest = 0
+        self.leads: list[int] = []
 
     def append(self, content: Content, now: int, partition: Holder) -> Stored:
         """Accept a message."""
-        stored = Stored(content, self._orders, self.next_number(), now, partition)
+        at = now - self.leads.pop(0) if self.leads else now
+        stored = Stored(content, self._orders, self.next_number(), at, partition)
         self._orders += 1
-        self.latest = now
+        self.latest = max(self.latest, at)
         self._log.append(stored)
         return stored
 

@@ -92,6 +92,11 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         "p begin t @1-2\np send m1 key=a txn=t @3-4\np commit t @5-20\nq peek 5 -> nothing @16-17\n"
         "q receive 1 delete -> m1#1.1 enqueued=9 @30-31",
     ),
+    "a repair after the enqueued time of what is reserved in a transaction then": (
+        "azure-premium",
+        "p begin t @3-4\nenv partition_down 1 @1-2\nenv partition_up 1 @10-20\np send m1 key=a txn=t @9-30\n"
+        "p commit t @31-35\nq receive 1 delete -> m1#1.1 enqueued=9 @40-41",
+    ),
     "a repair after the enqueued time of what is stored then": (
         "azure-premium",
         "env partition_down 1 @1-2\nenv partition_up 1 @10-20\np send m1 @9-30\n"

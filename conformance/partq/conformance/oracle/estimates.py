@@ -1,8 +1,8 @@
 """When effects most likely took place: estimates of their instants, from what the history shows.
 
-Estimates order what a search tries first, and exclude nothing. Some are shown (enqueued times, ends of locks,
-assignment events); the others are the middle of the effect's span, changed until they agree with what most
-likely came before what.
+Estimates order what a search tries first, and exclude nothing. Some are shown (ends of locks, assignment
+events), or nearly (enqueued times: a message may be stored later); the others are the middle of the effect's
+span, changed until they agree with what most likely came before what.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def estimates_of(effects: Sequence[Effect], cfg: Config) -> list[Estimate]:
 
 
 def _enqueued(effects: Sequence[Effect]) -> dict[str, list[int]]:
-    """The enqueued times of the messages of each transaction, which tell of its commit, ns."""
+    """The enqueued times of each transaction's messages: its commit was then or later, ns."""
     found: dict[str, list[int]] = {}
     for effect in effects:
         if effect.action.messages and effect.action.txn is not None:
@@ -85,7 +85,8 @@ def _estimate(effect: Effect, enqueued: Mapping[str, list[int]], cfg: Config) ->
     elif effect.action.op == "commit":
         times = enqueued.get(effect.action.txn or "", [])
     if times and effect.call <= max(times) <= effect.ret:
-        return _within(max(times) - cfg.skew, max(times) + cfg.skew)
+        shown_at = _within(max(times) - cfg.skew, max(times) + cfg.skew)
+        return shown_at if effect.action.op == "receive" else shown_at._replace(high=effect.ret * FINE)
     soon = _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
     return soon._replace(high=FOREVER * FINE) if effect.ret == FOREVER else soon
 

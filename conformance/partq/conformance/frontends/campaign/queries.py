@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from partq.conformance.frontends.campaign.manifest import WORDS, Fingerprint
 from partq.conformance.frontends.campaign.tables import TABLES, Table
@@ -18,11 +17,6 @@ CAUSE: Final = ("broker", "profile", "requirement", "key", "candidates")
 
 _HEX: Final = 64 // WORDS
 """Digits of a hash in one of its words."""
-
-AT_ONCE: Final = 4
-"""Jobs that Spark is given at once. Most are of one task, and of more planning than work."""
-
-T = TypeVar("T")
 
 
 def fingerprints(tables: Mapping[str, DataFrame]) -> dict[int, dict[str, Fingerprint]]:
@@ -94,13 +88,6 @@ def examples(violations: DataFrame, limit: int) -> DataFrame:
     place = F.row_number().over(Window.partitionBy(*CAUSE).orderBy("trace"))
     first = violations.withColumn("place", place).where(F.col("place") <= limit)
     return first.drop("place", "wave").orderBy("trace", *CAUSE)
-
-
-def together(action: Callable[[str], T], tables: Iterable[str]) -> dict[str, T]:
-    """What the action answers for each of the tables, done for several at once."""
-    names = tuple(tables)
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        return dict(zip(names, threads.map(action, names), strict=True))
 
 
 def plain(frame: DataFrame) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ that. Tasks write nothing: their rows go through Spark's own writer.
 
 from __future__ import annotations
 
+import math
 import re
 import signal
 import tempfile
@@ -15,10 +16,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from partq.conformance.frontends.campaign import archive, jvm
 from partq.conformance.frontends.campaign.errors import CampaignError, SparkFailed
+from partq.conformance.frontends.campaign.jobs import POLL, Job
 from partq.conformance.frontends.campaign.plan import Plan
 from partq.conformance.frontends.campaign.tables import STAGED, batches
 from partq.conformance.frontends.campaign.work import ChunkFailed, do_unit
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.accumulators import Accumulator, AccumulatorParam
     from pyspark.sql import SparkSession
-
-POLL: Final = 0.25
-"""Seconds between looks at the progress."""
 
 TASKS: Final = 8
 """Tasks of a wave for each of Spark's cores, if it has as many units: a lost one costs little."""
@@ -44,12 +43,12 @@ T = TypeVar("T")
 def session(master: str) -> Iterator[SparkSession]:
     """A session on that master, which has this code. Raises `CampaignError` where Spark does not start."""
     with tempfile.TemporaryDirectory() as folder:
-        opening = _Job(lambda: _open(master, Path(folder)))
+        opening = Job(lambda: _open(master, Path(folder)))
         try:
             yield opening.result()
         finally:
             with uninterrupted():
-                _Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
+                Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
 
 
 def _open(master: str, folder: Path) -> SparkSession:
@@ -76,14 +75,13 @@ def uninterrupted() -> Iterator[None]:
 def watched(session: SparkSession, action: Callable[[], T], look: Callable[[], None]) -> T:
     """What the action answers, done on a thread of its own; ``look`` is called now and then meanwhile. What
     that raises, or an interrupt, cancels what Spark does. Raises `SparkFailed`."""
-    job = _Job(action)
+    job = Job(action)
     try:
         while not job.ended(POLL):
             look()
     except BaseException:
         with uninterrupted(), suppress(Exception):
-            session.sparkContext.cancelAllJobs()
-            job.ended(jvm.ENDING)
+            _cancel(session, job)
         raise
     try:
         return job.result()
@@ -93,6 +91,14 @@ def watched(session: SparkSession, action: Callable[[], T], look: Callable[[], N
         if isinstance(error, jvm.errors()):
             raise SparkFailed(f"Spark failed: {jvm.cause(error)}") from error
         raise
+
+
+def _cancel(session: SparkSession, job: Job[T]) -> None:
+    """Cancel what Spark does, again and again: what is still being planned is not known to it yet."""
+    for _ in range(math.ceil(jvm.ENDING / POLL)):
+        session.sparkContext.cancelAllJobs()
+        if job.ended(POLL):
+            return
 
 
 @dataclass(slots=True)
@@ -169,37 +175,6 @@ def _first_text() -> AccumulatorParam[str]:
             return value1 or value2
 
     return FirstText()
-
-
-class _Job(Generic[T]):
-    """An action on a thread of its own, so that the caller can watch."""
-
-    def __init__(self, action: Callable[[], T]) -> None:
-        self._action = action
-        self._ended = threading.Event()
-        self._came: list[T] = []
-        self._error: Exception | None = None
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def ended(self, seconds: float) -> bool:
-        """Whether it has ended, after waiting for at most that long."""
-        return self._ended.wait(seconds)
-
-    def result(self) -> T:
-        """What it answered, once it has ended. Raises what it raised."""
-        while not self._ended.wait(POLL):
-            pass
-        if self._error is not None:
-            raise self._error
-        return self._came[0]
-
-    def _run(self) -> None:
-        try:
-            self._came.append(self._action())
-        except Exception as error:
-            self._error = error
-        finally:
-            self._ended.set()
 
 
 def _failure(error: Exception, session: SparkSession) -> CampaignError:

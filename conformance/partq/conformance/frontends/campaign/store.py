@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partq.conformance.frontends.campaign import jvm, manifest, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.jobs import together
 from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
 from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Plan
 from partq.conformance.frontends.campaign.tables import STAGED, TABLES
@@ -194,7 +195,7 @@ class Store:
         files = max(1, math.ceil(self.folder.size(f"{STAGING}/wave={units.start}") / FILE))
         try:
             staged = self._staged(units)
-            queries.together(lambda name: self._write(name, units.start, staged, files), TABLES)
+            together(lambda name: self._write(name, units.start, staged, files), TABLES)
         except Exception as error:
             raise CampaignError(f"{self.folder.name} can't be written: {jvm.cause(error)}") from error
         found = self._fingerprints_of(units.start)

@@ -14,6 +14,7 @@ from typing import Any
 
 from partq.conformance.frontends.campaign import jvm, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.jobs import together
 from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
 from partq.conformance.frontends.campaign.plan import SCHEMA, Plan
 from partq.conformance.frontends.campaign.store import Store
@@ -59,7 +60,7 @@ def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
     """The totals of the waves with these manifests. Raises `CampaignError` where the tables can't be read, or
     contradict each other."""
     try:
-        sums = queries.together(partial(_sums, store), SUMMED)
+        sums = together(partial(_sums, store), SUMMED)
         violations = store.table("violations")
         causes = queries.plain(queries.causes(violations))
         kept = queries.plain(queries.examples(violations, KEPT_FINDINGS))

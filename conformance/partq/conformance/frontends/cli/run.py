@@ -277,7 +277,7 @@ def _kept_if_interrupted(tell: Callable[[Ended], None]) -> Iterator[Ended]:
 
 
 def _tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | None, ended: Ended) -> None:
-    """Say in that detail what is known of the runs that have ended, and store it, unshrunk."""
+    """Store what is known of the runs that have ended, unshrunk, and say it in that detail."""
     from partq.conformance.adapters import public_name
 
     if not ended:
@@ -286,11 +286,11 @@ def _tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | 
     number = sum(map(len, ended.values()))
     verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items()}
     besides = [(Exit.INCONCLUSIVE, f"interrupted after {number} runs")]
+    if out is not None:  # first: who hears of it may have ended, too
+        _store_ended(out, verdicts_document(public_name(broker), verdicts, strict, besides), number, ended)
     if detail is not None:
         show_verdicts(public_name(broker), verdicts, detail, evidence_in(ended))
         conclude(verdicts, strict, besides)
-    if out is not None:
-        _store_ended(out, verdicts_document(public_name(broker), verdicts, strict, besides), number, ended)
 
 
 def _store_ended(out: Target, document: Mapping[str, Any], number: int, ended: Ended) -> None:
