@@ -463,6 +463,13 @@ def test_an_interrupted_run_keeps_what_is_known(partq: Partq, monkeypatch: pytes
     assert sorted(file.name for file in Path("kept/programs/azure-premium").iterdir())[0] == "program-0.json"
     assert signal.getsignal(signal.SIGTERM) == before
 
+    def closed(*arguments: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("partq.conformance.frontends.cli.run.show_verdicts", closed)
+    run_canned(partq, "Split", "--programs", "2", "--out", "unseen")
+    assert Path("unseen/verdicts.json").exists(), "stored before it is shown"
+
 
 # --- check ------------------------------------------------------------------------------------------
 
