@@ -81,7 +81,9 @@ FREE = {
     ("azure-flat", "locks"): 78,
     ("solace", "order"): 78,
 }
-"""The same for transitions, where the reference makes use of its freedoms, in eight runs of each tour."""
+"""The same for transitions, where the reference makes use of its freedoms, in sixteen runs of each tour.
+
+A freedom more or less makes it draw otherwise: the shares are below what six other seeds gave."""
 
 PLACES = [(profile, name) for profile, scopes in SCOPES.items() for name in scopes]
 
@@ -167,7 +169,7 @@ def test_the_reference_survives_and_visits_its_share(profile: str, name: str) ->
 def test_a_reference_that_makes_use_of_its_freedoms_visits_more(profile: str, name: str) -> None:
     survey, tally = survey_of(profile, name), Tally(survey_of(profile, name))
     broker = Reference(profile, freedoms=CAMPAIGN)
-    for seed in range(8):
+    for seed in range(16):
         for tour, history in runs_of(broker, survey, 1000 * seed).items():
             assert judge(history).status is not Judged.REJECTED, (tour, seed)
             tally.add(history)

@@ -1,7 +1,8 @@
 """`partq spec explore` as a user meets it: with the real server where it is here, else as it answered once.
 
 The exchanges in `explored/` were recorded with the real server (the first line of each says which, and when):
-``partq spec explore --broker … --program PROGRAM --record EXCHANGES``."""
+``partq spec explore --broker … --program PROGRAM --record EXCHANGES``. Where the reference comes to draw
+otherwise, another ``seed`` in the program lets it behave again as it did then."""
 
 from __future__ import annotations
 
