@@ -1,7 +1,10 @@
 """When effects most likely took place."""
 
+from random import Random
+
 from partq.conformance.history.entities import ByEntity
 from partq.conformance.history.notation import history
+from partq.conformance.oracle.estimates import FINE
 from partq.conformance.oracle.guidance import Guide
 from partq.conformance.oracle.question import question_of
 
@@ -29,3 +32,19 @@ def test_a_settlement_of_unknown_outcome_comes_after_what_still_shows_the_lock()
     _, _, complete, renew, drained = guidance.estimates
     assert guidance.likely == (2,)
     assert renew < complete < drained
+
+
+def test_drawn_estimates_stay_within_their_spans() -> None:
+    text = (
+        "p send m1 @1-9\nq receive 1 -> m1 lock=l @10-20\nq complete l -> unknown timeout @21-30\n"
+        "q receive 1 -> nothing @40-50"
+    )
+    question = question_of(ByEntity(history(text, "azure-flat")), "q", 0, frozenset())
+    guide = Guide(question.effects, question.start.cfg)
+    drawn = [guide.guidance(random=Random(seed)) for seed in range(20)]
+
+    assert {one.likely for one in drawn} == {(), (2,)}
+    assert drawn == [guide.guidance(random=Random(seed)) for seed in range(20)]
+    sends, completes = ([one.estimates[n] // FINE for one in drawn] for n in (0, 2))
+    assert 1 <= min(sends) < max(sends) <= 9
+    assert 21 <= min(completes) < max(completes) <= 45

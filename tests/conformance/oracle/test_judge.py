@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from partq.conformance.history import History
+from partq.conformance.history.codec import read_history
 from partq.conformance.history.notation import history
+from partq.conformance.oracle import judge as judging
 from partq.conformance.oracle.judge import Judged, judge
 from partq.model.profiles import SECOND, Entity
 
@@ -428,6 +431,15 @@ def test_the_budget() -> None:
     found = judge(given, seconds=0)
     assert found.status is Judged.UNKNOWN and "no answer after 0 s" in found.reason
     assert found.explained and found.visited == 2  # one of each search
+
+
+def test_where_a_wrong_guess_costs_too_much_another_order_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = read_history(Path(__file__).parent / "reference" / "premium-70.ndjson")
+    found = judge(given, seconds=60, nodes=3_000)
+    assert found.status is Judged.ACCEPTED
+    assert judge(given, seconds=60, nodes=3_000) == found
+    monkeypatch.setattr(judging, "RESTARTS", 0)
+    assert judge(given, seconds=60, nodes=3_000).status is Judged.UNKNOWN
 
 
 def test_an_id_sent_twice_is_not_judged() -> None:

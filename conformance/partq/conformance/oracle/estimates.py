@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from random import Random
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, name_of
@@ -40,6 +41,10 @@ class Estimate(NamedTuple):
     def moved(self, instant: int) -> Estimate:
         """The estimate moved as far there as it may be."""
         return Estimate(max(self.low, min(instant, self.high)), self.low, self.high)
+
+    def drawn(self, random: Random, end: int) -> Estimate:
+        """The estimate anywhere within its span, not behind ``end`` where it may be before."""
+        return self.moved(random.randint(self.low, max(self.low, min(self.high, end))))
 
 
 def estimates_of(effects: Sequence[Effect], cfg: Config) -> list[Estimate]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from random import Random
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
-from partq.conformance.oracle.estimates import Ordering, estimates_of, orderings_of, reconciled
+from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.model.operations import Outcome
 from partq.model.routing import key_of
@@ -67,15 +68,17 @@ class Guide:
         self.failures: Counter[tuple[str, int]] = Counter()
         self.chosen: dict[str, int] = {}
 
-    def guidance(self, hasty: bool = False) -> Guidance:
-        """The guidance for the next search. ``hasty``: what is likely counts as certain."""
+    def guidance(self, hasty: bool = False, random: Random | None = None) -> Guidance:
+        """The guidance for the next search. ``hasty``: what is likely counts as certain. ``random``: draws
+        estimates and what is likely, for a search that starts again where others were stuck."""
         orderings = self.orderings
         places = self.homes
+        alone, likely = (self.estimates, self.likely) if random is None else self._drawn(random)
         if self.clues is not None:
             self.chosen = colouring(self.clues, self.count, self.failures)
             places = tuple(self._places(effect, self.clues) for effect in self.effects)
             orderings = [*self._by_delivery(self.clues), *orderings]
-        estimates = reconciled(self.effects, self.estimates, orderings)
+        estimates = reconciled(self.effects, alone, orderings)
         return Guidance(
             self.roles,
             self.before,
@@ -83,10 +86,16 @@ class Guide:
             places,
             self._told(hasty),
             self.forgetful,
-            self.likely,
+            likely,
             self.handoff,
             self.held,
         )
+
+    def _drawn(self, random: Random) -> tuple[list[Estimate], tuple[int, ...]]:
+        """Estimates anywhere within their spans, and half of what most likely happened."""
+        end = max(estimate.instant for estimate in self.estimates)
+        estimates = [estimate.drawn(random, end) for estimate in self.estimates]
+        return estimates, tuple(n for n in self.likely if random.random() < 0.5)
 
     def _happened(self, n: int) -> bool:
         """Whether an effect of unknown outcome most likely took place: messages came back that it may have

@@ -8,7 +8,8 @@ that are not modelled, messages whose way into an entity is not known, IDs sent 
 Before the search that leaves nothing out come hasty ones, of which only an acceptance counts: one that jumps
 back where it is stuck; and with flows, whose partitions are not shown and have to be guessed, a few that try
 likely places alone, each taught by the last. Where these are stuck, excerpts of the history are searched, of
-which only a rejection counts.
+which only a rejection counts. Then a few start again in orders that are drawn: one wrong guess early may cost
+any time, and another order makes another one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from random import Random
 from time import thread_time
 from typing import Final
 
@@ -38,14 +40,24 @@ GUESSING: Final = 0.6
 EXCERPTING: Final = 0.8
 """The share of the budget after which searches of excerpts end."""
 
+RESTARTING: Final = 0.9
+"""The share of the budget after which searches in orders that are drawn end."""
+
 ATTEMPTS: Final = 6
 """How many hasty searches there are at the most where flows hide partitions."""
 
 NODES: Final = 4
 """How many nodes for each effect one of them visits."""
 
-JUMPING: Final = 8
-"""How many nodes for each effect a search visits that jumps back."""
+JUMPING: Final = 2
+"""How many nodes for each effect a search visits that jumps back, if others follow in orders that are
+drawn."""
+
+RESTARTS: Final = 4
+"""How many follow at the most. With flows none: there it is places that are guessed, more than orders."""
+
+ALONE: Final = 8
+"""How many nodes for each effect it visits if none follow."""
 
 EXCERPT: Final = 20
 """How many nodes for each effect the search of an excerpt visits."""
@@ -150,11 +162,14 @@ def _judge_entity(ask: Callable[[], Question], budget: _Budget, waived: frozense
         if guessed is not None:
             return _judgement(guessed, budget)
     start, effects = question.start, question.effects
-    guidance = Guide(effects, start.cfg).guidance()
-    limit = JUMPING * len(effects) + PATIENCE
+    guide = Guide(effects, start.cfg)
+    guidance, followed = guide.guidance(), start.flows is None
+    limit = (JUMPING if followed else ALONE) * len(effects) + PATIENCE
     found = budget.search(start, effects, guidance, GUESSING, limit, patience=PATIENCE)
     if found.outcome is Outcome.GAVE_UP and not waived:
         found = _refuted(question, found, budget) or found
+    if found.outcome is Outcome.GAVE_UP and followed:
+        found = _restarted(question, guide, budget) or found
     if found.outcome is Outcome.GAVE_UP:
         found = budget.search(start, effects, guidance)
     return _judgement(found, budget)
@@ -192,6 +207,22 @@ def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
         if found.outcome is Outcome.REJECTED:
             same = found.stuck[:1] == stuck.stuck[:1]
             return found._replace(allowed=stuck.allowed if same else ())
+    return None
+
+
+def _restarted(question: Question, guide: Guide, budget: _Budget) -> Found | None:
+    """What a search finds that jumps back, in an order that is drawn, the same ones each time; None where all
+    are stuck."""
+    random, limit = Random(0), JUMPING * len(question.effects) + PATIENCE
+    for _ in range(RESTARTS):
+        if budget.is_spent(RESTARTING):
+            return None
+        guidance = guide.guidance(random=random)
+        found = budget.search(
+            question.start, question.effects, guidance, RESTARTING, limit, patience=PATIENCE
+        )
+        if found.outcome is not Outcome.GAVE_UP:
+            return found
     return None
 
 
