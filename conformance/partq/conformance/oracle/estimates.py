@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
         return Estimate(max(self.low, min(instant, self.high)), self.low, self.high)
 
     def drawn(self, random: Random, end: int) -> Estimate:
-        """The estimate anywhere within its span, not behind ``end`` where it may be before."""
+        """The estimate anywhere within its span, by ``end`` if it can be."""
         return self.moved(random.randint(self.low, max(self.low, min(self.high, end))))
 
 
