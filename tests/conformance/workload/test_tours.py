@@ -83,7 +83,7 @@ FREE = {
 }
 """The same for transitions, where the reference makes use of its freedoms, in sixteen runs of each tour.
 
-A freedom more or less makes it draw otherwise: the shares are below what six other seeds gave."""
+A freedom more or less makes it draw otherwise: the shares are below what other seeds gave."""
 
 PLACES = [(profile, name) for profile, scopes in SCOPES.items() for name in scopes]
 

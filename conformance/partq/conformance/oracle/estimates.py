@@ -43,8 +43,8 @@ class Estimate(NamedTuple):
         return Estimate(max(self.low, min(instant, self.high)), self.low, self.high)
 
     def drawn(self, random: Random, end: int) -> Estimate:
-        """The estimate anywhere within its span, by ``end`` if it can be."""
-        return self.moved(random.randint(self.low, max(self.low, min(self.high, end))))
+        """The estimate anywhere within its span, by ``end`` at the latest, which is not before the span."""
+        return self._replace(instant=random.randint(self.low, min(self.high, end)))
 
 
 def estimates_of(effects: Sequence[Effect], cfg: Config) -> list[Estimate]:

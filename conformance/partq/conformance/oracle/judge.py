@@ -130,11 +130,13 @@ class _Budget:
         effects: Sequence[Effect],
         guidance: Guidance,
         share: float = 1.0,
-        limit: int | None = None,
+        each: int | None = None,
         hasty: bool = False,
         patience: int | None = None,
     ) -> Found:
-        """The result of a search that ends with that share of the budget, or after ``limit`` nodes."""
+        """The result of a search that ends with that share of the budget, or after so many nodes for ``each``
+        effect."""
+        limit = None if each is None else each * len(effects) + PATIENCE
         if self.nodes is not None:
             left = max(1, int(share * self.nodes) - self.spent)
             limit = left if limit is None else min(limit, left)
@@ -157,18 +159,16 @@ def _judge_entity(ask: Callable[[], Question], budget: _Budget, waived: frozense
     except Impossible as error:
         stuck = () if error.record is None else (error.record,)
         return Judgement(Judged.REJECTED, stuck=stuck, reason=str(error), owner=error.requirement)
-    if question.start.flows is not None:
-        guessed = _guessed(question, budget)
-        if guessed is not None:
-            return _judgement(guessed, budget)
     start, effects = question.start, question.effects
+    flows = start.flows is not None
+    if flows and (guessed := _guessed(question, budget)) is not None:
+        return _judgement(guessed, budget)
     guide = Guide(effects, start.cfg)
-    guidance, followed = guide.guidance(), start.flows is None
-    limit = (JUMPING if followed else ALONE) * len(effects) + PATIENCE
-    found = budget.search(start, effects, guidance, GUESSING, limit, patience=PATIENCE)
+    guidance, each = guide.guidance(), ALONE if flows else JUMPING
+    found = budget.search(start, effects, guidance, GUESSING, each, patience=PATIENCE)
     if found.outcome is Outcome.GAVE_UP and not waived:
         found = _refuted(question, found, budget) or found
-    if found.outcome is Outcome.GAVE_UP and followed:
+    if found.outcome is Outcome.GAVE_UP and not flows:
         found = _restarted(question, guide, budget) or found
     if found.outcome is Outcome.GAVE_UP:
         found = budget.search(start, effects, guidance)
@@ -178,7 +178,6 @@ def _judge_entity(ask: Callable[[], Question], budget: _Budget, waived: frozense
 def _guessed(question: Question, budget: _Budget) -> Found | None:
     """The acceptance by a search that tries likely places alone, or None."""
     guide = Guide(question.answers, question.start.cfg)
-    limit = NODES * len(question.answers) + PATIENCE
     tried: set[frozenset[tuple[str, int]]] = set()
     for _ in range(ATTEMPTS):
         guidance = guide.guidance(hasty=True)
@@ -186,7 +185,7 @@ def _guessed(question: Question, budget: _Budget) -> Found | None:
             break  # nothing more is learned
         tried.add(chosen)
         found = budget.search(
-            question.start, question.answers, guidance, GUESSING, limit, hasty=True, patience=PATIENCE
+            question.start, question.answers, guidance, GUESSING, NODES, hasty=True, patience=PATIENCE
         )
         if found.outcome is Outcome.ACCEPTED:
             return found
@@ -202,8 +201,7 @@ def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
         if budget.is_spent(EXCERPTING):
             return None
         guidance = Guide(effects, known).guidance()
-        limit = EXCERPT * len(effects) + PATIENCE
-        found = budget.search(start, effects, guidance, EXCERPTING, limit)
+        found = budget.search(start, effects, guidance, EXCERPTING, EXCERPT)
         if found.outcome is Outcome.REJECTED:
             same = found.stuck[:1] == stuck.stuck[:1]
             return found._replace(allowed=stuck.allowed if same else ())
@@ -213,13 +211,13 @@ def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
 def _restarted(question: Question, guide: Guide, budget: _Budget) -> Found | None:
     """What a search finds that jumps back, in an order that is drawn, the same ones each time; None where all
     are stuck."""
-    random, limit = Random(0), JUMPING * len(question.effects) + PATIENCE
+    random = Random(0)
     for _ in range(RESTARTS):
         if budget.is_spent(RESTARTING):
             return None
         guidance = guide.guidance(random=random)
         found = budget.search(
-            question.start, question.effects, guidance, RESTARTING, limit, patience=PATIENCE
+            question.start, question.effects, guidance, RESTARTING, JUMPING, patience=PATIENCE
         )
         if found.outcome is not Outcome.GAVE_UP:
             return found
