@@ -97,7 +97,7 @@ def broken() -> list[Figure]:
 
 
 def _modelled() -> tuple[str, ...]:
-    return tuple(name for name, family in PROFILES.items() if family.column is not None)
+    return tuple(name for name, family in PROFILES.items() if family.modelled)
 
 
 def _beside(name: str, rounds: Sequence[tuple[float, float]]) -> Figure:

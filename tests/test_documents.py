@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import json
 import re
+import runpy
 import sys
 from pathlib import Path
 
 import jupytext
 import pytest
 
+from partq.conformance.adapters.shape import BROKER_CALLS, CLIENT_CALLS
 from partq.conformance.frontends import api, baseline_file
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.settings import FIELDS, settings_of
 from partq.conformance.verdict import Kind
+from partq.model import profile_file
+from partq.model.conditions import CONDITIONS
+from partq.model.family import ENTITY_BOUNDS, Profile
 
 ROOT = Path(__file__).parents[1]
 
@@ -119,6 +125,17 @@ def test_the_skeleton_of_an_adapter_runs(
     assert "RCV-2" in capsys.readouterr().out
 
 
+def test_the_adapter_page_shows_every_method_as_it_is() -> None:
+    tool = runpy.run_path(str(ROOT / "tools/adapter-methods"))
+    protocol = tool["PROTOCOL"].read_text(encoding="utf-8")
+    page = tool["PAGE"].read_text(encoding="utf-8")
+    assert tool["page"](page, tool["methods"](protocol)) == page, "run tools/adapter-methods"
+    changed = protocol.replace("timeout: float = 60.0", "timeout: float = 61.0", 1)
+    assert tool["page"](page, tool["methods"](changed)) != page
+    for call in (*CLIENT_CALLS, *BROKER_CALLS):
+        assert f"    def {call}(" in page, call
+
+
 def test_the_settings_that_are_shown_are_all_there_are() -> None:
     settings = settings_of(block("docs/ci.md", "toml", "[tool.partq]"), Path("pyproject.toml"))
     assert settings is not None
@@ -139,3 +156,28 @@ def test_the_places_that_the_glossary_names_are_there() -> None:
         for place in re.findall(r"`([^`]+)`", places):
             inside = ROOT / "conformance/partq/conformance" / place
             assert inside.exists() or (ROOT / place).exists(), place
+
+
+def test_profiles_md_has_every_field_and_an_example_that_is_a_profile() -> None:
+    text = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
+    example = text.split("```toml\n")[1].split("```")[0]
+    acme = profile_file.parse(example, "docs/profiles.md", profile_file.words_for_rules())
+    assert (acme.name, len(acme.rules), acme.default_entity.partitions) == ("acme", 7, 4)
+    told = dict(re.findall(r"^\| `(\w+)` \| `?([a-z0-9-]+)`? \|", text, re.MULTILINE))
+    for field in dataclasses.fields(Profile):
+        if field.name in profile_file.SWITCHES:
+            assert told[field.name] == ("any" if field.default == () else str(field.default).lower())
+    assert all(f"`{name}`" in text for name in (*profile_file.FIELDS, *ENTITY_BOUNDS))
+    assert all(f"| {said} |" in text for said in profile_file.FLAGS.values())
+    assert all(f"`{condition}`" in " ".join(text.split()) for condition in CONDITIONS)
+
+
+def test_the_history_that_the_readme_judges_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (command,) = re.findall(
+        r"^partq (check .*?) *#", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    monkeypatch.chdir(ROOT)
+    assert main(command.split()) == 0
+    assert "NOTHING VIOLATED" in capsys.readouterr().out

@@ -32,6 +32,7 @@ GROUPS = (
     "TOPIC",
     "MGT",
     "REB",
+    "ORD",
 )
 
 SHOULD = {"ENT-6", "KEY-6", "ROUTE-4", "TXN-9", "FWD-2"}
@@ -124,14 +125,15 @@ def test_titles_are_short_and_distinct() -> None:
 
 def test_sources_are_resolved_and_used() -> None:
     used = {code for rule in rq.catalogue().values() for code in rule.sources}
-    assert used == set(rq.sources()) == {"A", "A20", "M", "S", "D", "K", "I"}
+    assert used == set(rq.sources()) == {"A", "A20", "M", "S", "D", "K", "I", "P"}
     assert all(code == source.code for code, source in rq.sources().items())
 
 
 def test_sources_that_the_public_can_read_have_their_pages() -> None:
     pages = {code: source.pages for code, source in rq.sources().items() if source.pages}
-    assert set(pages) == {"A", "M", "S", "D"}
-    hosts = {urlsplit(url).hostname for titles in pages.values() for url in titles.values()}
+    assert set(pages) == {"A", "M", "S", "D", "P"}
+    azure_and_solace = (titles for code, titles in pages.items() if code != "P")
+    hosts = {urlsplit(url).hostname for titles in azure_and_solace for url in titles.values()}
     assert hosts == {"learn.microsoft.com", "docs.solace.com"}
 
 
@@ -321,3 +323,9 @@ def test_the_special_comes_before_the_general() -> None:
 def test_a_precedence_that_goes_nowhere_or_in_a_circle_is_refused(precedes: str, problem: str) -> None:
     with pytest.raises(rq.CatalogueError, match=re.escape(problem)):
         rq.parse(GOOD.replace('sources = ["A"]\ntext', f'sources = ["A"]\nprecedes = {precedes}\ntext'))
+
+
+def test_a_rule_that_none_of_the_others_precedes() -> None:
+    """ROUTE-5 precedes ROUTE-2, and that SEQ-2."""
+    assert rq.unpreceded(["ROUTE-2", "SEQ-2", "RCV-1"], by=["ROUTE-5"]) == ()
+    assert rq.unpreceded(["ROUTE-2", "KEY-2", "SEQ-2"], by=["KEY-2"]) == ("ROUTE-2", "KEY-2")

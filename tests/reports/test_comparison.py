@@ -115,7 +115,7 @@ def test_two_runs_say_what_became_of_the_rules() -> None:
     }
     assert told == {
         "newly violated": ["ROUTE-2", "RCV-2"],
-        "left open now": ["SEQ-2"],
+        "undecided now": ["SEQ-2"],
         "no longer exercised": ["SEQ-1", "REB-1"],
     }
     assert (view.css, view.word) == ("violated", "Regression")

@@ -262,7 +262,7 @@ def test_every_row_of_the_catalogue_is_there(page: str) -> None:
 
 
 def test_status_is_told_in_words_and_signs(page: str) -> None:
-    for sign, word in (("✗", "violated"), ("?", "unknown"), ("✓", "pass"), ("○", "not exercised")):
+    for sign, word in (("✗", "violated"), ("?", "undecided"), ("✓", "pass"), ("○", "not exercised")):
         assert f'<span class="glyph" aria-hidden="true">{sign}</span> {word}' in page
 
 
@@ -270,7 +270,7 @@ def test_figures_come_from_the_folder(page: str) -> None:
     for text in ("20,000", "1,043,381", "214", "8f6a0d3c51b2e94477aa0c19d2be5f10", "Spark local[2]"):
         assert text in page
     assert "21,647" in page, "operations a second: 1,043,381 in 48.2 s"
-    assert "3 requirements are violated: ROUTE-1, PEEK-2, REB-14" in page
+    assert "3 rules are violated: ROUTE-1, PEEK-2, REB-14" in page
     command = re.sub(r"<[^>]+>", "", page)
     assert "partq fuzz acme:Broker --traces 20000 --profile azure-standard" in command
 
@@ -331,3 +331,20 @@ def test_equal_input_gives_equal_bytes_whatever_the_hash_seed(folder: Path, page
         check=True,
     )
     assert again.stdout.decode() == page
+
+
+def test_undecided_traces_are_listed_with_the_commands_that_run_them(tmp_path: Path) -> None:
+    """Those of a folder that says nothing of any are not."""
+    folder = campaign(tmp_path)
+    assert 'id="undecided"' not in render(gather(folder))
+    file = folder / "campaign.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    command = "partq fuzz acme:Broker --trace 41 --seed 7 --profile solace"
+    first = [{"trace": 41, "profile": "solace", "seed": 9, "why": EVIL, "command": command}]
+    data["undecided_traces"] = {"count": 3, "first": first}
+    file.write_text(json.dumps(data), encoding="utf-8")
+    shape = Shape(render(gather(folder)))
+    assert "undecided-41" in shape.ids and "undecided-41" in shape.copied
+    text = " ".join("".join(shape.text).split())
+    assert "3 undecided traces" in text and command in text
+    assert "alert(1)" not in "".join(shape.hidden)

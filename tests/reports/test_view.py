@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
+from partq.conformance.frontends.cli.shown import show_found
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import Finding, Status, Verdict, binding_requirements, exit_code, worst
 from partq.model.requirements import catalogue
@@ -39,7 +43,7 @@ def headline(*lanes: Lane) -> tuple[str, str]:
 def test_a_violated_must_is_not_conformant() -> None:
     word, sentence = headline(lane(ROUTE_1=Status.VIOLATED, ROUTE_2=Status.PASS))
     assert word == "Not conformant"
-    assert "1 requirement is violated: ROUTE-1; 1 passed" in sentence
+    assert "1 rule is violated: ROUTE-1; 1 passed" in sentence
 
 
 def test_a_violated_should_alone_is_no_violation_and_told() -> None:
@@ -54,6 +58,10 @@ def test_conformant_is_only_where_all_that_binds_was_exercised() -> None:
     word, sentence = headline(lane(**binding))
     assert word == "Conformant"
     assert f"{len(binding)} of {len(binding)} binding rules exercised, none violated" in sentence
+    assert (
+        f"{len(binding) + 1} rules passed, {len(binding)} of them binding."
+        in headline(lane(**binding, KEY_6=Status.PASS))[1]
+    )
     word, sentence = headline(lane(**{**binding, "ROUTE_1": Status.NOT_EXERCISED}))
     assert word == "Nothing violated"
     assert f"{len(binding) - 1} of {len(binding)} binding rules exercised" in sentence
@@ -336,3 +344,35 @@ def test_a_requirement_says_who_states_it_and_shows_its_tla_property() -> None:
 
     assert row.opinions == ("reference (2 mutants of it)", "model (2 clauses)", "screens (affinity)", "TLA+")
     assert row.formula.endswith("ROUTE_1 == []P")
+
+
+def test_the_page_tells_findings_in_the_order_of_the_terminal() -> None:
+    """By profile, by rule as the catalogue has them, and those of a rule as they were found."""
+    found = {
+        name: {id: [Finding(id, f"{name} {id} {key}", (0,), "d", "a", key) for key in "ba"] for id in RULES}
+        for name in ("azure-premium", "azure-standard")
+    }
+    results = {
+        name: {
+            id: Verdict(Status.VIOLATED, 2, tuple(findings), found={"a": 1, "b": 1})
+            for id, findings in rows.items()
+        }
+        for name, rows in found.items()
+    }
+    text = StringIO()
+    show_found(Console(file=text, width=200), results)
+    terminal = re.findall(r"azure-\w+ [A-Z]+-\d [ab]", text.getvalue())
+    stored = [
+        replace(example(finding, "c0 send m1 -> ok"), profile=name)
+        for name in sorted(found, reverse=True)
+        for id in reversed(RULES)
+        for finding in sorted(found[name][id], key=lambda finding: finding.key)
+    ]
+    lanes = tuple(Lane("b", name, verdicts, 1) for name, verdicts in results.items())
+    view = report_view(Material(lanes, 1, examples=tuple(stored)))
+    assert len(terminal) == 8
+    assert [one.finding.title for one in view.examples] == terminal
+    assert [one.finding.requirement for one in view.causes] == list(RULES)
+
+
+RULES = ("ROUTE-1", "RCV-1")

@@ -20,6 +20,7 @@ _MECHANISMS: Final = (
     "routing",
     "memory",
     "locks",
+    "domains",
     "delivery",
     "settling",
     "cursors",

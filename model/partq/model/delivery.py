@@ -15,6 +15,7 @@ from typing import Final
 
 from .actions import NOWHERE, OK, Action, Answer, Observed, failure
 from .clauses import clause
+from .domains import overtaken
 from .edits import appeared, with_log, with_part
 from .locks import Taken, cached, takings
 from .memory import elsewhere, finished, given, revived
@@ -63,16 +64,26 @@ def _answers(state: State, action: Action, parts: list[int], shown: tuple[Delive
 @clause("RCV-3", "RCV-6", "REB-3")
 def picks(state: State, p: int, room: int, action: Action) -> Iterator[Picked]:
     """What one partition may contribute: never-delivered messages from the first on, none left out, and any
-    of those that are cached or came back. Of one that is down a front end's cache may."""
+    of those that are cached or came back. Where no rule orders by numbers, any, as far as order domains
+    allow. Of one that is down a front end's cache may."""
     log = state.parts[p].log
     serves = is_up(state, p) or state.cfg.serving
     fresh = [index for index, entry in enumerate(log) if entry.status == FRESH and serves]
     loose = [i for i, e in enumerate(log) if e.status == CACHED or (e.status == BACK and serves)]
+    if not _by_number(state):
+        fresh, loose = [], sorted((*fresh, *loose))
     for n in range(min(len(fresh), room) + 1):
         for extra in range(min(len(loose), room - n) + 1):
             for others in combinations(loose, extra):
-                if n or extra:
-                    yield _picked(state, p, sorted((*fresh[:n], *others)), action)
+                chosen = sorted((*fresh[:n], *others))
+                if chosen and overtaken(state, state.parts[p], chosen, action, False) == []:
+                    yield _picked(state, p, chosen, action)
+
+
+@clause("RCV-3", "REB-3")
+def _by_number(state: State) -> bool:
+    """Whether first deliveries follow the numbers of their partition."""
+    return state.forbids("REB-3" if state.cfg.profile.flows else "RCV-3")
 
 
 def _picked(state: State, p: int, indexes: list[int], action: Action) -> Picked:
@@ -132,7 +143,7 @@ def _at_most(state: State) -> bool:
 def _once(state: State, action: Action) -> bool:
     """Whether an answer may hold no message twice."""
     profile = state.cfg.profile
-    if profile.partitioned and not profile.flows:
+    if profile.partitioned and not profile.flows and "RCV-12" in state.cfg.binding:
         return state.forbids("RCV-12")
     return state.forbids("RCV-7" if action.mode == DELETE else "RCV-6")
 
@@ -188,7 +199,7 @@ def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[
         return []
     if cfg.profile.flows:
         ways = takings(state, entry, reach)[:1]  # no front end locks unseen, and no count is shown
-    elif state.breaks("RCV-9"):
+    elif not state.forbids("RCV-9"):
         ways = _uncounted(takings(state, entry, reach), seen.delivery_count)
     else:
         ways = takings(state, entry, reach, seen.delivery_count)
@@ -197,7 +208,7 @@ def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[
 
 @clause("RCV-9")
 def _uncounted(ways: list[Taken], count: int | None) -> list[Taken]:
-    """The same with RCV-9 waived: the count is what the delivery shows."""
+    """The same where RCV-9 is not enforced: the count is what the delivery shows."""
     return [way if count is None else way._replace(tries=count) for way in ways[:2]]
 
 
@@ -205,8 +216,8 @@ def _uncounted(ways: list[Taken], count: int | None) -> list[Taken]:
 def _fits(cfg: Config, entry: Entry, taken: Taken, seen: Delivery, reach: int) -> bool:
     """Whether the lock's end, which may be early but not late, and the mark of a redelivery are possible. A
     wrong mark tells of another delivery than it is (REB-3), of one that was not (RCV-1), or of an earlier
-    one (RCV-7)."""
-    if seen.redelivered not in (None, entry.turn > 0 or not taken.first):
+    one (RCV-7); where REB-3 does not bind it says nothing."""
+    if "REB-3" in cfg.binding and seen.redelivered not in (None, entry.turn > 0 or not taken.first):
         if not (cfg.waived and any(id in cfg.waived for id in ("REB-3", "RCV-1", "RCV-7"))):
             return False
     until = seen.locked_until
@@ -254,6 +265,11 @@ def _delivered_from(
             continue
         if not _passed(state, log, part.log[index], index, action):
             return None
+    gone = overtaken(state, part, [index for index, *_ in chosen], action, True)
+    if gone is None:
+        return None
+    for index in gone:
+        log[index] = None
     return with_log(part, tuple([entry for entry in log if entry is not None]))
 
 
@@ -273,7 +289,7 @@ def _passed(state: State, log: list[Entry | None], entry: Entry, index: int, act
     if entry.status != FRESH and not (entry.status == CACHED and entry.lock and entry.lock.shaken):
         return True
     cfg = state.cfg
-    if cfg.waived and not state.forbids("REB-3" if cfg.profile.flows else "RCV-3"):
+    if not _by_number(state):
         return True
     if cfg.profile.caching_front_ends:
         log[index] = cached(state, entry, action.slack)
@@ -292,9 +308,30 @@ def _after(
     turn = 2 if entry.turn == 1 else 1
     token = f"{p}.{entry.number}.{turn}" if seen is None or seen.lock is None else seen.lock
     low, high = _deadline(state, taken, action.slack, None if seen is None else seen.locked_until)
-    lock = Lock(token, action.flow or action.proc, low, high, False, None, _rivals(state, entry, action))
-    fields = (entry.number, entry.id, LOCKED, taken.tries, 0, turn, lock, entry.at, 0, COUNTED, None, 0)
+    rivals, given = _rivals(state, entry, action), _given(state, action)
+    lock = Lock(token, action.flow or action.proc, low, high, False, None, rivals, given)
+    fields = (
+        entry.number,
+        entry.id,
+        LOCKED,
+        taken.tries,
+        0,
+        turn,
+        lock,
+        entry.at,
+        0,
+        COUNTED,
+        None,
+        0,
+        entry.key,
+    )
     return tuple.__new__(Entry, fields)
+
+
+@clause("ORD-2")
+def _given(state: State, action: Action) -> int:
+    """When the receive returned: from then on the lock blocks its order domain, where one does."""
+    return state.now + action.slack if state.forbids("ORD-2") else 0
 
 
 @clause("RCV-6")

@@ -261,7 +261,7 @@ def _walk(scope: Scope, given: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     default: Any = Scope()
     parser = argparse.ArgumentParser("python -m partq.model.explore", description=main.__doc__)
-    modelled = [name for name, family in PROFILES.items() if family.column]
+    modelled = [name for name, family in PROFILES.items() if family.modelled]
     parser.add_argument("--profile", choices=modelled, default=default.profile)
     parser.add_argument("--partitions", type=int, help="2 where the profile allows it")
     parser.add_argument("--messages", nargs="*", default=default.messages, help="the key of each; - for none")

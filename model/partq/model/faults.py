@@ -116,7 +116,8 @@ def frontend_lost(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def disconnect(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A client's connection ends without a word; what it held by locks it keeps (with flows: loses)."""
+    """A client's connection ends without a word; what it held by locks it keeps (with flows: loses; where
+    connections end locks: may lose)."""
     after = _disturbed(state, action.proc)
     for gone in rebalancing.lost(after, action.proc, action.slack):
         yield OK, gone
@@ -131,7 +132,18 @@ def _disturbed(state: State, victim: str) -> State:
     after = with_client(state, _loosened(client(state, victim))._replace(shaky=True))
     if state.cfg.profile.caching_front_ends:
         after = _given_up(after)
+    if state.cfg.profile.connection_ends_locks:
+        after = _locks_shaken(after, victim)
     return _taint(after, lambda txn: txn.proc == victim)
+
+
+@clause("RCV-6")
+def _locks_shaken(state: State, victim: str) -> State:
+    """The state in which the locks of a client whose connection ended may have ended with it."""
+    for p, part in enumerate(state.parts):
+        log = (e if e.lock is None or e.lock.holder != victim else struck(state, e) for e in part.log)
+        state = with_part(state, p, with_log(part, tuple(log)))
+    return state
 
 
 def _cursors_loosened(state: State) -> State:

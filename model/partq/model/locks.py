@@ -144,6 +144,8 @@ def may_be_gone(state: State, entry: Entry, reach: int) -> bool:
     limit = cfg.limit
     if state.breaks("RCV-9"):
         limit = max(1, cfg.entity.max_delivery_count // 2) if NARROWLY in cfg.waived else 1
+    elif not (cfg.profile.flows or state.forbids("RCV-9")):
+        limit = cfg.entity.max_delivery_count
     if entry.status == LOCKED:
         ways = ended(state, entry, reach)
         return any(way is None or most_tries(cfg, way, reach) >= limit for way in ways)
@@ -204,5 +206,19 @@ def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed:
     when = since if state.cfg.hindsight else 0
     return tuple.__new__(
         Entry,
-        (entry.number, entry.id, status, tries, when, entry.turn, None, entry.at, upsets, owed, None, 0),
+        (
+            entry.number,
+            entry.id,
+            status,
+            tries,
+            when,
+            entry.turn,
+            None,
+            entry.at,
+            upsets,
+            owed,
+            None,
+            0,
+            entry.key,
+        ),
     )

@@ -41,8 +41,8 @@ without trying the others. The contract:
 - Requirements waived (`initial(waived=…)`), and those that do not bind the profile, are relaxed in `explain`,
   which then allows what breaks only them, besides all that it allows otherwise. `steps` stays strict, but for
   guards that both share: what a broken rule may do is mostly not enumerated finitely (any count, any loss),
-  and is decided by what is observed. What is stored at another time than that of its send is an action
-  `STORE` by itself, one for each such message that the history shows, at any time after its send.
+  and is decided by what is observed. A delayed store is an action of its own,
+  `STORE`, one for each such message that the history shows, at any time after its send.
 - A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`. That
   a connection ended is told at any time; what it did to the client's flows, cursors and transactions is a
   `disconnect` by itself.

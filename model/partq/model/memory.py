@@ -88,7 +88,7 @@ def _moved(state: State, seen: Delivery, copied: bool = False) -> State:
     if number >= size // 2 or any(other.number == number for other in part.log):
         return state
     if copied:
-        entry = Entry(number, seen.id, BACK, since=state.now, turn=entry.turn, upsets=1)
+        entry = Entry(number, seen.id, BACK, since=state.now, turn=entry.turn, upsets=1, key=entry.key)
     else:
         log = tuple(other for other in state.parts[q].log if other is not entry)
         state = with_part(state, q, with_log(state.parts[q], log))

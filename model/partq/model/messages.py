@@ -83,6 +83,7 @@ class Delivery(NamedTuple):
     ``delivery_count`` is the number of earlier locks that ended by abandon or expiry: 0 the first time.
     ``lock`` is an opaque token; ``locked_until`` and ``enqueued_at`` are ns of the history's clock.
     ``partition`` is the broker's own name of it as a number (never assumed to be 0, 1, 2 …).
+    ``properties``: empty where the message is shown to have none.
     """
 
     id: str
@@ -96,19 +97,22 @@ class Delivery(NamedTuple):
     state: str | None = None
     session_id: str | None = None
     partition_key: str | None = None
-    properties: tuple[tuple[str, str], ...] = ()
+    properties: tuple[tuple[str, str], ...] | None = None
     redelivered: bool | None = None
 
 
 class KeyRule(StrEnum):
-    """Where a broker family takes a message's partition key from."""
+    """Where a broker family takes a message's partition key from: session ID, else partition key; a user
+    property; the partition key alone."""
 
     SERVICE_BUS = "service-bus"
     USER_PROPERTY = "user-property"
+    PARTITION_KEY = "partition-key"
 
 
 _BY_PROPERTY: Final = KeyRule.USER_PROPERTY
-"""Under a name of its own, as it is asked for with every message (see `operations.Outcome`)."""
+_ALONE: Final = KeyRule.PARTITION_KEY
+"""Under names of their own, as they are asked for with every message (see `operations.Outcome`)."""
 
 
 def effective_key(message: Message, rule: KeyRule) -> str | None:
@@ -119,6 +123,8 @@ def effective_key(message: Message, rule: KeyRule) -> str | None:
     """
     if rule is _BY_PROPERTY:
         return message.property(SOLACE_KEY) or message.property(JMS_KEY)
+    if rule is _ALONE:
+        return message.partition_key
     return message.session_id if message.session_id is not None else message.partition_key
 
 

@@ -114,6 +114,9 @@ OPS: Final[dict[str, OpSpec]] = {
 ENV: Final = "env"
 """The ``proc`` of environment events."""
 
+DRAINER: Final = "drain"
+"""The ``proc`` that empties the entity at the end of a program."""
+
 ERRORS: Final[dict[str, str]] = {
     "invalid_operation": "the request breaks a rule of the interface; nothing happened",
     "unavailable": "the broker, or the one partition it needs, is down or busy; nothing happened",

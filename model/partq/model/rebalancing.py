@@ -412,6 +412,9 @@ def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
     after = flows._replace(handoff=(*flows.handoff[:p], None, *flows.handoff[p + 1 :]))
     new = (waiting[0], "ready") if _is_bound(flows, waiting[0]) else None
     yield OK, _changed(given_back(state, pair[0], p), after, {p: new})
+    early = state.now < waiting[1] + state.cfg.entity.max_handoff
+    if early and not state.forbids("REB-14"):  # the old flow still holds what it had
+        yield OK, _changed(state, after, {p: new})
 
 
 @clause("REB-1", "REB-13")

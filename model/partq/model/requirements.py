@@ -11,12 +11,13 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
 from typing import Final
+
+from .tables import Table, TableError, did_you_mean
 
 PROFILE_COLUMNS: Final = ("azure-standard", "azure-premium", "azure-flat", "solace")
 """The profiles that the catalogue itself speaks of; a further column is added here."""
@@ -25,10 +26,9 @@ SCHEMA: Final = "partq.requirements/1"
 
 _FILE: Final = "requirements.toml"
 _ID: Final = re.compile(r"([A-Z]+)-[1-9][0-9]*")
-_PAGE: Final = re.compile(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+/[\w./#%+-]*", re.ASCII)
 
 
-class CatalogueError(ValueError):
+class CatalogueError(TableError):
     """The catalogue's data is malformed; the text names the file, the table and the field."""
 
 
@@ -69,7 +69,8 @@ class Source:
 class Requirement:
     """One rule.
 
-    ``profiles`` are names out of `PROFILE_COLUMNS`, ``sources`` codes of `sources`. ``open_question``
+    ``profiles`` are names out of `PROFILE_COLUMNS`; none where the rule binds only those that name it.
+    ``sources`` are codes of `sources`. ``open_question``
     is the part that no source settles: every answer to it is allowed. ``reading`` says how the suite
     reads a rule that leaves room. ``precedes``: more general rules that explain what breaks this one too.
     """
@@ -123,7 +124,7 @@ def requirement(id: str) -> Requirement:
     try:
         return rules[id]
     except KeyError:
-        hint = _did_you_mean(id.upper(), rules)
+        hint = did_you_mean(id.upper(), rules)
         raise UnknownRequirement(f"unknown requirement {id!r}{hint}") from None
 
 
@@ -133,10 +134,16 @@ def for_profile(profile_name: str) -> Mapping[str, Requirement]:
     Raises `UnknownColumn` for any other name, also for families that `profiles` describes by overrides.
     """
     if profile_name not in PROFILE_COLUMNS:
-        hint = _did_you_mean(profile_name, PROFILE_COLUMNS)
+        hint = did_you_mean(profile_name, PROFILE_COLUMNS)
         known = ", ".join(PROFILE_COLUMNS)
         raise UnknownColumn(f"the catalogue has no profile {profile_name!r}{hint} (it has {known})")
     return MappingProxyType({id: rule for id, rule in catalogue().items() if profile_name in rule.profiles})
+
+
+def selected(word: str) -> tuple[str, ...]:
+    """The IDs of the rules that a word stands for: one rule, a group of them, or the column of a profile of
+    `PROFILE_COLUMNS`. Empty where it stands for none."""
+    return tuple(id for id, rule in catalogue().items() if word in (id, rule.group) or word in rule.profiles)
 
 
 def groups() -> Mapping[str, str]:
@@ -161,6 +168,12 @@ def special_first(ids: Collection[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def unpreceded(ids: Collection[str], by: Collection[str]) -> tuple[str, ...]:
+    """Those of these rules that none of the others precedes."""
+    general = {id for other in by for id in _preceded(requirement(other))}
+    return tuple(id for id in ids if id not in general)
+
+
 def _preceded(rule: Requirement) -> set[str]:
     """What it precedes, by others too."""
     found: set[str] = set()
@@ -183,8 +196,8 @@ def parse(toml: str, where: str = _FILE) -> Catalogue:
     try:
         document = tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
-        raise CatalogueError(f"{where}: {error}") from None
-    root = _Table(where, document)
+        raise CatalogueError(where, (), str(error)) from None
+    root = Table(where, document, CatalogueError)
     if (schema := root.text("schema")) != SCHEMA:
         raise root.error("schema", f"is {schema!r}, not {SCHEMA!r}")
     group_titles = _group_titles(root)
@@ -202,115 +215,12 @@ def _shipped() -> Catalogue:
     return parse(file.read_text(encoding="utf-8"))
 
 
-def _did_you_mean(word: str, known: Collection[str]) -> str:
-    if word in known:
-        return f"; did you mean {word}?"
-    near = get_close_matches(word, known, n=3)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
-
-
-class _Table:
-    """One TOML table while it is read: each field is taken once, `finish` refuses what is left over."""
-
-    def __init__(self, where: str, fields: object) -> None:
-        if not isinstance(fields, dict):
-            raise CatalogueError(f"{where}: is not a table")
-        self.where = where
-        self._left: dict[str, object] = dict(fields)
-
-    def error(self, field: str, problem: str) -> CatalogueError:
-        return CatalogueError(f"{self.where}: field '{field}' {problem}")
-
-    def take(self, field: str) -> object:
-        if field not in self._left:
-            raise self.error(field, "is missing")
-        return self._left.pop(field)
-
-    def text(self, field: str) -> str:
-        value = self.take(field)
-        if not isinstance(value, str) or not value.strip():
-            raise self.error(field, "must be text that is not empty")
-        return " ".join(value.split())
-
-    def optional_text(self, field: str) -> str | None:
-        return self.text(field) if field in self._left else None
-
-    def pages(self, field: str) -> Mapping[str, str]:
-        """A table of titles and https addresses, or none."""
-        if field not in self._left:
-            return MappingProxyType({})
-        table = self.children(field)
-        found = {title: table.text(title) for title in table.fields()}
-        for title, url in found.items():
-            if not _PAGE.fullmatch(url):
-                raise table.error(title, f"must be an https address: {url!r}")
-        return MappingProxyType(found)
-
-    def flag(self, field: str) -> bool:
-        value = self.take(field) if field in self._left else False
-        if not isinstance(value, bool):
-            raise self.error(field, "must be true or false")
-        return value
-
-    def names(self, field: str, known: Collection[str]) -> tuple[str, ...]:
-        """A list of one or more different names, each of them known."""
-        value = self.take(field)
-        if not isinstance(value, list) or not value:
-            raise self.error(field, "must be a list that is not empty")
-        for name in value:
-            self._check_known(field, name, known)
-        if len(set(value)) < len(value):
-            raise self.error(field, f"names something twice: {', '.join(value)}")
-        return tuple(value)
-
-    def optional_names(self, field: str) -> tuple[str, ...]:
-        """A list of different IDs, or none; whether they are known is seen when all are read."""
-        if field not in self._left:
-            return ()
-        value = self._left[field]
-        return self.names(
-            field, [name for name in value if isinstance(name, str)] if isinstance(value, list) else ()
-        )
-
-    def one_of(self, field: str, known: Collection[str]) -> str:
-        value = self.take(field)
-        self._check_known(field, value, known)
-        return str(value)
-
-    def _check_known(self, field: str, value: object, known: Collection[str]) -> None:
-        if not isinstance(value, str) or value not in known:
-            hint = _did_you_mean(value, known) if isinstance(value, str) else ""
-            raise self.error(field, f"has an unknown value {value!r}{hint}")
-
-    def tables(self, field: str, label: str) -> list[_Table]:
-        """An array of tables; each is called by its field ``label`` in errors, else by its position."""
-        value = self.take(field)
-        if not isinstance(value, list):
-            raise self.error(field, "must be an array of tables")
-        found = []
-        for position, item in enumerate(value, 1):
-            name = item.get(label) if isinstance(item, dict) else None
-            called = f" ({name})" if isinstance(name, str) else ""
-            found.append(_Table(f"{self.where}: {field} entry {position}{called}", item))
-        return found
-
-    def children(self, field: str) -> _Table:
-        return _Table(f"{self.where}: [{field}]", self.take(field))
-
-    def fields(self) -> list[str]:
-        return list(self._left)
-
-    def finish(self) -> None:
-        if self._left:
-            raise self.error(next(iter(self._left)), "is not known")
-
-
-def _group_titles(root: _Table) -> dict[str, str]:
+def _group_titles(root: Table) -> dict[str, str]:
     table = root.children("groups")
     return {code: table.text(code) for code in table.fields()}
 
 
-def _sources(root: _Table) -> dict[str, Source]:
+def _sources(root: Table) -> dict[str, Source]:
     table = root.children("sources")
     found = {}
     for code in table.fields():
@@ -321,7 +231,7 @@ def _sources(root: _Table) -> dict[str, Source]:
 
 
 def _requirements(
-    root: _Table, known_groups: Collection[str], known_sources: Collection[str]
+    root: Table, known_groups: Collection[str], known_sources: Collection[str]
 ) -> dict[str, Requirement]:
     found: dict[str, Requirement] = {}
     for row in root.tables("requirements", "id"):
@@ -336,13 +246,13 @@ def _requirements(
     return found
 
 
-def _check_precedence(root: _Table, rule: Requirement, rules: Mapping[str, Requirement]) -> None:
+def _check_precedence(root: Table, rule: Requirement, rules: Mapping[str, Requirement]) -> None:
     """Raises `CatalogueError` where a rule precedes an unknown one, or, by others too, itself."""
     after, waiting = set(), list(rule.precedes)
     while waiting:
         id = waiting.pop()
         if id not in rules:
-            hint = _did_you_mean(id, rules)
+            hint = did_you_mean(id, rules)
             raise root.error("precedes", f"of {rule.id} has an unknown value {id!r}{hint}")
         if id not in after:
             after.add(id)
@@ -351,7 +261,7 @@ def _check_precedence(root: _Table, rule: Requirement, rules: Mapping[str, Requi
         raise root.error("precedes", f"of {rule.id} comes back to {rule.id}")
 
 
-def _requirement(row: _Table, known_groups: Collection[str], known_sources: Collection[str]) -> Requirement:
+def _requirement(row: Table, known_groups: Collection[str], known_sources: Collection[str]) -> Requirement:
     id, group = row.text("id"), row.one_of("group", known_groups)
     match = _ID.fullmatch(id)
     if match is None or match[1] != group:
@@ -362,7 +272,7 @@ def _requirement(row: _Table, known_groups: Collection[str], known_sources: Coll
         title=row.text("title"),
         level=Level(row.one_of("level", tuple(Level))),
         text=row.text("text"),
-        profiles=row.names("profiles", PROFILE_COLUMNS),
+        profiles=row.names("profiles", PROFILE_COLUMNS) if "profiles" in row.fields() else (),
         sources=row.names("sources", known_sources),
         open_question=row.optional_text("open_question"),
         reading=row.optional_text("reading"),
@@ -375,7 +285,7 @@ def _requirement(row: _Table, known_groups: Collection[str], known_sources: Coll
 
 
 def _contradictions(
-    root: _Table, known_rules: Collection[str], known_sources: Collection[str]
+    root: Table, known_rules: Collection[str], known_sources: Collection[str]
 ) -> tuple[Contradiction, ...]:
     found = []
     for row in root.tables("contradictions", "title"):

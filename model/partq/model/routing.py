@@ -13,6 +13,7 @@ from typing import Final
 
 from .actions import INVALID, LONG_SEND, NOWHERE, OK, STORE, Action, Answer, Observed, failure
 from .clauses import clause
+from .domains import key_in_order
 from .edits import using, with_key, with_part
 from .memory import withheld
 from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
@@ -53,7 +54,7 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
 def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     """Whether the messages of one send must, may or must not be refused as an invalid operation."""
     cfg = state.cfg
-    if cfg.profile.key_rule is not KeyRule.SERVICE_BUS:
+    if cfg.profile.key_rule is KeyRule.USER_PROPERTY:
         return _ACCEPTED
     if any(map(conflicting, messages)):
         return _REFUSED if cfg.profile.partitioned and state.forbids("KEY-3") else _EITHER
@@ -126,9 +127,8 @@ def may_be_torn(state: State) -> bool:
 
 @clause("KEY-7")
 def stored_by_refusals(state: State, action: Action, seen: Observed) -> frozenset[str]:
-    """The errors at which what the history shows of a send may be stored, by requirements that are waived:
-    any (RCV-1, of which this is no clause, as what it says of contents is not modelled), and of a batch a
-    part of it (KEY-7)."""
+    """Errors after which a waived rule lets the send be stored anyway: any (RCV-1; not its clause, since
+    contents are not modelled), and part of a batch (KEY-7)."""
     torn = len({d.id for d in seen.messages}) < len(action.messages)
     if state.breaks("RCV-1") or (torn and state.breaks("KEY-7")):
         return frozenset(ERRORS)
@@ -297,7 +297,7 @@ def _placed(
             else:
                 after = using(state, p)
             yield from _placed(after, action, hints, (*chosen, p))
-    if state.cfg.waived:
+    if not state.cfg.pinned:
         for after, p in _astray(state, action, action.messages[n], hints[n]):
             yield from _placed(after, action, hints, (*chosen, p))
 
@@ -317,14 +317,14 @@ def unpinned(state: State, action: Action, message: Message) -> bool:
     """Whether the message's key need not say where it goes: what makes it its key is waived, or what makes
     another one of its batch, with which it goes, have one. Keys may move (ROUTE-1) without a fault in the
     wide form only."""
-    if not state.cfg.waived or key_of(state.cfg, message) is None:
+    if state.cfg.pinned or key_of(state.cfg, message) is None:
         return False
     binding = ["ROUTE-2", *dict.fromkeys(_key_rule(state, m) for m in action.messages)]
     if NARROWLY not in state.cfg.waived:
         binding.append("ROUTE-1")
     if action.txn is not None:
         binding.append("TXN-8")
-    waived = [requirement for requirement in binding if state.breaks(requirement)]  # each one is asked
+    waived = [requirement for requirement in binding if not state.forbids(requirement)]  # each one is asked
     if waived == ["KEY-8"] and NARROWLY in state.cfg.waived:
         return not _is_plain(message)
     return bool(waived)
@@ -332,7 +332,10 @@ def unpinned(state: State, action: Action, message: Message) -> bool:
 
 def _key_rule(state: State, message: Message) -> str:
     """The requirement that says what the message's key is."""
-    return "KEY-8" if state.cfg.profile.flows else "KEY-1" if message.session_id else "KEY-2"
+    rule = state.cfg.profile.key_rule
+    if rule is KeyRule.USER_PROPERTY:
+        return "KEY-8"
+    return "KEY-1" if message.session_id and rule is KeyRule.SERVICE_BUS else "KEY-2"
 
 
 def _is_plain(message: Message) -> bool:
@@ -460,9 +463,12 @@ def store(
     since, begun = state.now if state.cfg.hindsight else 0, state.now - send.early
     seq = None if hint is None else hint.seq
     at = None if hint is None else hint.enqueued_at
+    key = next(key_in_order(state.cfg, message) for message in send.messages if message.id == id)
     for ready in (state,) if strict or not state.txns else before(state, p, seq):
         for number, part, after in assign(ready, p, seq, strict):
-            entry = Entry(number, id, FRESH, 0, since, 0, None, stamp(ready, part, send.slack, begun))
+            entry = Entry(
+                number, id, FRESH, 0, since, 0, None, stamp(ready, part, send.slack, begun), key=key
+            )
             stored = timed(state.cfg, entered(part, entry), number, at)
             if stored is not None:
                 yield with_part(after, p, stored)

@@ -195,9 +195,13 @@ def renew(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @clause("RCV-8")
 def _renewed_anyhow(state: State, action: Action, place: Place | None, seen: Observed) -> Steps:
-    """Without RCV-8 a lost lock may be renewed, or be said to, and where it is broken a renewal that is
-    refused be made."""
-    if state.forbids("RCV-8") or (place is not None and seen.status == Outcome.OK):
+    """Without RCV-8 a lost lock may be renewed, or be said to (one that may just have been lost, too), and
+    where it is broken a renewal that is refused be made."""
+    if state.forbids("RCV-8"):
+        return
+    if place is not None and seen.status == Outcome.OK:
+        for after in lost(state, place, state.now + action.slack):
+            yield Answer(Outcome.OK, messages=seen.messages), after
         return
     if seen.status == Outcome.ERROR and not state.breaks("RCV-8"):
         return

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
+from .messages import KeyRule
 from .profiles import Entity, Profile, profile, requirements_of
 
 FOREVER: Final = 2**63
@@ -67,7 +68,8 @@ class Deadline(NamedTuple):
 class Lock(NamedTuple):
     """A lock on a message. ``token`` and ``holder`` are None in a front end's cache. ``lo``, ``hi``: its
     deadline. ``shaken``: a fault may have ended it already (`Entry.upsets`). ``txn``: settled in this open
-    transaction. ``rivals``: tokens of other locks that hold at the same time (with RCV-6 waived)."""
+    transaction. ``rivals``: tokens of other locks that hold at the same time (with RCV-6 waived). ``given``:
+    when the receive returned that gave it, where ORD-2 binds, else 0."""
 
     token: str | None
     holder: str | None
@@ -76,6 +78,7 @@ class Lock(NamedTuple):
     shaken: bool = False
     txn: str | None = None
     rivals: tuple[str, ...] = ()
+    given: int = 0
 
 
 class Entry(NamedTuple):
@@ -87,7 +90,7 @@ class Entry(NamedTuple):
     enqueued time lies between, where times are compared (`Config.timed`). ``owed``: `COUNTED`, `OWED` or
     `SHOWN`. What these leave open is decided by what observes it (`locks`). ``group``: of a lagging message
     the transaction whose messages become visible together (TXN-5). ``hidden``: until when, ns, one that is
-    visible now may have lagged."""
+    visible now may have lagged. ``key``: its key, where the profile has an order domain, else ""."""
 
     number: int
     id: str
@@ -101,6 +104,7 @@ class Entry(NamedTuple):
     owed: int = COUNTED
     group: str | None = None
     hidden: int = 0
+    key: str = ""
 
 
 class Part(NamedTuple):
@@ -176,6 +180,15 @@ class Flows(NamedTuple):
     gone: tuple[str, ...] = ()
 
 
+_PINNING: Final = frozenset({"ROUTE-1", "ROUTE-2"})
+_KEY_RULES: Final = {
+    KeyRule.SERVICE_BUS: {"KEY-1", "KEY-2"},
+    KeyRule.USER_PROPERTY: {"KEY-8"},
+    KeyRule.PARTITION_KEY: {"KEY-2"},
+}
+"""The requirements that say together that a key has one partition, and what a message's key is."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Config:
     """What stays the same: one object for each set of values, compared by identity.
@@ -225,11 +238,16 @@ class Config:
     """The highest delivery count: a message that has it, and that no client holds, may have been
     dead-lettered (RCV-9)."""
 
+    pinned: bool = field(init=False)
+    """Whether each key certainly has one partition: what says so binds, and nothing is waived."""
+
     def __post_init__(self) -> None:
         family, entity = self.profile, self.entity
         object.__setattr__(self, "lock_duration", entity.lock_duration if family.locks_expire else FOREVER)
         object.__setattr__(self, "binding", requirements_of(family.name))
-        unlimited = family.flows or "RCV-9" in self.waived
+        known = not family.partitioned or _PINNING | _KEY_RULES[family.key_rule] <= self.binding
+        object.__setattr__(self, "pinned", known and not self.waived)
+        unlimited = family.flows or not self.forbids("RCV-9")
         object.__setattr__(self, "limit", FOREVER if unlimited else entity.max_delivery_count)
 
     @property
@@ -317,7 +335,7 @@ def initial(
     family = profile(profile_name)
     settings = entity or family.default_entity
     count = settings.partitions
-    if family.column is None:
+    if not family.modelled:
         raise InvalidScope(f"{family.title} is not modelled")
     if family.partitions and count not in family.partitions:
         allowed = ", ".join(map(str, family.partitions))

@@ -52,8 +52,8 @@ def begin(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def _idled(state: State, action: Action) -> State:
-    """The state in which every transaction that may have been idle for too long may be rolled back (TXN-9,
-    of which this is no clause, as nothing says that it is not)."""
+    """The state in which every transaction that may have been idle for too long may be rolled back.
+    Not a TXN-9 clause: rollback is optional."""
     oldest = state.now + action.slack - MAX_IDLE
     if state.cfg.untimed or all(txn.tainted or txn.used > oldest for txn in state.txns):
         return state

@@ -12,6 +12,7 @@ from hashlib import blake2b
 
 from .clock import Clock
 from .core import Core, Router
+from .domains import DomainPartition
 from .faults import Faults
 from .flowend import FlowEnd
 from .flows import Assignments
@@ -19,11 +20,11 @@ from .freedoms import taken
 from .frontend import FrontEnd
 from .network import Connection
 from .partition import Partition
-from .rules import FlowRules, PartitionedRules, Rules
-from .settings import SECOND, Config, Shown
+from .rules import FlowRules, PartitionedRules, QueueRules, Rules
+from .settings import SECOND, Config, Domains, Shown
 from .store import Store, Stored
 
-__all__ = ["SECOND", "Broker", "Config", "Parts", "Shown", "route"]
+__all__ = ["SECOND", "Broker", "Config", "Domains", "Parts", "Shown", "route"]
 
 
 def route(key: str, salt: int, partitions: int) -> int:
@@ -38,6 +39,7 @@ class Parts:
 
     store: type[Store] = Store
     partition: type[Partition] = Partition
+    domain_partition: type[DomainPartition] = DomainPartition
     front_end: type[FrontEnd] = FrontEnd
     flow_end: type[FlowEnd] = FlowEnd
     assignments: type[Assignments] = Assignments
@@ -45,6 +47,7 @@ class Parts:
     faults: type[Faults] = Faults
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
+    queue_rules: type[Rules] = QueueRules
     flow_rules: type[Rules] = FlowRules
     router: Router = route
 
@@ -57,8 +60,11 @@ class Broker(Core):
     def __init__(self, config: Config, clock: Clock, parts: Parts | None = None) -> None:
         parts = Parts() if parts is None else parts
         locks: dict[str, Stored] = {}
-        partitions = [_partition(config, parts, index, locks) for index in range(config.partitions)]
-        super().__init__(config, clock, _rules(config, parts), partitions, locks, parts.router)
+        rules = _rules(config, parts)
+        partitions = [
+            _partition(config, parts, index, locks, rules, clock) for index in range(config.partitions)
+        ]
+        super().__init__(config, clock, rules, partitions, locks, parts.router)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)
         self._connection = parts.connection
@@ -103,10 +109,18 @@ class Broker(Core):
 def _rules(config: Config, parts: Parts) -> Rules:
     if config.flows:
         return parts.flow_rules()
+    if config.domains is not None:
+        return parts.queue_rules()
     return parts.partitioned_rules() if config.partitioned else parts.flat_rules()
 
 
-def _partition(config: Config, parts: Parts, index: int, locks: dict[str, Stored]) -> Partition:
+def _partition(
+    config: Config, parts: Parts, index: int, locks: dict[str, Stored], rules: Rules, clock: Clock
+) -> Partition:
     name = config.first_name + index
     store = parts.store(config.counter_bits, config.seq_start, name if config.partitioned else 0)
-    return parts.partition(name, store, locks, config.max_delivery_count)
+    if config.domains is None:
+        return parts.partition(name, store, locks, config.max_delivery_count)
+    partition = parts.domain_partition(name, store, locks, config.max_delivery_count)
+    partition.domains, partition.key_of, partition.random = config.domains, rules.key_of, clock.random
+    return partition

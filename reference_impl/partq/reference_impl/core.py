@@ -231,7 +231,7 @@ class Core:
             state,
             content.session_id,
             content.partition_key,
-            content.properties,
+            content.properties or None,
             None,
         )
 
@@ -250,6 +250,6 @@ class Core:
             None,
             content.session_id,
             content.partition_key,
-            content.properties,
+            content.properties or None,
             stored.tries > (0 if token is None else 1),
         )

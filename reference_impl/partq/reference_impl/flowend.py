@@ -79,13 +79,8 @@ class FlowEnd(FrontEnd):
             self.assignments.lose(self.flow(connection, name))
         yield HOP
 
-    def disconnect(self, connection: Connection) -> Steps[None]:
-        """The client's connection ends; to the broker that is as if all its flows had unbound."""
-        yield HOP
-        self.parted(connection)
-        yield HOP
-
     def parted(self, connection: Connection) -> None:
+        """To the broker that is as if all the client's flows had unbound."""
         self.assignments.part(connection.proc)
 
     def flow(self, connection: Connection, name: str | None) -> Flow:

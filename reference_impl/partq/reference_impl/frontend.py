@@ -39,7 +39,20 @@ class FrontEnd(Sending):
         """The broker was started again."""
 
     def parted(self, connection: Connection) -> None:
-        """A client's connection has ended; its locks stay."""
+        """A client's connection has ended; its locks stay, or end with it."""
+        if self.broker.config.connection_ends_locks:
+            for token in connection.locks:
+                stored = self.broker.locks.get(token)
+                if stored is not None:
+                    stored.partition.release(stored)
+            connection.locks.clear()
+            self.broker.ring()
+
+    def disconnect(self, connection: Connection) -> Steps[None]:
+        """The client's connection ends."""
+        yield HOP
+        self.parted(connection)
+        yield HOP
 
     # Receiving.
 
@@ -64,6 +77,7 @@ class FrontEnd(Sending):
             if not found:
                 found = yield from self._ask(most, delete)
             if found or self.clock.now >= deadline:
+                connection.locks.extend(shown.lock for shown in found if not delete)
                 yield HOP
                 return found
             yield from self.wait(deadline)
@@ -120,13 +134,13 @@ class FrontEnd(Sending):
         room = most - len(shown)
         if room and self.clock.random() < 0.5:
             self.broker.join(shown, self.deliver(partition, room, delete))
-        else:
+        elif self.broker.config.caches:
             self.fetch(partition, most)
 
     def prefetch(self, partition: Partition) -> None:
         """Fetch a few messages more than were asked for."""
         broker, random = self.broker, self.clock.random
-        if broker.config.partitioned and taken(broker.free.prefetch, random):
+        if broker.config.partitioned and broker.config.caches and taken(broker.free.prefetch, random):
             self.fetch(partition, 1 + int(random() * MOST_PREFETCHED))
 
     def fetch(self, partition: Partition, most: int) -> None:
@@ -210,6 +224,8 @@ class FrontEnd(Sending):
         """One settlement's effect."""
         if action == "complete":
             stored.partition.complete(stored)
+            if self.broker.config.domains is not None:
+                self.broker.ring()
         else:
             stored.partition.abandon(stored)
             self.broker.ring()

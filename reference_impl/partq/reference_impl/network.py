@@ -19,15 +19,17 @@ Answer = tuple[str, str | None, Sequence[Any]]
 class Connection:
     """One client's way to the broker. ``end``: which front end serves it. ``cursors``: its places in peeking,
     by partition name. ``broken``: why the next operation fails, if it does. ``fails``: asked at each
-    operation whether the network fails; what that does to the client's flows is its own affair."""
+    operation whether the network fails; what that does to the client's flows is its own affair. ``locks``:
+    those that the client was given."""
 
-    __slots__ = ("broken", "clock", "cursors", "end", "fails", "proc", "task")
+    __slots__ = ("broken", "clock", "cursors", "end", "fails", "locks", "proc", "task")
 
     def __init__(self, proc: str, clock: Clock, end: int) -> None:
         self.proc = proc
         self.clock = clock
         self.end = end
         self.cursors: dict[int, int] = {}
+        self.locks: list[str] = []
         self.task: Task | None = None
         self.broken: str | None = None
         self.fails: Callable[[Connection], bool] = _never

@@ -66,6 +66,13 @@ class PartitionedRules(Rules):
             raise Refused("invalid_operation", "a settlement concerns one partition")
 
 
+class QueueRules(PartitionedRules):
+    """Any partitioned queue: the key is the partition key alone."""
+
+    def key_of(self, content: Content) -> str | None:
+        return content.partition_key
+
+
 class FlowRules(Rules):
     """A Solace partitioned queue: the key is a user property."""
 

@@ -30,6 +30,19 @@ class Shown(NamedTuple):
     redelivered: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Domains:
+    """What a queue promises of its order domains (ORD). ``by``: a domain is one "key", one "partition", or
+    there are none (""). ``first_in_order``: first deliveries follow the order of acceptance. ``blocking``:
+    nothing of a domain goes out while a message of it is in flight. ``returned_first``: what came back goes
+    before what was not delivered yet."""
+
+    by: str = ""
+    first_in_order: bool = False
+    blocking: bool = False
+    returned_first: bool = False
+
+
 @dataclass(slots=True)
 class Config:
     """One queue's settings. Durations are ns.
@@ -39,7 +52,9 @@ class Config:
     ``eagerness``: how often a further answer to a receive comes before it was called off. ``view``: what it
     makes of a message's fields (those of `Shown`, in that order) is what clients get. ``max_delivery_count``:
     after so many failed deliveries a message is dead-lettered; None: never. ``lateness``: how late timers and
-    news of assignments may be. ``freedoms``: the choices that it makes use of.
+    news of assignments may be. ``domains``: None where order goes by numbers. ``caches``: front ends keep
+    what they fetched. ``connection_ends_locks``: a client's locks end with its connection. ``freedoms``: the
+    choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
 
@@ -59,6 +74,9 @@ class Config:
     salt: int = 0
     max_delivery_count: int | None = None
     lateness: int = 0
+    domains: Domains | None = None
+    caches: bool = True
+    connection_ends_locks: bool = False
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

@@ -40,23 +40,24 @@ _COMPARED: Final = Sign("", "idle", "⇄")
 """The sign of a headline that is no verdict, but a mere comparison."""
 
 _CHANGE_SIGNS: Final = {
-    Change.NEW: Sign(Change.NEW.value, "violated", "✗"),
-    Change.OPENED: Sign(Change.OPENED.value, "unknown", "?"),
-    Change.LOST: Sign(Change.LOST.value, "idle", "○"),
-    Change.STILL: Sign(Change.STILL.value, "violated", "✗"),
-    Change.FIXED: Sign(Change.FIXED.value, "pass", "✓"),
-    Change.DECIDED: Sign(Change.DECIDED.value, "pass", "✓"),
-    Change.GAINED: Sign(Change.GAINED.value, "pass", "✓"),
+    Change.NEW: Sign(Change.NEW.words, "violated", "✗"),
+    Change.OPENED: Sign(Change.OPENED.words, "unknown", "?"),
+    Change.LOST: Sign(Change.LOST.words, "idle", "○"),
+    Change.STILL: Sign(Change.STILL.words, "violated", "✗"),
+    Change.FIXED: Sign(Change.FIXED.words, "pass", "✓"),
+    Change.DECIDED: Sign(Change.DECIDED.words, "pass", "✓"),
+    Change.GAINED: Sign(Change.GAINED.words, "pass", "✓"),
 }
 
 
 class ColumnView(NamedTuple):
-    """One column: its letter and name. ``about``: what its name leaves out. ``note``: how else its run
-    ended."""
+    """One column: its letter and name. ``about``: what its name leaves out. ``done``: what was done to the
+    broker. ``note``: how else its run ended."""
 
     letter: str
     name: str
     about: tuple[str, ...]
+    done: str
     note: str
     shares: tuple[Share, ...]
 
@@ -186,6 +187,7 @@ def _column(number: int, name: str, column: Column) -> ColumnView:
         letters(number),
         name,
         tuple(text for text in (column.broker, column.profile, column.source) if text not in name),
+        column.told,
         column.why,
         shares(column.verdicts.values()),
     )
@@ -195,7 +197,7 @@ def _groups(comparison: Comparison, columns: tuple[ColumnView, ...]) -> Iterator
     for group in Group:
         if rows := comparison.of(group):
             views = tuple(_row(row, columns) for row in rows)
-            yield GroupView(group.value.capitalize(), views, group is Group.AGREED)
+            yield GroupView(group.words.capitalize(), views, group is Group.AGREED)
 
 
 def _row(row: Row, columns: Iterable[ColumnView]) -> RowView:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from partq.conformance.history import History, Record
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, SETTLEMENTS, Outcome
-from partq.model.profiles import PROFILES
+from partq.model.profiles import known
 
 from .text import duration
 from .wording import SENDS, label, locks_in, locks_of, note, numbered, tooltip
@@ -193,7 +193,7 @@ class _Builder:
         self.history = history
         self.records = records
         self.witness = witness
-        self.family = PROFILES.get(history.header.profile)
+        self.family = known(history.header.profile)
         self.places: dict[str, int] = {}
         self.locks = locks_of(history.records)
         self._learn()

@@ -14,13 +14,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 from markupsafe import Markup
 
 from partq.conformance.history import Record
-from partq.conformance.verdict import Finding
+from partq.conformance.verdict import Finding, causes_of
 from partq.model.messages import Message
 from partq.model.operations import OUTCOMES
 from partq.model.requirements import catalogue
 
 from .diagram import Diagram, diagram
-from .material import Cell, Example, Spread
+from .material import Cell, Example, Lane, Spread
 from .plots import Bar, histogram_svg
 from .sequence import sequence_svg
 from .text import compact, count, duration, plural, shortened
@@ -124,12 +124,23 @@ class HeatView:
 # --- counterexamples --------------------------------------------------------------------------------
 
 
-def examples(given: Sequence[Example]) -> tuple[ExampleView, ...]:
-    """The counterexamples in the catalogue's order of their requirements, the earliest traces first."""
+def examples(given: Sequence[Example], lanes: Sequence[Lane] = ()) -> tuple[ExampleView, ...]:
+    """The counterexamples in the order in which the terminal tells the causes of these lanes; those of other
+    causes last, by rule as the catalogue has them, the earliest traces first."""
+    told = [
+        (lane.broker, lane.profile, cause.finding.requirement, cause.finding.key)
+        for lane in lanes
+        for cause in causes_of(lane.profile, lane.verdicts)
+    ]
+    places = {cause: place for place, cause in enumerate(told)}
     order = {id: place for place, id in enumerate(catalogue())}
-    ordered = sorted(
-        given, key=lambda e: (order.get(e.finding.requirement, len(order)), e.trace or 0, e.finding.key)
-    )
+
+    def place(e: Example) -> tuple[int, int, int, str]:
+        rule, key = e.finding.requirement, e.finding.key
+        told_at = places.get((e.broker, e.profile, rule, key), len(places))
+        return told_at, order.get(rule, len(order)), e.trace or 0, key
+
+    ordered = sorted(given, key=place)
     return tuple(_example(f"counterexample-{n}", example) for n, example in enumerate(ordered, 1))
 
 

@@ -84,9 +84,19 @@ class Kill(NamedTuple):
         return self.first is not None
 
 
+class Undecided(NamedTuple):
+    """An undecided trace: its number, profile, why it is, and the ``command`` that runs it alone."""
+
+    trace: int
+    profile: str
+    why: str
+    command: str
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A campaign's figures; what is not known is None. ``seconds``: the time the counted work took."""
+    """A campaign's figures; what is not known is None. ``seconds``: the time the counted work took. ``open``:
+    how many traces were left undecided; ``undecided``: the first of these."""
 
     traces: int | None = None
     operations: int | None = None
@@ -97,6 +107,8 @@ class Figures:
     digest: str = ""
     master: str = ""
     counts: Counts = field(default_factory=dict)
+    open: int = 0
+    undecided: tuple[Undecided, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

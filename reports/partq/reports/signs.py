@@ -18,12 +18,13 @@ class Sign(NamedTuple):
 
 
 SIGNS: Final = {
-    Status.VIOLATED: Sign(Status.VIOLATED.value, "violated", "✗"),
-    Status.UNKNOWN: Sign(Status.UNKNOWN.value, "unknown", "?"),
-    Status.PASS: Sign(Status.PASS.value, "pass", "✓"),
-    Status.NOT_EXERCISED: Sign(Status.NOT_EXERCISED.value, "idle", "○"),
-    Status.NOT_IMPLEMENTED: Sign(Status.NOT_IMPLEMENTED.value, "todo", "…"),
-    Status.NOT_APPLICABLE: Sign(Status.NOT_APPLICABLE.value, "none", "–"),
+    Status.VIOLATED: Sign(Status.VIOLATED.words, "violated", "✗"),
+    Status.UNKNOWN: Sign(Status.UNKNOWN.words, "unknown", "?"),
+    Status.PASS: Sign(Status.PASS.words, "pass", "✓"),
+    Status.SEEN: Sign(Status.SEEN.words, "seen", "◇"),
+    Status.NOT_EXERCISED: Sign(Status.NOT_EXERCISED.words, "idle", "○"),
+    Status.NOT_IMPLEMENTED: Sign(Status.NOT_IMPLEMENTED.words, "todo", "…"),
+    Status.NOT_APPLICABLE: Sign(Status.NOT_APPLICABLE.words, "none", "–"),
 }
 """In the order of the summary: what needs attention first."""
 

@@ -20,16 +20,18 @@ from partq.conformance.verdict import (
     in_words,
     merge,
 )
-from partq.model.profiles import PROFILES
+from partq.model.profiles import grounds_of, known
 from partq.model.requirements import Requirement, Source, catalogue, groups, sources
 
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
 from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_verdicts, kill_views
-from .material import BlindSpots, Figures, Lane, Material, Opinions
+from .material import BlindSpots, Figures, Lane, Material, Opinions, Undecided
 from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
 from .text import count, plural
 
-_INFORMATIVE: Final = frozenset({Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.NOT_EXERCISED})
+_INFORMATIVE: Final = frozenset(
+    {Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.SEEN, Status.NOT_EXERCISED}
+)
 _WORDS: Final = {
     Exit.CONFORMANT: "Conformant",
     Exit.VIOLATED: "Not conformant",
@@ -125,8 +127,9 @@ class LaneView(NamedTuple):
 class ReportView:
     """A whole page. ``causes``: the first counterexample of each requirement. ``kills``: of a campaign of
     mutants, whose ``lanes`` are one: the suite itself. ``bar``: what the head counts, ``counted``: in words.
-    ``again``: what ``command`` does. ``unfolded``: so many counterexamples are shown open. ``pages``: of each
-    profile that has some, the vendor's pages by title."""
+    ``undecided``: the first of the ``open`` undecided traces. ``again``: what ``command`` does. ``unfolded``:
+    so many counterexamples are shown open. ``pages``: of each profile that has some, the vendor's pages by
+    title."""
 
     brokers: tuple[str, ...]
     title: str
@@ -140,6 +143,8 @@ class ReportView:
     shares: tuple[Share, ...]
     total: int
     figures: tuple[tuple[str, str], ...]
+    open: str
+    undecided: tuple[Undecided, ...]
     seed: str
     settings: tuple[tuple[str, str], ...]
     columns: tuple[str, ...]
@@ -164,8 +169,11 @@ def report_view(material: Material) -> ReportView:
     suite = Lane("mutants", COLUMN, kill_verdicts(kills), material.exit)
     lanes = (suite,) if kills else material.lanes
     total = merge(lane.verdicts for lane in lanes)
-    drawn = examples(material.examples)
+    drawn = examples(material.examples, () if kills else material.lanes)
     anchors = {example.broker: example.anchor for example in reversed(drawn)}
+    firsts: dict[str, ExampleView] = {}
+    for example in drawn:
+        firsts.setdefault(example.finding.requirement, example)
     pairs = tuple((lane.broker, lane.profile) for lane in material.lanes)
     brokers = tuple(dict.fromkeys(broker for broker, _ in pairs))
     profiles = tuple(dict.fromkeys(name for _, name in pairs))
@@ -176,14 +184,14 @@ def report_view(material: Material) -> ReportView:
         headline=_headline(material, total),
         kills=kill_views(kills, anchors),
         bar=kill_shares(kills) if kills else shares(total.values()),
-        counted=plural(len(kills), "mutant") if kills else plural(len(total), "requirement"),
-        causes=()
-        if kills
-        else tuple({example.finding.requirement: example for example in reversed(drawn)}.values())[::-1],
+        counted=plural(len(kills), "mutant") if kills else plural(len(total), "rule"),
+        causes=() if kills else tuple(firsts.values()),
         lanes=tuple(_lane(lane, len(brokers) > 1) for lane in lanes) if total else (),
         shares=shares(total.values()),
         total=len(total),
         figures=tuple(_figures(material.figures)),
+        open=plural(material.figures.open, "undecided trace"),
+        undecided=material.figures.undecided,
         seed="" if material.figures.seed is None else str(material.figures.seed),
         settings=(*_settings(material.figures), *material.made.items()),
         columns=tuple(name for name, _ in _columns(lanes, total)),
@@ -194,7 +202,7 @@ def report_view(material: Material) -> ReportView:
         heat=() if kills else heat_maps(material.coverage, pairs),
         blind_spots=tuple(spots for spots in material.blind_spots if spots.sentences),
         sources=tuple(sources().values()),
-        pages=tuple((name, PROFILES[name].pages) for name in profiles if _has_pages(name)),
+        pages=tuple((name, family.pages) for name in profiles if (family := known(name)) and family.pages),
         open_questions=tuple((r.id, r.open_question) for r in catalogue().values() if r.open_question),
         command=material.command,
         again="The same again" if material.complete else "Finish it",
@@ -239,7 +247,7 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
     unknown, idle = by_status[Status.UNKNOWN], len(by_status[Status.NOT_EXERCISED])
     if code == Exit.VIOLATED:
         verb = "is" if len(bad) == 1 else "are"
-        said = [f"{plural(len(bad), 'requirement')} {verb} violated: {_listed(bad)}"] if bad else []
+        said = [f"{plural(len(bad), 'rule')} {verb} violated: {_listed(bad)}"] if bad else []
         ambiguous = dict.fromkeys(verdict.ambiguity for verdict in total.values() if verdict.candidates)
         said += [f"{text}, though it does not show which" for text in ambiguous]
         text = f"{'; '.join([*said, f'{count(held)} passed'])}."
@@ -248,8 +256,10 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
         text = f"No binding rule was seen broken, but the run is no proof: {why}; {count(held)} passed."
     else:
         should = f" Recommendations not met: {_listed(bad)}." if bad else ""
-        covered = coverage(total, binding_requirements(strict=False))
-        text = f"{covered}, none violated; {plural(held, 'requirement')} passed.{should}"
+        binding = binding_requirements(strict=False)
+        covered = coverage(total, binding)
+        bound = count(sum(id in binding for id in by_status[Status.PASS]))
+        text = f"{covered}, none violated; {plural(held, 'rule')} passed, {bound} of them binding.{should}"
     return f"{text} {count(idle)} could have been tested and {_were(idle)} not." if idle else text
 
 
@@ -281,11 +291,8 @@ def _title(brokers: Sequence[str]) -> str:
 
 
 def _family(name: str) -> str:
-    return PROFILES[name].title if name in PROFILES else ""
-
-
-def _has_pages(name: str) -> bool:
-    return name in PROFILES and bool(PROFILES[name].pages)
+    family = known(name)
+    return family.title if family else ""
 
 
 def _lane_name(lane: Lane, name_broker: bool) -> str:
@@ -392,8 +399,8 @@ def _row(
 
 def _grounds(id: str, profiles: Iterable[str]) -> Iterator[GroundView]:
     for name in profiles:
-        family = PROFILES.get(name)
-        if family and (ground := family.overrides.get(id)):
+        family = known(name)
+        if family and (ground := grounds_of(name).get(id)):
             yield GroundView(name, ground.page, family.pages[ground.page], ground.says)
 
 
@@ -421,7 +428,9 @@ def _cell(name: str, verdict: Verdict | None) -> CellView:
     if verdict is None:
         return CellView(name, SIGNS[Status.NOT_IMPLEMENTED], "", "not in this report's data")
     times = f"{count(verdict.exercised)}×" if verdict.exercised else ""
-    return CellView(name, sign_of(verdict), times, verdict.reason)
+    return CellView(
+        name, sign_of(verdict), times, ": ".join(filter(None, (verdict.openness, verdict.reason)))
+    )
 
 
 def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, list[FindingView]]:

@@ -62,6 +62,30 @@ class Markup(Canned):
     )
 
 
+class Deaf(Canned):
+    """Delivers to nobody but the drain."""
+
+    shows = (
+        "p1 send m1 key=a\np1 send m2 key=a\np1 receive 9 -> nothing\np2 receive 9 -> nothing\n"
+        "drain receive 64 delete -> m1#3.1, m2#3.2\ndrain receive 64 delete -> nothing\nenv drained"
+    )
+
+
+class Stuck(Canned):
+    """Its completions never return."""
+
+    shows = (
+        "p1 send m1 key=a\np1 receive 9 -> m1#3.1 lock=l until=30s\np1 complete l ...\nenv advance 31s\n"
+        "drain receive 64 delete -> m1#3.1 count=1\nenv drained"
+    )
+
+
+class Busy(Canned):
+    """Refuses what it is asked for, for now, time and again."""
+
+    shows = "p1 send m1 -> error unavailable\np2 send m2 -> error quota\np1 send m3"
+
+
 class Any(Canned):
     """Claims no profile."""
 

@@ -66,6 +66,17 @@ class Hasty(Fine):
             return ()
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("renew", "renew_lock"), ("recieve", "receive"), ("peak", "peek"), ("roll_back", "rollback")],
+)
+def test_a_word_less_and_a_letter_else_are_near(name: str, meant: str) -> None:
+    class Slip(Fine):
+        client_class = type("Slipped", (Talker,), {name: lambda self: None})
+
+    assert list(near_misses(Slip())) == [f"Slipped.{name} is never called: did you mean {meant}?"]
+
+
 @pytest.mark.parametrize("broker", [Fine, Wide, LiveReference, canned_broker.Canned, canned_broker.Refusing])
 def test_what_can_be_called_fits(broker: Callable[[], Broker]) -> None:
     assert misfit(broker()) is None

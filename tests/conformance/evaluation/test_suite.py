@@ -323,7 +323,7 @@ def test_histories_of_a_live_broker_are_decided_as_check_does(monkeypatch: pytes
     overtaken = run(Overtaken(), ALL_CASES["same-key"].build("azure-flat"))
     alone = check_history(overtaken)
     live = deciding(Refusing(), None)
-    assert [live(overtaken, number) for number in range(3)] == [alone] * 3
+    assert [live(overtaken, number).verdicts for number in range(3)] == [alone] * 3
     assert deciding(Overtaken(), None)(overtaken, 0) != alone, "of many histories the judge is asked less"
 
 

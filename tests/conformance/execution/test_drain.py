@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from partq.conformance.execution.drain import DRAINER, DrainPlan, StepResult, drain, play, repairs
+from partq.conformance.execution.drain import DrainPlan, StepResult, drain, play, repairs
 from partq.conformance.workload.program import Step
 from partq.model.messages import Delivery
-from partq.model.operations import ENV
+from partq.model.operations import DRAINER, ENV
 from partq.model.profiles import SECOND, Entity, profile
 
 OK = StepResult("ok")

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partq.conformance.frontends.baseline_file import HEAD, dumps, loads
+from partq.conformance.frontends.baseline_file import HEAD, doubtful, dumps, loads
 from partq.conformance.frontends.toml_tables import BadTable
 from partq.conformance.verdict import ANOTHER, Entry, Kind
+from partq.model.conditions import CONDITIONS
 
 RULE = st.sampled_from(["ROUTE-2", "SEQ-5", "RCV-9"])
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1).map(str.strip).filter(bool)
@@ -21,6 +22,7 @@ ENTRIES = st.builds(
     st.sampled_from(["", "azure-premium"]),
     st.one_of(st.just(""), TEXT),
     st.booleans(),
+    st.lists(st.sampled_from([*CONDITIONS]), unique=True, max_size=2).map(tuple),
 )
 
 
@@ -36,6 +38,7 @@ def test_as_people_write_it() -> None:
     [[violated]]
     rule = ["SEQ-5", "another rule"]
     cause = "SEQ-5/gap"
+    condition = "after broker_kill"
     reason = "BUG-1: counters leap after a failover"
     sometimes = true
 
@@ -51,6 +54,7 @@ def test_as_people_write_it() -> None:
             "BUG-1: counters leap after a failover",
             cause="SEQ-5/gap",
             sometimes=True,
+            conditions=("after broker_kill",),
         ),
         Entry(Kind.OPEN, ("KEY-2",), "follows from BUG-1", "azure-standard"),
     )
@@ -73,6 +77,8 @@ def test_as_people_write_it() -> None:
         ("[[violated]]\nrule = 'SEQ-5'\nreason = 'r'\nprofil = 'x'", "did you mean profile?"),
         ("[[violated]]\nrule = 'SEQ-5'\nreason = 'r'\nprofile = 'azure'", "[[violated]] 1: "),
         ("[[violated]]\nrule = 'SEQ-5'\nreason = 'r'\nsometimes = 1", "sometimes: expected true or false"),
+        ("[[violated]]\nrule = 'SEQ-5'\nreason = 'r'\ncondition = 'on mondays'", "'on mondays' is none of"),
+        ("[[open]]\nrule = 'SEQ-5'\nreason = 'r'\ncondition = 'always'", "unknown key 'condition'"),
         ("[[open]]\nrule = ['SEQ-5']\nreason = 'r'", "rule: expected a text"),
         ("[[open]]\nrule = 'SEQ-5'\nreason = 'r'\ncause = 'c'", "unknown key 'cause'"),
     ],
@@ -84,3 +90,14 @@ def test_what_is_wrong_is_told_in_one_line(text: str, said: str) -> None:
     assert str(caught.value).startswith("b.toml: ")
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_entry_without_a_condition_is_read_and_warned_about() -> None:
+    head = "schema = 'partq.baseline/1'\n"
+    old = "[[violated]]\nrule = 'RCV-7'\nsometimes = true\nreason = 'r'\n"
+    new = "[[violated]]\nrule = 'RCV-7'\ncause = 'c'\ncondition = 'after broker_kill'\nreason = 'r'\n"
+    (line,) = doubtful(loads(head + new + old, "b.toml"), "b.toml")
+    assert line.startswith(
+        "b.toml: [[violated]] 2: it has no condition, and so hides other violations of RCV-7"
+    )
+    assert "\n" not in line

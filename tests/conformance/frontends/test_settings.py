@@ -25,6 +25,7 @@ seed = 0
 strict = true
 baseline = "known.toml"
 require = "90%"
+open = "1%"
 """
 
 
@@ -37,6 +38,7 @@ def test_all_of_it() -> None:
         True,
         Path("folder/known.toml"),
         ("90%",),
+        "1%",
         FILE,
     )
 
@@ -61,6 +63,8 @@ def test_no_table(text: str) -> None:
         ("seed = 1.0", "seed: expected a whole number"),
         ("strict = 'yes'", "strict: expected true or false, not 'yes'"),
         ("require = ['101%']", "'101%' is neither a rule"),
+        ("open = '0.1'", "'0.1' is no share such as 0.1%, nor 0"),
+        ("open = 0.1", "open: expected a text, not 0.1"),
         ("broker = ", "no TOML"),
     ],
 )

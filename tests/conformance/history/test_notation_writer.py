@@ -94,3 +94,18 @@ def test_a_witness_shows_the_messages_that_matter() -> None:
         "   4  p peek 9 -> m2 @3-4  # of 3 messages",
         "   6  p complete l5 -> ok @7-8",
     ]
+
+
+def test_long_locks_are_cut_and_stay_distinct() -> None:
+    one, two = (f"{'AQEB' * 45}{n}" for n in (1, 2))
+    text = (
+        f"p send m1\np send m2\np receive 1 -> m1#1 lock={one}\np receive 1 -> m2#2 lock={two}\n"
+        f"p complete {one}"
+    )
+    finding = Finding("RCV-8", "title", (2, 3, 4), "detail", "allowed", "key")
+    lines = list(witness(finding, read(text, "azure-flat")))
+    assert [part for part in lines[2].split() if part.startswith("AQEB")] == [f"{one[:24]}…1"]
+    assert f"lock={one[:24]}…1 " in lines[0]
+    assert f"lock={two[:24]}…2 " in lines[1]
+    assert max(map(len, lines)) < 100
+    read("\n".join(line.split(maxsplit=1)[1] for line in lines), "azure-flat")

@@ -497,6 +497,12 @@ OF_FLOWS: dict[str, tuple[str, tuple[str, ...]]] = {
         "env advance 5s\nenv assignment 1 f paused\nq receive 1 flow=g -> m2 lock=k",
         ("REB-14",),
     ),
+    "the new flow is ready before the handoff ends, and the old one settles": (
+        f"{ALL_F}s send m1 key=a\ns send m2 key=a\np receive 1 flow=f -> m1 lock=l\nq bind g\n"
+        "env advance 5s\nenv assignment 1 f paused\nenv advance 50ms\nenv assignment 1 f unassigned\n"
+        "env assignment 1 g ready\nq receive 1 flow=g -> m2 lock=k\np complete l",
+        ("REB-14",),
+    ),
     "a useful flow stands by": (
         f"p bind f\nq bind g\n{ALL_F.removeprefix('p bind f')}env advance 50s\ns send m1 key=a",
         ("REB-4", "REB-12"),

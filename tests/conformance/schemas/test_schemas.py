@@ -17,7 +17,8 @@ from partq.conformance.history.codec import HistoryError, dumps, loads
 from partq.conformance.schemas.build import build
 from partq.conformance.workload import program
 from partq.conformance.workload.generator import generate
-from partq.model.profiles import ENTITY_BOUNDS, PROFILES
+from partq.model.profile_file import plain
+from partq.model.profiles import ENTITY_BOUNDS, PROFILES, profile
 
 
 def part(name: str, definition: str | None = None) -> Draft202012Validator:
@@ -36,6 +37,18 @@ PROGRAMS = part("program")
 def test_published_schemas_are_those_of_the_code(name: str) -> None:
     assert schemas.load(name) == build()[name], "run: python -m partq.conformance.schemas.build"
     Draft202012Validator.check_schema(schemas.load(name))
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_what_a_profile_says_fits_its_schema(name: str) -> None:
+    said = plain(profile(name))
+    part("profile").validate(said)
+    HEADERS.validate({**HEADER, "profile": said})
+    bad = [{**said, "rules": []}, {**said, "switches": {"peak": True}}, {**said, "name": "A"}]
+    bad += [{**said, "rules": {"KEY-2": {"page": "A"}}}, {**said, "rules": ["KEYY"]}]
+    assert not any(
+        part("profile").is_valid(one) or HEADERS.is_valid({**HEADER, "profile": one}) for one in bad
+    )
 
 
 @settings(max_examples=60, deadline=None)

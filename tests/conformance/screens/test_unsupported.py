@@ -338,3 +338,42 @@ def test_of_two_keys_that_differ_either_may_count() -> None:
     facts = facts_of(history(both.format(1) + "\np send m2 key=a prop.JMSXGroupID=a", "solace"))[0]
     lives = facts.derive(Lifetimes)
     assert lives.left_out == {"m1": TWO_KEYS} and set(lives.by_id) == {"m2"}
+
+
+def test_assignments_known_to_an_interval_are_no_instants() -> None:
+    bound = "c1 bind f1 @1-2\nenv assignment 0 f1 ready @6s\n"
+    text = bound + "env assignment 0 f1 unbound @{}\nc1 unbind f1 @9s-9001ms"
+    assert "REB-13" in inspected(text.format("8s"), "solace", partitions=1).findings
+    polled = inspected(text.format("8s-10s"), "solace", partitions=1)
+    assert not polled.findings and "interval" in polled.open["REB-13"]
+
+
+def test_a_flow_bound_amid_a_kill_may_have_ended_with_it() -> None:
+    text = "c1 bind f1 @10-20\nc1 unbind f1 -> error not_found @{}\n"
+    kill = "env broker_kill @{}\nenv broker_start @100-110\n"
+    refused = inspected(text.format("50-60"), "solace", partitions=1)
+    assert "KEY-9" in refused.findings
+    amid = inspected(kill.format("5-90") + text.format("120-130"), "solace", partitions=1)
+    assert not amid.findings
+
+
+KEYED_BY_ID = {
+    "TXN-1": "p begin t\np send m1 txn=t\np commit t\nq receive 1 delete -> m1#1.1",
+    "KEY-5": "p send_batch k1 key=a, k2 key=a\n"
+    + "\n".join(f"p send_batch m{n}, n{n} -> error invalid_operation" for n in (1, 2)),
+    "KEY-9": "p send m1 -> error invalid_operation",
+    "ROUTE-6": "".join(f"p send m{n}\n" for n in range(4))
+    + "q receive 9 delete -> m0#1.1, m1#1.2, m2#1.3, m3#1.4\nenv partition_down 1\n"
+    + "".join(
+        f"p send n{n} timeout=60s -> error unavailable @{100 + 70 * n}s-{160 + 70 * n}s\n" for n in range(4)
+    )
+    + "env partition_up 1",
+}
+
+
+@pytest.mark.parametrize("rule", KEYED_BY_ID)
+def test_what_duplicate_detection_touches_is_undecided(rule: str) -> None:
+    """There a message without a key is keyed by its ID (KEY-4)."""
+    assert rule in inspected(KEYED_BY_ID[rule], "azure-premium", partitions=2).findings
+    found = inspected(KEYED_BY_ID[rule], "azure-premium", partitions=2, duplicate_detection=True)
+    assert not found.findings and found.open[rule] == "duplicate detection is not modelled yet"

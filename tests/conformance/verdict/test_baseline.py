@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from partq.conformance.verdict import (
     ANOTHER,
+    KEPT_FINDINGS,
     Entry,
     Exit,
     Fault,
@@ -27,6 +28,7 @@ from partq.conformance.verdict import (
 )
 from partq.conformance.verdict.baseline import faults
 from partq.conformance.verdict.merging import resolved
+from partq.model.conditions import ALWAYS
 
 P = "azure-premium"
 GOOD = Verdict(Status.PASS, 1)
@@ -142,7 +144,7 @@ def test_a_finding_that_says_no_more_than_a_known_one_is_known() -> None:
     ("verdict", "entry", "whole", "state", "why"),
     [
         (GOOD, known("RCV-3"), True, State.GONE, "no longer violated: remove it"),
-        (GOOD, left_open("RCV-3"), True, State.GONE, "no longer left open: remove it"),
+        (GOOD, left_open("RCV-3"), True, State.GONE, "no longer undecided: remove it"),
         (violated("RCV-3", "a"), known("RCV-3", cause="z"), True, State.GONE, "no longer violated"),
         (GOOD, known("RCV-3", sometimes=True), True, State.SILENT, "not violated this time"),
         (GOOD, known("RCV-3"), False, State.SILENT, "part of the suite"),
@@ -165,6 +167,91 @@ def test_an_entry_of_several_rules_has_not_gone_while_one_was_not_exercised() ->
     verdicts = {"RCV-3": GOOD, "RCV-9": Verdict(Status.NOT_EXERCISED)}
     (absent,) = held(verdicts, known("RCV-3", "RCV-9"))[0].absent
     assert absent.state is State.SILENT
+
+
+KILL, TWO = "after broker_kill", "with two consumers"
+
+
+def under(*sets: tuple[str, ...], key: str = "k") -> dict[str, Verdict]:
+    """Verdicts with a finding of RCV-7 under each of these sets of conditions."""
+    found = tuple(finding("RCV-7", key)._replace(conditions=(*names, ALWAYS)) for names in sets)
+    return {"RCV-1": GOOD, "RCV-7": Verdict(Status.VIOLATED, 1, found)}
+
+
+def on(*conditions: str, cause: str = "k", sometimes: bool = False) -> Entry:
+    return Entry(
+        Kind.VIOLATED, ("RCV-7",), "because", cause=cause, sometimes=sometimes, conditions=conditions
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "entry", "code"),
+    [
+        (under((KILL,)), on(KILL), Exit.CONFORMANT),
+        (under((KILL, TWO)), on(KILL), Exit.CONFORMANT),
+        (under((KILL, TWO)), on(KILL, TWO), Exit.CONFORMANT),
+        (under((TWO,)), on(ALWAYS), Exit.CONFORMANT),
+        (under(()), on(KILL), Exit.VIOLATED),
+        (under((TWO,)), on(KILL), Exit.VIOLATED),
+        (under((TWO,)), on(KILL, TWO), Exit.VIOLATED),
+        (under((KILL,), ()), on(KILL), Exit.VIOLATED),
+        (under((KILL,), key="other"), on(KILL), Exit.VIOLATED),
+        (under((KILL,), key="other"), on(KILL, sometimes=True), Exit.CONFORMANT),
+        (under((), key="other"), on(ALWAYS, sometimes=True), Exit.VIOLATED),
+        (under(()), on(), Exit.CONFORMANT),
+    ],
+)
+def test_a_violation_is_known_only_under_the_conditions_of_its_entry(
+    verdicts: Mapping[str, Verdict], entry: Entry, code: int
+) -> None:
+    """`sometimes`: causes vary, so conditions decide. Without a condition, as in older files: always."""
+    found, came_to = held(verdicts, entry)
+    assert (came_to, bool(found.new)) == (code, code != Exit.CONFORMANT)
+
+
+def test_of_one_cause_a_part_may_be_known_and_the_rest_new() -> None:
+    verdicts = under((KILL,), (TWO,), (KILL,), ())
+    found, _ = held(verdicts, on(KILL))
+    ((part, _),) = found.known
+    assert part.circumstances == ((KILL, ALWAYS),)
+    assert [one.circumstances for one in found.new] == [((TWO, ALWAYS), (ALWAYS,))]
+    rest = found.beyond(P, verdicts)["RCV-7"]
+    assert [one.conditions for one in rest.findings] == [(TWO, ALWAYS), (ALWAYS,)]
+    reasons = [found.reason(P, one) for one in verdicts["RCV-7"].findings]
+    assert reasons == ["because", "", "because", ""]
+
+
+def test_what_is_written_has_a_cause_and_the_narrowest_condition_of_all_its_findings() -> None:
+    (entry,) = entries_for(faults(P, under((KILL, TWO), (TWO,))), "because")
+    assert (entry.cause, entry.conditions, entry.hides) == ("k", (TWO,), "")
+    (entry,) = entries_for(faults(P, under((KILL, TWO), (KILL,))), "because", sometimes=True)
+    assert (entry.cause, entry.conditions, entry.sometimes) == ("k", (KILL,), True)
+    (entry,) = entries_for(faults(P, under((KILL, TWO), ())), "because")
+    assert entry.conditions == (ALWAYS,)
+
+
+def test_the_first_finding_under_each_condition_is_kept_however_many_came_before() -> None:
+    usual = [under((KILL,))] * (KEPT_FINDINGS + 5)
+    merged = merge([*usual, under((TWO,)), *usual])
+    findings = merged["RCV-7"].findings
+    assert len(findings) == KEPT_FINDINGS + 1
+    assert findings[-1].conditions == (TWO, ALWAYS)
+    assert held(merged, on(KILL))[1] == Exit.VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        (on(KILL), ""),
+        (on(KILL, cause=""), ""),
+        (on(ALWAYS), ""),
+        (on(ALWAYS, cause=""), "it has no cause"),
+        (on(), "it has no condition"),
+        (left_open("RCV-3"), ""),
+    ],
+)
+def test_an_entry_that_hides_more_than_it_names_is_told(entry: Entry, why: str) -> None:
+    assert entry.hides == why
 
 
 RULES = ("RCV-1", "RCV-3", "RCV-6", "RCV-9")
@@ -203,7 +290,7 @@ def test_what_is_written_covers_all_and_none_of_it_has_gone(verdicts: dict[str, 
     found, code = held(verdicts, *entries)
     assert found.new == found.absent == ()
     assert code == Exit.CONFORMANT or not {v.status for v in verdicts.values()} - {Status.NOT_EXERCISED}
-    assert not any(entry.narrow is False for entry in entries), "each is for its profile"
+    assert all(entry.profile for entry in entries), "each is for its profile"
 
 
 @given(any_verdicts(), st.sampled_from(RULES), st.sampled_from(["z", "y"]))

@@ -195,7 +195,7 @@ ENDINGS = {
         f"NOTHING NEWLY VIOLATED: newly violated, but no MUST: {SHOULD}",
     ),
     "what binds when strict": ({}, {SHOULD: bad(SHOULD)}, True, 1, f"REGRESSION: {SHOULD} newly violated"),
-    "left open": ({}, {RULE: OPEN}, False, 3, f"INCONCLUSIVE: {RULE} left open now"),
+    "left open": ({}, {RULE: OPEN}, False, 3, f"INCONCLUSIVE: {RULE} undecided now"),
     "open before": ({RULE: OPEN}, {RULE: OPEN}, False, 0, "NOTHING NEWLY VIOLATED: both runs say the same"),
     "nothing exercised": (
         {},

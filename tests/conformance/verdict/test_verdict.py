@@ -139,3 +139,21 @@ def test_what_another_violation_contradicts_by_the_letter_does_not_pass() -> Non
         "ROUTE-2 violated: The key alone picks the partition, yet equal keys are in two partitions"
     )
     assert "not ROUTE-1, as no kind of fault or restart lies between" in finding.detail
+
+
+def test_a_freedom_is_seen_and_does_not_pass() -> None:
+    verdicts = verdicts_of(Inspection({"RCV-4": 28, "RCV-3": 1}), "azure-standard", ALL)
+    assert [verdicts[id].status for id in ("RCV-4", "RCV-5", "RCV-3")] == [
+        Status.SEEN,
+        Status.NOT_EXERCISED,
+        Status.PASS,
+    ]
+    assert verdicts["RCV-4"].exercised == 28
+    assert unmet(verdicts, ("RCV-4", "RCV-5"), binding_requirements(False)) == [
+        "RCV-5 was not exercised, as is required"
+    ]
+
+
+def test_in_older_files_a_freedom_passes() -> None:
+    older = {id: {**row, "status": "pass"} for id, row in plain({"RCV-4": Verdict(Status.SEEN, 2)}).items()}
+    assert from_plain(older)["RCV-4"].status is Status.SEEN

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from partq.conformance.workload import generator, weights
+from partq.conformance.workload.generator import generate
 from partq.conformance.workload.trouble_phrases import FAULTS, MECHANISMS
 
 
 def test_every_phrase_has_a_weight_in_a_theme_and_every_theme_a_profile() -> None:
     assert {phrase for theme in weights.THEMES.values() for phrase in theme} == set(generator.PHRASES)
-    drawn = {*weights.AZURE_THEMES, *weights.FLOW_THEMES, *weights.CONNECTION_THEMES}
+    drawn = {*weights.AZURE_THEMES, *weights.FLOW_THEMES, *weights.CONNECTION_THEMES, *weights.QUEUE_THEMES}
     assert drawn == set(weights.THEMES)
 
 
@@ -21,3 +22,9 @@ def test_lengths_are_drawn_unless_given() -> None:
     sizes = {len(generator.generate("azure-flat", seed).steps) for seed in range(200)}
     assert min(sizes) < 40 and max(sizes) > 120
     assert len(generator.generate("azure-flat", 1, length=1).steps) < 20
+
+
+def test_programs_have_nothing_that_the_profile_is_silent_about() -> None:
+    for seed in range(200):
+        steps = generate("partitioned-queue", seed).steps
+        assert not {"peek", "begin", "commit", "rollback"} & {step.op for step in steps}

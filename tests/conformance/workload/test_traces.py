@@ -25,7 +25,7 @@ from partq.model.profiles import PROFILES
 from partq.spec.simulation.itf import SUFFIX, TRACES, InvalidTrace, read_file, read_trace
 
 KEPT = {file.name.removesuffix(SUFFIX): file for file in sorted(TRACES.glob(f"*{SUFFIX}"))}
-REFERENCE = [name for name, family in PROFILES.items() if family.column is not None]
+REFERENCE = [name for name, family in PROFILES.items() if family.modelled]
 
 
 @cache

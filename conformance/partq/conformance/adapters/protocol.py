@@ -143,7 +143,8 @@ class Client:
 class Broker:
     """One broker under test. A run opens it, connects clients, injects faults, and closes it.
 
-    ``profile``: the profile it claims, used unless the command line names another.
+    ``profile``: the profile it claims, used unless the command line names another: a name, or the path of
+    a profile's file, from the folder of the class's module.
     ``ways_to_disconnect``: a program that does not say how takes each in turn; a drain takes the first.
     ``skew_ns``: how far the times it shows may be off the history's clock (`now`); set here, or in `open`.
     ``shares``: what it has in common with other objects of its class.

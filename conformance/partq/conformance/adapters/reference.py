@@ -23,10 +23,19 @@ from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.script import Args
 from partq.model.messages import Delivery, Message
-from partq.model.profiles import RECEIVE_TIMEOUT, SECOND, SEND_TIMEOUT, Entity, Profile, profile
+from partq.model.profiles import (
+    RECEIVE_TIMEOUT,
+    SECOND,
+    SEND_TIMEOUT,
+    Entity,
+    OrderDomain,
+    Profile,
+    profile,
+    requirements_of,
+)
 from partq.model.requirements import PROFILE_COLUMNS
 from partq.reference_impl.broker import Broker as Impl
-from partq.reference_impl.broker import Config, Parts
+from partq.reference_impl.broker import Config, Domains, Parts
 from partq.reference_impl.clock import Live, Simulation, Steps, T
 from partq.reference_impl.freedoms import Freedoms
 from partq.reference_impl.network import Answer, Connection
@@ -80,18 +89,34 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
 }
 """How each client operation is asked of the broker."""
 
-_AZURE_LACKS: Final = frozenset({"bind", "unbind", "disconnect"})
-_FLAT_LACKS: Final = _AZURE_LACKS | {"partition_down", "partition_up"}
-_FLOW_LACKS: Final = frozenset(
-    {"peek", "renew_lock", "begin", "commit", "rollback", "partition_down", "partition_up", "frontend_lost"}
+_SWITCHED: Final[tuple[tuple[str, frozenset[str]], ...]] = (
+    ("flows", frozenset({"bind", "unbind"})),
+    ("peek", frozenset({"peek"})),
+    ("transactions", frozenset({"begin", "commit", "rollback"})),
+    ("locks_expire", frozenset({"renew_lock", "frontend_lost"})),
 )
+"""Each switch of a profile without which a queue has not got these."""
+
+_PARTITION_FAULTS: Final = frozenset({"partition_down", "partition_up"})
 
 
 def lacks_of(family: Profile) -> frozenset[str]:
     """What a queue of that family does not have."""
-    if family.flows:
-        return _FLOW_LACKS
-    return _AZURE_LACKS if family.partitioned else _FLAT_LACKS
+    lacks = {op for switch, ops in _SWITCHED if not getattr(family, switch) for op in ops}
+    if family.flows or not family.partitioned:
+        lacks |= _PARTITION_FAULTS
+    if not (family.flows or family.connection_ends_locks):
+        lacks.add("disconnect")
+    return frozenset(lacks)
+
+
+def domains_of(family: Profile) -> Domains | None:
+    """What it promises of order domains; None where its order goes by numbers."""
+    rules = requirements_of(family.name)
+    if rules & {"RCV-3", "REB-3"}:
+        return None
+    by = "" if family.order is OrderDomain.NONE else str(family.order)
+    return Domains(by, "ORD-1" in rules, "ORD-2" in rules, "ORD-3" in rules)
 
 
 def config_of(
@@ -119,8 +144,11 @@ def config_of(
         front_ends=1 + int(random() * 3),
         eagerness=0.6 * random(),
         salt=int(random() * 2**32),
-        max_delivery_count=None if family.flows else entity.max_delivery_count,
+        max_delivery_count=entity.max_delivery_count if "RCV-9" in requirements_of(family.name) else None,
         lateness=int(MOST_LATE ** random()) if late else 0,
+        domains=domains_of(family),
+        caches=family.caching_front_ends or not requirements_of(family.name) & {"ORD-1", "ORD-2", "ORD-3"},
+        connection_ends_locks=family.connection_ends_locks,
         freedoms=free,
         view=Delivery,
         tell=lambda partition, flow, state: on_event(

@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from types import ModuleType
 
 from partq.conformance.adapters.names import BUILT_IN, MUTANT, UnknownBroker, is_public, public_name
 from partq.conformance.adapters.protocol import Broker
 from partq.conformance.adapters.questions import NoAnswer, answer
-from partq.model.profiles import PROFILES, UnknownProfile
-from partq.model.requirements import PROFILE_COLUMNS
+from partq.conformance.history.codec_profiles import named_profile
+from partq.model.profiles import PROFILES, UnknownProfile, profile
 
 KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 
@@ -64,21 +65,29 @@ def claimed_profiles(broker: Broker) -> tuple[str, ...]:
         claimed: tuple[object, ...] = answer(lambda: tuple(broker.profiles()))
     except NoAnswer as error:
         raise UnknownBroker(f"{name}: {error}") from error
-    known = list(PROFILES)
-    for one in claimed:
-        if one not in known:
-            raise UnknownBroker(f"{name} names {one!r}, which is no profile; known: {', '.join(known)}")
-    return tuple(map(str, claimed))
+    try:
+        return tuple(dict.fromkeys(named_profile(str(one), _folder_of(broker)) for one in claimed))
+    except UnknownProfile as error:
+        raise UnknownBroker(f"{name}: {error}") from None
+
+
+def _folder_of(broker: Broker) -> Path:
+    """Where the files of the module are whose class names the profile, the current folder for one without a
+    file."""
+    family = type(broker).__mro__
+    owner = next((one for one in family if "profile" in vars(one) or "profiles" in vars(one)), family[0])
+    module = sys.modules.get(owner.__module__)
+    return Path(getattr(module, "__file__", None) or "x").parent
 
 
 def refuse_unwritten(broker: Broker, profiles: Iterable[str]) -> None:
-    """Raise `UnknownProfile` for the reference broker under a family that the catalogue has no column for:
-    what it did would be nobody's fault."""
+    """Raise `UnknownProfile` for the reference broker under a family that it is not written for: what it did
+    would be nobody's fault."""
     from partq.conformance.adapters.reference import LiveReference, Reference
 
-    strange = [name for name in profiles if name not in PROFILE_COLUMNS]
+    strange = [name for name in profiles if not profile(name).modelled]
     if strange and isinstance(broker, Reference | LiveReference):
-        known = ", ".join(PROFILE_COLUMNS)
+        known = ", ".join(name for name, family in PROFILES.items() if family.modelled)
         raise UnknownProfile(f"the reference broker has no profile {strange[0]}; it has {known}")
 
 

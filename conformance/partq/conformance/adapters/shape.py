@@ -31,8 +31,8 @@ CLIENT_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The methods of a `Client` and the arguments that are always given by name."""
 
-NEAR: Final = 0.8
-"""How much alike two names are where one may be meant by the other."""
+NEAR: Final = 0.75
+"""How much alike two names are where one may be meant by the other, unless it begins the other as a word."""
 
 
 def misfit(broker: Broker) -> str | None:
@@ -73,7 +73,8 @@ def _near_misses(own: type) -> Iterator[str]:
     for name in dict.fromkeys(name for kind in own.__mro__ for name in vars(kind)):
         if name.startswith("_") or hasattr(base, name):
             continue
-        if near := get_close_matches(name, inherited, n=1, cutoff=NEAR):
+        longer = [known for known in inherited if known.startswith(f"{name}_")]
+        if near := longer or get_close_matches(name, inherited, n=1, cutoff=NEAR):
             yield f"{own.__name__}.{name} is never called: did you mean {near[0]}?"
 
 

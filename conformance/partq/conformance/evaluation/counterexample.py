@@ -18,7 +18,7 @@ from partq.conformance.evaluation.shrinking import shown, shows_again, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.codec import dumps, loads
-from partq.conformance.verdict import Finding, count_of, finding_of, finding_to_plain, text_of
+from partq.conformance.verdict import Finding, Recurrence, count_of, finding_of, finding_to_plain, text_of
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.shrinker import BUDGET
@@ -35,7 +35,8 @@ class InvalidCounterexample(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """``trace``: the campaign's trace it came from, if any. ``found_steps``: its length before shrinking."""
+    """``trace``: the campaign's trace it came from, if any. ``found_steps``: its length before shrinking.
+    ``seen``: how often a live broker showed it; None: it was not counted."""
 
     broker: str
     program: Program
@@ -43,6 +44,7 @@ class Counterexample:
     history: History
     trace: int | None = None
     found_steps: int = 0
+    seen: Recurrence | None = None
 
     @property
     def name(self) -> str:
@@ -94,6 +96,7 @@ def to_json(example: Counterexample) -> dict[str, Any]:
         "broker": example.broker,
         "trace": example.trace,
         "found_steps": example.found_steps,
+        **({} if example.seen is None else {"seen": example.seen._asdict()}),
         "finding": finding_to_plain(example.finding),
         "program": programs.to_json(example.program),
         "history": [json.loads(line) for line in dumps(example.history).splitlines()],
@@ -117,8 +120,16 @@ def read(path: Path) -> Counterexample:
             loads(lines.encode()),
             count_of(data, "trace", None),
             count_of(data, "found_steps", 0) or 0,
+            _seen(data["seen"]) if "seen" in data else None,
         )
     except KeyError as error:
         raise InvalidCounterexample(f"{path}: missing {error}") from None
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise InvalidCounterexample(f"{path}: {error}") from None
+
+
+def _seen(data: Any) -> Recurrence:
+    times, tries = count_of(data, "times", None), count_of(data, "tries", None)
+    if not times or not tries or times > tries:
+        raise ValueError(f"seen: expected times in tries, 1 or more: {data!r}"[:200])
+    return Recurrence(times, tries)

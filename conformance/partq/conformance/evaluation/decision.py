@@ -2,35 +2,51 @@
 
 The screens look at every history; the judge is asked about a share of them, and about all that a screen
 suspects. What it accepts violates nothing that is modelled, whatever a screen suspected. What it rejects is a
-violation, and blame says of what. Where it does not decide, the screens' suspects stand.
+violation, and blame says of what. Where it gives up, the screens' suspects stand, and of a single history
+what only the judge could have found broken is undecided. Suspects that it is not asked about any more are
+undecided, too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
+from partq.conformance.evaluation import circumstances
+from partq.conformance.evaluation.activity import only_drained, without_drain
+from partq.conformance.evaluation.attribution import attribution, observed
 from partq.conformance.evaluation.endings import left_behind, unreceivable
-from partq.conformance.history import History, Record
-from partq.conformance.history.notation_writer import line
-from partq.conformance.oracle.blame import Blame, blame
-from partq.conformance.oracle.judge import Judged, Judgement, judge
+from partq.conformance.history import History
+from partq.conformance.oracle.blame import blame
+from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement, judge
+from partq.conformance.oracle.long_histories import SHORT, AtLength, blame_excerpts, judge_any
 from partq.conformance.oracle.prefix import shortest_rejected
+from partq.conformance.oracle.search import Tell, untold
 from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.protocol import Screen
 from partq.conformance.screens.registry import ALL
-from partq.conformance.verdict import Doubt, Finding, Inspection, Verdict, verdicts_of
+from partq.conformance.verdict import Doubt, Finding, Inspection, Judging, Verdict, verdicts_of
 from partq.model import clauses
-from partq.model.profiles import profile, requirements_of
-from partq.model.requirements import requirement
+from partq.model.profiles import requirements_of
+from partq.model.requirements import Level, requirement
 
 ALIKE: Final = 2
 """So many histories in which screens suspect the same have to be blamed for the same."""
 
+EMERGENCY: Final = 600.0
+"""Seconds of the processor after which the judge gives a history up: more than its nodes take."""
+
 WAIVED: Final = 0.25
 """The share of the judge's budget that each search with a requirement waived has: there are some dozens."""
+
+BROKEN: Final = 20
+"""Once some requirement was blamed, a second look has this part of its nodes: less depends on it, and what a
+broken broker does is often to be rejected, for which it is of little use."""
+
+UNSUSPECTED: Final = 20
+"""Where no screen suspects anything, a second look has this part of its nodes: no verdict depends on it."""
 
 START: Final = 3_000
 """How many nodes suspects and blame may cost before any history has added its allowance."""
@@ -39,27 +55,30 @@ EACH: Final = 2
 """How many nodes each record of a history adds to the judge's budget: the straightest way to an answer visits
 about one for each, and the first attempts have half of the budget."""
 
-WITNESSES: Final = 8
-"""How many records a finding names at the most."""
 
-LINE: Final = 200
-"""Characters of an operation that a finding's sentence shows; the witness below it shows all."""
+NOT_ASKED: Final = "not asked"
+TOO_MANY: Final = "too many suspects"
+"""Why the judge was not asked about a history: by its number; as what it may cost was spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exactness:
     """How much the judge is asked. ``share``: of how many histories in 100, by number, besides those that a
-    screen suspects. ``seconds``: its budget for each history. ``nodes``: how many nodes it visits at the
-    most, besides `EACH` for each record; with it the answer does not depend on the machine, as long as the
-    seconds suffice. ``after``: the same once some requirement was blamed, and for a search with one waived.
-    ``allowance``: how many nodes each history adds to what suspects, and blame, may cost; None: whatever they
-    cost."""
+    screen suspects. ``nodes``: its budget for each history, how many nodes it visits at the most, besides
+    `EACH` for each record, so that the answer does not depend on the machine. ``seconds``: of the processor,
+    for emergencies: where these end first, the history is undecided. ``after``: the nodes once some
+    requirement was blamed, and for a search with one waived. ``allowance``: how many nodes each history adds
+    to what suspects, and blame, may cost; None: whatever they cost. ``again``: how many nodes a second look
+    visits at the most where the judge gave up, 0 if there is none; ``more``: how many each history adds to
+    what second looks may cost, which is ``again`` at first."""
 
     share: int = 100
-    seconds: float = 1.0
+    seconds: float = EMERGENCY
     nodes: int | None = None
     after: int | None = None
     allowance: int | None = None
+    again: int = 0
+    more: int = 0
 
     @property
     def waived(self) -> int | None:
@@ -67,10 +86,10 @@ class Exactness:
         return self.after if self.nodes is None or self.after else int(WAIVED * self.nodes)
 
 
-EVERY: Final = Exactness()
-"""One history: the judge and blame have all the time they need."""
+EVERY: Final = Exactness(nodes=20_000, after=2_000)
+"""One history: some seconds for a short one, and minutes where ten thousand records make it hard."""
 
-SUITE: Final = Exactness(seconds=10.0, nodes=10_000, after=1_000, allowance=100)
+SUITE: Final = Exactness(nodes=5_000, after=1_000, allowance=100, again=20_000, more=100)
 """Many histories of one broker: the judge is asked about every one; blame, which costs some hundred times as
 much, may take about as long as the rest. Nodes count, not seconds, so that equal seeds give equal results."""
 
@@ -81,11 +100,22 @@ NONE: Final = Exactness(share=-1)
 @dataclass(slots=True)
 class Decision(Inspection):
     """What is said of one history. ``judged``: what the judge said, or why it was not asked. ``undecided``:
-    why it did not decide. ``overruled``: requirement -> how many findings of screens it overruled."""
+    why it did not decide. ``why``: the same in a sentence, and how far it came. ``again``: what a second look
+    came to, if there was one. ``overruled``: requirement -> how many findings of screens it overruled."""
 
     judged: Counter[str] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)
     overruled: Counter[str] = field(default_factory=Counter)
+    again: Counter[str] = field(default_factory=Counter)
+    why: str = ""
+
+    @property
+    def judging(self) -> Judging:
+        """What the judge did with the history."""
+        not_asked = self.judged[NOT_ASKED] + self.judged[TOO_MANY]
+        gave_up, not_modelled = self.undecided[OVER_BUDGET], self.undecided[NOT_MODELLED]
+        decided = sum(self.judged.values()) - not_asked - gave_up - not_modelled
+        return Judging(decided, not_asked, not_modelled, gave_up, self.why)
 
     def overrule(self) -> None:
         """Drop what the screens said of what is modelled: the model explains the history."""
@@ -95,13 +125,12 @@ class Decision(Inspection):
             if not doubt.crashed:
                 doubt.close()
 
-    def replace(self, finding: Finding, undecided: tuple[str, ...] = ()) -> Finding:
-        """Put the finding in the place of what the screens said of what is modelled, and answer which finding
-        stands there now. Where a screen found one of its candidates violated, or one of which blame is
-        ``undecided``, and no other, its evidence tells which it is, as it counts the messages that complied
-        (KEY-1, KEY-2, KEY-8, ROUTE-2, TXN-8)."""
+    def replace(self, finding: Finding, level: tuple[str, ...] = ()) -> Finding:
+        """Replace the screens' findings on modelled rules by this one; return the one that stands. Of rules
+        that blame puts ``level`` a screen breaks the tie if it found that one alone violated, as it counts
+        the messages that complied (KEY-1, KEY-2, KEY-8, ROUTE-2)."""
         found = self.findings
-        indicated = [id for id in (*finding.requirements, *undecided) if id in found]
+        indicated = [id for id in level if id in found]
         certain = indicated[0] if len(indicated) == 1 else None
         for id, doubt in self._modelled():
             doubt.close()
@@ -112,15 +141,38 @@ class Decision(Inspection):
         self.add(finding)
         return finding
 
+    def only_suspect(self, why: str) -> None:
+        """What the screens found of what is modelled is suspected, and undecided."""
+        for _, doubt in self._modelled():
+            if doubt.findings or doubt.candidates:
+                detail = doubt.findings[0].detail if doubt.findings else doubt.why
+                doubt.close()
+                doubt.drop_findings()
+                doubt.leave_open(f"{why}: {detail}")
+
+    def give_up(self, why: str, requirements: Iterable[str]) -> None:
+        """The judge gave up: what only it could have found broken is undecided, where it was exercised and is
+        not found broken."""
+        for id in requirements:
+            if self.exercised.get(id) and not self.doubt(id).findings:
+                self.leave_open(id, why)
+
     def _modelled(self) -> list[tuple[str, Doubt]]:
         return [(id, self.doubts[id]) for id in clauses.covered() if id in self.doubts]
+
+
+class Checked(NamedTuple):
+    """The verdict of every requirement of the catalogue, and what the judge did."""
+
+    verdicts: dict[str, Verdict]
+    judging: Judging
 
 
 def check_history(
     history: History, exact: Exactness = EVERY, screens: Sequence[Screen] = ALL
 ) -> dict[str, Verdict]:
     """The verdict of every requirement of the catalogue on this history alone."""
-    return Decider(exact, screens).check(history)
+    return Decider(exact, screens).check(history).verdicts
 
 
 @dataclass(slots=True)
@@ -129,38 +181,53 @@ class Decider:
     allowance, a suspect outside of the judge's share is judged, and a rejection blamed, only as long as
     something is ``left`` of what was allowed so far. Where screens suspect what they suspected in `ALIKE`
     histories before, and blame named the same of all, it is not asked again. ``blamed``: the requirement that
-    was blamed last, alone or before others."""
+    was blamed last, alone or before others. ``tell``: hears how far the judge has come. ``spare``: how many
+    nodes second looks may still cost."""
 
     exact: Exactness = EVERY
     screens: Sequence[Screen] = ALL
     left: int = START
     alike: dict[tuple[object, ...], list[Finding]] = field(default_factory=dict)
     blamed: str | None = None
+    tell: Tell = untold
+    spare: int = field(init=False)
 
-    def check(self, history: History, number: int = 0) -> dict[str, Verdict]:
+    def __post_init__(self) -> None:
+        self.spare = self.exact.again
+
+    def check(self, history: History, number: int = 0) -> Checked:
         """`decide`, as a verdict for every requirement of the catalogue."""
         decision = self.decide(history, number)
-        return verdicts_of(decision, history.header.profile, tuple(self.screens), history.header.lacks)
+        header = history.header
+        verdicts = verdicts_of(decision, header.profile, tuple(self.screens), header.lacks)
+        return Checked(verdicts, decision.judging)
 
     def decide(self, history: History, number: int = 0) -> Decision:
         """What is said of one history. ``number``: decides whether it is in the judge's share."""
         seen, exact = inspect(history, self.screens), self.exact
+        if only_drained(history):  # what only the drain saw, no client put to the test
+            seen.exercised = inspect(without_drain(history), self.screens).exercised
         decision = Decision(seen.exercised, seen.doubts)
         self.left += exact.allowance or 0
+        self.spare += exact.more
         shared = number % 100 < exact.share
         if exact.share < 0 or not (shared or decision.suspect):
-            decision.judged["not asked"] += 1
+            decision.judged[NOT_ASKED] += 1
         elif not shared and (known := self._known(decision)) is not None:
             decision.judged["as before"] += 1
             decision.replace(known)
-        elif not shared and self._spent:
-            decision.judged["too many suspects"] += 1
+        elif not shared and self._spent and (decision.broken or self.spare <= 0):
+            decision.judged[TOO_MANY] += 1
+            decision.only_suspect(TOO_MANY)
         else:
             self._follow_judge(decision, history, 0 if shared else 1)
         if not decision.broken and (finding := unreceivable(history)) is not None:
             decision.add(finding)
         elif why := left_behind(history):
             decision.leave_open("RCV-2", why)
+        for id in decision.violated:  # whoever saw it: it was put to the test
+            decision.exercised.setdefault(id, 1)
+        circumstances.place(decision, history)
         return decision
 
     @property
@@ -175,54 +242,93 @@ class Decider:
 
     def _follow_judge(self, decision: Decision, history: History, price: int) -> None:
         """Ask the judge, at ``price`` for a node, and do as it says."""
-        judgement = self._judgement_of(history, price)
+        said = self._judged_at_length(history, price)
+        if said.judgement.kind == OVER_BUDGET and self.spare > 0:
+            said = AtLength(self._second_look(history, decision.suspect))
+            decision.again[said.judgement.status.value] += 1
+        judgement = said.judgement
         decision.judged[judgement.status.value] += 1
         if judgement.status is Judged.ACCEPTED:
             decision.overrule()
         elif judgement.status is Judged.UNKNOWN:
-            decision.undecided[judgement.kind] += 1
+            self._follow_none(decision, history, judgement)
         elif (known := self._known(decision)) is not None:
             decision.replace(known)
         elif not self._spent or (self.blamed is None and not decision.findings):
-            self._blame(decision, history)
+            self._blame(decision, history, said.excerpts)
         elif self.blamed is not None and not decision.broken:
             why = f"{judgement.reason}; too many histories were rejected to tell of each what it violates"
             decision.leave_open(self.blamed, why, (self.blamed,))
 
-    def _blame(self, decision: Decision, history: History) -> None:
+    def _second_look(self, history: History, suspect: bool) -> Judgement:
+        """What the judge says with many more nodes, where it gave up. ``suspect``: whether a screen suspects
+        anything."""
+        part = 1 if suspect else UNSUSPECTED
+        most = self.exact.again // (part if self.blamed is None else BROKEN)
+        judgement = judge(history, EMERGENCY, nodes=min(most, self.spare), again=True)
+        self.spare -= judgement.visited
+        return judgement
+
+    def _follow_none(self, decision: Decision, history: History, judgement: Judgement) -> None:
+        """The judge did not decide: the screens' suspects stand, and where it gave up on a history that is
+        judged for itself, what they may miss is undecided. Of many histories it is told how many it gave up
+        on (`Judging`): what one of them may hide, the others exercise, too."""
+        decision.undecided[judgement.kind] += 1
+        decision.why = judgement.reason
+        if judgement.kind == OVER_BUDGET and self.exact.share > 0 and self.exact.allowance is None:
+            complete = {id for screen in self.screens for id in screen.complete}
+            decision.give_up(judgement.reason, (id for id in _enforced(history) if id not in complete))
+
+    def _blame(self, decision: Decision, history: History, excerpts: Sequence[History]) -> None:
         """Put the violation that blame finds in the place of the screens' suspects; these stay where it finds
-        none."""
+        none. ``excerpts``: those of the history by which it is rejected, if it is."""
         signature = _signature(decision)
-        cut = shortest_rejected(history, self._rejects)
-        blamed = blame(cut, WAIVED * self.exact.seconds, nodes=self.exact.waived, whole=history)
+        if excerpts:
+            cut, blamed = blame_excerpts(excerpts, history, self.exact.waived)
+        else:
+            cut = shortest_rejected(history, self._rejects)
+            blamed = blame(cut, WAIVED * self.exact.seconds, nodes=self.exact.waived, whole=history)
         self.left -= blamed.visited
-        if (finding := _attribution(cut, blamed)) is not None:
-            standing = decision.replace(finding, blamed.open)
+        if (finding := attribution(cut, blamed)) is not None:
+            standing = decision.replace(finding, blamed.level)
             self.blamed = standing.requirement
             if signature:
                 self.alike.setdefault(signature, []).append(standing)
         elif not decision.broken:
-            which = "by no single requirement" if blamed.complete else "by which requirement is not known"
+            which = "by no single rule" if blamed.complete else "by which rule is not known"
             several = blamed.consulted or _enforced(history)
             for id in several:
-                decision.leave_open(id, f"violated, {which}: {_where(cut, blamed)}", several)
+                decision.leave_open(id, f"violated, {which}: {observed(cut, blamed)}", several)
 
     def _rejects(self, history: History) -> bool:
         return self._judgement_of(history).status is Judged.REJECTED
 
-    def _judgement_of(self, history: History, price: int = 1) -> Judgement:
+    def _judged_at_length(self, history: History, price: int) -> AtLength:
+        nodes, seconds = self._nodes(history), self.exact.seconds
+        if len(history) > SHORT:
+            said = judge_any(history, seconds, nodes, self.tell)
+        else:
+            said = AtLength(judge(history, seconds, nodes=nodes))
+        self.left -= price * said.judgement.visited
+        return said
+
+    def _judgement_of(self, history: History) -> Judgement:
+        judgement = judge(history, self.exact.seconds, nodes=self._nodes(history))
+        self.left -= judgement.visited
+        return judgement
+
+    def _nodes(self, history: History) -> int | None:
+        """How many nodes the judge visits for the history."""
         exact = self.exact
         nodes = exact.nodes if self.blamed is None or exact.after is None else exact.after
-        most = None if nodes is None else nodes + EACH * len(history)
-        judgement = judge(history, exact.seconds, nodes=most)
-        self.left -= price * judgement.visited
-        return judgement
+        return None if nodes is None else nodes + EACH * len(history)
 
 
 def _enforced(history: History) -> tuple[str, ...]:
-    """Every requirement that the model enforces on the history's profile: one of them is violated."""
+    """Every requirement that the model enforces on the history's profile, and that can be violated."""
     binding = requirements_of(history.header.profile)
-    return tuple(id for id in clauses.covered() if id in binding)
+    covered = (id for id in clauses.covered() if id in binding)
+    return tuple(id for id in covered if requirement(id).level is not Level.MAY)
 
 
 def _signature(decision: Decision) -> tuple[object, ...]:
@@ -237,78 +343,3 @@ def _restated(finding: Finding, decision: Decision) -> Finding:
     if own is None:
         return finding._replace(witness=(), detail=next(iter(decision.open.values())))
     return finding._replace(witness=own.witness, detail=own.detail, allowed=own.allowed)
-
-
-def _attribution(cut: History, blamed: Blame) -> Finding | None:
-    """The finding that blame comes to, if it comes to any."""
-    candidates = blamed.candidates or tuple(dict.fromkeys(id for pair in blamed.pairs for id in pair))
-    return _finding(cut, blamed, candidates) if candidates else None
-
-
-def _finding(history: History, blamed: Blame, candidates: tuple[str, ...]) -> Finding:
-    first = candidates[0]
-    stuck = _stuck(history, blamed)
-    open_ones = () if blamed.violated else candidates
-    how = "" if stuck is None else f"/{stuck.op} {stuck.error or stuck.outcome}"
-    return Finding(
-        first,
-        requirement(first).title,
-        _witness(history, stuck),
-        _where(history, blamed) + _by(candidates, blamed),
-        "; ".join(blamed.judgement.allowed) or "not this",
-        f"{first}{how}",
-        open_ones,
-    )
-
-
-def _stuck(history: History, blamed: Blame) -> Record | None:
-    """The operation at which the model ran out of explanations."""
-    numbers = set(blamed.judgement.stuck)
-    return next((record for record in history.records if record.i in numbers), None)
-
-
-def _where(history: History, blamed: Blame) -> str:
-    stuck = _stuck(history, blamed)
-    if stuck is None:
-        return blamed.judgement.reason
-    text = line(stuck, profile(history.header.profile))
-    text = text if len(text) <= LINE else f"{text[: LINE - 1]}…"
-    return f"{blamed.judgement.reason}; the model ran out of explanations at {stuck.i}: {text}"
-
-
-def _by(candidates: tuple[str, ...], blamed: Blame) -> str:
-    """Which clauses forbid it, in words."""
-    if blamed.violated:
-        names = clauses.of(candidates[0])
-        several = "s"[: len(names) > 1]
-        where = f"clause{several} {', '.join(names)}: partq explain {candidates[0]}"
-        return f" (forbidden by the model's {where})" if names else ""
-    if blamed.pairs:
-        pairs = ", ".join(" with ".join(pair) for pair in blamed.pairs)
-        return f" (violated, by no single requirement; together: {pairs})"
-    least = "" if blamed.complete else "at least "
-    return f" (one of {least}these is violated: {', '.join(candidates)})"
-
-
-def _witness(history: History, stuck: Record | None) -> tuple[int, ...]:
-    """The operation and those before it that concern the same messages, their locks or transactions."""
-    if stuck is None:
-        return ()
-    names = _names(stuck)
-    shown = (one for record in history.records for one in record.messages if ("message", one.id) in names)
-    names |= {("lock", one.lock) for one in shown if one.lock is not None}
-    names |= {name for r in history.records for name in _names(r) if name[0] == "txn" and names & _names(r)}
-    related = [r.i for r in history.records if r.i != stuck.i and names & _names(r)]
-    return (*related[-WITNESSES + 1 :], stuck.i)
-
-
-def _names(record: Record) -> set[tuple[str, str | None]]:
-    """The messages, locks, transactions and flows that the record names."""
-    args = record.args
-    names: set[tuple[str, str | None]] = {
-        ("message", m.id) for m in (*args.get("messages", ()), *record.messages)
-    }
-    names |= {("lock", token) for token in (*args.get("locks", ()), args.get("lock"))}
-    names |= {("lock", shown.lock) for shown in record.messages}
-    names |= {(name, args.get(name)) for name in ("txn", "flow")}
-    return {name for name in names if name[1] is not None}

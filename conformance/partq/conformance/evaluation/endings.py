@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from partq.conformance.execution.drain import DRAINER, ROUNDS
+from partq.conformance.execution.drain import ROUNDS
 from partq.conformance.history import History, Record
 from partq.conformance.verdict import Finding
-from partq.model.operations import Outcome
+from partq.model.operations import DRAINER, Outcome
 from partq.model.profiles import profile
 from partq.model.requirements import requirement
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from partq.conformance.adapters import Broker, SimulatedBroker, public_name
 from partq.conformance.evaluation import counterexample
 from partq.conformance.evaluation.decision import NONE, check_history
+from partq.conformance.evaluation.live_shrinking import LiveShrinking
 from partq.conformance.evaluation.suite import Run
 from partq.conformance.execution.runner import run
 from partq.conformance.verdict import Finding, ambiguities
@@ -19,7 +20,6 @@ from partq.conformance.workload.shrinker import shrink
 PROGRAMS: Final = "programs"
 """Where in a folder the programs lie that violate one of several rules, not known which."""
 
-_LIVE: Final = "not shrunk: the broker is a live one"
 _GONE: Final = "not shrunk: it does not show again"
 
 
@@ -52,19 +52,25 @@ class StoredFile(NamedTuple):
 
 
 def keep_example(
-    out: Target, profile: str, name: str, target: Broker, done: Run, finding: Finding
+    out: Target, profile: str, name: str, target: Broker, done: Run, finding: Finding, seconds: float
 ) -> StoredFile:
-    """Write the finding's counterexample. Shrunk where the broker is simulated; from a live one, the program
-    and history it was seen in. ``name``, ``target``: the broker. Raises `OSError`."""
-    shown, steps, how, example = public_name(name), len(done.program.steps), _LIVE, None
+    """Write the finding's counterexample, shrunk. ``name``, ``target``: the broker. ``seconds``: how long it
+    is shrunk where that is a live one. Raises `OSError`."""
+    shown, steps, example = public_name(name), len(done.program.steps), None
     target.profile = done.program.profile
     if isinstance(target, SimulatedBroker):
-        example, how = counterexample.make(name, target, done.program, finding), _GONE
-    if example is None:
-        example = counterexample.Counterexample(shown, done.program, finding, done.history, None, steps)
-        size = f"{steps} steps, {how}"
+        example = counterexample.make(name, target, done.program, finding)
+        size = f"{len(example.program.steps)} steps of {steps}" if example else f"{steps} steps, {_GONE}"
+        example = example or counterexample.Counterexample(
+            shown, done.program, finding, done.history, None, steps
+        )
     else:
-        size = f"{len(example.program.steps)} steps of {steps}"
+        small = LiveShrinking.of(target, done, finding, seconds)
+        example = counterexample.Counterexample(
+            shown, small.program, small.finding, small.history, None, steps, small.seen
+        )
+        cut = f", the {seconds:.0f} s of --shrink-seconds were over" if small.over else ""
+        size = f"{len(small.program.steps)} steps of {steps}{cut}"
     path = out.as_shown(counterexample.write(out.place / counterexample.FOLDER / profile, example))
     command = counterexample.replay_command(path, shown)
     return StoredFile(path, "counterexample", size, command, (profile, finding.requirement, finding.key))
@@ -83,7 +89,7 @@ def keep_program(
 
     size = f"{len(small.steps)} steps"
     if not isinstance(target, SimulatedBroker):
-        size = f"{size}, {_LIVE}"
+        size = f"{size}, not shrunk: the broker is a live one"
     elif not shows(small):
         size = f"{size}, {_GONE}"
     else:

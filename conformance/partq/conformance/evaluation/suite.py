@@ -9,9 +9,11 @@ object of its own. What is said of them does not depend on which ends first.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -20,26 +22,39 @@ from partq.conformance.adapters.protocol import FAULTS
 from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.conformance.adapters.raised import place
 from partq.conformance.adapters.shape import misfit
-from partq.conformance.evaluation.decision import SUITE, Decider, Exactness, check_history
+from partq.conformance.evaluation.activity import activity
+from partq.conformance.evaluation.decision import EVERY, SUITE, Checked, Decider, Exactness
 from partq.conformance.execution.cancellation import Stop, Stopped
 from partq.conformance.execution.runner import run
 from partq.conformance.execution.thread_pool import completed
 from partq.conformance.history import History
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
+    NOTHING_JUDGED,
+    OPEN,
+    Activity,
     Besides,
+    Done,
     Exit,
     Finding,
     Inspection,
+    Judging,
     Verdicts,
+    added,
     ambiguities,
     merge,
+    narrowed,
     not_applicable,
+    share_of,
+    stalled,
+    tolerated,
     verdicts_of,
 )
 from partq.conformance.workload.cases import Case
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
+from partq.model.conditions import STRIKES
+from partq.model.operations import DRAINER, Outcome
 
 PROGRAMS_SIMULATED = 200
 PROGRAMS_LIVE = 3
@@ -71,12 +86,14 @@ class NamedProgram(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One program's run. ``name``: its case, its own, or ``program N``, the number its seed was made from."""
+    """One program's run. ``name``: its case, its own, or ``program N``, the number its seed was made from.
+    ``judging``: what the judge did with its history."""
 
     name: str
     program: Program
     history: History
     verdicts: Verdicts
+    judging: Judging = NOTHING_JUDGED
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -99,7 +116,8 @@ class SuiteResult:
     """``verdicts``: all runs merged, one for every row of the catalogue. ``cases``: each case's verdicts.
     ``kept``: the runs that found something, with their histories. ``runs``: how many there were.
     ``unusable``: how many answers of the adapter no history can hold; ``unusable_first``: to which operation,
-    and in which run, the first one was."""
+    and in which run, the first one was. ``activity``: what all runs show of it. ``faults``: how often each
+    fault struck. ``judging``: what the judge did with the histories."""
 
     profile: str
     verdicts: Verdicts
@@ -108,17 +126,27 @@ class SuiteResult:
     runs: int
     unusable: int = 0
     unusable_first: str = ""
+    activity: Activity = field(default_factory=dict)
+    faults: Mapping[str, int] = field(default_factory=dict)
+    judging: Judging = NOTHING_JUDGED
+
+    @property
+    def done(self) -> Done:
+        """What was done to the broker."""
+        return Done(self.runs, self.faults)
 
     @property
     def besides(self) -> list[Besides]:
         """What the exit code comes from beside the verdicts: what the adapter answered that no history can
-        hold."""
+        hold, what the broker did not do, and what the judge did not decide, which the verdicts tell, too."""
+        found = stalled(self.profile, self.activity)
+        found += [(code, f"{why} ({self.profile})") for code, why in self.judging.besides()]
         if not self.unusable:
-            return []
+            return found
         several = f"{self.unusable:,} answers of the adapter were"
         answers = "1 answer of the adapter was" if self.unusable == 1 else several
         text = f"{answers} unusable: first that to {self.unusable_first} ({self.profile})"
-        return [(Exit.INCONCLUSIVE, text)]
+        return [*found, (Exit.INCONCLUSIVE, text)]
 
     def evidence(self, finding: Finding) -> Run | None:
         """The run that the finding comes from, or None."""
@@ -134,12 +162,13 @@ class Ways:
     """How programs are run. ``another``: makes a further object of the same broker. ``jobs``: so many
     programs at once, if there is another and the broker allows it. ``on_problem``: hears in which run the
     adapter did something wrong in, and what. ``exact``: how much the judge is asked; None: by the kind
-    of broker, see `deciding`."""
+    of broker, see `deciding`. ``focus``: what of each run's verdicts counts."""
 
     another: Callable[[], Broker] | None = None
     jobs: int = JOBS
     on_problem: Callable[[str, str], None] = _warn
     exact: Exactness | None = None
+    focus: Callable[[Verdicts], Verdicts] = dict
 
     def at_once(self, broker: Broker) -> int:
         """How many programs of this broker are run at once."""
@@ -165,9 +194,7 @@ def cases_for(broker: Broker, profile: str, cases: Iterable[Case]) -> tuple[Case
     """Those of the cases that the profile has, and of whose requirements one applies to the broker."""
     broker.profile = profile
     exempt = not_applicable(profile, ALL, tuple(sorted(lacks_of(broker))))
-    return tuple(
-        case for case in cases if profile in case.profiles and not exempt.keys() >= set(case.requirements)
-    )
+    return tuple(case for case in cases if case.fits(profile) and not exempt.keys() >= set(case.requirements))
 
 
 def lacks_of(broker: Broker) -> frozenset[str]:
@@ -196,9 +223,11 @@ def run_suite(
     ways: Ways = ALONE,
     on_end: Callable[[Run], None] = lambda run: None,
     named: Sequence[NamedProgram] = (),
+    share: Fraction = share_of(OPEN),
 ) -> SuiteResult:
     """Run the cases that apply, then the programs that are ``named``, then that many seeded ones; ``on_run``
-    hears of each, judged, in this order, ``on_end`` as they end.
+    hears of each, judged, in this order, ``on_end`` as they end. ``share``: of the runs that exercise a rule
+    so many may be undecided, and it passes.
 
     The programs are the first traces of a campaign with that seed. Raises `Unreachable` and `BrokerFailed`;
     what goes wrong once the broker is open is in the verdicts.
@@ -218,17 +247,29 @@ def run_suite(
                 on_run(done[reported])
                 reported += 1
     ordered = [done[number] for number in range(len(tasks))]
-    nothing = verdicts_of(Inspection(), profile, ALL, tuple(sorted(lacks)))
+    nothing = ways.focus(verdicts_of(Inspection(), profile, ALL, tuple(sorted(lacks))))
     unusable = [f"{op} in {run_.name}" for run_ in ordered for op in run_.unusable]
+    shown = sum((activity(run_.history) for run_ in ordered), Counter[str]())
+    verdicts = merge([nothing, *(run_.verdicts for run_ in ordered)])
     return SuiteResult(
         profile,
-        merge([nothing, *(run_.verdicts for run_ in ordered)]),
+        tolerated(narrowed(verdicts, profile, ALL, shown), share),
         {run_.name: run_.verdicts for run_ in ordered[: len(directed)]},
         tuple(run_ for run_ in ordered if run_.findings or ambiguities(run_.verdicts)),
         len(ordered),
         len(unusable),
         unusable[0] if unusable else "",
+        shown,
+        Counter(op for run_ in ordered for op in _struck(run_.history)),
+        added(run_.judging for run_ in ordered),
     )
+
+
+def _struck(history: History) -> Iterator[str]:
+    """The faults of a program, those of the drain left out."""
+    for record in history.records:
+        if record.op in STRIKES and record.proc != DRAINER and record.outcome != Outcome.ERROR:
+            yield record.op
 
 
 def seeded(broker: Broker, profile: str, seed: int, numbers: Iterable[int]) -> list[NamedProgram]:
@@ -254,15 +295,23 @@ def runs(
     with closing(histories(broker, profile, tasks, ways)) as ending:
         for number, history in ending:
             task = tasks[number]
-            yield number, Run(task.name, task.program, history, check(history, number))
+            verdicts, judging = check(history, number)
+            yield number, Run(task.name, task.program, history, ways.focus(verdicts), judging)
 
 
-def deciding(broker: Broker, exact: Exactness | None) -> Callable[[History, int], Verdicts]:
-    """How the broker's histories, each with its number, are judged. Those of a live one are few: each for
-    itself and without a limit but time, as ``partq check`` does, so that both say the same of it."""
-    if exact is None and not isinstance(broker, SimulatedBroker):
-        return lambda history, number: check_history(history)
-    return Decider(exact or SUITE).check
+def usual(broker: Broker) -> Exactness:
+    """How much the judge is asked about the broker's histories. Those of a live one are few: each is judged
+    as ``partq check`` does, so that both say the same of it."""
+    return SUITE if isinstance(broker, SimulatedBroker) else EVERY
+
+
+def deciding(broker: Broker, exact: Exactness | None) -> Callable[[History, int], Checked]:
+    """How the broker's histories, each with its number, are judged: together if they share an allowance, else
+    each for itself."""
+    asked = exact or usual(broker)
+    if asked.allowance is None:
+        return lambda history, number: Decider(asked).check(history, number)
+    return Decider(asked).check
 
 
 def histories(

@@ -19,11 +19,8 @@ from msgspec import Struct
 
 from partq.conformance.workload.program import Step
 from partq.model.messages import Delivery
-from partq.model.operations import ENV, Outcome
+from partq.model.operations import DRAINER, ENV, Outcome
 from partq.model.profiles import SECOND, Entity, Profile
-
-DRAINER: Final = "drain"
-"""The client that empties the entity; the driver connects it when its first step comes."""
 
 ROUNDS: Final = 8
 """So often is the entity found not yet empty before the drain gives up."""
@@ -57,7 +54,8 @@ class DrainPlan:
     ``clients``: those of the program that still answer. ``faults``: the environment's steps that took
     effect, in order. ``sent``: how many messages were sent at most; it bounds the work. ``patience``: ns
     that one receive waits. ``quiet``: so many receives in a row must find nothing. ``most_flows``: so
-    many a client may have. ``is_empty``: what the broker itself says, where it can.
+    many a client may have. ``is_empty``: what the broker itself says, where it can. ``locks_left``: ns until
+    every lock that was given has ended, where the driver knows that.
     """
 
     profile: Profile
@@ -70,6 +68,15 @@ class DrainPlan:
     quiet: int = 3
     most_flows: int = 1
     is_empty: Callable[[], bool | None] = lambda: None
+    locks_left: Callable[[], int] | None = None
+
+    @property
+    def first_wait(self) -> int:
+        """ns until every lock that a client was given, or every handoff, has certainly ended. Front ends may
+        have locked what no client was given."""
+        if self.locks_left is None or self.profile.flows or self.profile.caching_front_ends:
+            return self.settling_time
+        return min(self.settling_time, self.locks_left())
 
     @property
     def settling_time(self) -> int:
@@ -84,8 +91,8 @@ def drain(plan: DrainPlan) -> Drain:
 
     Everything is repaired; the clients roll back what they have open and, where locks do not expire,
     leave; time passes until locks and handoffs ended; a client of its own receives until nothing comes.
-    That is repeated until the broker says that it is empty or, where it cannot say, until a whole round and
-    a peek show nothing more.
+    The driver connects that client when its first step comes. All this is repeated until the broker says
+    that it is empty or, where it cannot say, until a whole round and a peek show nothing more.
     """
     for repair in repairs(plan.faults):
         if not (yield from _insist(repair)):
@@ -150,7 +157,7 @@ def _unbind(plan: DrainPlan, client: str) -> Drain:
 
 
 def _empty(plan: DrainPlan) -> Drain:
-    wait = plan.settling_time if plan.is_empty() is None else 0
+    wait = plan.first_wait if plan.is_empty() is None else 0
     budget = 2 * plan.sent // BATCH + 2 * plan.sent + ROUNDS * (plan.quiet + TRIES)
     for _ in range(ROUNDS):
         if wait and not (yield from _wait(wait)):

@@ -34,6 +34,7 @@ from partq.conformance.execution.client_thread import NEVER, ClientThread
 from partq.conformance.execution.diagnostics import Problems
 from partq.conformance.execution.drain import DrainPlan, StepResult, drain, play
 from partq.conformance.execution.guide import Guide, guided
+from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
 from partq.conformance.history import Header, History
 from partq.conformance.workload.program import Program, Step
@@ -50,6 +51,9 @@ PARTING: Final = 10.0
 
 PATIENT: Final = 10
 """A broker that reports when it is empty need not be asked for messages so long; a tenth will do."""
+
+BRIEF: Final = SECOND // 20
+"""ns that a receive waits where every message that was accepted has gone, so that none can come."""
 
 QUIET: Final = 3
 """Any other has to answer so many receives in a row with nothing."""
@@ -95,16 +99,19 @@ class LiveRun:
         self.limits = limits
         self.stop = stop
         self.recorder = Recorder(ENTITY)
+        self.ledger = Ledger()
         self.turn = threading.Condition()
         self.problems = Problems(self.turn, on_problem)
         self.over = threading.Event()
         self.closed = False
         self.hurried = False
+        self.draining = False
         self.lacks = _lacks_of(broker)
         self.steps = tuple(step for step in program.steps if step.op not in self.lacks)
         self.entity = program.entity
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
         self.faults: list[Step] = []
+        self.unsupported: set[str] = set()
         self._thread = partial(
             ClientThread, turn=self.turn, connect=broker.connect, failed=self.problems.failed
         )
@@ -156,7 +163,8 @@ class LiveRun:
         return result[0]
 
     def _so_far(self) -> History:
-        program, lacks = self.program, tuple(sorted(self.lacks & OPS.keys()))
+        never = self.unsupported - {step.op for step in self.faults}
+        program, lacks = self.program, tuple(sorted((self.lacks | never) & OPS.keys()))
         header = Header(program.profile, {ENTITY: self.entity}, "wall", self.broker.skew_ns, lacks)
         return History(header, self.recorder.records())
 
@@ -263,6 +271,8 @@ class LiveRun:
             return {"timeout": SEND_TIMEOUT, **args}
         if op == "receive":
             longest = int(self.limits.wait * SECOND)
+            if self.draining or self.program.sequential:
+                longest = min(longest, BRIEF) if self.ledger.nothing_left else longest
             return {**args, "timeout": min(args.get("timeout", longest), longest)}
         if op == "disconnect" and "how" not in args:
             return {**args, "how": next(self.ways)}
@@ -273,6 +283,7 @@ class LiveRun:
         result = operate(thread.connected, op, args, self.recorder.now)
         if self._returned(thread, result):
             thread.script.absorb(op, args, result.outcome, result.error, result.messages)
+            self.ledger.note(op, args, result, self.recorder.now())
 
     def _strike(self, thread: ClientThread, step: Step) -> None:
         about = {"partition": step.args["index"]} if "index" in step.args else step.args
@@ -280,6 +291,8 @@ class LiveRun:
         result = strike(self.broker.inject, step.op, step.args)
         if self._returned(thread, result):
             self.faults.append(step)
+        elif result.error == "unsupported":
+            self.unsupported.add(step.op)
 
     def _advance(self, thread: ClientThread, by: int, longest: float) -> None:
         wait = min(by, int(longest * SECOND))
@@ -330,6 +343,7 @@ class LiveRun:
     # The end.
 
     def _drain(self) -> None:
+        self.draining = True
         self.ways = repeat(next(iter(self.broker.ways_to_disconnect or Broker.ways_to_disconnect)))
         can_say = self._is_empty() is not None
         plan = DrainPlan(
@@ -342,6 +356,7 @@ class LiveRun:
             patience=int(self.limits.wait * SECOND) // (PATIENT if can_say else 1),
             quiet=1 if can_say else QUIET,
             is_empty=(lambda: self._is_empty() is True) if can_say else (lambda: None),
+            locks_left=lambda: self.ledger.locks_left(self.recorder.now(), self.entity.lock_duration),
         )
         empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
         if empty and not any(thread.lost for thread in self.threads.values()):

@@ -297,6 +297,8 @@ class _Sessions:
         self.timeline = timeline
         self.facts = facts
         self.current: dict[str, FlowSession] = {}
+        self.faults: list[Record] = []
+        """Those that may have ended flows, in order of calls."""
 
     def read(self) -> None:
         facts = self.facts
@@ -314,6 +316,9 @@ class _Sessions:
         if record.outcome == Outcome.ERROR:
             return
         session = FlowSession(record)
+        for fault in self.faults:
+            if returned(fault) >= record.call and fault.args.get("proc") in (None, record.proc):
+                session.close(fault, certain=False)  # either may have come first
         before = self.current.get(session.flow)
         if before is not None:
             before.close(record, certain=record.outcome == Outcome.OK)
@@ -334,11 +339,13 @@ class _Sessions:
             self._lost(self._of(record.proc), record)
 
     def cut_off(self, record: Record) -> None:
+        self.faults.append(record)
         proc = record.args.get("proc")
         self._lost(self._of(proc), record, certain=record.op == "connection_lost" and proc is not None)
 
     def faulted(self, record: Record) -> None:
         if record.op == "broker_kill":
+            self.faults.append(record)
             self._lost(list(self.current.values()), record, certain=False)
         self._change(OTHER, record)
 

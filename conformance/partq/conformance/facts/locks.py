@@ -15,6 +15,7 @@ from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.records import deletes, returned, span
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
+from partq.model.profiles import requirements_of
 
 T = TypeVar("T")
 
@@ -74,12 +75,14 @@ class Locks:
     ``faulty``: whether anything ever was down."""
 
     __slots__ = (
+        "_binding",
         "_caching",
         "_clients",
         "_duration",
         "_expire",
         "_faults",
         "_handoffs",
+        "_parting",
         "_renewals",
         "_skew",
         "_stray",
@@ -94,7 +97,9 @@ class Locks:
         profile = facts.profile
         self._caching = profile.caching_front_ends
         self._expire = profile.locks_expire
+        self._parting = profile.connection_ends_locks
         self._duration = facts.entity.lock_duration
+        self._binding = "RCV-8" in requirements_of(profile.name)
         self._skew = facts.header.skew_ns
         self._renewals = facts.renewals
         self.faulty = bool(facts.down or facts.dead)
@@ -111,6 +116,8 @@ class Locks:
             sent = sends[0].record.call if sends else 0
             for seen in seens:
                 self._fold(seen, sent)
+            if not self._binding and len(seens) > 1:
+                self._share(seens)
 
     def faults(self, partition: int | None) -> Intervals:
         """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
@@ -154,6 +161,8 @@ class Locks:
                 end, last = self._renewed(lock, end, last)
             end -= skew
             seen.expired = seen.ended = last + skew
+            if self._parting:
+                end = min(end, self._left(seen.record))
         if self.faulty:
             seen.struck = struck = self.faults(seen.partition).first(seen.began)
             if struck < end:
@@ -173,19 +182,33 @@ class Locks:
                 if settlement.outcome == Outcome.OK:
                     seen.ended = min(seen.ended, self._effective(settlement))
 
+    def _share(self, seens: Sequence[Observation]) -> None:
+        """Take in that lost locks may settle, where RCV-8 does not bind: a settlement by any lock of the
+        message may end each of them, a renewal prolong it."""
+        settlements = [one for seen in seens for one in seen.settlements if one.outcome != Outcome.ERROR]
+        renewed = {seen.delivery.lock for seen in seens} & self._renewals.keys()
+        for seen in seens:
+            for settlement in settlements:
+                if returned(settlement) >= seen.call:
+                    seen.held_until = min(seen.held_until, settlement.call)
+            latest = max((self._renewed(lock, 0, -1)[1] for lock in renewed if lock), default=-1) + self._skew
+            if seen.ended == seen.expired:
+                seen.ended = max(seen.ended, latest)
+            seen.expired = max(seen.expired, latest)
+
     def _last(self, seen: Observation) -> int:
         """The latest instant of its lock's expiry, without renewals and skew."""
         until = seen.delivery.locked_until
         return seen.ret + self._duration if until is None else until
 
     def _renewed(self, lock: str, end: int, last: int, but: Record | None = None) -> tuple[int, int]:
-        """The earliest and the latest instant of expiry, after its renewals. ``but``: one that does not
-        count."""
+        """The earliest and the latest instant of expiry, after its renewals. One that is answered ok
+        says that the lock held, unless lost locks may be renewed. ``but``: one that does not count."""
         for renewal in self._renewals[lock]:
             if renewal.outcome == Outcome.ERROR or renewal is but:
                 continue
             shown = renewal.messages[0].locked_until if renewal.messages else None
-            if renewal.outcome == Outcome.OK:
+            if renewal.outcome == Outcome.OK and (self._binding or returned(renewal) <= end):
                 end = max(end, renewal.call + self._duration if shown is None else shown)
             if renewal.ret is None:
                 last = FOREVER - self._skew

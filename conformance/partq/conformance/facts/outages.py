@@ -103,4 +103,4 @@ class _Downtimes:
         if before == 0:
             return False
         interval = self._intervals[before - 1]
-        return interval.certain_start <= start and end <= interval.certain_end
+        return interval.certain_start < start and end < interval.certain_end  # at one instant: either first

@@ -54,7 +54,7 @@ class Walk:
         self.peeks.append(peek)
 
     def lose(self) -> None:
-        """A peek with an unknown outcome."""
+        """A peek with an unknown outcome, or a message without a number."""
         self.vague = True
 
     def move(self, partition: int, place: int) -> None:

@@ -16,8 +16,8 @@ from partq.model.state import COUNTER_BITS
 
 class Placements:
     """``numbers``: number -> who bore it first · ``clashes``: two messages of one number · ``repeated``: how
-    many messages were seen more than once · ``renumbered``: all appearances of each message that had two
-    numbers · ``names``: (top 16 bits, partition the broker named) -> the first such appearance ·
+    many messages were shown with a number more than once · ``renumbered``: all appearances of each message
+    that had two numbers · ``names``: (top 16 bits, partition the broker named) -> the first such appearance ·
     ``unnumbered``: appearances without a number."""
 
     __slots__ = ("clashes", "names", "numbers", "renumbered", "repeated", "unnumbered")
@@ -41,14 +41,17 @@ class Placements:
 
     def _note(self, seen: Sequence[Observation], followed: bool) -> None:
         """Take in all appearances of one message, in order of calls."""
-        numbers, names, first_seq, renumbered = self.numbers, self.names, seen[0].delivery.seq, False
+        numbers, names, first_seq, renumbered = self.numbers, self.names, None, False
+        before = len(self.unnumbered)
         for one in seen:
             delivery = one.delivery
             seq = delivery.seq
             if seq is None:
                 self.unnumbered.append(one)
                 continue
-            if seq != first_seq:
+            if first_seq is None:
+                first_seq = seq
+            elif seq != first_seq:
                 renumbered = True
             first = numbers.setdefault(seq, one)
             if first is not one:
@@ -59,6 +62,6 @@ class Placements:
             if delivery.partition is not None:
                 names.setdefault((seq >> COUNTER_BITS, delivery.partition), one)
         if followed and len(seen) > 1:
-            self.repeated += 1
+            self.repeated += len(seen) - (len(self.unnumbered) - before) > 1
             if renumbered:
                 self.renumbered.append(seen)

@@ -21,7 +21,8 @@ from partq.conformance.frontends.toml_tables import (
     decoded,
     parsed,
 )
-from partq.conformance.verdict import BadRequire, checked_require
+from partq.conformance.history.codec_profiles import SUFFIX
+from partq.conformance.verdict import OPEN, BadRequire, BadShare, checked_require, share_of
 from partq.model.profiles import UnknownProfile, profile
 
 FILE: Final = "pyproject.toml"
@@ -35,14 +36,15 @@ FIELDS: Final[Mapping[str, Field]] = {
     "strict": FLAG,
     "baseline": TEXT,
     "require": TEXTS,
+    "open": TEXT,
 }
 
 
 class Settings(NamedTuple):
     """The options of ``partq run`` by the same names; what the table does not say is None or empty.
 
-    ``baseline``: the file; a relative one is in the folder of pyproject.toml. ``file``: the pyproject.toml
-    that says so, None where there is none.
+    ``profile``: names, and files. ``baseline``: the file. Relative ones are in the folder of pyproject.toml.
+    ``file``: the pyproject.toml that says so, None where there is none.
     """
 
     broker: str | None = None
@@ -52,6 +54,7 @@ class Settings(NamedTuple):
     strict: bool | None = None
     baseline: Path | None = None
     require: tuple[str, ...] = ()
+    open: str | None = None
     file: Path | None = None
 
     def of(self, broker: str | None) -> Settings:
@@ -71,14 +74,20 @@ def settings_of(text: str, file: Path) -> Settings | None:
     where = f"{file}: {TABLE}"
     said = checked(tool["partq"], FIELDS, where)
     try:
-        for name in said.get("profile", ()):
-            profile(name)
+        said["profile"] = tuple(_profile(word, file.parent) for word in said.get("profile", ()))
         checked_require(said.get("require", ()))
-    except (UnknownProfile, BadRequire) as error:
+        share_of(said.get("open", OPEN))
+    except (UnknownProfile, BadRequire, BadShare) as error:
         raise BadTable(f"{where}: {error}") from None
     if "baseline" in said:
         said["baseline"] = file.parent / said["baseline"]
     return Settings(**said, file=file)
+
+
+def _profile(word: str, folder: Path) -> str:
+    """A built-in profile's name, or the path of a profile's file as it is from the current folder. Raises
+    `UnknownProfile`."""
+    return str(folder / word) if word.endswith(SUFFIX) else profile(word).name
 
 
 def settings_near(folder: Path) -> Settings:

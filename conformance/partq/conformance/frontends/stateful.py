@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -21,11 +22,13 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from partq.conformance.adapters import Broker, Unreachable, open_broker
+from partq.conformance.evaluation.activity import activity
 from partq.conformance.evaluation.decision import EVERY, Exactness
 from partq.conformance.evaluation.diagnosis import wrong_in
 from partq.conformance.evaluation.finding_text import steps as steps_of
 from partq.conformance.evaluation.suite import ALONE, BrokerFailed, NamedProgram, Run, Ways, lacks_of, runs
-from partq.conformance.verdict import Verdicts, merge
+from partq.conformance.screens.registry import ALL
+from partq.conformance.verdict import Verdicts, merge, narrowed
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
@@ -77,13 +80,16 @@ def again(program: Program, broker: str) -> str:
 
 @dataclass(slots=True)
 class SearchState:
-    """What a search has seen so far: of how many programs, and their verdicts, merged. ``failing``: the
+    """What a search has seen so far: of how many programs, their verdicts, merged, and what
+    they show of the broker's ``activity``, added up. ``failing``: the
     smallest failure, from which on it shrinks. ``broken``: the broker could not be run, for this reason.
     ``on_program`` hears of each program that was judged. ``seconds``: so long it may search, and as long
-    again it may shrink. ``over``: that time was up."""
+    again it may shrink. ``over``: that time was up. ``examples``: how many programs were asked for."""
 
+    examples: int = 0
     programs: int = 0
     verdicts: Verdicts = field(default_factory=dict)
+    activity: Counter[str] = field(default_factory=Counter)
     failing: NotConformant | None = None
     broken: Exception | None = None
     on_program: Callable[[SearchState], None] = lambda seen: None
@@ -97,10 +103,12 @@ class SearchState:
             self.over = True
             raise _TimeIsUp
 
-    def add(self, verdicts: Verdicts) -> None:
-        """Take in one more program's."""
+    def add(self, done: Run) -> None:
+        """Take in one more program's run."""
         self.programs += 1
-        self.verdicts = merge((self.verdicts, verdicts))
+        self.activity.update(activity(done.history))
+        both = merge((self.verdicts, done.verdicts))
+        self.verdicts = narrowed(both, done.history.header.profile, ALL, self.activity)
 
     def fail(self, failure: NotConformant) -> None:
         """Take in a failure."""
@@ -294,7 +302,7 @@ class BrokerMachine(RuleBasedStateMachine):
             seen.broken = error
             raise
         self._renew_broker()
-        seen.add(done.verdicts)
+        seen.add(done)
         trouble = wrong_in(done)
         if trouble:
             seen.fail(NotConformant(program, trouble, done.verdicts))
@@ -365,7 +373,7 @@ def search_on(
     """`search` on a broker that is open. ``on_program`` hears of each program that was judged. Raises
     `Unreachable` and `BrokerFailed` at the first program that can't be run."""
     machine = machine_for(broker, profile_name)
-    machine.ways, machine.seen = ways, SearchState(on_program=on_program, seconds=seconds)
+    machine.ways, machine.seen = ways, SearchState(examples, on_program=on_program, seconds=seconds)
     chosen = settings(
         max_examples=examples,
         stateful_step_count=length,

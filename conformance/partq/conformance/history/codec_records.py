@@ -31,10 +31,11 @@ from partq.conformance.history.codec_fields import (
     some_pairs,
     wrong,
 )
+from partq.conformance.history.codec_profiles import plain_profile, read_profile
 from partq.conformance.history.record import SCHEMA, Header, Record
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, OUTCOMES, RECEIVE_MODES, Kind, Outcome
-from partq.model.profiles import PROFILES, Entity, InvalidEntity, profile
+from partq.model.profiles import Entity, InvalidEntity, profile
 
 CLOCKS: Final = ("virtual", "wall")
 NEVER_DEFINITE: Final = ("hang", "adapter")
@@ -212,7 +213,7 @@ def _schema(value: Any) -> str:
 _HEADER: Final = Fields(
     {
         "schema": _schema,
-        "profile": one_of(PROFILES, "profile"),
+        "profile": read_profile,
         "entities": _settings,
         "clock": one_of(CLOCKS, "clock"),
         "skew_ns": a_count,
@@ -244,7 +245,7 @@ def plain_header(header: Header) -> dict[str, Any]:
     """The header as plain data; settings that are not known are left out."""
     return {
         "schema": SCHEMA,
-        "profile": header.profile,
+        "profile": plain_profile(header.profile),
         "entities": {name: plain_entity(entity) for name, entity in header.entities.items()},
         "clock": header.clock,
         "skew_ns": header.skew_ns,
@@ -279,13 +280,16 @@ def plain_entity(entity: Entity) -> dict[str, Any]:
 
 def plain_message(message: Message) -> dict[str, Any]:
     """The message as plain data; what it does not have is left out."""
-    return _shown_only(message, _MESSAGE.readers)
+    found = _shown_only(message, _MESSAGE.readers)
+    if not message.properties:
+        found.pop("properties")  # none is what leaving them out says
+    return found
 
 
 def _shown_only(value: object, names: Collection[str]) -> dict[str, Any]:
     found = {}
     for name in names:
         field = getattr(value, name)
-        if field is not None and field != ():
+        if field is not None:
             found[name] = list(field) if name == "properties" else field
     return found

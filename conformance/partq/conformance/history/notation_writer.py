@@ -37,14 +37,20 @@ SHORT: Final = 1
 """An answer of more messages is cut down to those that matter, if there are any."""
 
 
+TOKEN: Final = 32
+"""Characters of a lock; a longer one is cut, and numbered so that locks stay distinct."""
+
+
 def witness(finding: Finding, history: History) -> Iterator[str]:
     """The finding's records, a line each. Of answers of several messages, only those that the finding speaks
     of, or whose locks its other records name. A body is shown where it was sent, and where it came back as
-    another."""
+    another. Long locks are cut (`TOKEN`)."""
     family, wanted = profile(history.header.profile), set(finding.witness)
     records = [record for record in history.records if record.i in wanted]
     named = {lock for r in records for lock in (*r.args.get("locks", ()), r.args.get("lock"))} - {None}
     sent = {message.id: message.body for r in history.records for message in r.args.get("messages", ())}
+    given = [m.lock for record in records for m in record.messages]
+    short = _cut(lock for lock in (*named, *given) if lock is not None)
     for record in records:
         kept = tuple(m for m in record.messages if m.lock in named or repr(m.id) in finding.detail)
         cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
@@ -53,14 +59,22 @@ def witness(finding: Finding, history: History) -> Iterator[str]:
             for m in (kept if cut else record.messages)
         )
         text = line(replace(record, messages=shown), family)
+        for lock, name in short.items():
+            text = text.replace(_text(lock), _text(name))
         yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
+
+
+def _cut(locks: Iterable[str]) -> Mapping[str, str]:
+    """The long ones among these locks, each with what is shown of it."""
+    long = sorted({lock for lock in locks if len(lock) > TOKEN}, key=lambda lock: (-len(lock), lock))
+    return {lock: f"{lock[: TOKEN - 8]}…{number}" for number, lock in enumerate(long, 1)}
 
 
 def evidence(finding: Finding, history: History | None) -> Iterator[tuple[str, bool]]:
     """A finding below its heading, in lines, each with whether it shows a record: what is wrong, what would
     have been allowed, and the finding's records, where its history is known."""
     yield f"  {finding.detail}", False
-    yield f"  allowed: {finding.allowed}", False
+    yield f"  expected: {finding.allowed}", False
     for text in witness(finding, history) if history is not None else ():
         yield f"    {text}", True
 
@@ -162,7 +176,7 @@ def _attributes(item: Any, names: Mapping[str, str], family: Profile) -> Iterato
         value = getattr(item, field)
         if value is not None and (value != "" or names is _SHOWN):
             yield f"{name}={_text(value)}"
-    for key, value in item.properties:
+    for key, value in item.properties or ():
         by_key = key == SOLACE_KEY and family.key_rule is KeyRule.USER_PROPERTY
         yield f"{'key' if by_key else f'prop.{key}'}={_text(value)}"
 

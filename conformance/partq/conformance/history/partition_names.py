@@ -7,6 +7,7 @@ a message that shows the one is compared with a message that shows the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from msgspec import structs
 
@@ -20,35 +21,42 @@ def named_by_numbers(records: Sequence[Record], family: Profile) -> tuple[Record
     where the two differ nowhere, where numbers name no partition, and where a partition has two labels, or
     two have one."""
     both = family.partitioned and family.shows_seq
-    labels = _labels(records) if both and _differ(records) else {}
+    labels = _labels(records) if both else {}
     return tuple(_renamed(record, labels) for record in records) if labels else tuple(records)
 
 
-def _differ(records: Sequence[Record]) -> bool:
-    """Whether some message shows another name than its number."""
-    differing = (
-        shown
-        for record in records
-        for shown in record.messages
-        if shown.seq is not None and shown.partition is not None
-        if shown.seq >> COUNTER_BITS != shown.partition
-    )
-    return next(differing, None) is not None
+def _pairs(records: Sequence[Record]) -> set[tuple[int, int]]:
+    """Each name of a partition with the top bits of its numbers, as a message shows both at once; what is
+    never shown so, as one message shows them one after the other."""
+    names: dict[str, set[int]] = {}
+    tops: dict[str, set[int]] = {}
+    pairs = set()
+    for record in records:
+        for shown in record.messages:
+            name, top = shown.partition, None if shown.seq is None else shown.seq >> COUNTER_BITS
+            if name is not None and top is not None:
+                pairs.add((name, top))
+            elif name is not None:
+                names.setdefault(shown.id, set()).add(name)
+            elif top is not None:
+                tops.setdefault(shown.id, set()).add(top)
+    known = {name for name, _ in pairs}, {top for _, top in pairs}
+    for id in names.keys() & tops.keys():
+        pairs |= set(product(names[id] - known[0], tops[id] - known[1]))
+    return pairs
 
 
 def _labels(records: Sequence[Record]) -> dict[int, int]:
-    """For each partition by its name the top bits of its numbers; nothing where that is no one-to-one."""
-    pairs = {
-        (shown.partition, shown.seq >> COUNTER_BITS): None
-        for record in records
-        for shown in record.messages
-        if shown.partition is not None and shown.seq is not None
-    }
-    labels = dict(pairs.keys())
+    """For each partition by its name the top bits of its numbers; nothing where they are equal, or no
+    one-to-one."""
+    pairs = _pairs(records)
+    labels = dict(pairs)
     if len(labels) < len(pairs) or len(set(labels.values())) < len(pairs):
         return {}
+    if all(name == top for name, top in pairs):
+        return {}
     taken = set(labels.values())
-    for name in _told(records) - labels.keys():
+    for name in sorted(_told(records) - labels.keys()):
         label = name
         while label in taken:
             label += 1 << (64 - COUNTER_BITS)  # no number's

@@ -21,6 +21,9 @@ from partq.model.state import State, position, transaction
 TRIED: Final = 32
 """How many choices are looked at of one level; of an unknown receive there may be millions."""
 
+WINDOW: Final = 300
+"""How many levels it may jump back: what was wrong longer ago is seldom noticed so late."""
+
 Conflict = Callable[[State], Hashable]
 """The part of a state that an effect, which is not explained, depends on."""
 
@@ -53,13 +56,14 @@ def jump_back(
     is_over: Callable[[], bool],
 ) -> tuple[int | None, N] | None:
     """Give the way up as far as to the last choice after which the part in conflict may be another, and
-    return that choice; None, and nothing is given up, if there is no such choice. ``placed``: by which effect
-    each level but the first was reached. First tried is what changes that part otherwise; then what leaves it
-    for later. ``tried``: at which depth that part was made what before, in vain. ``is_over``: whether the
-    budget is spent."""
-    seen = [conflict(level.node.state) for level in levels]
+    return that choice; None, and nothing is given up, if there is no such choice among the last `WINDOW`.
+    ``placed``: by which effect each level but the first was reached. First tried is what changes that part
+    otherwise; then what leaves it for later. ``tried``: at which depth that part was made what before, in
+    vain. ``is_over``: whether the budget is spent."""
+    nearest = max(0, len(levels) - WINDOW)
+    seen = {depth: conflict(levels[depth].node.state) for depth in range(nearest, len(levels))}
     for leaves_it in (False, True):
-        for depth in range(len(levels) - 2, -1, -1):
+        for depth in range(len(levels) - 2, nearest - 1, -1):
             if is_over():
                 return None
             here, choices = levels[depth]

@@ -23,7 +23,7 @@ from partq.conformance.oracle.indications import KINDS, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
 from partq.model import clauses
 from partq.model.profiles import requirements_of
-from partq.model.requirements import requirement, special_first
+from partq.model.requirements import requirement, special_first, unpreceded
 from partq.model.state import NARROWLY, WIDE
 
 REJECTING: Final = 4
@@ -39,9 +39,11 @@ PAIRS: Final = 200
 @dataclass(frozen=True, slots=True)
 class Blame:
     """``candidates``: the requirements each of which alone explains the history, the most special first.
+    ``level``: the first of them and those that nothing ranks below it, neither the catalogue, nor the whole,
+    nor what complied; with them those of ``open`` that no such candidate precedes, or the pair.
     ``consulted``: the requirements that the model enforced on the way. ``pairs``: where there is none, a pair
-    of requirements that do together. ``open``: the requirements of which it is not known whether they do:
-    the waived search gave up, or the one that was to tell whether they are consulted. ``visited``: how many
+    of requirements that do together. ``open``: requirements whose waived search, or the one that tells
+    whether they are consulted, ran out of budget. ``visited``: how many
     nodes all searches visited. ``judgement``: the rejection."""
 
     judgement: Judgement
@@ -50,6 +52,7 @@ class Blame:
     pairs: tuple[tuple[str, str], ...] = ()
     open: tuple[str, ...] = ()
     visited: int = 0
+    level: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -63,16 +66,20 @@ class Blame:
 
 
 class _Consulted(frozenset[str]):
-    """No waiver, and a memory of which ones the model asked for. Not equal to any other, nor empty."""
+    """No waiver but what is ``spared``, and a memory of which ones the model asked for. Not equal to any
+    other, nor empty."""
 
     asked: dict[str, None]
+    spared: frozenset[str]
 
-    def __new__(cls) -> _Consulted:
-        made = super().__new__(cls, ("nothing",))
-        made.asked = {}
+    def __new__(cls, spared: frozenset[str]) -> _Consulted:
+        made = super().__new__(cls, ("nothing", *spared))
+        made.asked, made.spared = {}, spared
         return made
 
     def __contains__(self, requirement: object) -> bool:
+        if requirement in self.spared:
+            return True
         self.asked[str(requirement)] = None
         return False
 
@@ -89,31 +96,35 @@ def blame(
     late: int = 0,
     nodes: int | None = None,
     whole: History | None = None,
+    spared: frozenset[str] = frozenset(),
 ) -> Blame:
     """Which requirements the history may violate. It has to be one that the judge rejects. ``whole``: what it
-    was cut or shrunk from, if anything. The other arguments are as for `judge`: the budget is that of each
-    waived search, and `REJECTING` times as much that of the rejection."""
-    consulted = _Consulted()
+    was cut or shrunk from, if anything. ``spared``: what is never enforced, nor blamed. The other arguments
+    are as for `judge`: the budget is that of each waived search, and `REJECTING` times as much that of the
+    rejection."""
+    consulted = _Consulted(spared)
     most = None if nodes is None else REJECTING * nodes
     judgement = judge(history, REJECTING * seconds, late, consulted, most)
     visited, all_asked = judgement.visited, judgement.status is Judged.REJECTED
     if judgement.status is Judged.UNKNOWN:  # a search that remembers what it asks for takes longer
-        judgement = judge(history, REJECTING * seconds, late, nodes=most)
+        judgement = judge(history, REJECTING * seconds, late, spared, most)
         visited += judgement.visited
     if judgement.status is not Judged.REJECTED:
         return Blame(judgement, visited=visited)
     if judgement.owner is not None:
-        return Blame(judgement, (judgement.owner,), visited=visited)
-    waived = _Waived(history, whole, seconds, late, nodes, visited)
+        return Blame(judgement, (judgement.owner,), visited=visited, level=(judgement.owner,))
+    waived = _Waived(history, whole, seconds, late, nodes, visited, spared)
     binding = requirements_of(history.header.profile)
     asked = special_first([id for id in consulted.asked if id in binding])
-    unasked = () if all_asked else tuple(id for id in clauses.covered() if id in binding - {*asked})
+    unasked = () if all_asked else tuple(id for id in clauses.covered() if id in binding - {*asked} - spared)
     statuses = {id: waived.ask(id) for id in asked}
     statuses |= {id: waived.ask(id, patience=REJECTING) for id in _more_special(statuses)}
-    candidates = waived.ordered([id for id, status in statuses.items() if status is Judged.ACCEPTED])
+    ranks = waived.ranked([id for id, status in statuses.items() if status is Judged.ACCEPTED])
+    candidates = tuple(id for rank in ranks for id in rank)
     undecided = (*(id for id, status in statuses.items() if status is Judged.UNKNOWN), *unasked)
     pairs = () if candidates or undecided else waived.first_pair(asked)
-    return Blame(judgement, candidates, asked, pairs, undecided, waived.visited)
+    level = unpreceded((*ranks[0], *undecided), ranks[0]) if ranks else pairs[0] if pairs else ()
+    return Blame(judgement, candidates, asked, pairs, undecided, waived.visited, level)
 
 
 def _more_special(statuses: Mapping[str, Judged]) -> list[str]:
@@ -134,6 +145,7 @@ class _Waived:
     late: int
     nodes: int | None
     visited: int
+    spared: frozenset[str] = frozenset()
 
     def ask(self, *waived: str, patience: int = 1) -> Judged:
         """What the judge says of the history with these requirements waived, in ``patience`` budgets."""
@@ -141,24 +153,24 @@ class _Waived:
 
     def _ask(self, history: History, waived: Sequence[str], patience: int = 1) -> Judged:
         nodes = None if self.nodes is None else patience * self.nodes
-        judgement = judge(history, patience * self.seconds, self.late, frozenset(waived), nodes)
+        judgement = judge(history, patience * self.seconds, self.late, self.spared.union(waived), nodes)
         self.visited += judgement.visited
         return judgement.status
 
-    def ordered(self, candidates: Sequence[str]) -> tuple[str, ...]:
-        """The candidates, the most special first; after them those that take the wide form to explain the
-        history, then those that messages which complied speak against (`indications`), those of which it is
-        not known whether they explain the whole, and last those that do not."""
+    def ranked(self, candidates: Sequence[str]) -> list[tuple[str, ...]]:
+        """The candidates by rank, in each the most special first. Ranks: those that explain the whole in the
+        narrow form; then wide form only; then contradicted by messages that complied (`indications`); then
+        those whose search of the whole gave up; last those that do not explain it."""
         if len(candidates) < 2:
-            return tuple(candidates)
+            return [tuple(candidates)] if candidates else []
         whole = self.history if self.whole is None else self.whole
         others = contradicted(whole) if not KINDS.keys().isdisjoint(candidates) else frozenset()
         doubts = {
             id: (self._of_the_whole(id, candidates), id in others, self._is_far_fetched(id))
             for id in candidates
         }
-        groups = ([id for id in candidates if doubts[id] == doubt] for doubt in sorted({*doubts.values()}))
-        return tuple(id for group in groups for id in special_first(group))
+        ranks = ([id for id in candidates if doubts[id] == doubt] for doubt in sorted({*doubts.values()}))
+        return [special_first(rank) for rank in ranks]
 
     def _of_the_whole(self, id: str, candidates: Sequence[str]) -> int:
         """Whether the requirement explains the whole, as a place among `CERTAINTY`. One that comes before

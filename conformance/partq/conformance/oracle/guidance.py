@@ -70,12 +70,13 @@ class Guide:
 
     def guidance(self, hasty: bool = False, random: Random | None = None) -> Guidance:
         """The guidance for the next search. ``hasty``: what is likely counts as certain. ``random``: draws
-        estimates and what is likely, for a search that starts again where others were stuck."""
+        estimates, what is likely and places, for a search that starts again where others were stuck."""
         orderings = self.orderings
         places = self.homes
         alone, likely = (self.estimates, self.likely) if random is None else self._drawn(random)
         if self.clues is not None:
-            self.chosen = colouring(self.clues, self.count, self.failures)
+            failures = self.failures if random is None else self._disliked(self.clues, random)
+            self.chosen = colouring(self.clues, self.count, failures)
             places = tuple(self._places(effect, self.clues) for effect in self.effects)
             orderings = [*self._by_delivery(self.clues), *orderings]
         estimates = reconciled(self.effects, alone, orderings)
@@ -93,9 +94,13 @@ class Guide:
 
     def _drawn(self, random: Random) -> tuple[list[Estimate], tuple[int, ...]]:
         """Estimates anywhere within their spans, and half of what most likely happened."""
-        end = max(estimate.instant for estimate in self.estimates)
+        end = max((estimate.instant for estimate in self.estimates), default=0)
         estimates = [estimate.drawn(random, end) for estimate in self.estimates]
         return estimates, tuple(n for n in self.likely if random.random() < 0.5)
+
+    def _disliked(self, clues: Clues, random: Random) -> dict[tuple[str, int], int]:
+        """What is held against each place, drawn."""
+        return {(group, p): random.randrange(self.count) for group in clues.masks for p in range(self.count)}
 
     def _happened(self, n: int) -> bool:
         """Whether an effect of unknown outcome most likely took place: messages came back that it may have

@@ -65,11 +65,13 @@ def contradicted(history: History) -> frozenset[str]:
 
 
 def _astray(history: History) -> list[Send]:
-    """The sends that are not in the partition where most of their key are."""
+    """The sends that are not in the partition where most of their key are, counting those amid an outage only
+    where there are no others."""
     sends = _sends(history)
     homes: dict[tuple[str, str], int] = {}
-    for (key, partition), _ in Counter((send.key, send.partition) for send in sends).most_common():
-        homes.setdefault(key, partition)
+    for among in ([send for send in sends if not send.disturbed], sends):
+        for (key, partition), _ in Counter((send.key, send.partition) for send in among).most_common():
+            homes.setdefault(key, partition)
     return [send for send in sends if homes[send.key] != send.partition]
 
 

@@ -1,12 +1,12 @@
 """The judge: does the model explain a whole history?
 
 What no order of a history's effects explains is a violation; what one explains is allowed, whatever a screen
-suspects. The judge is never wrong. At the end of its budget, a time, it says `UNKNOWN` and how far it came;
+suspects. The judge is never wrong. At the end of its budget it says `UNKNOWN` and how far it came;
 so it does where the model is not asked (`judge_scope`): families, operations and ends of a message's life
 that are not modelled, messages whose way into an entity is not known, IDs sent twice.
 
-Before the search that leaves nothing out come hasty ones, of which only an acceptance counts: one that jumps
-back where it is stuck; and with flows, whose partitions are not shown and have to be guessed, a few that try
+Incomplete searches run first; only their acceptance is used: one that jumps back where it is stuck;
+and with flows, whose partitions are not shown and have to be guessed, a few that try
 likely places alone, each taught by the last. Where these are stuck, excerpts of the history are searched, of
 which only a rejection counts. Then a few start again in orders that are drawn: one wrong guess early may cost
 any time, and another order makes another one.
@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from itertools import count
 from random import Random
 from time import thread_time
 from typing import Final
@@ -28,7 +29,7 @@ from partq.conformance.oracle.effects import Effect
 from partq.conformance.oracle.excerpts import excerpts
 from partq.conformance.oracle.guidance import Guidance, Guide
 from partq.conformance.oracle.question import Impossible, Question, Unanswerable, question_of
-from partq.conformance.oracle.search import Found, Outcome, Search
+from partq.conformance.oracle.search import Found, Outcome, Search, Tell, untold
 from partq.model.state import State
 
 SECONDS: Final = 2.0
@@ -62,8 +63,19 @@ ALONE: Final = 8
 EXCERPT: Final = 20
 """How many nodes for each effect the search of an excerpt visits."""
 
+PERSISTING: Final = 0.75
+"""The share of the budget of a second look after which its searches in orders that are drawn end."""
+
+ROUND: Final = 4
+"""So many of these visit equally many nodes, the next ones twice as many."""
+
 PATIENCE: Final = 100
 """After so many nodes without progress a hasty search jumps back. Every limit is by as many nodes longer."""
+
+
+OVER_BUDGET: Final = "over the budget"
+NOT_MODELLED: Final = "not modelled"
+"""Why the judge does not decide (`Judgement.kind`)."""
 
 
 class Judged(StrEnum):
@@ -98,15 +110,19 @@ def judge(
     late: int = 0,
     waived: frozenset[str] = frozenset(),
     nodes: int | None = None,
+    again: bool = False,
+    tell: Tell = untold,
 ) -> Judgement:
     """Judge every entity of the history; the worst judgement stands. ``seconds``: the budget for each entity,
     of the processor's time. ``late``: by how many ns timers of the broker may be late, if later than the
     history says. ``waived``: requirements that are not enforced. ``nodes``: how many nodes the searches of an
-    entity visit together at the most; None: as many as the time allows."""
+    entity visit together at the most; None: as many as the time allows. ``again``: it is a second look, with
+    more nodes than the first: most of them go into searches that start again in orders that are drawn.
+    ``tell``: hears how far the search of an entity has come."""
     worst, everything = Judgement(Judged.ACCEPTED), ByEntity(history)
     for name in everything.names:
         ask = partial(question_of, everything, name, late, waived)
-        judgement = _judge_entity(ask, _Budget(seconds, nodes), waived)
+        judgement = _judge_entity(ask, _Budget(seconds, nodes, tell), waived, again)
         if judgement.status is Judged.REJECTED:
             return judgement
         if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:
@@ -118,10 +134,11 @@ class _Budget:
     """What searches may cost together: ``seconds`` of the processor, and so many ``nodes``, if that is not
     None. ``spent``: the nodes that were visited."""
 
-    def __init__(self, seconds: float, nodes: int | None) -> None:
+    def __init__(self, seconds: float, nodes: int | None, tell: Tell) -> None:
         self.began = thread_time()
         self.seconds = seconds
         self.nodes = nodes
+        self.tell = tell
         self.spent = 0
 
     def search(
@@ -140,7 +157,9 @@ class _Budget:
         if self.nodes is not None:
             left = max(1, int(share * self.nodes) - self.spent)
             limit = left if limit is None else min(limit, left)
-        search = Search(effects, guidance, self.began + share * self.seconds, hasty, limit, patience)
+        search = Search(
+            effects, guidance, self.began + share * self.seconds, hasty, limit, patience, self.tell
+        )
         found = search.run(start)
         self.spent += found.visited
         return found
@@ -151,18 +170,23 @@ class _Budget:
         return over or thread_time() > self.began + share * self.seconds
 
 
-def _judge_entity(ask: Callable[[], Question], budget: _Budget, waived: frozenset[str]) -> Judgement:
+def _judge_entity(
+    ask: Callable[[], Question], budget: _Budget, waived: frozenset[str], again: bool
+) -> Judgement:
     try:
         question = ask()
     except Unanswerable as error:
-        return Judgement(Judged.UNKNOWN, reason=str(error), kind="not modelled")
+        return Judgement(Judged.UNKNOWN, reason=str(error), kind=NOT_MODELLED)
     except Impossible as error:
         stuck = () if error.record is None else (error.record,)
         return Judgement(Judged.REJECTED, stuck=stuck, reason=str(error), owner=error.requirement)
     start, effects = question.start, question.effects
+    operations = len({effect.record for effect in effects})
     flows = start.flows is not None
+    if again and (drawn := _persisted(question, budget)) is not None:
+        return _judgement(drawn, budget, operations)
     if flows and (guessed := _guessed(question, budget)) is not None:
-        return _judgement(guessed, budget)
+        return _judgement(guessed, budget, operations)
     guide = Guide(effects, start.cfg)
     guidance, each = guide.guidance(), ALONE if flows else JUMPING
     found = budget.search(start, effects, guidance, GUESSING, each, patience=PATIENCE)
@@ -172,7 +196,7 @@ def _judge_entity(ask: Callable[[], Question], budget: _Budget, waived: frozense
         found = _restarted(question, guide, budget) or found
     if found.outcome is Outcome.GAVE_UP:
         found = budget.search(start, effects, guidance)
-    return _judgement(found, budget)
+    return _judgement(found, budget, operations)
 
 
 def _guessed(question: Question, budget: _Budget) -> Found | None:
@@ -224,13 +248,41 @@ def _restarted(question: Question, guide: Guide, budget: _Budget) -> Found | Non
     return None
 
 
-def _judgement(found: Found, budget: _Budget) -> Judgement:
+def _persisted(question: Question, budget: _Budget) -> Found | None:
+    """What one of many searches finds that start again, each in an order that is drawn, the same ones each
+    time, and with flows in places that are drawn; None where all are stuck. They visit more nodes by and by:
+    what one order decides at once another never does, and no order decides everything at once."""
+    start, flows = question.start, question.start.flows is not None
+    guides = [Guide(effects, start.cfg) for effects in (question.effects, *[question.answers] * flows)]
+    for number in count():
+        if budget.is_spent(PERSISTING):
+            return None
+        guide = guides[number % len(guides)]
+        hasty = guide is not guides[0]
+        guidance = guide.guidance(hasty, Random(number))
+        each = JUMPING << number // ROUND
+        found = budget.search(
+            start, guide.effects, guidance, PERSISTING, each, hasty=hasty, patience=PATIENCE
+        )
+        if found.outcome is not Outcome.GAVE_UP:
+            return found
+    return None
+
+
+def _judgement(found: Found, budget: _Budget, operations: int) -> Judgement:
     visited = budget.spent
     if found.outcome is Outcome.ACCEPTED:
         return Judgement(Judged.ACCEPTED, found.path, visited=visited)
     stuck = tuple(dict.fromkeys(effect.record for effect in found.stuck))
     if found.outcome is Outcome.GAVE_UP:
-        reason = f"no answer after {budget.seconds:g} s and {visited:,} nodes"
-        return Judgement(Judged.UNKNOWN, found.path, stuck, (), visited, reason, kind="over the budget")
+        reason = _gave_up(found, budget, operations)
+        return Judgement(Judged.UNKNOWN, found.path, stuck, (), visited, reason, kind=OVER_BUDGET)
     reason = "no order of the operations is allowed"
     return Judgement(Judged.REJECTED, found.path, stuck, found.allowed, visited, reason)
+
+
+def _gave_up(found: Found, budget: _Budget, operations: int) -> str:
+    """That there is no answer, at which end of the budget, and how far the search came."""
+    late = thread_time() > budget.began + budget.seconds
+    end = f"{budget.seconds:g} s and {budget.spent:,} nodes" if late else f"{budget.spent:,} nodes"
+    return f"no answer after {end}: {len(set(found.path)):,} of {operations:,} operations explained"

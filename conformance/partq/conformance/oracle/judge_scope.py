@@ -7,19 +7,41 @@ from collections.abc import Sequence
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import ByEntity
 from partq.model.machine import OPERATIONS
-from partq.model.profiles import profile
+from partq.model.profiles import Profile, profile
 
 
 def unmodelled(header: Header, records: Sequence[Record]) -> str | None:
     """What happened to the entity that the model does not know, if anything did."""
+    if _starts_at_unknown(header, records):
+        return "a peek starts at a number, and not every message is shown with one"
+    family = profile(header.profile)
     for record in records:
+        if why := _unpromised(family, record):
+            return why
         if record.op not in OPERATIONS:
             return f"the operation {record.op} is not modelled"
-        if record.op == "reconnect" and profile(header.profile).flows:
+        if record.op == "reconnect" and family.flows:
             return "a flow that comes back is not modelled"
         if header.clock == "wall" and record.args.get("how") == "socket":
             return "when the broker noticed that a socket had ended is not known"
     return _life_not_modelled(header, records)
+
+
+def _starts_at_unknown(header: Header, records: Sequence[Record]) -> bool:
+    """Whether a peek starts at a number, and some message was shown without: then its place is not known."""
+    if not profile(header.profile).shows_seq or not any(record.args.get("from_seq") for record in records):
+        return False
+    answers = (record.messages for record in records if record.op in ("receive", "peek"))
+    return any(shown.seq is None for messages in answers for shown in messages)
+
+
+def _unpromised(family: Profile, record: Record) -> str | None:
+    """What the profile of a queue without flows is silent about, so that nothing is known of its effect."""
+    if not (family.flows or family.peek) and record.op == "peek":
+        return "peeks are not modelled where the profile has none"
+    if not (family.flows or family.transactions) and (record.op == "begin" or "txn" in record.args):
+        return "transactions are not modelled where the profile has none"
+    return None
 
 
 def _life_not_modelled(header: Header, records: Sequence[Record]) -> str | None:

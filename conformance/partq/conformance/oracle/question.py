@@ -17,7 +17,7 @@ from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.model.messages import Delivery, Message
-from partq.model.profiles import SECOND, profile
+from partq.model.profiles import SECOND, Profile, profile, requirements_of
 from partq.model.state import InvalidScope, State, initial
 
 PUNCTUAL: Final = SECOND // 1000
@@ -59,8 +59,10 @@ def question_of(everything: ByEntity, name: str, late: int, waived: frozenset[st
         raise Unanswerable(why)
     family = profile(header.profile)
     records = with_lost_connections(named_by_numbers(records, family))
-    _check_messages(records)
+    _check_messages(family, records)
     entity = settings_of(header, name) or family.default_entity
+    if entity.duplicate_detection:
+        raise Unanswerable("duplicate detection is not modelled yet")
     late = max(late, header.lateness, PUNCTUAL if header.clock == "virtual" else 0)
     spread = header.skew_ns + (len(records) if header.clock == "virtual" else 0)
     try:
@@ -77,15 +79,16 @@ def question_of(everything: ByEntity, name: str, late: int, waived: frozenset[st
             telling=header.lateness + spread,
         )
     except InvalidScope as error:
-        if family.column is None:
+        owner = "REB-13" if family.flows else "SEQ-2"
+        if not family.modelled or owner not in requirements_of(header.profile):
             raise Unanswerable(str(error)) from error
-        raise Impossible("REB-13" if family.flows else "SEQ-2", None, str(error)) from error
+        raise Impossible(owner, None, str(error)) from error
     effects = effects_of(header, records, entity, waived=waived)
     whole = effects_of(header, records, entity, whole=True, waived=waived) if family.flows else effects
     return Question(start, effects, whole)
 
 
-def _check_messages(records: Sequence[Record]) -> None:
+def _check_messages(family: Profile, records: Sequence[Record]) -> None:
     """Raises `Unanswerable` for an ID sent twice, `Impossible` for a message that no client sent so."""
     sent: dict[str, Message] = {}
     for record in records:
@@ -95,16 +98,16 @@ def _check_messages(records: Sequence[Record]) -> None:
             sent[message.id] = message
     for record in records:
         for shown in record.messages:
-            if not _as_sent(shown, sent.get(shown.id)):
+            if not _as_sent(family, shown, sent.get(shown.id)):
                 raise Impossible("RCV-1", record.i, f"no client sent {shown.id!r} as it is shown")
 
 
-def _as_sent(shown: Delivery, message: Message | None) -> bool:
+def _as_sent(family: Profile, shown: Delivery, message: Message | None) -> bool:
     """Whether the message that is shown is one that was sent, unchanged in all that is shown (RCV-1)."""
     return (
         message is not None
         and shown.body in (None, message.body)
         and shown.session_id in (None, message.session_id)
         and shown.partition_key in (None, message.partition_key, message.session_id)
-        and (not shown.properties or set(message.properties) <= set(shown.properties))
+        and family.may_show(shown, message)
     )

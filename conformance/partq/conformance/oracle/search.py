@@ -10,7 +10,7 @@ budget is a clock: at its end the answer is that there is none.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from time import thread_time
@@ -53,6 +53,17 @@ class Found(NamedTuple):
     concerned: tuple[frozenset[str], ...] = ()
 
 
+Tell = Callable[[int, int], None]
+"""Hears how many effects the longest order found explains, of how many."""
+
+
+def untold(explained: int, effects: int) -> None:
+    """Nobody hears it."""
+
+
+TOLD: Final = 64
+"""After so many nodes it is told again."""
+
 _Key = tuple[int, State, bool, Receivings]
 
 
@@ -92,7 +103,8 @@ UNTRUE: Final = frozenset({"REB-1", "REB-5", "REB-6", "REB-7", "REB-11", "REB-13
 class Search:
     """One search for one history. ``deadline``: when it gives up, by `thread_time`. ``limit``: how many
     nodes it visits at the most. ``hasty``: of the places of a message only the likely one is tried, so that
-    nothing but the acceptance counts. ``patience``: after so many nodes without progress it jumps back."""
+    nothing but the acceptance counts. ``patience``: after so many nodes without progress it jumps back.
+    ``tell``: hears now and then how far it has come."""
 
     def __init__(
         self,
@@ -102,6 +114,7 @@ class Search:
         hasty: bool = False,
         limit: int | None = None,
         patience: int | None = None,
+        tell: Tell = untold,
     ) -> None:
         self.effects = effects
         self.guidance = guidance
@@ -109,6 +122,7 @@ class Search:
         self.hasty = hasty
         self.limit = limit
         self.patience = patience
+        self.tell = tell
         numbers = range(len(effects))
         required = [n for n in numbers if guidance.roles[n] != OPTIONAL]
         optional = [n for n in numbers if guidance.roles[n] == OPTIONAL]
@@ -149,6 +163,8 @@ class Search:
                 continue
             effect, node = choice
             self.visited += 1
+            if self.visited % TOLD == 0:
+                self.tell(len(self.longest), len(self.effects))
             if not self._is_exhausted(node):
                 placed.append(effect)
                 if node.done & self.needed == self.needed:

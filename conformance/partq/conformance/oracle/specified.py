@@ -142,7 +142,7 @@ def _shown(shown: Delivery, bits: int, family: Profile, sent: Mapping[str, Messa
         shown.body in (None, message.body)
         and shown.session_id in (None, message.session_id)
         and shown.partition_key in (None, message.partition_key, message.session_id)
-        and (not shown.properties or set(message.properties) <= set(shown.properties))
+        and family.may_show(shown, message)
     )
     tag = None if shown.seq is None or not family.partitioned else shown.seq >> bits
     number = None if shown.seq is None else shown.seq % (1 << bits)

@@ -1,5 +1,5 @@
-"""The published JSON Schemas (draft 2020-12) of histories, programs, verdicts and
-comparisons.
+"""The published JSON Schemas (draft 2020-12) of histories, programs, profiles, verdicts
+and comparisons.
 
 The files are written by `python -m partq.conformance.schemas.build` from the tables that the code itself
 uses; a test holds the two together.
@@ -11,7 +11,7 @@ import json
 from importlib import resources
 from typing import Any, Final
 
-NAMES: Final = ("history", "program", "verdicts", "comparison")
+NAMES: Final = ("history", "program", "profile", "verdicts", "comparison")
 
 
 def load(name: str) -> dict[str, Any]:

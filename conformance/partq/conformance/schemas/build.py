@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from partq.conformance import history, verdict
 from partq.conformance.history.codec_records import CLOCKS, NEVER_DEFINITE
+from partq.conformance.schemas.profile_shape import PROFILE, profile, profiles
+from partq.conformance.schemas.shapes import (
+    COUNT,
+    FLAG,
+    NAME,
+    PAIRS,
+    SEQ,
+    TEXT,
+    TIME,
+    Schema,
+    document,
+    entity_settings,
+    fields_of,
+    list_of,
+    ref,
+    whole,
+)
 from partq.conformance.verdict import Exit, Status
 from partq.conformance.workload import program
 from partq.model.messages import MAX_INT, MAX_SEQ
@@ -23,36 +40,14 @@ from partq.model.operations import (
     OpSpec,
     Outcome,
 )
-from partq.model.profiles import ENTITY_BOUNDS, PROFILES
 from partq.model.requirements import groups
-
-Schema = dict[str, Any]
-
-DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-
-TEXT: Final[Schema] = {"type": "string"}
-NAME: Final[Schema] = {"type": "string", "minLength": 1}
-FLAG: Final[Schema] = {"type": "boolean"}
-
-
-def whole(low: int, high: int) -> Schema:
-    """A whole number between two limits, both included."""
-    return {"type": "integer", "minimum": low, "maximum": high}
-
-
-COUNT: Final = whole(0, MAX_INT)
-TIME: Final = whole(-MAX_INT - 1, MAX_INT)
-SEQ: Final = whole(0, MAX_SEQ)
-PAIRS: Final[Schema] = {
-    "type": "array",
-    "items": {"type": "array", "prefixItems": [TEXT, TEXT], "minItems": 2, "maxItems": 2},
-}
 
 
 def build() -> dict[str, Schema]:
     """Every published schema by its name."""
     return {
         "history": _history(),
+        "profile": profile(),
         "program": _program(),
         "verdicts": _verdicts(),
         "comparison": _comparison(),
@@ -66,34 +61,6 @@ def write() -> None:
         Path(__file__).with_name(f"{name}.schema.json").write_text(text, encoding="utf-8")
 
 
-def _object(properties: Mapping[str, Schema], required: Iterable[str] = (), **more: Any) -> Schema:
-    needed = list(required)
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        **({"required": needed} if needed else {}),
-        "additionalProperties": False,
-        **more,
-    }
-
-
-def _document(name: str, title: str, **schema: Any) -> Schema:
-    return {"$schema": DRAFT, "$id": f"urn:partq:{name}:1", "title": title, **schema}
-
-
-def _list(items: Schema, at_least: int = 0) -> Schema:
-    return {"type": "array", "items": items, **({"minItems": at_least} if at_least else {})}
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _entity() -> Schema:
-    settings = {name: whole(low, high) for name, (low, high, _) in ENTITY_BOUNDS.items()}
-    return _object({**settings, "duplicate_detection": FLAG})
-
-
 def _message() -> Schema:
     properties: dict[str, Schema] = {
         "id": TEXT,
@@ -104,32 +71,40 @@ def _message() -> Schema:
         "scheduled_at": COUNT,
         "ttl": COUNT,
     }
-    return _object(properties, ["id"])
+    return fields_of(properties, ["id"])
 
 
 # --- partq.history/1 ----------------------------------------------------------------------------------
 
 
 def _history() -> Schema:
-    return _document(
+    return document(
         "history",
         f"{history.SCHEMA}: one line of a history, the header or a record",
-        oneOf=[_ref("header"), _ref("record")],
-        **{"$defs": {"header": _header(), "record": _record(), "message": _message(), **_shown()}},
+        oneOf=[ref("header"), ref("record")],
+        **{
+            "$defs": {
+                "header": _header(),
+                "record": _record(),
+                "message": _message(),
+                **_shown(),
+                **profiles(),
+            }
+        },
     )
 
 
 def _header() -> Schema:
     properties: dict[str, Schema] = {
         "schema": {"const": history.SCHEMA},
-        "profile": {"enum": list(PROFILES)},
-        "entities": {"type": "object", "additionalProperties": _entity()},
+        "profile": PROFILE,
+        "entities": {"type": "object", "additionalProperties": entity_settings()},
         "clock": {"enum": list(CLOCKS)},
         "skew_ns": COUNT,
         "late_ns": COUNT,
-        "lacks": _list({"enum": list(OPS)}),
+        "lacks": list_of({"enum": list(OPS)}),
     }
-    return _object(properties, ["schema", "profile", "clock"])
+    return fields_of(properties, ["schema", "profile", "clock"])
 
 
 def _shown() -> dict[str, Schema]:
@@ -149,18 +124,18 @@ def _shown() -> dict[str, Schema]:
         "redelivered": FLAG,
     }
     free: Schema = {"anyOf": [{"type": ["string", "boolean", "null"]}, whole(-MAX_INT - 1, MAX_SEQ)]}
-    free["anyOf"] += [_list(_ref("free")), {"type": "object", "additionalProperties": _ref("free")}]
-    return {"delivery": _object(properties, ["id"]), "free": free}
+    free["anyOf"] += [list_of(ref("free")), {"type": "object", "additionalProperties": ref("free")}]
+    return {"delivery": fields_of(properties, ["id"]), "free": free}
 
 
 _KINDS: Final[Mapping[Kind, Schema]] = {
     Kind.TEXT: TEXT,
     Kind.INT: COUNT,
     Kind.SEQ: SEQ,
-    Kind.TEXTS: _list(TEXT),
-    Kind.SEQS: _list(SEQ),
-    Kind.MESSAGES: _list(_ref("message"), at_least=1),
-    Kind.OBJECT: {"type": "object", "additionalProperties": _ref("free")},
+    Kind.TEXTS: list_of(TEXT),
+    Kind.SEQS: list_of(SEQ),
+    Kind.MESSAGES: list_of(ref("message"), at_least=1),
+    Kind.OBJECT: {"type": "object", "additionalProperties": ref("free")},
 }
 _NARROWER: Final[Mapping[tuple[str, str], Schema]] = {
     ("receive", "mode"): {"enum": list(RECEIVE_MODES)},
@@ -180,13 +155,13 @@ def _record() -> Schema:
         "args": {"type": "object"},
         "outcome": {"enum": list(OUTCOMES)},
         "error": {"enum": [*ERRORS, None]},
-        "messages": _list(_ref("delivery")),
+        "messages": list_of(ref("delivery")),
     }
     required = [name for name in properties if name not in ("error", "messages")]
     rules = [_outcome_rule(outcome) for outcome in OUTCOMES] + [
         _op_rule(op, spec) for op, spec in OPS.items()
     ]
-    return _object(properties, required, allOf=rules)
+    return fields_of(properties, required, allOf=rules)
 
 
 def _rule(field: str, value: str, then: Mapping[str, Schema], **more: Any) -> Schema:
@@ -208,7 +183,7 @@ def _outcome_rule(outcome: str) -> Schema:
 def _op_rule(op: str, spec: OpSpec) -> Schema:
     properties = {name: _NARROWER.get((op, name), _KINDS[arg.kind]) for name, arg in spec.args.items()}
     required = [name for name, arg in spec.args.items() if arg.required]
-    then: dict[str, Schema] = {"args": _object(properties, required)}
+    then: dict[str, Schema] = {"args": fields_of(properties, required)}
     then["proc"] = {"const": ENV} if spec.env else {"not": {"const": ENV}}
     if not spec.answers:
         then["messages"] = {"maxItems": 0}
@@ -218,15 +193,15 @@ def _op_rule(op: str, spec: OpSpec) -> Schema:
 # --- partq.program/1 ----------------------------------------------------------------------------------
 
 _STEP_ARGS: Final[Mapping[str, Schema]] = {
-    "messages": _list(_ref("message"), at_least=1),
+    "messages": list_of(ref("message"), at_least=1),
     "txn": FLAG,
     "stale": FLAG,
     "ended": FLAG,
     "forged": FLAG,
     "again": FLAG,
     "another": FLAG,
-    "pick": _list(COUNT),
-    "lost": _list(COUNT),
+    "pick": list_of(COUNT),
+    "lost": list_of(COUNT),
     "flow": COUNT,
     "max": COUNT,
     "timeout": COUNT,
@@ -243,27 +218,27 @@ _STEP_ARGS: Final[Mapping[str, Schema]] = {
 def _program() -> Schema:
     properties: dict[str, Schema] = {
         "schema": {"const": program.SCHEMA},
-        "profile": {"enum": list(PROFILES)},
-        "steps": _list(_ref("step")),
-        "entity": _entity(),
+        "profile": PROFILE,
+        "steps": list_of(ref("step")),
+        "entity": entity_settings(),
         "seed": whole(0, 2**64 - 1),
         "sequential": FLAG,
         "drain": FLAG,
     }
-    body = _object(properties, ["schema", "profile", "steps"], **{"$defs": _steps()})
-    return _document("program", f"{program.SCHEMA}: what clients do and which faults strike", **body)
+    body = fields_of(properties, ["schema", "profile", "steps"], **{"$defs": {**_steps(), **profiles()}})
+    return document("program", f"{program.SCHEMA}: what clients do and which faults strike", **body)
 
 
 def _steps() -> dict[str, Schema]:
     rules = []
     for op, takes in program.STEPS.items():
         required = program.REQUIRED_ARGS.get(op, ())
-        args = _object({name: _STEP_ARGS[name] for name in takes}, required)
+        args = fields_of({name: _STEP_ARGS[name] for name in takes}, required)
         if op == "send":
             args["properties"]["messages"] = {**_STEP_ARGS["messages"], "maxItems": 1}
         rules.append(_rule("op", op, {"args": args}, **({"required": ["args"]} if required else {})))
     properties = {"proc": NAME, "op": {"enum": list(program.STEPS)}, "args": {"type": "object"}}
-    return {"step": _object(properties, ["proc", "op"], allOf=rules), "message": _message()}
+    return {"step": fields_of(properties, ["proc", "op"], allOf=rules), "message": _message()}
 
 
 # --- partq.verdicts/1 ---------------------------------------------------------------------------------
@@ -273,16 +248,24 @@ def _verdicts() -> Schema:
     properties: dict[str, Schema] = {
         "schema": {"const": verdict.SCHEMA},
         "broker": TEXT,
-        "profiles": {"type": "object", "additionalProperties": _ref("requirements")},
-        "requirements": _ref("requirements"),
+        "profiles": {"type": "object", "additionalProperties": ref("requirements")},
+        "requirements": ref("requirements"),
         "exit": {"enum": [Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE]},
     }
-    further: dict[str, Schema] = {"conclusion": TEXT, "strict": FLAG, "baseline": _baseline()}
+    counts: Schema = {"type": "object", "additionalProperties": COUNT}
+    done = fields_of({"programs": COUNT, "faults": counts}, ["programs", "faults"])
+    further: dict[str, Schema] = {
+        "conclusion": TEXT,
+        "strict": FLAG,
+        "baseline": _baseline(),
+        "done": {"type": "object", "additionalProperties": done},
+        "judge": _judging(),
+    }
     definitions = {
-        "requirements": {"type": "object", "patternProperties": {REQUIREMENT: _ref("verdict")}},
+        "requirements": {"type": "object", "patternProperties": {REQUIREMENT: ref("verdict")}},
         **_verdict(),
     }
-    return _document(
+    return document(
         "verdicts",
         f"{verdict.SCHEMA}: what is said of every requirement; further fields may follow",
         type="object",
@@ -292,24 +275,31 @@ def _verdicts() -> Schema:
     )
 
 
+def _judging() -> Schema:
+    """What the judge did with the histories."""
+    parts = {name: TEXT if name == "why" else COUNT for name in verdict.Judging._fields}
+    return fields_of(parts, parts)
+
+
 def _baseline() -> Schema:
     """The verdicts held against a baseline."""
     about: dict[str, Schema] = {
         "kind": {"enum": [kind.value for kind in verdict.Kind]},
-        "rules": _list(TEXT, at_least=1),
+        "rules": list_of(TEXT, at_least=1),
         "profile": TEXT,
         "cause": TEXT,
     }
     fault: dict[str, Schema] = {**about, "times": COUNT}
     known: dict[str, Schema] = {**fault, "reason": NAME}
     absent: dict[str, Schema] = {**about, "reason": NAME, "why": NAME}
+    conditions: dict[str, Schema] = {"conditions": list_of(TEXT)}  # none in files of older versions
     parts: dict[str, Schema] = {
         "file": TEXT,
-        "known": _list(_object(known, known)),
-        "new": _list(_object(fault, fault)),
-        **{state.value: _list(_object(absent, absent)) for state in verdict.State},
+        "known": list_of(fields_of({**known, **conditions}, known)),
+        "new": list_of(fields_of({**fault, **conditions}, fault)),
+        **{state.value: list_of(fields_of({**absent, **conditions}, absent)) for state in verdict.State},
     }
-    return _object(parts, parts)
+    return fields_of(parts, parts)
 
 
 REQUIREMENT: Final = f"^({'|'.join(groups())})-[1-9][0-9]*$"
@@ -321,15 +311,17 @@ def _verdict() -> dict[str, Schema]:
     one: dict[str, Schema] = {
         "status": {"enum": [status.value for status in Status]},
         "exercised": COUNT,
-        "findings": _list(_ref("finding")),
+        "findings": list_of(ref("finding")),
         "found": {"type": "object", "additionalProperties": whole(1, MAX_INT)},
         "reason": TEXT,
-        "candidates": _list(TEXT),
+        "candidates": list_of(TEXT),
     }
+    counts: dict[str, Schema] = {"traces": COUNT, "undecided": COUNT}
     return {
-        "verdict": _object(one, one),
-        "finding": _object(
-            {**finding, "witness": _list(COUNT), "candidates": _list(TEXT)}, [*finding, "witness"]
+        "verdict": fields_of({**one, **counts}, one),
+        "finding": fields_of(
+            {**finding, "witness": list_of(COUNT), "candidates": list_of(TEXT), "conditions": list_of(TEXT)},
+            [*finding, "witness"],
         ),
     }
 
@@ -340,27 +332,27 @@ def _verdict() -> dict[str, Schema]:
 def _comparison() -> Schema:
     id: Schema = {"type": "string", "pattern": REQUIREMENT}
     exits: Schema = {"enum": [Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE]}
-    changes = {change.value: _list(id) for change in verdict.Change}
-    column = dict.fromkeys(("name", "broker", "profile", "source", "note"), TEXT)
+    changes = {change.value: list_of(id) for change in verdict.Change}
+    column = dict.fromkeys(("name", "broker", "profile", "source", "note", "done"), TEXT)
     row: dict[str, Schema] = {
         "requirement": id,
         "group": {"enum": [group.value for group in verdict.Group]},
-        "verdicts": _list(_ref("verdict")),
+        "verdicts": list_of(ref("verdict")),
     }
-    regression: dict[str, Schema] = {"exit": exits, "why": TEXT, "changes": _object(changes, changes)}
+    regression: dict[str, Schema] = {"exit": exits, "why": TEXT, "changes": fields_of(changes, changes)}
     properties: dict[str, Schema] = {
         "schema": {"const": verdict.COMPARISON},
         "exit": exits,
         "conclusion": TEXT,
-        "columns": _list(_object(column, column)),
-        "rows": _list(_object(row, row)),
-        "regressions": {"type": "object", "additionalProperties": _object(regression, regression)},
-        "dropped": _list(TEXT),
+        "columns": list_of(fields_of(column, column)),
+        "rows": list_of(fields_of(row, row)),
+        "regressions": {"type": "object", "additionalProperties": fields_of(regression, regression)},
+        "dropped": list_of(TEXT),
     }
-    return _document(
+    return document(
         "comparison",
         f"{verdict.COMPARISON}: several runs side by side; a row's verdicts are in the order of the columns",
-        **_object(properties, properties, **{"$defs": _verdict()}),
+        **fields_of(properties, properties, **{"$defs": _verdict()}),
     )
 
 

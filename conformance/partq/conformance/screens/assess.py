@@ -90,7 +90,7 @@ def _guarded(screen: Screen, facts: Facts, alarm: _Alarm) -> Report:
         try:
             alarm.start()
             report = screen.check(facts)
-            return left_open(facts, report) if facts.unfollowed else report
+            return left_open(facts, report)
         finally:
             alarm.meant = False
     except Exception as error:

@@ -60,7 +60,9 @@ class Report:
 class Screen:
     """One property family. ``blind_spots``: what it cannot see, in sentences a user can act on.
 
-    ``needs``: requirement -> the operations and faults without which it does not apply to a broker.
+    ``needs``: requirement -> the operations, faults and fields (`verdict.activity.FIELDS`) without which it
+    does not apply to a broker. ``complete``: the requirements that it decides by itself wherever the judge is
+    asked, so that they pass where the judge gave up.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Screen:
     check: Callable[[Facts], Report]
     blind_spots: tuple[str, ...] = ()
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    complete: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.name)

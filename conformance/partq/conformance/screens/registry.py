@@ -6,7 +6,7 @@ from typing import Final
 
 from partq.conformance.screens.admission import faults as admission
 from partq.conformance.screens.admission import refusals
-from partq.conformance.screens.delivery import delivery
+from partq.conformance.screens.delivery import delivery, domains
 from partq.conformance.screens.flows import deliveries as flows
 from partq.conformance.screens.flows import order as flow_order
 from partq.conformance.screens.flows import ownership, rebalancing
@@ -28,4 +28,5 @@ ALL: Final[tuple[Screen, ...]] = (
     flows.SCREEN,
     flow_order.SCREEN,
     rebalancing.SCREEN,
+    domains.SCREEN,
 )

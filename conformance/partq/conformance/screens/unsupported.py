@@ -1,4 +1,5 @@
-"""What the screens do not follow, and which rows that leaves open: sessions, management, deferred messages.
+"""What the screens do not follow, and which rows that leaves open: sessions, management, deferred messages,
+duplicate detection, assignments of which it is known only between which looks they changed.
 
 A history may hold every documented operation. Where the effects of one are not followed, a finding may only
 be what that operation explains: so it is none, and the row is left open with the reason. Scheduled messages,
@@ -7,9 +8,10 @@ and those whose time to live may end, are left out one by one (`facts.lifetimes`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
+from partq.conformance.facts.flow_timeline import GRACE
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
@@ -37,11 +39,26 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
 }
 """Operation -> the rows that it may touch; None: every one."""
 
+KEYED_BY_ID: Final = ("KEY-5", "KEY-9", "ROUTE-6", "TXN-1")
+"""The rows that duplicate detection touches: there the message ID is the key where no other is (KEY-4)."""
+
+DUPLICATES: Final = "duplicate detection is not modelled yet"
+
+
+BY_ASSIGNMENTS: Final = tuple(f"REB-{n}" for n in range(1, 16))
+"""The rows for which screens take an assignment event for an instant."""
+
+POLLED: Final = "when an assignment changed is known only to an interval, which screens do not follow yet"
+
 
 def left_open(facts: Facts, report: Report) -> Report:
-    """The report without the findings that an operation explains which the screens do not follow. What is
+    """The report without the findings that something explains which the screens do not follow. What is
     certainly one of several rules may as well be none of them then."""
-    if not report.findings and not report.candidates:
+    if facts.entity.duplicate_detection:
+        report = _without(report, KEYED_BY_ID, DUPLICATES)
+    if any(returned(event) - event.call > GRACE for event in facts.assignment_events):
+        report = _without(report, BY_ASSIGNMENTS, POLLED)
+    if not facts.unfollowed or not (report.findings or report.candidates):
         return report
     findings, still_open = [], dict(report.open)
     for finding in report.findings:
@@ -59,6 +76,20 @@ def left_open(facts: Facts, report: Report) -> Report:
         if not any(_cause(facts, one) for one in several)
     }
     return Report(report.exercised, findings, still_open, candidates, found)
+
+
+def _without(report: Report, rows: Collection[str], why: str) -> Report:
+    """The report with these rows open where it has anything to say of them."""
+    found, candidates = report.found.keys() & rows, report.candidates
+    touched = {id for several in candidates.values() if not set(several).isdisjoint(rows) for id in several}
+    counted = report.exercised.keys() & rows
+    return Report(
+        report.exercised,
+        [finding for finding in report.findings if finding.requirement not in rows],
+        report.open | dict.fromkeys(sorted(found | counted | touched), why),
+        {id: several for id, several in candidates.items() if id not in touched},
+        {id: causes for id, causes in report.found.items() if id not in rows},
+    )
 
 
 def _cause(facts: Facts, requirement: str) -> Record | None:

@@ -6,6 +6,7 @@ No history is read here, nothing is detected and nothing is shown.
 
 from __future__ import annotations
 
+from partq.conformance.verdict.activity import Activity, stalled
 from partq.conformance.verdict.baseline import (
     ANOTHER,
     Absent,
@@ -16,14 +17,16 @@ from partq.conformance.verdict.baseline import (
     State,
     entries_for,
     match,
+    match_known,
     matched_to_plain,
     named,
 )
-from partq.conformance.verdict.columns import Column, letters
+from partq.conformance.verdict.columns import Column, Done, letters
 from partq.conformance.verdict.comparison import SCHEMA as COMPARISON
 from partq.conformance.verdict.comparison import Comparison, Group, Row, compare, comparison_to_plain
 from partq.conformance.verdict.conclusions import (
     Besides,
+    came_about,
     conclusion,
     outcome,
     required,
@@ -50,10 +53,15 @@ from partq.conformance.verdict.exercised import (
     unmet,
 )
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
+from partq.conformance.verdict.focus import EVERYTHING, Focus, UnknownRule, rules_named
 from partq.conformance.verdict.inspection import Doubt, Inspection
+from partq.conformance.verdict.judging import NOTHING_JUDGED, Judging, added
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
+from partq.conformance.verdict.recurrence import ASSUMED, MISS, Recurrence
 from partq.conformance.verdict.regression import Change, Changed, Regression
-from partq.conformance.verdict.statuses import Check, not_applicable, verdicts_of
+from partq.conformance.verdict.statuses import Check, narrowed, not_applicable, verdicts_of
+from partq.conformance.verdict.telling import causes_of
+from partq.conformance.verdict.tolerance import OPEN, BadShare, share_of, tolerated
 from partq.conformance.verdict.types import (
     KEPT_FINDINGS,
     Finding,
@@ -66,14 +74,21 @@ from partq.conformance.verdict.types import (
 
 __all__ = [
     "ANOTHER",
+    "ASSUMED",
     "COMPARISON",
     "COUNTS",
+    "EVERYTHING",
     "FILE",
     "KEPT_FINDINGS",
+    "MISS",
+    "NOTHING_JUDGED",
     "NOT_IN_QUESTION",
+    "OPEN",
     "SCHEMA",
     "Absent",
+    "Activity",
     "BadRequire",
+    "BadShare",
     "Besides",
     "Change",
     "Changed",
@@ -82,23 +97,31 @@ __all__ = [
     "Comparison",
     "Counts",
     "Coverage",
+    "Done",
     "Doubt",
     "Entry",
     "Exit",
     "Fault",
     "Finding",
+    "Focus",
     "Group",
     "Inspection",
+    "Judging",
     "Kind",
     "Matched",
+    "Recurrence",
     "Regression",
     "Row",
     "State",
     "Status",
+    "UnknownRule",
     "Verdict",
     "Verdicts",
+    "added",
     "ambiguities",
     "binding_requirements",
+    "came_about",
+    "causes_of",
     "checked_require",
     "compare",
     "comparison_to_plain",
@@ -114,17 +137,23 @@ __all__ = [
     "kept",
     "letters",
     "match",
+    "match_known",
     "matched_to_plain",
     "merge",
     "merged",
     "named",
+    "narrowed",
     "not_applicable",
     "outcome",
     "plain",
     "required",
     "resolved",
+    "rules_named",
+    "share_of",
+    "stalled",
     "text_of",
     "times",
+    "tolerated",
     "unmet",
     "verdicts_document",
     "verdicts_of",

@@ -1,9 +1,10 @@
 """Verdicts held against a baseline: what of them is known, what is new, and what of the baseline has gone.
 Pure.
 
-A baseline lists violations that a team knows of, and rules that it knows to be left open. What counts is what
+A baseline lists violations that a team knows of, and rules that it knows to be undecided. What counts is what
 the exit code counts: a violated requirement's causes, sets of requirements of which one is violated, and
-requirements left open. Nothing is excused but what an entry names.
+undecided requirements. Nothing is excused but what an entry names: a violation by its rule, its cause and the
+conditions that hold for each of its findings.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partq.conformance.verdict.merging import ambiguities
 from partq.conformance.verdict.types import Finding, Status, Verdict, Verdicts
+from partq.model.conditions import ALWAYS, narrowest
+from partq.model.profiles import bare
+from partq.model.profiles import known as known_profile
 
 ANOTHER: Final = "another rule"
 """Among the rules of an entry: that it may be none of the others that is violated."""
 
 
 class Kind(StrEnum):
-    """What is wrong: a rule, or one of several, is violated; or it is left open whether a rule is."""
+    """What is wrong: a rule, or one of several, is violated; or it is undecided whether a rule is."""
 
     VIOLATED = "violated"
     OPEN = "open"
@@ -31,7 +35,9 @@ class Kind(StrEnum):
 class Entry(NamedTuple):
     """Something known. ``rules``: the one it is about, or those of which one is violated. ``reason``: why
     that is accepted for now. ``profile``, ``cause``: under which, and by which `Finding.key`; where empty,
-    under each and by any. ``sometimes``: not every run shows it, so that its absence says nothing."""
+    under each and by any. ``sometimes``: not every run shows it, so that its absence says nothing, and that
+    it may show by another cause. ``conditions``: those that hold for each finding that it covers; where
+    empty, as in files of older versions, none has to."""
 
     kind: Kind
     rules: tuple[str, ...]
@@ -39,17 +45,25 @@ class Entry(NamedTuple):
     profile: str = ""
     cause: str = ""
     sometimes: bool = False
+    conditions: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """What it is about, in words."""
-        told = named(self.rules)
-        return f"{told} ({', '.join(filter(None, (self.profile, self.cause)))})" if self.narrow else told
+        about = [*filter(None, (self.profile, self.cause)), *self._conditions]
+        return f"{named(self.rules)} ({', '.join(about)})" if about else named(self.rules)
 
     @property
-    def narrow(self) -> bool:
-        """Whether it is about one profile or cause only."""
-        return bool(self.profile or self.cause)
+    def hides(self) -> str:
+        """Why it may cover more than is known; empty where it does not."""
+        if self.kind is Kind.OPEN or (self.conditions and (self.cause or self._conditions)):
+            return ""
+        return "it has no cause" if self.conditions else "it has no condition"
+
+    @property
+    def _conditions(self) -> list[str]:
+        """The conditions that do not always hold."""
+        return [name for name in self.conditions if name != ALWAYS]
 
     def covers(self, fault: Fault) -> bool:
         """Whether the fault is what this entry knows of. A rule that is known to be violated may also be
@@ -58,23 +72,34 @@ class Entry(NamedTuple):
             return self.fits(fault.profile) and set(self.rules) >= set(fault.rules)
         certain = len(fault.rules) == 1
         rules = {*self.rules} - {ANOTHER} == {*fault.rules} if certain else {*self.rules} >= {*fault.rules}
-        cause = self.cause in ("", fault.cause)
-        return self.kind is fault.kind and cause and self.fits(fault.profile) and rules
+        return self.kind is fault.kind and self.fits(fault.profile) and rules and self._explains(fault)
+
+    def _explains(self, fault: Fault) -> bool:
+        """Whether cause and conditions are those of the fault. Where causes vary from run to run, conditions
+        decide."""
+        cause = self.cause in ("", fault.cause) or (self.sometimes and bool(self._conditions))
+        return cause and all({*self._conditions} <= {*names} for names in fault.circumstances)
 
     def fits(self, profile: str) -> bool:
         """Whether it is about that profile, too."""
-        return self.profile in ("", profile)
+        return self.profile in ("", profile, bare(profile))
 
 
 class Fault(NamedTuple):
     """Something wrong under one profile, ``times`` times. ``cause``: the `Finding.key`; empty where nothing
-    was found that has one."""
+    was found that has one. ``circumstances``: the conditions that hold for a finding of it, each set once."""
 
     kind: Kind
     profile: str
     rules: tuple[str, ...]
     cause: str = ""
     times: int = 0
+    circumstances: tuple[tuple[str, ...], ...] = ((),)
+
+    @property
+    def apart(self) -> list[Fault]:
+        """The same in each of its circumstances by itself."""
+        return [self._replace(circumstances=(names,)) for names in self.circumstances]
 
     def binds(self, binding: Collection[str]) -> bool:
         """Whether it counts for the exit code."""
@@ -97,7 +122,8 @@ class Absent(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """A run against a baseline. ``known``: what is wrong and in it, with the entry; ``new``: what is not."""
+    """A run against a baseline. ``known``: what is wrong and in it, with the entry; ``new``: what is not. Of
+    one cause some findings may be known and others, under other conditions, new."""
 
     known: tuple[tuple[Fault, Entry], ...]
     new: tuple[Fault, ...]
@@ -116,20 +142,20 @@ class Matched(NamedTuple):
         """Why the finding is accepted; empty where it is not. Where one of its candidates is certainly
         violated and known, the finding says no more."""
         certain = (self._reason(profile, (id,)) for id in finding.candidates)
-        return self._reason(profile, _named_by(finding), finding.key) or next(filter(None, certain), "")
+        return self._reason(profile, _named_by(finding), finding) or next(filter(None, certain), "")
 
     def reason_of(self, profile: str, candidates: tuple[str, ...]) -> str:
         """Why it is accepted that one of these is violated; empty where it is not."""
         return self._reason(profile, _rules(candidates))
 
-    def _reason(self, profile: str, rules: tuple[str, ...], cause: str | None = None) -> str:
-        """Of the first known violation of these rules, by that cause unless it is None."""
+    def _reason(self, profile: str, rules: tuple[str, ...], finding: Finding | None = None) -> str:
+        """Of the first known violation of these rules, that the finding is of unless it is None."""
         return next(
             (
                 entry.reason
                 for fault, entry in self.known
                 if (fault.kind, fault.profile, fault.rules) == (Kind.VIOLATED, profile, rules)
-                and cause in (None, fault.cause)
+                and (finding is None or _is_of(finding, fault))
             ),
             "",
         )
@@ -161,21 +187,44 @@ def named(rules: Iterable[str]) -> str:
 
 
 def match(results: Mapping[str, Verdicts], baseline: Iterable[Entry], whole: bool = True) -> Matched:
-    """The verdicts of each profile against the baseline. ``whole``: they are of all that is usually run; of a
-    part, or of histories from elsewhere, it cannot be said that something has gone."""
-    entries = tuple(baseline)
+    """The verdicts of each profile against the baseline, and against the divergences that the profile itself
+    names. ``whole``: they are of all that is usually run; of a part, or of histories from elsewhere, it
+    cannot be said that something has gone."""
+    entries = (*baseline, *_of_profiles(results))
     known: list[tuple[Fault, Entry]] = []
     new: list[Fault] = []
     met: set[Entry] = set()
     for fault in (fault for name, verdicts in results.items() for fault in faults(name, verdicts)):
-        covering = [entry for entry in entries if entry.covers(fault)]
-        met.update(covering)
-        if covering:
-            known.append((fault, covering[0]))
-        else:
-            new.append(fault)
+        by_entry: dict[Entry | None, list[tuple[str, ...]]] = {}
+        for part in fault.apart:
+            covering = [entry for entry in entries if entry.covers(part)]
+            met.update(covering)
+            by_entry.setdefault(next(iter(covering), None), []).extend(part.circumstances)
+        for entry, circumstances in by_entry.items():
+            part = fault._replace(circumstances=tuple(circumstances))
+            if entry is None:
+                new.append(part)
+            else:
+                known.append((part, entry))
     absent = tuple(_absent(entry, results, whole) for entry in entries if entry not in met)
     return Matched(tuple(known), tuple(new), absent)
+
+
+def match_known(
+    results: Mapping[str, Verdicts], baseline: Iterable[Entry] | None, whole: bool = True
+) -> Matched | None:
+    """`match`; None without a baseline, where no profile names a divergence either."""
+    if baseline is None and not any(_of_profiles(results)):
+        return None
+    return match(results, baseline or (), whole)
+
+
+def _of_profiles(names: Iterable[str]) -> Iterator[Entry]:
+    """The divergences that these profiles name. A run that does not show one says nothing of it."""
+    for name in names:
+        family = known_profile(name)
+        for rule, condition, reason, cause in family.divergences if family else ():
+            yield Entry(Kind.VIOLATED, (rule,), reason, name, cause, True, (condition,))
 
 
 def faults(profile: str, verdicts: Verdicts) -> Iterator[Fault]:
@@ -183,13 +232,26 @@ def faults(profile: str, verdicts: Verdicts) -> Iterator[Fault]:
     for id, verdict in verdicts.items():
         if verdict.status is Status.VIOLATED:
             for key in _certain_causes(verdict) or [""]:
-                yield Fault(Kind.VIOLATED, profile, (id,), key, verdict.found.get(key, 0))
+                certain = [one for one in verdict.findings if one.key == key and not one.candidates]
+                yield Fault(
+                    Kind.VIOLATED, profile, (id,), key, verdict.found.get(key, 0), _circumstances(certain)
+                )
         elif verdict.status is Status.UNKNOWN and not verdict.candidates:
             yield Fault(Kind.OPEN, profile, (id,))
     for candidates, findings in _one_of_several(verdicts).items():
         found = verdicts[candidates[0]].found if candidates[0] in verdicts else {}
         for key in dict.fromkeys(one.key for one in findings) or [""]:
-            yield Fault(Kind.VIOLATED, profile, _rules(candidates), key, found.get(key, 0))
+            met = _circumstances(one for one in findings if one.key == key)
+            yield Fault(Kind.VIOLATED, profile, _rules(candidates), key, found.get(key, 0), met)
+
+
+def _circumstances(findings: Iterable[Finding]) -> tuple[tuple[str, ...], ...]:
+    """The conditions of the findings, each set once; without any finding nothing is known to hold."""
+    return tuple(dict.fromkeys(one.conditions for one in findings)) or ((),)
+
+
+def _is_of(finding: Finding, fault: Fault) -> bool:
+    return finding.key == fault.cause and finding.conditions in fault.circumstances
 
 
 def _certain_causes(verdict: Verdict) -> list[str]:
@@ -211,15 +273,24 @@ def _one_of_several(verdicts: Verdicts) -> dict[tuple[str, ...], list[Finding]]:
 
 
 def entries_for(new: Iterable[Fault], reason: str, sometimes: bool = False) -> tuple[Entry, ...]:
-    """Entries that know of all these. A rule among them that is left open needs none of its own where it is
-    known to be violated, too. ``sometimes``: runs are not the same each time, so that the next one may show
-    another cause, or none."""
+    """Entries that know of all these: of a violation by its cause, and under the narrowest condition that
+    holds for all its findings. A rule among them that is left open needs none of its own where it is known to
+    be violated, too. ``sometimes``: runs are not the same each time, so that the next one may show another
+    cause, or none."""
     found = tuple(new)
     violated = {
         (fault.profile, rule) for fault in found if fault.kind is Kind.VIOLATED for rule in fault.rules
     }
     entries = (
-        Entry(fault.kind, fault.rules, reason, fault.profile, "" if sometimes else fault.cause, sometimes)
+        Entry(
+            fault.kind,
+            fault.rules,
+            reason,
+            bare(fault.profile),
+            fault.cause,
+            sometimes,
+            (narrowest(fault.circumstances),) if fault.kind is Kind.VIOLATED else (),
+        )
         for fault in found
         if fault.kind is Kind.VIOLATED or (fault.profile, fault.rules[0]) not in violated
     )
@@ -240,9 +311,13 @@ def _beyond(verdict: Verdict, new: Sequence[Fault]) -> Verdict:
     if not new:
         return Verdict(Status.PASS, verdict.exercised)
     sets = [tuple(rule for rule in fault.rules if rule != ANOTHER) for fault in new]
-    keys = {(fault.rules, fault.cause) for fault in new}
-    findings = tuple(one for one in verdict.findings if (_named_by(one), one.key) in keys)
-    found = {key: times for key, times in verdict.found.items() if any(key == cause for _, cause in keys)}
+    findings = tuple(
+        one
+        for one in verdict.findings
+        if any(_named_by(one) == fault.rules and _is_of(one, fault) for fault in new)
+    )
+    causes = {fault.cause for fault in new}
+    found = {key: times for key, times in verdict.found.items() if key in causes}
     several = bool(verdict.candidates) and verdict.candidates not in sets
     candidates = sets[0] if several else verdict.candidates
     return replace(verdict, findings=findings, found=found, candidates=candidates)
@@ -260,8 +335,8 @@ def _absent(entry: Entry, results: Mapping[str, Verdicts], whole: bool) -> Absen
         return Absent(entry, State.SILENT, "does not apply to what was run")
     if any(one.status is Status.VIOLATED for one in applying) and (entry.kind is Kind.OPEN or rules[1:]):
         return Absent(entry, State.SILENT, "violated for certain, or by another cause")
-    if any(one.status is Status.UNKNOWN for one in applying):
-        return Absent(entry, State.SILENT, "left open, so that it may still be violated")
+    if any(one.status is Status.UNKNOWN or one.undecided for one in applying):
+        return Absent(entry, State.SILENT, "undecided, so that it may still be violated")
     if any(one.status in (Status.NOT_EXERCISED, Status.NOT_IMPLEMENTED) for one in applying):
         return Absent(entry, State.SILENT, "not exercised")
     if not whole:
@@ -271,7 +346,7 @@ def _absent(entry: Entry, results: Mapping[str, Verdicts], whole: bool) -> Absen
     return Absent(entry, State.GONE, f"no longer {_WRONG[entry.kind]}: remove it")
 
 
-_WRONG: Final = {Kind.VIOLATED: "violated", Kind.OPEN: "left open"}
+_WRONG: Final = {Kind.VIOLATED: "violated", Kind.OPEN: "undecided"}
 
 
 # --- in partq.verdicts/1 ------------------------------------------------------------------------------
@@ -287,11 +362,21 @@ def matched_to_plain(matched: Matched, file: str) -> dict[str, object]:
     }
 
 
-def _fault(fault: Fault) -> dict[str, object]:
-    return {**fault._asdict(), "kind": fault.kind.value, "rules": list(fault.rules)}
+def _fault(fault: Fault) -> dict[str, Any]:
+    """A fault as plain data, with the conditions that hold for all its findings."""
+    plain = {**fault._asdict(), "kind": fault.kind.value, "rules": list(fault.rules)}
+    first, *others = plain.pop("circumstances")
+    return {**plain, "conditions": [name for name in first if all(name in names for names in others)]}
 
 
 def _absence(absent: Absent) -> dict[str, object]:
     entry = absent.entry
     about = {"kind": entry.kind.value, "profile": entry.profile, "rules": list(entry.rules)}
-    return {**about, "cause": entry.cause, "reason": entry.reason, "why": absent.why}
+    conditions = list(entry.conditions)
+    return {
+        **about,
+        "cause": entry.cause,
+        "conditions": conditions,
+        "reason": entry.reason,
+        "why": absent.why,
+    }

@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from string import ascii_uppercase
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from partq.conformance.verdict.exit_codes import Exit
+from partq.conformance.verdict.exercised import coverage
+from partq.conformance.verdict.exit_codes import Exit, binding_requirements
 from partq.conformance.verdict.types import Verdicts
+from partq.model.conditions import STRIKES
+
+
+class Done(NamedTuple):
+    """What was done to a broker: so many programs; how often each fault struck, None: it was not counted."""
+
+    programs: int
+    faults: Mapping[str, int] | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {"programs": self.programs, "faults": dict(self.faults or {})}
+
+    def __str__(self) -> str:
+        programs = f"{self.programs:,} program{'s'[: self.programs != 1]}"
+        if self.faults is None:
+            return programs
+        struck = [f"{op} {self.faults[op]:,}" for op in FAULTS if self.faults.get(op)]
+        never = [op for op in FAULTS if not self.faults.get(op)]
+        return "; ".join([programs, *([", ".join(struck)] if struck else []), *_never(never)])
+
+
+FAULTS: Final = tuple(sorted(STRIKES))
+"""The faults that are told, struck or not."""
+
+
+def _never(faults: Sequence[str]) -> list[str]:
+    return [f"never {', '.join(faults)}"] if faults else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +48,8 @@ class Column:
 
     ``source``: the folder, file or broker that it was read from or run as, as it may be shown. ``broker``:
     its name, as it may be shown. ``code``, ``why``: where the source ended with another exit code than its
-    verdicts come to (interrupted, `--require` not met …), that code and its words.
+    verdicts come to (interrupted, `--require` not met …), that code and its words. ``done``: what was done
+    to the broker; None in files of older versions.
     """
 
     source: str
@@ -28,6 +58,13 @@ class Column:
     verdicts: Verdicts
     code: int = Exit.CONFORMANT
     why: str = ""
+    done: Done | None = None
+
+    @property
+    def told(self) -> str:
+        """What was done to the broker, and how much of what binds was exercised."""
+        exercised = str(coverage(self.verdicts, binding_requirements(strict=False)))
+        return exercised if self.done is None else f"{self.done}; {exercised}"
 
 
 _BROKER, _PROFILE, _SOURCE, _TYPED = range(4)

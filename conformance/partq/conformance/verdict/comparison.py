@@ -32,6 +32,11 @@ class Group(StrEnum):
     UNEVEN = "exercised by some only"
     AGREED = "agreed by all"
 
+    @property
+    def words(self) -> str:
+        """The group as a user reads it; its value is for data."""
+        return Status.UNKNOWN.words if self is Group.OPEN else self.value
+
 
 class Row(NamedTuple):
     """One requirement: the verdict in each column."""
@@ -139,6 +144,7 @@ def comparison_to_plain(comparison: Comparison) -> dict[str, Any]:
                 "profile": one.profile,
                 "source": one.source,
                 "note": one.why,
+                "done": one.told,
             }
             for name, one in zip(comparison.names, comparison.columns, strict=True)
         ],

@@ -9,11 +9,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from partq.conformance.verdict.baseline import Kind, Matched, named
+from partq.conformance.verdict.columns import Done
 from partq.conformance.verdict.document import SCHEMA, plain
 from partq.conformance.verdict.exercised import coverage, unmet
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
+from partq.conformance.verdict.judging import Judging
 from partq.conformance.verdict.merging import ambiguities, merge
 from partq.conformance.verdict.types import Status, Verdicts, violated_one_of
+from partq.model.profiles import embedded
+
+NAMED: Final = 8
+"""How many rules that are undecided a conclusion names."""
 
 
 def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
@@ -32,7 +38,13 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
     if code == Exit.CONFORMANT:
         return code, ""
     unknown = [name for name, verdict in rows.items() if verdict.status is Status.UNKNOWN]
-    return code, f"left open: {', '.join(unknown)}" if unknown else "nothing was put to the test"
+    return code, f"undecided: {_some(unknown)}" if unknown else "nothing was put to the test"
+
+
+def _some(rules: Sequence[str]) -> str:
+    """The rules; of many the first ones, and how many more there are."""
+    more = len(rules) - NAMED
+    return f"{', '.join(rules[:NAMED])} and {more} more rules" if more > 1 else ", ".join(rules)
 
 
 def times(number: int) -> str:
@@ -60,7 +72,10 @@ def conclusion(
     code = worst([*(code for code, _ in whys), *(code for code, _ in besides)])
     told = _against(known) if known else []
     if code == Exit.CONFORMANT:
-        return _nothing_new(results, rows, known, told) if known else (code, _nothing_violated(results, rows))
+        more = [*told, *(why for _, why in besides)]
+        if known:
+            return _nothing_new(results, rows, known, more)
+        return code, "; ".join([_nothing_violated(results, rows), *more])
     several = len(results) > 1
     said = [why + f" ({', '.join(names)})" * several for (c, why), names in whys.items() if c == code]
     said += [why for _, why in besides]
@@ -81,10 +96,29 @@ def _nothing_violated(results: Mapping[str, Verdicts], failing: Collection[str])
     found = coverage(total, failing)
     bad = [id for id, verdict in total.items() if verdict.status is Status.VIOLATED and id not in failing]
     besides = f"; violated, but no MUST: {', '.join(bad)}" if bad else ""
+    besides += "".join(f"; {one}" for one in _few_undecided(results, failing))
     if found.whole:
         held = f"all {len(found.exercised)} binding rules that are checked held"
         return f"{WORDS[Exit.CONFORMANT]}: {held}{besides}"
     return f"NOTHING VIOLATED: {found}{besides}"
+
+
+LISTED: Final = 3
+"""How many rules that pass with undecided histories the conclusion names."""
+
+
+def _few_undecided(results: Mapping[str, Verdicts], failing: Collection[str]) -> list[str]:
+    """Which rules pass although some histories were left undecided, those with the largest share first."""
+    found = [
+        (verdict.undecided / verdict.traces, id, name, verdict.openness)
+        for name, result in results.items()
+        for id, verdict in result.items()
+        if id in failing and verdict.status is Status.PASS and verdict.undecided
+    ]
+    found.sort(key=lambda one: -one[0])
+    several = len(results) > 1
+    said = [f"{id}: {words}{f' ({name})' * several}" for _, id, name, words in found[:LISTED]]
+    return [*said, f"{len(found) - LISTED} more rules likewise"] if len(found) > LISTED else said
 
 
 def _nothing_new(
@@ -98,7 +132,8 @@ def _nothing_new(
         return Exit.CONFORMANT, "; ".join([_nothing_violated(results, failing), *told])
     exercised = str(coverage(merge(results.values()), failing))
     loose = dict.fromkeys(named(one.rules) for one in known.new if not one.binds(failing))
-    besides = [f"violated or left open, but no MUST: {', '.join(loose)}"] if loose else []
+    besides = [f"violated or undecided, but no MUST: {', '.join(loose)}"] if loose else []
+    besides += _few_undecided(results, failing)
     return Exit.CONFORMANT, f"NOTHING NEWLY VIOLATED: {'; '.join([*told, exercised, *besides])}"
 
 
@@ -118,7 +153,7 @@ def _against(known: Matched) -> list[str]:
 
 _KNOWN: Final = {
     Kind.VIOLATED: ("violation", "violations"),
-    Kind.OPEN: ("open rule", "open rules"),
+    Kind.OPEN: ("undecided rule", "undecided rules"),
 }
 
 
@@ -142,7 +177,7 @@ def verdicts_document(
     known: Matched | None = None,
 ) -> dict[str, Any]:
     """``partq.verdicts/1``: the exit code, its reason and whether a SHOULD counts for it, the verdicts of
-    each profile and all of them merged."""
+    each profile and all of them merged; what the profiles say that are not built in."""
     code, words = conclusion(results, strict, besides, known)
     return {
         "schema": SCHEMA,
@@ -152,4 +187,12 @@ def verdicts_document(
         "strict": strict,
         "profiles": {name: plain(result) for name, result in results.items()},
         "requirements": plain(merge(results.values())),
+        **({"profile_files": files} if (files := embedded(results)) else {}),
     }
+
+
+def came_about(done: Mapping[str, Done], judging: Judging) -> dict[str, Any]:
+    """How the verdicts came about, as further fields of ``partq.verdicts/1``: what was done to the broker
+    under each profile, where one was run, and what the judge did with the histories."""
+    ran = {"done": {name: one.plain() for name, one in done.items()}} if done else {}
+    return {**ran, "judge": judging.plain()}

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 Counts = Mapping[str, Mapping[str, int]]
-"""``judged``: of how many traces the judge said what, or why it was not asked · ``undecided``: why it did not
-decide · ``overruled``: findings of screens that it contradicted, by requirement · ``endings``: of traces."""
+"""``judged``: of how many traces the judge said what, or why it was not asked · ``again``: the same of its
+second looks · ``undecided``: why it did not decide · ``overruled``: findings of screens that it contradicted,
+by requirement · ``endings``: of traces."""
 
-COUNTS: Final = ("judged", "undecided", "overruled", "endings")
+COUNTS: Final = ("judged", "again", "undecided", "overruled", "endings")
 
 ANSWERS: Final = ("accepted", "rejected", "unknown")
 
@@ -20,6 +21,9 @@ def in_words(counts: Counts, traces: int) -> Iterator[tuple[str, str]]:
     asked = sum(judged.get(answer, 0) for answer in ANSWERS)
     if asked:
         said = f"{judged.get('accepted', 0):,} accepted, {judged.get('rejected', 0):,} rejected"
+        again = counts.get("again", {})
+        looks = again.get("accepted", 0) + again.get("rejected", 0)
+        said += f" ({looks:,} at a second look)" if looks else ""
         why = ", ".join(f"{n:,} {reason}" for reason, n in sorted(counts.get("undecided", {}).items()))
         yield (
             "judged exactly",

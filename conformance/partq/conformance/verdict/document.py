@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from partq.conformance.verdict.statuses import held
 from partq.conformance.verdict.types import Finding, Status, Verdict, Verdicts
 
 SCHEMA: Final = "partq.verdicts/1"
@@ -17,8 +18,8 @@ SHOWN: Final = 200
 
 
 def plain(verdicts: Verdicts) -> dict[str, Any]:
-    """The verdicts as plain data: ``{ID: {status, exercised, findings, found, reason, candidates}}`` of
-    ``partq.verdicts/1``."""
+    """The verdicts as plain data: ``{ID: {status, exercised, findings, found, reason, candidates, traces,
+    undecided}}`` of ``partq.verdicts/1``."""
     return {
         requirement: {
             "status": verdict.status.value,
@@ -27,6 +28,8 @@ def plain(verdicts: Verdicts) -> dict[str, Any]:
             "found": dict(verdict.found),
             "reason": verdict.reason,
             "candidates": list(verdict.candidates),
+            "traces": verdict.traces,
+            "undecided": verdict.undecided,
         }
         for requirement, verdict in verdicts.items()
     }
@@ -34,24 +37,35 @@ def plain(verdicts: Verdicts) -> dict[str, Any]:
 
 def from_plain(rows: Mapping[str, Any]) -> dict[str, Verdict]:
     """`plain` the other way round. Raises `ValueError`, `TypeError` or `KeyError` where it is none of it."""
-    return {requirement: _verdict(row) for requirement, row in rows.items()}
+    return {requirement: _verdict(requirement, row) for requirement, row in rows.items()}
 
 
-def _verdict(row: Mapping[str, Any]) -> Verdict:
+def _verdict(requirement: str, row: Mapping[str, Any]) -> Verdict:
     findings = tuple(finding_of(finding) for finding in row["findings"])
     found = {str(key): int(times) for key, times in row.get("found", {}).items()}
     if found and not found.keys() >= {finding.key for finding in findings}:
         raise ValueError(f"found: a cause is missing: {found!r}")
     candidates = tuple(str(requirement) for requirement in row.get("candidates", ()))
+    status = Status(row["status"])
     return Verdict(
-        Status(row["status"]), int(row["exercised"]), findings, text_of(row, "reason"), found, candidates
+        held(requirement) if status is Status.PASS else status,  # older files say that a MAY passes
+        int(row["exercised"]),
+        findings,
+        text_of(row, "reason"),
+        found,
+        candidates,
+        count_of(row, "traces", 0) or 0,
+        count_of(row, "undecided", 0) or 0,
     )
 
 
 def finding_to_plain(finding: Finding) -> dict[str, Any]:
     """The finding as plain data; `finding_of` the other way round."""
-    lists = {"witness": list(finding.witness), "candidates": list(finding.candidates)}
+    lists = {name: list(getattr(finding, name)) for name in ("witness", *_NAMES)}
     return {**finding._asdict(), **lists}
+
+
+_NAMES: Final = ("candidates", "conditions")
 
 
 def finding_of(data: Mapping[str, Any]) -> Finding:
@@ -60,10 +74,16 @@ def finding_of(data: Mapping[str, Any]) -> Finding:
     witness = data["witness"]
     if not isinstance(witness, list) or not all(type(i) is int for i in witness):
         raise ValueError(f"witness: expected a list of record numbers: {witness!r}")
-    candidates = data.get("candidates", [])
-    if not isinstance(candidates, list) or not all(isinstance(id, str) for id in candidates):
-        raise ValueError(f"candidates: expected a list of requirements: {candidates!r}")
-    return Finding(**texts, witness=tuple(witness), candidates=tuple(candidates))
+    candidates, conditions = (_names(data, name) for name in _NAMES)
+    return Finding(**texts, witness=tuple(witness), candidates=candidates, conditions=conditions)
+
+
+def _names(data: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The names in that field; none where it is not there, as in older files."""
+    names = data.get(name) or []
+    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+        raise ValueError(f"{name}: expected a list of names: {names!r}")
+    return tuple(names)
 
 
 def count_of(data: Mapping[str, Any], name: str, absent: int | None) -> int | None:

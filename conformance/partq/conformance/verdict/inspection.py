@@ -27,6 +27,11 @@ class Doubt:
         """Whether the requirement certainly is violated."""
         return any(not finding.candidates for finding in self.findings)
 
+    @property
+    def undecided(self) -> bool:
+        """Whether it is open for no other reason than that it could not be decided."""
+        return bool(self.why) and not self.candidates and not self.crashed
+
     def leave_open(self, why: str, candidates: tuple[str, ...] = ()) -> None:
         """Note that it is undecided, or one of several certainly violated ones. What is known first stays,
         but that something is violated counts for more."""
@@ -46,10 +51,12 @@ class Doubt:
 @dataclass(slots=True)
 class Inspection:
     """``exercised``: requirement -> how often it was put to the test. ``doubts``: requirement -> what speaks
-    against it, if anything does."""
+    against it, if anything does. ``traces``: of many histories added up, requirement -> `Verdict.traces` and
+    `Verdict.undecided`."""
 
     exercised: dict[str, int] = field(default_factory=dict)
     doubts: dict[str, Doubt] = field(default_factory=dict)
+    traces: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def doubt(self, requirement: str) -> Doubt:
         """What speaks against the requirement, to be added to."""

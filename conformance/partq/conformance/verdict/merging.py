@@ -13,6 +13,7 @@ _RANK: Final = {
     Status.VIOLATED: 5,
     Status.UNKNOWN: 4,
     Status.PASS: 3,
+    Status.SEEN: 3,
     Status.NOT_EXERCISED: 2,
     Status.NOT_IMPLEMENTED: 1,
     Status.NOT_APPLICABLE: 0,
@@ -32,7 +33,14 @@ def merged(a: Verdict, b: Verdict) -> Verdict:
         first.reason or second.reason if first.status is second.status else first.reason,
         Counter(a.found) + Counter(b.found) if b.found else a.found,
         first.candidates,
+        a.traces + b.traces,
+        0 if _outweighs(a) or _outweighs(b) else a.undecided + b.undecided,
     )
+
+
+def _outweighs(verdict: Verdict) -> bool:
+    """Whether it is unknown for another reason than that histories were left undecided."""
+    return verdict.status is Status.UNKNOWN and not verdict.undecided
 
 
 def merge(runs: Iterable[Verdicts]) -> dict[str, Verdict]:

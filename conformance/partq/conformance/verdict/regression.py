@@ -28,6 +28,11 @@ class Change(StrEnum):
     DECIDED = "decided now"
     GAINED = "exercised now"
 
+    @property
+    def words(self) -> str:
+        """The change as a user reads it; its value is for data."""
+        return "undecided now" if self is Change.OPENED else self.value
+
 
 class _Says(Enum):
     """What a run says of a requirement. ``SILENT``: it did not exercise it, or it does not apply."""
@@ -105,7 +110,12 @@ def _said(id: str, verdict: Verdict, others: AbstractSet[str]) -> _Says:
     return _Says.BAD if id in others or others.isdisjoint(verdict.candidates) else _Says.OPEN
 
 
-_BY_STATUS: Final = {Status.VIOLATED: _Says.BAD, Status.UNKNOWN: _Says.OPEN, Status.PASS: _Says.GOOD}
+_BY_STATUS: Final = {
+    Status.VIOLATED: _Says.BAD,
+    Status.UNKNOWN: _Says.OPEN,
+    Status.PASS: _Says.GOOD,
+    Status.SEEN: _Says.GOOD,
+}
 
 _SPOKEN: Final = frozenset({Status.PASS, Status.VIOLATED})
 
@@ -113,7 +123,7 @@ _SPOKEN: Final = frozenset({Status.PASS, Status.VIOLATED})
 def _ending(
     before: Column, after: Column, changes: Iterable[Changed], binding: Collection[str]
 ) -> tuple[int, str]:
-    """The exit code and its reason: newly violated before left open before nothing to tell."""
+    """The exit code and its reason: newly violated before undecided before nothing to tell."""
     reasons = [*_reasons(changes, binding), *_reasons_of_run(before, after, binding)]
     if not reasons:
         return Exit.CONFORMANT, ""
@@ -130,7 +140,7 @@ def _reasons(changes: Iterable[Changed], binding: Collection[str]) -> Iterable[t
     elif new:  # one of several, of which not all bind
         yield Exit.INCONCLUSIVE, _violated(new)
     if opened := [one.requirement for one in counted if one.change is Change.OPENED]:
-        yield Exit.INCONCLUSIVE, f"{', '.join(opened)} left open now"
+        yield Exit.INCONCLUSIVE, f"{', '.join(opened)} undecided now"
 
 
 def _reasons_of_run(before: Column, after: Column, binding: Collection[str]) -> Iterable[tuple[int, str]]:

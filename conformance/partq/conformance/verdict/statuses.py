@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Final, Protocol
 
+from partq.conformance.verdict.activity import FIELDS, Activity, absent
 from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.merging import resolved
-from partq.conformance.verdict.types import Status, Verdict, kept
+from partq.conformance.verdict.types import Status, Verdict, Verdicts, kept
 from partq.model.profiles import profile, requirements_of
-from partq.model.requirements import catalogue
+from partq.model.requirements import Level, catalogue
 
 
 class Check(Protocol):
     """What a screen is to a verdict. ``requirements``: those that it puts to the test. ``needs``: requirement
-    -> the operations and faults without which it does not apply to a broker."""
+    -> the operations, faults and `FIELDS` without which it does not apply to a broker."""
 
     @property
     def requirements(self) -> tuple[str, ...]: ...
@@ -51,16 +52,29 @@ _NOTHING: Final = Doubt()
 def _verdict(requirement: str, inspection: Inspection, checked: bool) -> Verdict:
     times = inspection.exercised.get(requirement, 0)
     doubt = inspection.doubts.get(requirement, _NOTHING)
+    one = int(bool(times or doubt.why)), int(doubt.undecided)
+    traces, undecided = inspection.traces.get(requirement, one)
+    of = partial(Verdict, exercised=times, traces=traces, undecided=undecided)
     if doubt.certain:
-        return Verdict(Status.VIOLATED, times, kept(doubt.findings), found=doubt.found)
+        return of(Status.VIOLATED, findings=kept(doubt.findings), found=doubt.found)
     if doubt.why:
-        return Verdict(Status.UNKNOWN, times, kept(doubt.findings), doubt.why, doubt.found, doubt.candidates)
+        findings, why = kept(doubt.findings), doubt.why
+        return of(
+            Status.UNKNOWN, findings=findings, reason=why, found=doubt.found, candidates=doubt.candidates
+        )
     if not checked:
         return Verdict(Status.NOT_IMPLEMENTED, reason="no screen yet")
     other, why = SHOWN_AS.get(requirement, ("", ""))
     if times and inspection.doubts.get(other, _NOTHING).certain:
-        return Verdict(Status.UNKNOWN, times, reason=f"{why}: see {other}")
-    return Verdict(Status.PASS if times else Status.NOT_EXERCISED, times)
+        return of(Status.UNKNOWN, reason=f"{why}: see {other}")
+    return of(held(requirement) if times else Status.NOT_EXERCISED)
+
+
+def held(requirement: str) -> Status:
+    """The status of a requirement that was exercised, and against which nothing speaks: nothing can speak
+    against a MAY, which therefore does not pass, but is seen."""
+    row = catalogue().get(requirement)
+    return Status.SEEN if row is not None and row.level is Level.MAY else Status.PASS
 
 
 @cache
@@ -68,11 +82,27 @@ def not_applicable(
     profile_name: str, checks: tuple[Check, ...] = (), lacks: tuple[str, ...] = ()
 ) -> Mapping[str, str]:
     """The requirements that the profile, or what its broker lacks, puts out of question: ID -> why."""
-    title, own = profile(profile_name).title, requirements_of(profile_name)
+    family, own = profile(profile_name), requirements_of(profile_name)
+    title, lacks = family.title, (*lacks, *(() if family.partitioned else ("partitions",)))
     exempt = {requirement: f"not a rule of {title}" for requirement in catalogue() if requirement not in own}
     for check in checks:
         for requirement, needs in check.needs.items():
             missing = [need for need in needs if need in lacks]
             if missing:
-                exempt.setdefault(requirement, f"the broker lacks {', '.join(missing)}")
+                verb = "shows no" if missing[0] in FIELDS else "lacks"
+                exempt.setdefault(requirement, f"the broker {verb} {', '.join(missing)}")
     return exempt
+
+
+def narrowed(
+    verdicts: Verdicts, profile_name: str, checks: Sequence[Check], activity: Activity
+) -> dict[str, Verdict]:
+    """The verdicts of all histories of a broker, where a requirement that none exercised does not apply if
+    the broker never had, or showed, what that takes."""
+    exempt = not_applicable(profile_name, tuple(checks), absent(activity))
+    return {
+        id: Verdict(Status.NOT_APPLICABLE, reason=exempt[id])
+        if verdict.status is Status.NOT_EXERCISED and id in exempt
+        else verdict
+        for id, verdict in verdicts.items()
+    }

@@ -10,14 +10,24 @@ from typing import Final, NamedTuple
 
 
 class Status(StrEnum):
-    """What is known of one requirement after a run."""
+    """What is known of one requirement after a run. ``SEEN``: of a MAY, which nothing can violate, that the
+    broker made use of it."""
 
     PASS = "pass"
+    SEEN = "freedom seen"
     VIOLATED = "violated"
     UNKNOWN = "unknown"
     NOT_EXERCISED = "not exercised"
     NOT_APPLICABLE = "not applicable"
     NOT_IMPLEMENTED = "not implemented"
+
+    @property
+    def words(self) -> str:
+        """The status as a user reads it; its value is for data."""
+        return _STATUS_WORDS.get(self, self.value)
+
+
+_STATUS_WORDS: Final = {Status.UNKNOWN: "undecided", Status.NOT_IMPLEMENTED: "not implemented yet"}
 
 
 def violated_one_of(candidates: tuple[str, ...]) -> str:
@@ -33,7 +43,8 @@ class Finding(NamedTuple):
     ``witness``: the ``i`` of the few records that show it. ``allowed``: what the requirement would have
     allowed instead. ``key``: equal for findings of the same cause, so that a campaign can group them.
     ``candidates``: where it is not known which of several requirements is violated, all of them, the most
-    special first; ``requirement`` is the first of these.
+    special first; ``requirement`` is the first of these. ``conditions``: those that hold
+    for it (`partq.model.conditions`), by what had happened before it showed itself.
     """
 
     requirement: str
@@ -43,6 +54,7 @@ class Finding(NamedTuple):
     allowed: str
     key: str
     candidates: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -60,7 +72,10 @@ class Verdict:
     """One requirement's verdict. ``exercised``: how often it was put to the test. ``reason``: why it is
     unknown, not applicable or not implemented. ``candidates``: where it is unknown, the requirements of which
     one certainly is violated, if any is. ``findings``: the earliest of each cause, see `KEPT_FINDINGS`.
-    ``found``: by key, how many there were of that cause; unless given, those in ``findings``."""
+    ``found``: by key, how many there were of that cause; unless given, those in ``findings``. ``traces``: in
+    how many histories the requirement was exercised or left undecided, and ``undecided``: in how many it was
+    left undecided. That is 0, too, where the status does not come from that alone: one of several rules is
+    violated, or a screen crashed."""
 
     status: Status
     exercised: int = 0
@@ -68,6 +83,8 @@ class Verdict:
     reason: str = ""
     found: Mapping[str, int] = field(default_factory=dict)
     candidates: tuple[str, ...] = ()
+    traces: int = 0
+    undecided: int = 0
 
     def __post_init__(self) -> None:
         if self.findings and not self.found:
@@ -77,6 +94,11 @@ class Verdict:
     def ambiguity(self) -> str:
         """That one of several requirements certainly is violated, in words; empty if that is not so."""
         return violated_one_of(self.candidates)
+
+    @property
+    def openness(self) -> str:
+        """In how many histories it was left undecided, in words; empty if in none."""
+        return f"{self.undecided:,} of {self.traces:,} traces undecided" if self.undecided else ""
 
     @property
     def times(self) -> int:
@@ -96,15 +118,18 @@ Verdicts = Mapping[str, Verdict]
 """By requirement ID, in the order of the catalogue."""
 
 KEPT_FINDINGS: Final = 20
-"""Of each cause (`Finding.key`) so many findings are kept, the earliest; the rest only count."""
+"""Of each cause (`Finding.key`) so many findings are kept, the earliest, and the first under each of several
+conditions; the rest only count."""
 
 
 def kept(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Those of the findings, in order of time, that are kept: `KEPT_FINDINGS` of each cause."""
+    """Those of the findings, in order of time, that are kept, see `KEPT_FINDINGS`."""
     seen: Counter[str] = Counter()
+    met: set[tuple[str, tuple[str, ...]]] = set()
     chosen = []
     for finding in findings:
         seen[finding.key] += 1
-        if seen[finding.key] <= KEPT_FINDINGS:
+        if seen[finding.key] <= KEPT_FINDINGS or (finding.key, finding.conditions) not in met:
             chosen.append(finding)
+        met.add((finding.key, finding.conditions))
     return tuple(chosen)

@@ -14,6 +14,7 @@ from random import Random
 from typing import Final
 
 from partq.conformance.workload import phrases
+from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program
@@ -24,6 +25,7 @@ from partq.conformance.workload.weights import (
     CONNECTION_THEMES,
     FLOW_THEMES,
     LENGTHS,
+    QUEUE_THEMES,
     THEMES,
     Weights,
 )
@@ -62,6 +64,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     **FLOW_PHRASES,
     **REQUEST_PHRASES,
     **TROUBLE_PHRASES,
+    **DOMAIN_PHRASES,
 }
 """Every phrase a theme may weigh."""
 
@@ -83,6 +86,7 @@ def generate(
     ``lock_duration`` in ns is the entity's, whatever is drawn.
     """
     family = profile(profile_name)
+    lacks = lacks | {op for switch, ops in _SWITCHED.items() if not getattr(family, switch) for op in ops}
     source = Seeded(seed) if source is None else source
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
@@ -104,6 +108,13 @@ def generate(
     return Program(profile_name, steps, entity, seed % LIMIT_SEED, sequential=draft.chance(4))
 
 
+_SWITCHED: Final[Mapping[str, frozenset[str]]] = {
+    "peek": frozenset({"peek"}),
+    "transactions": frozenset({"begin", "commit", "rollback"}),
+}
+"""Switches of a profile, and the steps that no program for it has where they are off."""
+
+
 def _keys(source: Source) -> tuple[str, ...]:
     """A few keys; sometimes one that differs from another in case alone, or is as long as a key may be."""
     keys = tuple(f"k{n}" for n in range(1, 2 + source.below(6)))
@@ -114,7 +125,8 @@ def _keys(source: Source) -> tuple[str, ...]:
 
 
 def _theme(family: Profile, source: Source) -> str:
-    names = FLOW_THEMES if family.flows else AZURE_THEMES if family.locks_expire else CONNECTION_THEMES
+    timed = AZURE_THEMES if family.transactions else QUEUE_THEMES
+    names = FLOW_THEMES if family.flows else timed if family.locks_expire else CONNECTION_THEMES
     return names[source.below(len(names))]
 
 

@@ -80,6 +80,7 @@ _WAYS: Final[Mapping[KeyRule, tuple[Callable[[str, str, str], Message], ...]]] =
         lambda name, body, key: Message(name, body, partition_key=key),
         lambda name, body, key: Message(name, body, session_id=key, partition_key=key),
     ),
+    KeyRule.PARTITION_KEY: (lambda name, body, key: Message(name, body, partition_key=key),) * 4,
     KeyRule.USER_PROPERTY: (
         lambda name, body, key: Message(name, body, properties=((SOLACE_KEY, key),)),
         lambda name, body, key: Message(name, body, properties=((SOLACE_KEY, key),)),

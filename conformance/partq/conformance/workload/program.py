@@ -28,9 +28,10 @@ from partq.conformance.history.codec_fields import (
     whole,
     wrong,
 )
+from partq.conformance.history.codec_profiles import plain_profile, read_profile
 from partq.conformance.history.codec_records import plain_entity, plain_message, read_entity, read_message
 from partq.model.operations import ENV, RECEIVE_MODES
-from partq.model.profiles import PROFILES, Entity
+from partq.model.profiles import Entity
 
 SCHEMA: Final = "partq.program/1"
 
@@ -142,7 +143,7 @@ def to_json(program: Program) -> dict[str, Any]:
     """The program as plain data, schema ``partq.program/1``."""
     return {
         "schema": SCHEMA,
-        "profile": program.profile,
+        "profile": plain_profile(program.profile),
         "steps": [
             {"proc": step.proc, "op": step.op, "args": _args_to_json(step.args)} for step in program.steps
         ],
@@ -245,7 +246,7 @@ def _step(data: Any) -> Step:
 _PROGRAM: Final = Fields(
     {
         "schema": _schema,
-        "profile": one_of(PROFILES, "profile"),
+        "profile": read_profile,
         "steps": list_of(_step),
         "entity": read_entity,
         "seed": whole(0, 2**64 - 1, "a whole number from 0 to 2^64-1"),

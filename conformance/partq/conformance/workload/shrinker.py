@@ -19,6 +19,7 @@ from msgspec import structs
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 from partq.model.operations import ENV
+from partq.model.profiles import SECOND
 
 BUDGET: Final = 4000
 """How many candidates are tried at the most."""
@@ -31,20 +32,26 @@ MOVED: Final = 16
 
 
 class _Budget:
-    def __init__(self, tries: int) -> None:
-        self.left = tries
+    def __init__(self, tries: int, more: Callable[[], bool]) -> None:
+        self.left, self.more = tries, more
 
     def spend(self) -> bool:
         self.left -= 1
-        return self.left >= 0
+        return self.left >= 0 and self.more()
 
 
-def shrink(program: Program, shows: Callable[[Program], bool], budget: int = BUDGET) -> Program:
+def shrink(
+    program: Program,
+    shows: Callable[[Program], bool],
+    budget: int = BUDGET,
+    more: Callable[[], bool] = lambda: True,
+) -> Program:
     """A smaller program for which ``shows`` still holds; the same one if none is found.
 
-    ``shows`` must hold for ``program``, and should be the same each time it is asked.
+    ``shows`` must hold for ``program``, and should be the same each time it is asked. ``more``: whether
+    another candidate may be tried.
     """
-    tries = _Budget(budget)
+    tries = _Budget(budget, more)
 
     def first_that_shows(candidates: Iterator[Program]) -> Program | None:
         for candidate in candidates:
@@ -166,6 +173,8 @@ def _simpler(step: Step) -> Iterator[Step]:
         yield plainer
     if any(len(message.body) > 1 for message in messages):
         yield _with(step, messages=tuple(replace(m, body=m.body[:1]) for m in messages))
+    if step.op == "advance" and args["by"] > SECOND:
+        yield _with(step, by=max(SECOND, args["by"] // 2))
     if len(args.get("pick", ())) > 1:
         yield _with(step, pick=args["pick"][:1])
         yield _with(step, pick=args["pick"][1:])

@@ -165,6 +165,19 @@ THEMES: Final[Mapping[str, Weights]] = {
         "killed_early": 4,
     },
     "flow-keys": {"bind": 6, "rest": 6, "spread": 24, "mixed_batch": 10, "complete": 8, "restart": 3},
+    "domains": {
+        "burst": 12,
+        "send": 16,
+        "receive": 24,
+        "one_by_one": 6,
+        "handed_back": 8,
+        "complete": 14,
+        "abandon": 8,
+        "take": 2,
+        "advance": 4,
+        "leaving": 6,
+        "kill": 1,
+    },
     "connections": {
         "send": 44,
         "receive": 30,
@@ -172,7 +185,8 @@ THEMES: Final[Mapping[str, Weights]] = {
         "complete": 18,
         "abandon": 6,
         "stale": 2,
-        "disconnect": 10,
+        "disconnect": 6,
+        "leaving": 5,
         "kill": 2,
         "advance": 1,
     },
@@ -193,6 +207,8 @@ AZURE_THEMES: Final = (
     "requests",
 )
 CONNECTION_THEMES: Final = ("connections",)
+QUEUE_THEMES: Final = ("mixed", "routing", "keys", "locks", "connections", "trouble", "domains", "domains")
+"""Of families without transactions, whose locks end by time."""
 FLOW_THEMES: Final = ("flows", "flows", "handoff", "flow-keys", "crossings", "crossings")
 
 PAIRS: Final[Mapping[str, Weights]] = {

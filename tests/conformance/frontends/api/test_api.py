@@ -170,7 +170,7 @@ def test_a_finding_has_its_witness_and_its_history(split: History) -> None:
     assert (found.requirements, found.times, found.where) == (("ROUTE-2",), 1, "history 1")
     assert [record.i for record in found.witness] == list(found.finding.witness)
     assert found.title in str(found)
-    assert f"allowed: {found.allowed}" in str(found)
+    assert f"expected: {found.allowed}" in str(found)
     assert "p1 send m1 key=a -> ok @1-2" in str(found)
 
 

@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,10 +24,12 @@ from partq.conformance.frontends.campaign.run import Campaign
 from partq.conformance.frontends.campaign.store import Store
 from partq.conformance.frontends.campaign.totals import Totals, document, totals_of
 from partq.conformance.frontends.campaign.work import ChunkResult, RequirementCount
+from partq.conformance.frontends.cli import fuzz
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import KEPT_FINDINGS, Finding, Status
-from partq.conformance.workload.program import Program
+from partq.conformance.workload.generator import trace_seed
+from partq.conformance.workload.program import Program, from_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +49,10 @@ def chunk(at: Chunk, **causes: int) -> ChunkResult:
     for n in range(at.count):
         row = {"trace": at.first + n, "broker": at.broker, "profile": at.profile, "seed": Decimal(n)}
         twice = 2 * sum(n < times for times in causes.values())
-        result.verdicts.append({**row, "operations": 1, "status": "pass", "findings": twice})
+        why = "SEQ-3: too much" if n == at.count - 1 else None
+        result.verdicts.append(
+            {**row, "operations": 1, "status": "pass", "findings": twice, "undecided": why}
+        )
         for cause in (cause for cause, times in causes.items() if n < times):
             texts = dict.fromkeys(("title", "detail", "allowed"), "text")
             rule = {"requirement": "ROUTE-1", "key": f"ROUTE-1/{cause}", "witness": [0], "candidates": []}
@@ -55,6 +62,9 @@ def chunk(at: Chunk, **causes: int) -> ChunkResult:
         unknown=2, trace=at.first, why=f"a gap after {at.first}", candidates=candidates
     )
     result.requirements["ROUTE-1"] = RequirementCount(exercised=5)
+    result.requirements["SEQ-3"] = RequirementCount(
+        100, unknown=1, traces=50, undecided=1, trace=at.first, why="over the budget", candidates=()
+    )
     result.counts.update({("lacks", "peek"): 1, ("endings", "drained"): at.count, ("judged", "accepted"): 3})
     return result
 
@@ -66,6 +76,32 @@ def totals(stage: Callable[..., Store], tmp_path: Path) -> Totals:
     results = [chunk(PLAN.unit(n)[0], **causes) for n, causes in enumerate(found)]
     store = stage(PLAN, tmp_path / "out", results)
     return totals_of(store, [store.complete(range(3))])
+
+
+def test_a_rule_that_few_traces_left_undecided_passes(totals: Totals) -> None:
+    """Not where a trace was rejected."""
+    assert totals.results[LANE]["SEQ-3"].status is Status.UNKNOWN
+    total = totals.tolerating(Fraction(2, 100)).results[LANE]
+    assert (total["SEQ-3"].status, total["SEQ-3"].openness) == (Status.PASS, "3 of 150 traces undecided")
+    assert total["SEQ-4"].status is Status.UNKNOWN
+    assert totals.tolerating(Fraction(19, 1000)).results[LANE]["SEQ-3"].status is Status.UNKNOWN
+
+
+def test_undecided_traces_are_counted_and_named(totals: Totals) -> None:
+    """Each with the command that runs it, and its program in a file."""
+    assert totals.open == 3
+    assert [(row["trace"], row["undecided"]) for row in totals.undecided] == [
+        (99, "SEQ-3: too much"),
+        (199, "SEQ-3: too much"),
+        (299, "SEQ-3: too much"),
+    ]
+    written: dict[str, str] = {}
+    folder = SimpleNamespace(name="out", write=written.__setitem__)
+    campaign = SimpleNamespace(totals=totals, plan=PLAN, folder=folder)
+    one = next(fuzz._undecided(campaign, "reference"))  # type: ignore[arg-type]
+    again = "partq fuzz reference --trace 99 --seed 7 --profile azure-standard --length 4"
+    assert (one["command"], one["program"]) == (again, "out/undecided/trace-99.json")
+    assert from_json(json.loads(written["undecided/trace-99.json"])).seed == trace_seed(7, 99)
 
 
 def test_every_cause_is_there_and_all_are_counted(totals: Totals) -> None:

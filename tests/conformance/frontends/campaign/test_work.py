@@ -87,6 +87,30 @@ def test_of_what_is_left_open_the_first_reason_stays_but_candidates_count_for_mo
     assert (count.unknown, count.trace, count.why, count.candidates) == (4, 5, "why 5", ("A", "B"))
 
 
+def test_traces_that_left_a_rule_undecided_are_told_from_rejected_ones() -> None:
+    counts: dict[str, RequirementCount] = {}
+    for trace, candidates in enumerate(((), ("SEQ-1", "SEQ-3"), ())):
+        decision = Decision({"SEQ-1": 2} if trace else {})
+        decision.leave_open("SEQ-1", "why", candidates)
+        work._require(counts, trace, decision)
+    count = counts["SEQ-1"]
+    assert (count.exercised, count.traces, count.unknown, count.undecided) == (4, 3, 3, 2)
+
+
+def test_why_a_trace_is_undecided() -> None:
+    """That it is rejected, or that the judge does not know a thing in it, is another matter."""
+    decision = Decision()
+    assert work._undecided(decision) is None
+    decision.undecided["not modelled"] += 1
+    assert work._undecided(decision) is None
+    decision.undecided["over the budget"] += 1
+    decision.why = "no answer after 9 nodes"
+    decision.leave_open("SEQ-1", "who knows")
+    assert work._undecided(decision) == "the judge: no answer after 9 nodes; SEQ-1: who knows"
+    decision.leave_open("SEQ-3", "one of two", ("SEQ-3", "SEQ-4"))
+    assert work._undecided(decision) is None
+
+
 def test_a_lane_ends_with_the_chunk_that_found_what_it_is_for() -> None:
     unit = tuple(Chunk("mutant:long-bodies-cut", "azure-premium", 20 * n, 20, "RCV-1") for n in range(5))
     done = list(do_unit(unit, seed=7, length=24))

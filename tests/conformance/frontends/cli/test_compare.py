@@ -325,3 +325,46 @@ def test_what_a_broker_of_partq_is_called_is_that_broker(
     stored(tmp_path / "reference")
     assert main(["compare", "reference", "./reference", "--profile", PROFILE, "--programs", "0"]) in (0, 3)
     assert "reference is the broker here; ./reference is the folder" in capsys.readouterr().err
+
+
+def test_columns_tell_what_was_done_to_each_broker(tmp_path: Path, capsys: Capture) -> None:
+    """What was never killed and passes is not beside what was, as if both had been put to the same test."""
+    faults = {"broker_kill": 3, "disconnect": 2}
+
+    def killed(data: dict[str, Any]) -> None:
+        data["done"] = {PROFILE: {"programs": 40, "faults": faults}}
+
+    def untouched(data: dict[str, Any]) -> None:
+        data["done"] = {PROFILE: {"programs": 1, "faults": {}}}
+
+    sources = [stored(tmp_path / "a", killed), stored(tmp_path / "b", untouched), stored(tmp_path / "old")]
+    page = tmp_path / "page.html"
+    main(["compare", *sources, "--format", "json", "--out", str(page)])
+    data = json.loads(capsys.readouterr().out)
+    SCHEMA.validate(data)
+    told = [column["done"] for column in data["columns"]]
+    assert told[0].startswith(
+        "40 programs; broker_kill 3, disconnect 2; never connection_lost, frontend_lost, partition_down; "
+    )
+    assert told[1].startswith("1 program; never broker_kill, connection_lost, disconnect, ")
+    assert all(one.endswith(" binding rules exercised") for one in told)
+    assert "program" not in told[2], "a file of an older version does not say"
+    main(["compare", *sources])
+    out = " ".join(capsys.readouterr().out.split())
+    assert all(one in out for one in told)
+    assert told[0] in page.read_text()
+
+
+def test_a_run_tells_what_it_did(capsys: Capture) -> None:
+    run = ["run", "reference", "--profile", PROFILE, "--programs", "0", "--format", "json"]
+    main([*run, "--case", "nothing-lost-in-a-restart", "--case", "same-key"])
+    done = json.loads(capsys.readouterr().out)["done"][PROFILE]
+    assert done["programs"] == 2
+    assert done["faults"]["broker_kill"] >= 1
+
+
+def test_what_was_done_is_checked(tmp_path: Path, capsys: Capture) -> None:
+    for wrong in ([1], {PROFILE: 3}, {PROFILE: {"programs": -1, "faults": {}}}, {PROFILE: {"programs": 1}}):
+        folder = stored(tmp_path / str(len(str(wrong))), lambda data, wrong=wrong: data.update(done=wrong))
+        assert main(["compare", folder, "reference"]) == 2
+        assert "verdicts.json" in capsys.readouterr().err

@@ -48,6 +48,27 @@ def test_by_rule_group_profile_and_words(capsys: pytest.CaptureFixture[str]) -> 
     assert listed(capsys, "mutants", "body", "partition", "--rule", "ROUTE-2")[0] == "route-by-body"
 
 
+def test_which_rules_apply_to_a_broker_and_why_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[4] / "examples"))
+    monkeypatch.setenv("COLUMNS", "160")
+    toy = ("list", "rules", "--broker", "toy_broker:Toy")
+    assert main([*toy]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].split() == ["rule", "about", "azure-premium"]
+    assert not any(line.startswith("REB-") for line in shown), "only the rules of its profile"
+    why = {line.split()[0]: line.rstrip() for line in shown}
+    assert why["ROUTE-1"].endswith(" applies")
+    assert why["ROUTE-6"].endswith(" the broker lacks partition_down")
+    assert why["DUP-1"].endswith(" not implemented yet")
+    assert main([*toy, "--rule", "KEY-1", "--profile", "azure-flat", "--format", "json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["rules"]
+    assert entry["exempt"] == {"azure-flat": "the broker shows no partitions"}
+    assert main(["list", "cases", "--broker", "reference"]) == 2
+    assert "--broker is about rules: partq list rules --broker reference" in capsys.readouterr().err
+
+
 def test_nothing_found_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "cases", "nonsense"]) == 0
     assert capsys.readouterr().out == "no such cases\n"
@@ -58,7 +79,7 @@ def test_a_table_has_them_all(capsys: pytest.CaptureFixture[str], monkeypatch: p
     for kind in Kind:
         assert main(["list", kind.value]) == 0
         shown = capsys.readouterr().out
-        assert all(entry.name in shown for entry in ENTRIES[kind]())
+        assert all(entry.name in shown for entry in ENTRIES[kind](tuple(PROFILES)))
 
 
 @pytest.mark.parametrize(

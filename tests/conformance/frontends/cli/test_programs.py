@@ -19,7 +19,10 @@ EXAMPLES = Path(__file__).parents[4] / "examples"
 LOST = TRACES / "ReachLost-0001.itf.json"
 SENDS = Program(
     "azure-premium",
-    tuple(Step("c1", "send", {"messages": (Message(f"m{n}", partition_key="a"),)}) for n in range(3)),
+    (
+        *(Step("c1", "send", {"messages": (Message(f"m{n}", partition_key="a"),)}) for n in range(3)),
+        Step("c1", "receive", {"max": 3}),
+    ),
     sequential=True,
 )
 

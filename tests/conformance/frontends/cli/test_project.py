@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from partq.conformance import schemas
 from partq.conformance.frontends.cli.app import main
 
-WRONG = "mutant:newest-first"  # violates RCV-3, in azure-premium
+WRONG = "mutant:second-oldest-first"  # violates RCV-3, in azure-premium
 ALSO_WRONG = "mutant:abandon-not-counted"  # violates RCV-9, there too
 
 
@@ -77,7 +77,7 @@ rule = "RCV-3"
 reason = "BUG-1"
 """
 WHOLE = ("--profile", "azure-premium", "--programs", "0")
-ONE = ("--case", "numbers-roll-over", "--profile", "azure-premium")
+ONE = ("--case", "one-by-one-in-order", "--profile", "azure-premium")
 
 
 def agreeing(ran: Ran, word: str) -> dict[str, Any]:
@@ -120,6 +120,7 @@ def test_what_is_known_passes_and_is_told(partq: Partq) -> None:
     shown = partq("run", WRONG, *ONE, "--baseline", "known.toml")
     assert (shown.code, shown.last) == (0, document["conclusion"])
     assert "known: BUG-1" in shown.out
+    assert "known.toml: [[violated]] 1: it has no condition, and so hides" in shown.err
 
 
 def test_an_entry_for_another_cause_does_not_hide_a_violation(partq: Partq) -> None:
@@ -152,13 +153,13 @@ def test_histories_are_held_against_a_baseline_too(partq: Partq) -> None:
     )
     assert "known violation" in written["conclusion"]
     known = (*options, "--baseline", "known.toml")
-    agreeing(partq("check", *first, *known, "--exact"), "NOTHING NEWLY VIOLATED")
+    agreeing(partq("check", *first, *known, "--order"), "NOTHING NEWLY VIOLATED")
     new = agreeing(partq("check", *first, *both, *known), "NOT CONFORMANT")
     assert ["RCV-9"] in [one["rules"] for one in new["baseline"]["new"]]
     assert "again: partq check unted/histories/azure-premium/" in failure_of("RCV-9")
     none = agreeing(partq("check", *good, *known), "CONFORMANT")
     assert "may be only a part of the suite" in none["baseline"]["silent"][0]["why"]
-    unknown = agreeing(partq("check", *first, *options, "--exact"), "NOT CONFORMANT")
+    unknown = agreeing(partq("check", *first, *options, "--order"), "NOT CONFORMANT")
     assert "the exact judge rejects" in unknown["conclusion"]
 
 
@@ -236,9 +237,9 @@ def test_a_failure_in_the_xml_says_how_to_see_it_again(partq: Partq) -> None:
     partq("run", WRONG, *ONE, "--junit", "new/junit.xml")
     failure = xml.fromstring(Path("new/junit.xml").read_bytes()).find(".//failure")
     assert failure is not None
-    assert "allowed: " in (failure.text or "")
+    assert "expected: " in (failure.text or "")
     assert (failure.text or "").endswith(
-        "again: partq run mutant:newest-first --profile azure-premium --case numbers-roll-over"
+        "again: partq run mutant:second-oldest-first --profile azure-premium --case one-by-one-in-order"
     )
     partq("run", WRONG, *ONE, "--junit", "junit.xml", "--out", "out")
     failure = xml.fromstring(Path("junit.xml").read_bytes()).find(".//failure")
@@ -278,7 +279,7 @@ def test_settings_are_taken_where_the_command_line_says_nothing(partq: Partq) ->
         f'[tool.partq]\nbroker = "{WRONG}"\nprofile = "azure-premium"\nprograms = 0\nseed = 9\n'
         'strict = true\nbaseline = "known.toml"\nrequire = "100%"\n'
     )
-    case = ("--case", "numbers-roll-over")
+    case = ("--case", "one-by-one-in-order")
     document = partq("run", *case, "--format", "json", "--out", "a").json
     assert document["broker"] == WRONG
     assert document["strict"] is True

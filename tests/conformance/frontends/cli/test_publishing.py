@@ -8,6 +8,7 @@ from xml.etree import ElementTree as xml
 
 import pytest
 
+from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.github import ANNOTATIONS, commands, publish, summary
 from partq.conformance.frontends.cli.junit import junit
 from partq.conformance.frontends.cli.rule_outcomes import Outcome, RuleOutcome, rule_outcomes
@@ -146,3 +147,19 @@ def test_a_summary_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest
     step = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "folder.md")}
     publish("mine", [], (), "BAD", step)
     assert "warning: GITHUB_STEP_SUMMARY" in capsys.readouterr().err
+
+
+def test_the_conclusion_has_the_time_of_the_run() -> None:
+    root = xml.fromstring(junit("broker", [], 0, "CONFORMANT", 12.3456))
+    (case,) = root.iter("testcase")
+    (suite,) = root.iter("testsuite")
+    assert (case.get("time"), suite.get("time"), root.get("time")) == ("12.346",) * 3
+
+
+EXAMPLE: Final = Path(__file__).parents[4] / "examples/history.ndjson"
+
+
+def test_a_command_measures_its_time(tmp_path: Path) -> None:
+    file = tmp_path / "junit.xml"
+    assert main(["check", str(EXAMPLE), "--junit", str(file)]) == 0
+    assert float(xml.fromstring(file.read_bytes()).get("time", "0")) > 0

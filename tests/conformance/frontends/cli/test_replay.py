@@ -14,7 +14,7 @@ from partq.conformance.evaluation import counterexample
 from partq.conformance.evaluation.counterexample import Counterexample
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.history.notation import history
-from partq.conformance.verdict import Finding
+from partq.conformance.verdict import Finding, Recurrence
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.cases import ALL_CASES
 from partq.conformance.workload.program import Program, Step
@@ -29,11 +29,14 @@ PROGRAM = Program(
 UNHEARD = "p1 send m1 key=a -> unknown\np2 send m2 key=a -> unknown"
 
 
-def stored(folder: Path, rule: str = "ROUTE-2", program: Program = PROGRAM) -> Path:
+def stored(
+    folder: Path, rule: str = "ROUTE-2", program: Program = PROGRAM, seen: Recurrence | None = None
+) -> Path:
     """A counterexample of that rule, as found on a broker that splits keys."""
     finding = Finding(rule, "t", (0, 1), "d", "a", f"{rule}/k")
     shown = history(SPLIT, "azure-premium")
-    return counterexample.write(folder, Counterexample("canned_broker:Split", program, finding, shown))
+    example = Counterexample("canned_broker:Split", program, finding, shown, seen=seen)
+    return counterexample.write(folder, example)
 
 
 def renamed(file: Path, broker: str) -> Path:
@@ -181,9 +184,17 @@ def test_fixed_says_in_how_many_tries(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.strip().endswith("(azure-premium) (not seen in 3 tries)")
 
 
-@pytest.mark.parametrize(("sequential", "times"), [(True, 1), (False, 5)])
-def test_live_races_are_tried_several_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sequential: bool, times: int
+@pytest.mark.parametrize(
+    ("seen", "times"),
+    [
+        (None, 7),
+        (Recurrence(5, 5), 3),
+        (Recurrence(1, 1), 7),
+        (Recurrence(3, 10), 15),
+    ],
+)
+def test_a_live_broker_is_tried_until_a_miss_is_improbable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen: Recurrence | None, times: int
 ) -> None:
     import canned_broker
 
@@ -194,29 +205,68 @@ def test_live_races_are_tried_several_times(
             opened.append(entity)
 
     monkeypatch.setattr(canned_broker, "Counting", Counting, raising=False)
-    file = stored(tmp_path, program=replace(PROGRAM, sequential=sequential))
+    file = stored(tmp_path, seen=seen)
     assert main(["replay", str(file), "--broker", "canned_broker:Counting"]) == 3
     assert len(opened) == times
+    assert (1 - (seen or Recurrence(1, 1)).rate) ** times <= 0.01
 
 
 @pytest.mark.parametrize(
-    ("sequential", "code", "told"),
+    ("seen", "code", "told"),
     [
-        (True, 0, "FIXED ROUTE-2 on reference:live (azure-premium)"),
         (
-            False,
-            3,
-            "NOT SEEN AGAIN ROUTE-2 on reference:live (azure-premium) (not seen in 2 tries): its",
+            Recurrence(9, 9),
+            0,
+            "FIXED ROUTE-2 on reference:live (azure-premium) (not seen in 2 tries; it was ",
         ),
+        (Recurrence(1, 2), 3, "NOT SEEN AGAIN ROUTE-2 on reference:live (azure-premium) (not seen in 2 "),
     ],
 )
-def test_a_live_race_that_does_not_show_is_not_fixed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], sequential: bool, code: int, told: str
+def test_what_does_not_show_is_fixed_only_where_a_miss_is_improbable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seen: Recurrence, code: int, told: str
 ) -> None:
-    program = replace(ALL_CASES["same-key"].build("azure-premium"), sequential=sequential)
-    file = stored(tmp_path, program=program)
+    file = stored(tmp_path, program=ALL_CASES["same-key"].build("azure-premium"), seen=seen)
     assert main(["replay", str(file), "--broker", "reference:live", "--tries", "2"]) == code
-    assert capsys.readouterr().out.startswith(told)
+    out = capsys.readouterr().out
+    assert out.startswith(told)
+    assert f"a miss has a probability of {seen.miss(2):.2g}" in out
+    assert ("12 clean tries are needed" in out) is (code == 3)
+
+
+def test_what_shows_says_how_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import wrong_toys
+
+    class Seldom(wrong_toys.ToyKeysApart):  # type: ignore[name-defined, misc]
+        """Keys apart in every other run."""
+
+        opened = 0
+
+        def open(self, entity: Entity) -> Entity:
+            Seldom.opened += 1
+            kind = wrong_toys.KeysApart if Seldom.opened % 2 else wrong_toys.Queue
+            Seldom.defect = kind
+            known: Entity = super().open(entity)
+            return known
+
+    monkeypatch.setattr(wrong_toys, "Seldom", Seldom, raising=False)
+    file = stored(tmp_path, program=ALL_CASES["same-key"].build("azure-premium"))
+    assert main(["replay", str(file), "--broker", "wrong_toys:Seldom", "--tries", "4"]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "REPRODUCED ROUTE-2 on wrong_toys:Seldom (azure-premium) (2 of 4 tries)"
+
+
+@pytest.mark.parametrize(
+    "seen", [3, [1, 2], {"times": 0, "tries": 1}, {"times": 3, "tries": 2}, {"times": 1}]
+)
+def test_how_often_it_was_seen_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seen: object
+) -> None:
+    file = stored(tmp_path)
+    file.write_text(json.dumps({**json.loads(file.read_text()), "seen": seen}))
+    assert main(["replay", str(file), "--broker", "reference"]) == 2
+    assert str(file) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -185,5 +185,66 @@ def test_what_is_found_on_a_live_broker_is_shown_before_it_is_shrunk(
 def test_a_search_ends_when_its_time_is_over(partq_in: PartqIn) -> None:
     options = ("--examples", "100000", "--length", "1", "--seconds", "1")
     code, out, _ = partq_in("search", "canned_broker:Canned", *options)
-    assert code == 0
-    assert out.endswith(" programs, then the 1 s were over\n")
+    assert code == 3, "not all the programs that were asked for were run"
+    assert out.endswith(" programs of 100000, then the 1 s were over\n")
+    document = json.loads(partq_in("search", "canned_broker:Canned", *options, "--format", "json")[1])
+    assert document["exit"] == 3
+    assert "programs of 100000, then the 1 s were over" in document["conclusion"]
+
+
+SPLIT = ("canned_broker:Split", "--examples", "5", "--length", "3")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--exclude", "ROUTE-2"), {0, 3}),
+        (("--exclude", "ROUTE"), {0, 3}),
+        (("--rule", "RCV"), {0, 3}),
+        (("--rule", "ROUTE-2"), {1}),
+        (("--rule", "ROUTE", "--exclude", "ROUTE-2"), {0, 3}),
+        (("--exclude", "RCV-1"), {1}),
+    ],
+)
+def test_a_search_goes_past_what_it_is_not_asked_about(
+    partq_in: PartqIn, options: tuple[str, ...], code: set[int]
+) -> None:
+    found, out, _ = partq_in("search", *SPLIT, *options)
+    assert found in code
+    assert ("ROUTE-2" in out) is (code == {1})
+
+
+def test_a_search_goes_past_what_is_known(partq_in: PartqIn) -> None:
+    entry = "[[violated]]\nrule = 'ROUTE-2'\nreason = 'r'\ncondition = "
+    head = "schema = 'partq.baseline/1'\n"
+    Path("known.toml").write_text(f"{head}{entry}'always'\n")
+    code, out, err = partq_in("search", *SPLIT, "--baseline", "known.toml")
+    assert code in (0, 3)
+    assert "nothing found in 5 programs" in out
+    assert "it has no cause, and so hides" in err
+    Path("known.toml").write_text(f"{head}{entry}'after broker_kill'\n")
+    assert partq_in("search", *SPLIT, "--baseline", "known.toml")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--rule", "ROUTE-99"), "'ROUTE-99' is no rule and no group of rules"),
+        (("--rule", "ROUTE-2", "--exclude", "ROUTE"), "--exclude leaves no rule"),
+    ],
+)
+def test_a_rule_that_is_none_is_one_line(partq_in: PartqIn, options: tuple[str, ...], told: str) -> None:
+    for command in (("search", *SPLIT), ("run", "canned_broker:Split")):
+        code, out, err = partq_in(*command, *options)
+        assert (code, out, len(err.splitlines())) == (2, "", 1)
+        assert told in err
+
+
+def test_so_does_a_run(partq_in: PartqIn) -> None:
+    run = ("run", "canned_broker:Split", "--programs", "3", "--case", "same-key", "--format", "json")
+    assert json.loads(partq_in(*run)[1])["requirements"]["ROUTE-2"]["status"] == "violated"
+    code, out, _ = partq_in(*run, "--exclude", "ROUTE-2")
+    document = json.loads(out)
+    assert code != 1
+    assert document["requirements"]["ROUTE-2"]["status"] == "not applicable"
+    assert "--exclude" in document["requirements"]["ROUTE-2"]["reason"]

@@ -139,6 +139,10 @@ GOOD = {
         "p1 receive 1 -> nothing",
         {},
     ),
+    "the fault returns at the instant at which the send is called": (
+        HOME + "env partition_down 3 @100-110\np1 send m1 key=a @110-120",
+        {"ROUTE-5": 0},
+    ),
     "refused while down, for another reason": (
         HOME + "env partition_down 3\np1 send m1 key=a -> error quota\np1 send m2 key=a -> error too_large",
         {},
@@ -290,6 +294,16 @@ BAD = {
 def test_bad(name: str) -> None:
     text, rule = BAD[name]
     assert_owned(inspected(text), rule, most_witnesses=4)
+
+
+def test_a_keyed_send_stored_elsewhere_while_its_partition_was_down_was_one_to_a_partition_that_is_down() -> (
+    None
+):
+    text = (
+        "p1 send m1 key=a\np1 receive 1 delete -> m1#3.1\nenv partition_down 3\np1 send m2 key=a\n"
+        "p1 receive 1 delete -> m2#5.1"
+    )
+    assert inspected(text).exercised["ROUTE-5"] == 1
 
 
 OPEN = {

@@ -1011,3 +1011,35 @@ def test_what_had_to_be_refused_may_have_ended_the_transaction(sent: str, found:
         p complete l txn=t -> error not_found
     """
     assert violated(text, "azure-premium") == found
+
+
+@pytest.mark.parametrize(
+    ("settlement", "binding"),
+    [
+        ("p1 abandon l1 -> ok @33s-33.1s", False),
+        ("p1 complete l1 -> unknown timeout @33s-33.1s", False),
+        ("p1 abandon l1 -> ok @31.9s-32.2s", False),
+        ("p1 abandon l1 -> error lock_lost @33s-33.1s", True),
+        ("p1 abandon l1 -> ok @2s-2.1s", True),
+    ],
+)
+def test_where_lost_locks_may_settle_they_end_those_of_others(settlement: str, binding: bool) -> None:
+    text = f"""
+        p1 send m1 key=a @0s-0.1s
+        p1 receive 1 -> m1 key=a lock=l1 @1s-1.1s
+        p2 receive 1 -> m1 key=a lock=l2 @32s-32.1s
+        {settlement}
+        p3 receive 1 -> m1 key=a lock=l3 @34s-34.1s
+        """
+    assert violated(text, "partitioned-queue") == ({"RCV-6"} if binding else set())
+
+
+def test_where_lost_locks_may_settle_they_prolong_those_of_others() -> None:
+    text = """
+        p1 send m1 key=a @0s-0.1s
+        p1 receive 1 -> m1 key=a lock=l1 @1s-1.1s
+        p2 receive 1 -> m1 key=a lock=l2 @32s-32.1s
+        p1 renew_lock l1 -> ok @50s-50.1s
+        p3 receive 1 -> nothing @70s-70.1s
+        """
+    assert violated(text, "partitioned-queue") == set()

@@ -559,6 +559,12 @@ def test_what_was_delivered_unseen_is_marked_as_redelivered() -> None:
     assert not inspected(text, "solace").candidates
 
 
+@pytest.mark.parametrize(("before", "wrong"), [("c1 bind f1\nc1 unbind f1\n", False), ("", True)])
+def test_what_a_flow_had_unread_when_it_went_is_marked_as_redelivered(before: str, wrong: bool) -> None:
+    text = f"p send m1\n{before}c2 bind f2\nc2 receive 1 flow=f2 -> m1 redelivered=yes"
+    assert bool(inspected(text, "solace").candidates) is wrong
+
+
 WENT = """
     c1 send m1 key=a @12s-12001ms
     c1 send m2 key=a

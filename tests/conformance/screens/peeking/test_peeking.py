@@ -22,6 +22,11 @@ GOOD: dict[str, tuple[str, str, dict[str, int]]] = {
         THREE + "p1 peek 2 -> m1#1, m2#2\np1 peek 2 -> m3#3\np1 peek 2 -> nothing\n" + REST,
         {"PEEK-1": 2, "PEEK-4": 2, "PEEK-5": 2, "PEEK-6": 3},
     ),
+    "a walk without numbers": (
+        FLAT,
+        THREE + "p1 peek 2 -> m1, m2\np1 peek 2 -> m3\np1 peek 2 -> nothing\n" + REST,
+        {"PEEK-4": 2},
+    ),
     "each client walks alone": (
         FLAT,
         THREE + "p1 peek 2 -> m1#1, m2#2\np2 peek 2 -> m1#1, m2#2\np2 peek 2 -> m3#3\n" + REST,

@@ -37,6 +37,11 @@ GOOD: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
         FLAT,
         {"SEQ-1": 5, "SEQ-2": 0, "SEQ-3": 4, "SEQ-4": 4},
     ),
+    "a message shown again, without numbers": (
+        "p1 send m1\np1 peek 1 -> m1\np1 peek 1 -> m1\np1 receive 1 -> m1#3.1",
+        {},
+        {"SEQ-6": 0, "SEQ-1": 0},
+    ),
     "overlapping sends, either way": (
         "p1 send a key=a @1-9\np2 send b key=a @2-8\np1 receive 2 -> b#3.1, a#3.2",
         {},
@@ -156,6 +161,18 @@ GOOD: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
     "a number that a message of two keys used up": (
         "p1 send m1 key=a\np1 send m2 key=b\np1 send m3 session=b key=c -> error invalid_operation\n"
         "p1 send m4 key=a\np1 receive 9 -> m1#3.1, m2#5.1, m4#3.3\nenv drained",
+        {},
+        {"SEQ-4": 0},
+    ),
+    "peeks without numbers, receives with them": (
+        "p1 send m1 key=a\np1 peek 1 -> m1 partition=3\np1 receive 1 -> m1#3.1 lock=l count=0\np1 abandon l\n"
+        "p1 receive 1 delete -> m1#3.1 count=1",
+        {},
+        {"SEQ-6": 1},
+    ),
+    "a message without a number between two with": (
+        "p1 send m1 key=a\np1 send m2 key=a\np1 send m3 key=a\np1 peek 1 -> m1#3.1\np1 receive 2 -> m1, m2\n"
+        "p1 peek 1 from=3.3 -> m3#3.3\nenv drained",
         {},
         {"SEQ-4": 0},
     ),

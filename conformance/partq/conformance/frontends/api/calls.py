@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -16,17 +17,31 @@ from partq.conformance.adapters import (
     public_name,
     refuse_unwritten,
 )
-from partq.conformance.evaluation.decision import check_history
+from partq.conformance.evaluation.activity import activity
+from partq.conformance.evaluation.decision import EVERY, Decider, Exactness
 from partq.conformance.evaluation.suite import JOBS, Ways, cases_for, default_programs, run_suite
 from partq.conformance.frontends.api.explanation import Explanation
 from partq.conformance.frontends.api.result import Judged, Result
 from partq.conformance.history import History
 from partq.conformance.history.codec import read_history
+from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.history.gaps import missing_records
-from partq.conformance.verdict import Verdicts, checked_require, merge, required
+from partq.conformance.oracle.search import Tell, untold
+from partq.conformance.screens.registry import ALL
+from partq.conformance.verdict import (
+    OPEN,
+    Exit,
+    Verdicts,
+    added,
+    checked_require,
+    merge,
+    narrowed,
+    required,
+    share_of,
+    stalled,
+)
 from partq.conformance.workload.cases import ALL_CASES, chosen
 from partq.model.profiles import PROFILES
-from partq.model.profiles import profile as known_profile
 from partq.model.requirements import requirement
 
 Source = History | str | os.PathLike[str]
@@ -46,30 +61,50 @@ def check(
     """Judge recorded histories, as ``partq check`` does.
 
     ``history``: one or several, each a `History` or a file of ``partq.history/1``, NDJSON or Parquet.
-    ``profile``: what they are judged by, instead of what each one's header names. ``strict``: a SHOULD binds,
-    too. ``require``: rules by ID, or shares such as ``"90%"`` of those that bind, which have to be exercised.
+    ``profile``: what they are judged by, instead of what each one's header names: a name, or a profile's
+    file. ``strict``: a SHOULD binds, too. ``require``: rules by ID, or shares such as ``"90%"`` of those that
+    bind, which have to be exercised.
 
     Raises `HistoryError` where a file is no history, `UnknownProfile`, `BadRequire` where ``require`` makes
     no sense, and `ValueError` without any history. Warns of records that are missing from a history.
     """
     wanted = checked_require(require)
-    if profile is not None:
-        known_profile(profile)
-    read = list(_read([history] if isinstance(history, History | str | os.PathLike) else history, profile))
+    under = None if profile is None else named_profile(profile)
+    read = list(_read([history] if isinstance(history, History | str | os.PathLike) else history, under))
     if not read:
         raise ValueError("no history to check")
     return result_of(read, strict, wanted)
 
 
-def result_of(read: Sequence[tuple[str, History]], strict: bool, wanted: Sequence[str]) -> Result:
-    """What these histories, each under its name, come to. ``wanted``: what has to be exercised."""
-    judged = tuple(Judged(one.header.profile, name, one, check_history(one)) for name, one in read)
+def result_of(
+    read: Sequence[tuple[str, History]],
+    strict: bool,
+    wanted: Sequence[str],
+    exact: Exactness = EVERY,
+    tell: Tell = untold,
+) -> Result:
+    """What these histories, each under its name, come to. ``wanted``: what has to be exercised. ``exact``:
+    how much the judge is asked about each. ``tell``: hears how far it has come."""
+    judged = tuple(
+        Judged(one.header.profile, name, one, *Decider(exact, tell=tell).check(one)) for name, one in read
+    )
+    judging = added(one.judging for one in judged)
     subject = judged[0].name if len(judged) == 1 else f"{len(judged)} histories"
     by_profile: dict[str, list[Verdicts]] = {}
     for one in judged:
         by_profile.setdefault(one.profile, []).append(one.verdicts)
-    verdicts = {name: merge(several) for name, several in by_profile.items()}
-    return Result(subject, verdicts, judged, strict, tuple(required(verdicts, strict, wanted)))
+    shown = {name: _activity(judged, name) for name in by_profile}
+    verdicts = {
+        name: narrowed(merge(several), name, ALL, shown[name]) for name, several in by_profile.items()
+    }
+    besides = [one for name, activity in shown.items() for one in stalled(name, activity)]
+    besides += [*required(verdicts, strict, wanted), *judging.besides(Exit.INCONCLUSIVE)]
+    return Result(subject, verdicts, judged, strict, tuple(besides), judging)
+
+
+def _activity(judged: Iterable[Judged], profile: str) -> Counter[str]:
+    """What all histories of the profile show of the broker's activity."""
+    return sum((activity(one.history) for one in judged if one.profile == profile), Counter())
 
 
 def _read(given: Iterable[Source], profile: str | None) -> Iterator[tuple[str, History]]:
@@ -94,21 +129,23 @@ def run(
     jobs: int = JOBS,
     strict: bool = False,
     require: Iterable[str] = (),
+    open: str = OPEN,
 ) -> Result:
     """Run the directed cases and some seeded programs on a broker and judge them, as ``partq run`` does.
 
     ``broker``: its name as the command takes it (``"reference"``, ``"my_module:MyBroker"``, a URL), a class,
-    or an object, which runs one program at a time. ``profile``: one or several; without it those the broker
-    claims, or all. ``programs``: how many seeded ones for each profile (200; of a live broker 3; with
+    or an object, which runs one program at a time. ``profile``: one or several, by name or file; without it
+    those the broker claims, or all. ``programs``: how many seeded ones (200; of a live broker 3; with
     ``cases`` none). ``seed``: the same seed gives the same programs. ``cases``: only these, by name.
     ``jobs``: so many programs of a live broker at once, if it allows that. ``strict``, ``require``: as for
-    `check`.
+    `check`. ``open``: the share of the runs exercising a rule that may be undecided, and it passes.
 
     Raises `UnknownBroker`, `UnknownProfile` and `UnknownCase` where there is none of that name, `BadRequire`,
+    `BadShare`,
     `ValueError` where none of the cases is for the profiles, `Unreachable` where the broker is not there, and
     `BrokerFailed` where its adapter raises what it must not. Warns of methods that may be misspelt.
     """
-    wanted, first = checked_require(require), _opened(broker)
+    wanted, share, first = checked_require(require), share_of(open), _opened(broker)
     selected = tuple(ALL_CASES.values()) if cases is None else chosen(ALL_CASES, tuple(cases))
     for text in near_misses(first):
         warnings.warn(text, stacklevel=LEVEL - 1)
@@ -117,7 +154,7 @@ def run(
     names = [
         name
         for name in asked or claimed_profiles(first) or tuple(PROFILES)
-        if asked or cases is None or any(name in case.profiles for case in selected)
+        if asked or cases is None or any(case.fits(name) for case in selected)
     ]
     if not names:
         raise ValueError(f"none of these cases is for the profile of {_name(broker)}")
@@ -128,21 +165,23 @@ def run(
         usual = default_programs(target) if cases is None else 0
         directed = cases_for(target, name, selected)
         number = usual if programs is None else programs
-        results[name] = run_suite(target, name, directed, number, seed, ways=ways)
+        results[name] = run_suite(target, name, directed, number, seed, ways=ways, share=share)
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [one for result in results.values() for one in result.besides]
     judged = tuple(
-        Judged(name, run.name, run.history, run.verdicts)
+        Judged(name, run.name, run.history, run.verdicts, run.judging)
         for name, result in results.items()
         for run in result.kept
     )
+    judging = added(result.judging for result in results.values())
     besides += required(verdicts, strict, wanted)
-    return Result(_name(broker), verdicts, judged, strict, tuple(besides))
+    done = {name: result.done for name, result in results.items()}
+    return Result(_name(broker), verdicts, judged, strict, tuple(besides), judging, done)
 
 
 def _asked(profile: str | Iterable[str] | None) -> Sequence[str]:
     names = [profile] if isinstance(profile, str) else profile or ()
-    return tuple(dict.fromkeys(known_profile(name).name for name in names))
+    return tuple(dict.fromkeys(named_profile(name) for name in names))
 
 
 def _opened(broker: str | Broker | type[Broker]) -> Broker:

@@ -44,5 +44,5 @@ def _rows(verdicts: Mapping[str, Verdicts]) -> Iterator[str]:
             colour = COLOURS.get(verdict.status, "inherit")
             times = f" {verdict.exercised:,}×" if verdict.exercised else ""
             tip = escape(verdict.reason)
-            yield f'<td style="color:{colour}" title="{tip}">{verdict.status.value}{times}</td>'
+            yield f'<td style="color:{colour}" title="{tip}">{verdict.status.words}{times}</td>'
         yield "</tr>"

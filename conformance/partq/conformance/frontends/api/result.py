@@ -4,19 +4,23 @@ functions make them."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from partq.conformance.evaluation.finding_text import finding_text
 from partq.conformance.frontends.api import page, tables
 from partq.conformance.history import History, Record
 from partq.conformance.verdict import (
+    NOTHING_JUDGED,
     Besides,
+    Done,
     Exit,
     Finding,
+    Judging,
     Verdict,
     Verdicts,
     ambiguities,
+    came_about,
     conclusion,
     merge,
     verdicts_document,
@@ -36,12 +40,14 @@ class Violated(AssertionError):
 
 
 class Judged(NamedTuple):
-    """A history that was judged: under which profile, the file or run it comes from, and what it shows."""
+    """A history that was judged: under which profile, the file or run it comes from, what it shows, and
+    what the judge did with it."""
 
     profile: str
     name: str
     history: History
     verdicts: Verdicts
+    judging: Judging = NOTHING_JUDGED
 
 
 class Found(NamedTuple):
@@ -88,13 +94,17 @@ class Found(NamedTuple):
 class Result:
     """``broker``: what was judged, by name. ``verdicts``: profile -> rule -> verdict, one for every rule of
     the catalogue. ``judged``: the histories that show findings, or all that were given. ``strict``: a SHOULD
-    binds, too. ``besides``: what the exit code comes from beside the verdicts, each a code and why."""
+    binds, too. ``besides``: what the exit code comes from beside the verdicts, each a code and why.
+    ``judging``: what the judge did with the histories. ``done``: what was done to the broker under each
+    profile; nothing where histories were given."""
 
     broker: str
     verdicts: Mapping[str, Verdicts]
     judged: tuple[Judged, ...] = ()
     strict: bool = False
     besides: tuple[Besides, ...] = ()
+    judging: Judging = NOTHING_JUDGED
+    done: Mapping[str, Done] = field(default_factory=dict)
 
     @property
     def requirements(self) -> Verdicts:
@@ -148,7 +158,8 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``--format json``, ``partq.verdicts/1``."""
-        return verdicts_document(self.broker, self.verdicts, self.strict, self.besides)
+        document = verdicts_document(self.broker, self.verdicts, self.strict, self.besides)
+        return {**document, **came_about(self.done, self.judging)}
 
     def to_arrow(self, table: str = "verdicts") -> pyarrow.Table:
         """A table: ``verdicts``, a row for each profile and rule, or ``findings``, a row for each cause.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.evaluation import counterexample
@@ -12,6 +12,9 @@ from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.store import to_text
 from partq.conformance.verdict import finding_of
 from partq.conformance.workload import program as programs
+
+UNDECIDED: Final = "undecided"
+"""Where in a campaign's folder the programs of undecided traces are."""
 
 
 class StoredExample(NamedTuple):
@@ -67,3 +70,10 @@ def shrunk(row: Mapping[str, Any], broker_name: str, budget: int) -> counterexam
     return counterexample.make(
         broker_name, broker, program, finding_of(row), trace=row["trace"], budget=budget
     )
+
+
+def write_undecided(folder: Folder, trace: int, program: programs.Program) -> str:
+    """Store the program of an undecided trace; where that is."""
+    name = f"{UNDECIDED}/trace-{trace}.json"
+    folder.write(name, programs.dumps(program) + "\n")
+    return f"{folder.name}/{name}"

@@ -6,12 +6,14 @@ A plan alone decides every trace, so that where, in what order and in which wave
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
 from partq.conformance.adapters import public_name
+from partq.conformance.history.codec_profiles import read_profile
+from partq.model.profiles import embedded
 
 SCHEMA: Final = "partq.campaign/2"
 SUMMARY: Final = "campaign.json"
@@ -59,12 +61,22 @@ class Lane:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A campaign. ``length`` is the number of phrases in each program; None: the generator's own choice.
-    ``exact``: the judge is asked about so many traces in 100, besides those that a screen suspects."""
+    ``exact``: the judge is asked about so many traces in 100, besides those that a screen suspects.
+    ``profiles``: what those of its profiles say that are not built in, for executors without their files."""
 
     lanes: tuple[Lane, ...]
     seed: int
     length: int | None
     exact: int = 0
+    profiles: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "profiles", embedded(lane.profile for lane in self.lanes))
+
+    def make_profiles_known(self) -> None:
+        """Make its profiles known in this process."""
+        for said in self.profiles.values():
+            read_profile(said)
 
     @property
     def traces(self) -> int:
@@ -120,6 +132,8 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data, without passwords."""
         data = asdict(self)
+        if not self.profiles:
+            del data["profiles"]
         data["lanes"] = [{**lane, "broker": public_name(lane["broker"])} for lane in data["lanes"]]
         return data
 

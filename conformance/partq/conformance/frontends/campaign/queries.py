@@ -80,14 +80,24 @@ def causes(violations: DataFrame) -> DataFrame:
     )
 
 
+def undecided(verdicts: DataFrame, limit: int) -> DataFrame:
+    """The first ``limit`` traces that were left undecided, and why."""
+    columns = ("broker", "profile", "trace", "seed", "undecided")
+    return verdicts.where("undecided is not null").select(*columns).orderBy("trace").limit(limit)
+
+
 def examples(violations: DataFrame, limit: int) -> DataFrame:
-    """Of each cause the violations of the first ``limit`` traces, in order of traces."""
+    """Of each cause the first ``limit`` violations, and the first under each conditions, in order of
+    traces."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    place = F.row_number().over(Window.partitionBy(*CAUSE).orderBy("trace"))
-    first = violations.withColumn("place", place).where(F.col("place") <= limit)
-    return first.drop("place", "wave").orderBy("trace", *CAUSE)
+    order = ("trace", *CAUSE, "conditions")
+    place = F.row_number().over(Window.partitionBy(*CAUSE).orderBy(*order))
+    alike = F.row_number().over(Window.partitionBy(*CAUSE, "conditions").orderBy(*order))
+    placed = violations.withColumn("place", place).withColumn("alike", alike)
+    first = placed.where((F.col("place") <= limit) | (F.col("alike") == 1))
+    return first.drop("place", "alike", "wave").orderBy(*order)
 
 
 def plain(frame: DataFrame) -> list[dict[str, Any]]:

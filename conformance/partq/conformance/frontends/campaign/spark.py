@@ -152,6 +152,7 @@ def _do(
 ) -> Iterator[pa.RecordBatch]:
     """One task: its units, by number, as batches of rows. ``failures``: where to report one, by whether the
     broker was lost."""
+    plan.make_profiles_known()
     for batch in units:
         for index in batch.column(0).to_pylist():
             for result in do_unit(plan.unit(index), plan.seed, plan.length, plan.exact):

@@ -28,7 +28,9 @@ STAGING: Final = "_staging"
 FILE: Final = 128 * 2**20
 """Bytes of a wave's rows for each file of a table."""
 
-_OWN: Final = re.compile(r"table=\w+|manifests|counterexamples|_.*|campaign\.json|mutants\.json|report\.html")
+_OWN: Final = re.compile(
+    r"table=\w+|manifests|counterexamples|undecided|_.*|campaign\.json|mutants\.json|report\.html"
+)
 """What a campaign's folder may hold."""
 
 

@@ -64,6 +64,7 @@ TABLES: Final[Mapping[str, Table]] = {
             ("violated", _NAMES),
             ("unknown", _NAMES),
             ("findings", pa.int64()),
+            ("undecided", pa.string()),
         )
     ),
     "violations": Table(
@@ -79,6 +80,7 @@ TABLES: Final[Mapping[str, Table]] = {
             ("allowed", pa.string()),
             ("witness", pa.list_(pa.int64())),
             ("candidates", _NAMES),
+            ("conditions", _NAMES),
             ("steps", pa.int64()),
             ("program", pa.string()),
         )
@@ -90,11 +92,13 @@ TABLES: Final[Mapping[str, Table]] = {
             ("exercised", pa.int64()),
             ("violated", pa.int64()),
             ("unknown", pa.int64()),
+            ("traces", pa.int64()),
+            ("undecided", pa.int64()),
             ("trace", pa.int64()),
             ("why", pa.string()),
             ("candidates", _NAMES),
         ),
-        sums=("exercised", "violated", "unknown"),
+        sums=("exercised", "violated", "unknown", "traces", "undecided"),
         first=("trace", "why", "candidates"),
     ),
     "coverage": Table(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial, reduce
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from partq.conformance.frontends.campaign import jvm, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
@@ -19,20 +20,28 @@ from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
 from partq.conformance.frontends.campaign.plan import SCHEMA, Plan
 from partq.conformance.frontends.campaign.store import Store
 from partq.conformance.frontends.campaign.tables import ROWS, SUMMED, TABLES
+from partq.conformance.frontends.campaign.work import ACTIVITY
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
     COUNTS,
     KEPT_FINDINGS,
+    Besides,
     Counts,
     Inspection,
     Verdict,
     binding_requirements,
     exit_code,
     finding_of,
+    narrowed,
     plain,
+    stalled,
+    tolerated,
     verdicts_of,
     worst,
 )
+
+LISTED: Final = 100
+"""How many undecided traces a campaign names, and stores the programs of."""
 
 Row = Mapping[str, Any]
 Lane = tuple[str, str]
@@ -43,7 +52,9 @@ Lane = tuple[str, str]
 class Totals:
     """``results``: verdict by requirement of each lane. ``violations``: how many findings there were.
     ``causes``: of each cause how many, the first and the smallest. ``kept``: of each cause the rows of the
-    earliest. ``combinations``: the rows of that table, summed."""
+    earliest. ``combinations``: the rows of that table, summed. ``besides``: what the exit code
+    comes from beside the verdicts. ``open``: how many traces were left undecided; ``undecided``: the first
+    `LISTED` of these, with why."""
 
     digest: str
     traces: int
@@ -54,6 +65,14 @@ class Totals:
     kept: tuple[dict[str, Any], ...]
     counts: Counts
     combinations: tuple[Row, ...]
+    besides: tuple[Besides, ...] = ()
+    open: int = 0
+    undecided: tuple[Row, ...] = ()
+
+    def tolerating(self, share: Fraction) -> Totals:
+        """These, where what was left undecided in so small a share of the traces passes."""
+        results = {lane: tolerated(verdicts, share) for lane, verdicts in self.results.items()}
+        return replace(self, results=results)
 
 
 def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
@@ -66,9 +85,13 @@ def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
         kept = queries.plain(queries.examples(violations, KEPT_FINDINGS))
         (whole,) = queries.plain(
             store.table("verdicts").selectExpr(
-                "count(*) as traces", "sum(operations) as operations", "sum(findings) as findings"
+                "count(*) as traces",
+                "sum(operations) as operations",
+                "sum(findings) as findings",
+                "count(undecided) as open",
             )
         )
+        undecided = queries.plain(queries.undecided(store.table("verdicts"), LISTED))
     except Exception as error:
         raise CampaignError(f"{store.folder.name} can't be read: {jvm.cause(error)}") from error
     found = sum(row["times"] for row in causes)
@@ -83,7 +106,16 @@ def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
         tuple(kept),
         {kind: _counted(sums["counts"], kind) for kind in COUNTS},
         tuple(sums["combinations"]),
+        tuple(one for lane in store.plan.names for one in _stalled(lane, sums["counts"])),
+        whole["open"],
+        tuple(undecided),
     )
+
+
+def _stalled(lane: Lane, counts: Iterable[Row]) -> list[Besides]:
+    """Why the lane's verdicts mean little, if they do."""
+    mine = [row for row in counts if (row["broker"], row["profile"]) == lane]
+    return stalled(lane[1], _counted(mine, ACTIVITY))
 
 
 def _agree(store: Store, whole: Row, traces: int, findings: int) -> None:
@@ -132,12 +164,15 @@ def _verdicts(
         if n := row["unknown"]:
             why = f"in {n} trace{'s'[: n > 1]}, for instance: {row['why']}"
             total.leave_open(row["requirement"], why, tuple(row["candidates"]))
+        undecided = row["undecided"] if row["undecided"] == row["unknown"] else 0
+        total.traces[row["requirement"]] = row["traces"], undecided
     for row in mine(causes):
         total.doubt(row["requirement"]).found[row["key"]] += row["times"]
     for row in mine(kept):
         total.doubt(row["requirement"]).findings.append(finding_of(row))
     lacks = tuple(row["name"] for row in mine(sums["counts"]) if row["kind"] == "lacks")
-    return verdicts_of(total, lane[1], ALL, lacks)
+    verdicts = verdicts_of(total, lane[1], ALL, lacks)
+    return narrowed(verdicts, lane[1], ALL, _counted(mine(sums["counts"]), ACTIVITY))
 
 
 def document(
@@ -161,6 +196,11 @@ def document(
             for (broker, name), result in totals.results.items()
         ],
         "strict": strict,
-        "exit": worst(exit_code(result, binding) for result in totals.results.values()),
+        "exit": worst(
+            [
+                *(exit_code(result, binding) for result in totals.results.values()),
+                *(code for code, _ in totals.besides),
+            ]
+        ),
         **circumstances,
     }

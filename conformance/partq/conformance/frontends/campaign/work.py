@@ -18,14 +18,17 @@ from partq.conformance.adapters import (
     public_name,
 )
 from partq.conformance.adapters.raised import place
+from partq.conformance.evaluation.activity import activity
 from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, lacks_of, runs
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
+from partq.conformance.frontends.campaign.programs import program_of
 from partq.conformance.history import History
+from partq.conformance.oracle.judge import OVER_BUDGET
 from partq.conformance.verdict import Finding, Status
-from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, dumps
 from partq.model.messages import effective_key
 from partq.model.operations import ENV
@@ -40,6 +43,15 @@ NODES: Final = 1_000
 ALLOWANCE: Final = 10
 """How many nodes each trace adds to what suspects may cost: about half the time that it takes itself."""
 
+ACTIVITY: Final = "activity"
+"""The kind of count that `activity` gives."""
+
+AGAIN: Final = 50_000
+"""How many nodes a second look visits at the most where that was not enough: some 5 to 20 seconds."""
+
+MORE: Final = 200
+"""How many nodes each trace adds to what the second looks of a chunk may cost, besides a whole one."""
+
 TRIES: Final = 4
 """How often a chunk of a live broker is tried before the campaign gives up."""
 
@@ -53,12 +65,16 @@ Row = dict[str, Any]
 @dataclass(slots=True)
 class RequirementCount:
     """What a chunk says of one requirement: how often it was exercised, in how many traces it was violated
-    for certain and in how many it was left open. ``trace``, ``why`` and ``candidates``: of the first trace
-    that leaves it open, unless a later one says that one of several is violated; None where none does."""
+    for certain and in how many it was left open. ``traces``: in how many it was exercised or left open;
+    ``undecided``: in how many it is open for no more than that it was not decided. ``trace``, ``why`` and
+    ``candidates``: of the first trace that leaves it open, unless a later one says that one of several is
+    violated; None where none does."""
 
     exercised: int = 0
     violated: int = 0
     unknown: int = 0
+    traces: int = 0
+    undecided: int = 0
     trace: int | None = None
     why: str | None = None
     candidates: tuple[str, ...] | None = None
@@ -77,7 +93,7 @@ class ChunkResult:
     an operation that ended so and a fault of that kind. ``partitions``: (rank, keyed) -> messages, each
     counted once, in the partition it was first shown in; see `_spread` for the rank. ``combinations``: in
     how many traces each came, how often, and how often with the outcome ``ok``. ``counts``: (kind, name) ->
-    how often: `COUNTS` over the traces, and what the broker lacks, once."""
+    how often: `COUNTS` and `ACTIVITY` over the traces, and what the broker lacks, once."""
 
     chunk: Chunk
     verdicts: list[Row] = field(default_factory=list)
@@ -178,20 +194,12 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Ch
     broker.profile = chunk.profile
     lacks = lacks_of(broker)
     result = ChunkResult(chunk, counts=Counter({("lacks", name): 1 for name in lacks}))
-    decider = Decider(Exactness(share=exact, seconds=EMERGENCY, nodes=NODES, allowance=ALLOWANCE))
+    decider = Decider(
+        Exactness(share=exact, seconds=EMERGENCY, nodes=NODES, allowance=ALLOWANCE, again=AGAIN, more=MORE)
+    )
     traces = range(chunk.first, chunk.first + chunk.count)
     programs = [
-        NamedProgram(
-            f"trace {trace}",
-            generate(
-                chunk.profile,
-                trace_seed(seed, trace),
-                length=length,
-                lacks=lacks,
-                lock_duration=broker.lock_duration,
-            ),
-        )
-        for trace in traces
+        NamedProgram(f"trace {trace}", program_of(broker, seed, trace, length, lacks)) for trace in traces
     ]
     ways = Ways(another=lambda: open_broker(chunk.broker))
     with closing(histories(broker, chunk.profile, programs, ways)) as ending:
@@ -223,7 +231,17 @@ def _verdict_row(provenance: Row, history: History, decision: Decision, violatio
         "violated": decision.violated,
         "unknown": sorted(decision.open),
         "findings": sum(row["times"] for row in violations),
+        "undecided": _undecided(decision),
     }
+
+
+def _undecided(decision: Decision) -> str | None:
+    """Why a trace is undecided, in a line; None where it is not, or where it is rejected anyhow."""
+    open = {id: doubt.why for id, doubt in decision.doubts.items() if doubt.undecided}
+    if decision.broken or not (open or decision.undecided[OVER_BUDGET]):
+        return None
+    gave_up = [f"the judge: {decision.why}"] if decision.undecided[OVER_BUDGET] else []
+    return "; ".join([*gave_up, *(f"{id}: {why}" for id, why in sorted(open.items()))])
 
 
 def _overall(decision: Decision) -> str:
@@ -235,26 +253,27 @@ def _overall(decision: Decision) -> str:
 
 
 def _violation_rows(provenance: Row, program: Program, decision: Decision) -> list[Row]:
-    """The first finding of each cause, and how many there were of it."""
+    """The first finding of each cause under each conditions, and how many there were of the cause."""
     text = dumps(program) if decision.findings else ""
     rows = []
     for requirement, findings in decision.findings.items():
         left = Counter(decision.found[requirement])
-        first: dict[tuple[str, tuple[str, ...]], Finding] = {}
+        first: dict[tuple[object, ...], Finding] = {}
         for finding in findings:
-            first.setdefault((finding.key, finding.candidates), finding)
-        for (key, candidates), finding in first.items():
+            first.setdefault((finding.key, finding.candidates, finding.conditions), finding)
+        for finding in first.values():
             rows.append(
                 {
                     **provenance,
                     "requirement": finding.requirement,
-                    "key": key,
-                    "times": left.pop(key, 0),
+                    "key": finding.key,
+                    "times": left.pop(finding.key, 0),
                     "title": finding.title,
                     "detail": finding.detail,
                     "allowed": finding.allowed,
                     "witness": list(finding.witness),
-                    "candidates": list(candidates),
+                    "candidates": list(finding.candidates),
+                    "conditions": list(finding.conditions),
                     "steps": len(program.steps),
                     "program": text,
                 }
@@ -264,7 +283,9 @@ def _violation_rows(provenance: Row, program: Program, decision: Decision) -> li
 
 def _count(counts: Counter[tuple[str, str]], history: History, decision: Decision) -> None:
     counts["endings", ending(history).value] += 1
-    for kind in ("judged", "undecided", "overruled"):
+    for name, times in activity(history).items():
+        counts[ACTIVITY, name] += times
+    for kind in ("judged", "again", "undecided", "overruled"):
         for name, times in getattr(decision, kind).items():
             counts[kind, name] += times
 
@@ -275,11 +296,14 @@ def _require(requirements: dict[str, RequirementCount], trace: int, decision: De
 
     for requirement, times in decision.exercised.items():
         of(requirement).exercised += times
+        of(requirement).traces += 1
     for requirement in decision.violated:
         of(requirement).violated += 1
     for requirement, doubt in decision.doubts.items():
         if doubt.why:
             of(requirement).leave_open(trace, doubt.why, doubt.candidates)
+            of(requirement).traces += requirement not in decision.exercised
+            of(requirement).undecided += doubt.undecided
 
 
 def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, decision: Decision) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperCommand
 
-from partq.conformance.frontends.cli import spec, spec_explore, spec_simulate, spec_validate
+from partq.conformance.frontends.cli import profile, spec, spec_explore, spec_simulate, spec_validate
 from partq.conformance.frontends.cli.check import check
 from partq.conformance.frontends.cli.compare import compare
 from partq.conformance.frontends.cli.completion import complete, completion
@@ -45,7 +45,7 @@ BROKEN: Final = 70
 EPILOG: Final = (
     "Exit codes: 0 nothing violated, or nothing but what a baseline knows; 1 violated (search: found "
     "something; replay: reproduced; mutants: one survived; compare: newly violated by the last of two runs "
-    "of one broker); 2 bad input or usage, or no room for the results; 3 inconclusive: something is unknown, "
+    "of one broker); 2 bad input or usage, or no room for the results; 3 inconclusive: a rule is undecided, "
     "nothing was exercised, the baseline is out of date, or the adapter gave answers that no history can "
     "hold; "
     f"{INTERRUPTED} interrupted; {BROKEN} a defect of partq."
@@ -125,7 +125,10 @@ for _of_spec in (
     spec_explore.explore,
 ):
     spec.app.command(cls=_Command)(_of_spec)
+for _of_profile in (profile.new, profile.show, profile.check):
+    profile.app.command(cls=_Command)(_of_profile)
 app.add_typer(spec.app, name="spec")
+app.add_typer(profile.app, name="profile")
 
 
 def _version(asked: bool) -> None:

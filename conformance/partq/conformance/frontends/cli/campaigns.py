@@ -8,10 +8,12 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from partq.conformance.frontends.cli.common import console, fail, printable
+from partq.conformance.verdict import OPEN, share_of
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.plan import Plan
@@ -61,7 +63,13 @@ def check_extra() -> None:
 
 @contextmanager
 def done(
-    plan: Plan, out: str, master: str, resume: bool, wave: int | None, strict: bool = False
+    plan: Plan,
+    out: str,
+    master: str,
+    resume: bool,
+    wave: int | None,
+    strict: bool = False,
+    share: Fraction = share_of(OPEN),
 ) -> Iterator[Campaign]:
     """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
     it can't be done; an interrupt prints what is stored and how to go on."""
@@ -70,7 +78,7 @@ def done(
 
     display = Display(plan.traces)
     try:
-        with campaign(plan, out, master, resume, display, wave=wave, strict=strict) as finished:
+        with campaign(plan, out, master, resume, display, wave=wave, strict=strict, share=share) as finished:
             display.bar.stop()
             yield finished
     except CampaignError as error:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,14 +27,15 @@ from partq.conformance.frontends.cli.common import (
     requirements_to_meet,
     say,
 )
-from partq.conformance.frontends.cli.options import Output, Strict
+from partq.conformance.frontends.cli.options import Exact, ExactNodes, Output, Strict, exactness
 from partq.conformance.frontends.cli.project import BaselineFile, NewBaseline, baseline_of, held
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
 from partq.conformance.history.record import SCHEMA as HISTORY
-from partq.conformance.verdict import Besides, Exit
+from partq.conformance.verdict import Besides, Exit, came_about
 
 if TYPE_CHECKING:
+    from partq.conformance.evaluation.decision import Exactness
     from partq.conformance.frontends.api import Result
     from partq.conformance.history import History
     from partq.conformance.verdict import Finding
@@ -51,36 +53,43 @@ def check(
     require: Require = None,
     verbose: Verbose = False,
     whole_catalogue: WholeCatalogue = False,
-    exact: Annotated[
+    order: Annotated[
         bool,
-        typer.Option("--exact", help="Also show the order in which the model explains the history."),
+        typer.Option("--order", help="Also show the order in which the model explains the history."),
     ] = False,
+    exact: Exact = None,
+    exact_nodes: ExactNodes = None,
     baseline: BaselineFile = None,
     write_baseline: NewBaseline = None,
     junit: JUnit = None,
     format: Output = Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
+    from partq.conformance.evaluation.decision import EVERY
     from partq.conformance.frontends.api.calls import result_of
 
     wanted = requirements_to_meet(require)
-    known = baseline_of(baseline, write_baseline)
     read = read_files(histories, profile)
+    known = baseline_of(baseline, write_baseline)
     xml = new_file(junit)
-    result = result_of(tuple(read.items()), strict, wanted)
-    searched = {file: _judged(history) for file, history in read.items()} if exact else {}
+    asked = exactness(EVERY, exact, exact_nodes)
+    with _progress(max(map(len, read.values()))) as tell:
+        result = result_of(tuple(read.items()), strict, wanted, asked, tell)
+        searched = {file: _judged(history, asked) for file, history in read.items()} if order else {}
     besides = (*_rejections(result, searched, known is not None), *result.besides)
     document, matched = held(known, result.broker, result.verdicts, strict, besides, whole=False)
     evidence = partial(_evidence, result)
     told = Told(evidence, partial(_again, profile))
     publish(document, result.verdicts, strict, matched, told, xml)
     if format is Format.JSON:
-        print_json({**document, "exact": searched} if exact else document)
+        shown = {**document, **came_about(result.done, result.judging)}
+        print_json({**shown, "exact": searched} if order else shown)
     else:
         detail = Detail.of(verbose, whole_catalogue)
         show_verdicts(result.broker, result.verdicts, detail, evidence, partial(_place, result), matched)
         for file, found in searched.items():
             _show_judged(file, found, read[file])
+        say(printable(str(result.judging)))
         conclude(result.verdicts, strict, besides, matched)
     raise typer.Exit(document["exit"])
 
@@ -110,14 +119,35 @@ def _place(result: Result, profile: str, candidates: tuple[str, ...]) -> str:
 
 def _again(profile: str | None, under: str, finding: Finding, file: str) -> str:
     """The command that judges the file again."""
-    return shlex.join(["partq", "check", file, *(("--profile", under) if profile else ())])
+    return shlex.join(["partq", "check", file, *(("--profile", profile) if profile else ())])
 
 
-def _judged(history: History) -> dict[str, Any]:
+LONG: Final = 1_000
+"""Records of a history that takes long to judge."""
+
+
+@contextmanager
+def _progress(records: int) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal while a long history is judged."""
+    from rich.progress import Progress
+
+    with Progress(console=console, transient=True, disable=records < LONG or not console.is_terminal) as bar:
+        task = bar.add_task("judge", total=None)
+
+        def tell(explained: int, effects: int) -> None:
+            text = f"judge: {explained:,} of {effects:,} effects explained"
+            bar.update(task, completed=explained, total=effects, description=text)
+
+        yield tell
+
+
+def _judged(history: History, asked: Exactness) -> dict[str, Any]:
     """What the exact judge says of the history, as plain data. Operations are named by their ``i``."""
+    from partq.conformance.evaluation.decision import EACH
     from partq.conformance.oracle.judge import judge
 
-    found = judge(history)
+    most = None if asked.nodes is None else asked.nodes + EACH * len(history)
+    found = judge(history, asked.seconds, nodes=most)
     return {
         "judgement": found.status.value,
         "explained": list(found.explained),
@@ -150,8 +180,7 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
 def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]:
     from partq.conformance.history.codec import HistoryError
 
-    if profile is not None:
-        known_profile(profile)
+    under = None if profile is None else known_profile(profile).name
     found = {}
     try:
         for file in files:
@@ -159,8 +188,8 @@ def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]
                 fail(f"{file} is a folder: give its files, such as {_inside(file)}")
             history = _read(file)
             _warn_of_gaps(file, history)
-            if profile is not None:
-                history = replace(history, header=replace(history.header, profile=profile))
+            if under is not None:
+                history = replace(history, header=replace(history.header, profile=under))
             found[str(file)] = history
     except HistoryError as error:
         fail(_no_history(Path(error.file)) or str(error))

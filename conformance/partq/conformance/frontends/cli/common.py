@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
@@ -18,7 +19,19 @@ from partq.conformance.frontends.cli.streams import console as console
 from partq.conformance.frontends.cli.streams import output as output
 from partq.conformance.frontends.cli.streams import say as say
 from partq.conformance.frontends.cli.table import printable as printable
-from partq.conformance.verdict import BadRequire, Exit, Matched, Verdicts, checked_require
+from partq.conformance.history.codec_profiles import named_profile
+from partq.conformance.verdict import (
+    BadRequire,
+    BadShare,
+    Exit,
+    Focus,
+    Matched,
+    UnknownRule,
+    Verdicts,
+    checked_require,
+    rules_named,
+    share_of,
+)
 from partq.conformance.verdict import Besides as Besides
 from partq.conformance.verdict import conclusion as conclusion
 from partq.conformance.verdict import outcome as outcome
@@ -26,6 +39,7 @@ from partq.conformance.verdict import required as required
 from partq.conformance.verdict import times as times
 from partq.conformance.verdict import verdicts_document as verdicts_document
 from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
+from partq.model.requirements import catalogue
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
@@ -34,7 +48,7 @@ if TYPE_CHECKING:
 BROKERS: Final = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 """For the help of arguments that take a broker."""
 
-PROFILE_NAMES: Final = ", ".join(PROFILES)
+PROFILE_NAMES: Final = ", ".join((*PROFILES, "./mine.toml"))
 """For the help of options that take a profile."""
 
 
@@ -67,16 +81,15 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
 
     Ends with one line where one asked for is no profile, or none that the reference broker is written after.
     """
-    for name in asked or ():
-        known_profile(name)
+    names = tuple(dict.fromkeys(known_profile(word).name for word in asked or ()))
     target = opened(broker)
     _warn_of_near_misses(target)
     from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name, refuse_unwritten
 
     try:
-        if asked:
-            refuse_unwritten(target, asked)
-            return tuple(dict.fromkeys(asked))
+        if names:
+            refuse_unwritten(target, names)
+            return names
         claimed = claimed_profiles(target)
     except (UnknownBroker, UnknownProfile) as error:
         fail(str(error))
@@ -95,10 +108,10 @@ def _warn_of_near_misses(broker: Broker) -> None:
         console.print(printable(f"partq: warning: {text}"), markup=False, soft_wrap=True)
 
 
-def known_profile(name: str) -> Profile:
-    """The profile of that name; ends with one line unless there is one."""
+def known_profile(word: str) -> Profile:
+    """The profile of that name, or in that file; ends with one line unless there is one."""
     try:
-        return profile(name)
+        return profile(named_profile(word))
     except UnknownProfile as error:
         fail(str(error))
 
@@ -116,11 +129,52 @@ REQUIRE_HELP: Final = (
 Require = Annotated[list[str] | None, typer.Option("--require", metavar="ID|N%", help=REQUIRE_HELP)]
 """The option of every command that judges."""
 
+OPEN_HELP: Final = (
+    "Of the traces or programs that exercise a rule, this share may be left undecided, and the rule passes; "
+    "with 0 none."
+)
+
+
+def share_left_open(word: str) -> Fraction:
+    """The share that ``--open`` names; ends with one line where it is none."""
+    try:
+        return share_of(word)
+    except BadShare as error:
+        fail(f"--open: {error}")
+
+
 CODE_STYLES: Final = {
     Exit.CONFORMANT: "bold green",
     Exit.VIOLATED: "bold red",
     Exit.INCONCLUSIVE: "bold yellow",
 }
+
+
+Rules = Annotated[
+    list[str] | None,
+    typer.Option("--rule", metavar="ID", help="Only this rule, or group of rules, counts; may be repeated."),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="This rule, or group of rules, does not count; may be repeated."),
+]
+
+
+def focus_of(rules: Sequence[str] | None, exclude: Sequence[str] | None) -> Focus:
+    """What ``--rule`` and ``--exclude`` ask about; ends with one line where they name no rule."""
+    try:
+        focus = Focus(rules_named(tuple(rules or ())), rules_named(tuple(exclude or ())))
+    except UnknownRule as error:
+        fail(f"--rule, --exclude: {error}")
+    if not any(map(focus.asks, catalogue())):
+        fail("--exclude leaves no rule of those that --rule names")
+    return focus
+
+
+def focus_options(rules: Sequence[str] | None, exclude: Sequence[str] | None) -> list[str]:
+    """The options that ask about the same rules again."""
+    words = [word for id in rules or () for word in ("--rule", id)]
+    return words + [word for id in exclude or () for word in ("--exclude", id)]
 
 
 def requirements_to_meet(words: Sequence[str] | None) -> tuple[str, ...]:

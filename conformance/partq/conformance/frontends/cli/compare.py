@@ -17,6 +17,7 @@ from partq.conformance.frontends.cli.common import (
     Format,
     console,
     fail,
+    known_profile,
     output,
     print_json,
     printable,
@@ -118,7 +119,8 @@ def _stored(source: str, asked: Sequence[str] | None) -> tuple[Column, ...]:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or source}: {error.strerror or error}")
-    found = tuple(column for column in columns if not asked or column.profile in asked)
+    names = [known_profile(word).name for word in asked or ()]
+    found = tuple(column for column in columns if not names or column.profile in names)
     return found or fail(f"{source} has no verdicts under {', '.join(asked or ())}")
 
 
@@ -148,7 +150,7 @@ def _show(found: Comparison, every: bool) -> None:
     for group in Group:
         rows = found.of(group)
         if rows and (every or group is not Group.AGREED):
-            out.print(Text(f"\n{group.value.capitalize()}", style="bold"))
+            out.print(Text(f"\n{group.words.capitalize()}", style="bold"))
             for table in tables.rows_tables(rows, len(found.columns), out.width):
                 out.print(table)
     for heading, lines in tables.spoken([*found.of(Group.BY_SOME), *found.of(Group.BY_ALL)]):

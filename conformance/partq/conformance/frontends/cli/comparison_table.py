@@ -27,6 +27,7 @@ SIGNS: Final = {
     Status.VIOLATED: "✗",
     Status.UNKNOWN: "?",
     Status.PASS: "✓",
+    Status.SEEN: "◇",
     Status.NOT_EXERCISED: "○",
     Status.NOT_APPLICABLE: "–",
     Status.NOT_IMPLEMENTED: "…",
@@ -36,7 +37,7 @@ ONE_OF_SEVERAL: Final = "✗?"
 _WORDS: Final = (
     (SIGNS[Status.VIOLATED], "violated", Status.VIOLATED),
     (ONE_OF_SEVERAL, "it or another rule is", Status.VIOLATED),
-    *((sign, status.value, status) for status, sign in SIGNS.items() if status is not Status.VIOLATED),
+    *((sign, status.words, status) for status, sign in SIGNS.items() if status is not Status.VIOLATED),
 )
 
 _SIGN: Final = 4
@@ -69,6 +70,7 @@ def columns_table(comparison: Comparison) -> Table:
         if more := _left_out(name, column):
             text.append(f" ({printable(', '.join(more))})", style="dim not bold")
         text.append("\n").append_text(summary({name: column.verdicts}))
+        text.append(f"\n{column.told}", style="dim")
         if column.why:
             text.append(f"\nended with {printable(column.why)}", style="yellow")
         table.add_row(Text(letters(number), style="bold"), text)
@@ -144,6 +146,7 @@ def _times(number: int) -> str:
 
 AGREED: Final[Mapping[Status, str]] = {
     Status.PASS: "pass wherever they apply",
+    Status.SEEN: "are freedoms, seen wherever they apply",
     Status.NOT_EXERCISED: "are exercised by none",
     Status.NOT_APPLICABLE: "apply to none",
     Status.NOT_IMPLEMENTED: "are checked for none",
@@ -179,7 +182,7 @@ def changes_table(regression: Regression) -> Table:
         why = Text(title)
         for text in _reasons(one.change, one.before, one.after):
             why.append(f"\n{printable(text)}", style="dim")
-        words = one.change.value if one.binding else f"{one.change.value} (does not bind)"
+        words = one.change.words if one.binding else f"{one.change.words} (does not bind)"
         table.add_row(Text(words, style=_CHANGE_STYLES[one.change]), one.requirement, why)
     return table
 

@@ -12,7 +12,12 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "partq list cases lock --format json",
     ),
     "explain": ("partq explain ROUTE-2", "partq explain KEY", "partq explain route-by-body"),
-    "init": ("partq init", "partq init begun"),
+    "init": ("partq init", "partq init begun --profile my-queue"),
+    "profile": (
+        "partq profile new my-queue",
+        "partq profile check my-queue.toml",
+        "partq profile show ordered-queue",
+    ),
     "run": (
         "partq run",
         "partq run mutant:route-by-body --programs 5 --write-baseline known.toml",
@@ -37,6 +42,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "fuzz": (
         "partq fuzz mutant:route-by-body --traces 500 --seed 7 --out found",
         "partq fuzz mutant:route-by-body --traces 500 --seed 7 --out found --resume",
+        "partq fuzz reference --trace 15603 --seed 7 --profile solace",
     ),
     "mutants": ("partq mutants --only route-by-body --traces 500 --out killed",),
     "compare": (

@@ -27,7 +27,7 @@ def explain(
     id: Annotated[
         str | None,
         typer.Argument(
-            help="A requirement, such as ROUTE-1, a group of them, such as ROUTE, a case or a mutant.",
+            help="A rule, such as ROUTE-1, a group of them, such as ROUTE, a case or a mutant.",
             autocompletion=completing(Kind.RULES),
         ),
     ] = None,
@@ -38,7 +38,7 @@ def explain(
     from partq.model.requirements import UnknownRequirement, catalogue, groups, requirement
 
     if whole_catalogue == (id is not None):
-        fail("give one requirement or group, or --all")
+        fail("give one rule or group, or --all")
     name = (id or "").upper()
     if name in groups():
         return _list(name)
@@ -100,11 +100,11 @@ def _unknown(name: str, why: str) -> str:
     from partq.model.requirements import groups
 
     if hint := did_you_mean(name, [*MUTANTS, *ALL_CASES]):
-        return f"no requirement, case or mutant {name!r}{hint}"
+        return f"no rule, case or mutant {name!r}{hint}"
     if "-" in name:
         return why
     hint = did_you_mean(name.upper(), groups()) or f"; known: {', '.join(groups())}"
-    return f"no group of requirements {name.upper()!r}{hint}"
+    return f"no group of rules {name.upper()!r}{hint}"
 
 
 def _print(requirement: Requirement) -> None:
@@ -178,16 +178,16 @@ def _property(id: str) -> Iterator[str]:
 
 
 def _sources(requirement: Requirement) -> Iterator[str]:
-    """Where the rule comes from, with the addresses of the pages; last, why families without a column of
-    the catalogue take it."""
-    from partq.model.profiles import PROFILES
+    """Where the rule comes from, with the addresses of the pages; last, why profiles of which the
+    catalogue does not speak take it."""
+    from partq.model.profiles import PROFILES, grounds_of
     from partq.model.requirements import sources
 
     for source in (sources()[code] for code in requirement.sources):
         yield f"{source.name} ({source.kind})"
         yield from source.pages.values()
     for family in PROFILES.values():
-        if ground := family.overrides.get(requirement.id):
+        if ground := grounds_of(family.name).get(requirement.id):
             yield f"for {family.name}: {ground.page}, {ground.says}"
             yield family.pages[ground.page]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -26,10 +26,16 @@ from partq.conformance.frontends.cli.campaigns import (
 )
 from partq.conformance.frontends.cli.combinations import combinations, show_combinations
 from partq.conformance.frontends.cli.common import (
+    OPEN_HELP,
+    Exclude,
     Format,
     Require,
+    Rules,
     conclude,
     console,
+    fail,
+    focus_of,
+    focus_options,
     opened,
     print_json,
     printable,
@@ -37,7 +43,9 @@ from partq.conformance.frontends.cli.common import (
     required,
     requirements_to_meet,
     say,
+    share_left_open,
 )
+from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
 from partq.conformance.frontends.cli.project import (
     Baseline,
@@ -49,7 +57,7 @@ from partq.conformance.frontends.cli.project import (
 )
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, Evidence, Verbose, show_verdicts
-from partq.conformance.verdict import in_words
+from partq.conformance.verdict import OPEN, Focus, in_words
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.examples import StoredExample
@@ -59,10 +67,23 @@ if TYPE_CHECKING:
     from partq.conformance.verdict import Finding, Verdict, Verdicts
 
 
+LISTED: Final = 5
+"""How many undecided traces are printed."""
+
+
 def fuzz(
     broker: BrokerName,
-    traces: Annotated[int, typer.Option(min=1, help="How many traces, shared out among the profiles.")],
-    out: Annotated[str, typer.Option(help=OUT_HELP)],
+    traces: Annotated[
+        int | None, typer.Option(min=1, help="How many traces, shared out among the profiles.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(help=OUT_HELP)] = None,
+    trace: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Only this trace of a campaign, without Spark and with a generous judge; --out: its files.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same verdict rows.")] = 1,
     profile: Profiles = None,
     master: Annotated[
@@ -74,6 +95,9 @@ def fuzz(
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
     strict: Strict = False,
     require: Require = None,
+    rule: Rules = None,
+    exclude: Exclude = None,
+    open: Annotated[str, typer.Option(metavar="N%", help=OPEN_HELP)] = OPEN,
     baseline: BaselineFile = None,
     write_baseline: NewBaseline = None,
     junit: JUnit = None,
@@ -81,30 +105,44 @@ def fuzz(
     format: Output = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
+    if trace is not None:
+        if traces is not None:
+            fail("give --traces for a campaign, or --trace for one trace of it")
+        one = trace_of(broker, profiles_for(broker, profile), trace, seed, length, out)
+        run_trace(one, out, strict, verbose, format)
+    if traces is None or out is None:
+        fail("a campaign needs --traces and --out; --trace N runs one trace of it")
     check_extra()
     from partq.conformance.adapters import SimulatedBroker, public_name
     from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
 
-    wanted, known = requirements_to_meet(require), baseline_of(baseline, write_baseline)
-    profiles, xml = profiles_for(broker, profile), new_file(junit)
+    wanted, profiles = requirements_to_meet(require), profiles_for(broker, profile)
+    known, xml = baseline_of(baseline, write_baseline), new_file(junit)
+    focus = focus_of(rule, exclude)
     target = opened(broker)
     chunk = CHUNK if isinstance(target, SimulatedBroker) else LIVE_CHUNK
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact)
-    with done(plan, out, master, resume, wave, strict) as campaign:
-        results = {profile: result for (_, profile), result in campaign.totals.results.items()}
-        shown, besides = public_name(broker), required(results, strict, wanted)
+    share = share_left_open(open)
+    with done(plan, out, master, resume, wave, strict, share) as campaign:
+        results = {profile: focus.of(result) for (_, profile), result in campaign.totals.results.items()}
+        shown = public_name(broker)
+        besides = [*campaign.totals.besides, *required(results, strict, wanted)]
         known = known and known.of(target)
-        document, matched = held(known, shown, results, strict, besides)
-        campaign.conclude({**_said(document), "options": _options(wanted, known)})
-        examples = _examples(campaign, broker)
+        document, matched = held(known, shown, results, strict, besides, whole=not focus)
+        options = [*_options(wanted, open, known), *focus_options(rule, exclude)]
+        undecided = {"count": campaign.totals.open, "first": list(_undecided(campaign, broker))}
+        campaign.conclude({**_said(document), "options": options, "undecided_traces": undecided})
+        examples = _examples(campaign, broker, focus)
     told = Told(_evidence(examples), partial(_again, shown, out, examples))
     publish(document, results, strict, matched, told, xml)
     if format is Format.JSON:
-        print_json({**document, "campaign": _figures(campaign.totals, out, examples)})
+        print_json({**document, "campaign": _figures(campaign.totals, out, examples, undecided)})
     else:
         shrunk = _shrunk(results, examples)
         show_verdicts(shown, shrunk, Detail(verbose), evidence=_evidence(examples), known=matched)
         _show(campaign, shown, out, examples, verbose)
+        _show_undecided(undecided)
+        say(stored_line(out))
         conclude(results, strict, besides, matched)
     raise typer.Exit(document["exit"])
 
@@ -114,13 +152,13 @@ def _said(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: document[name] for name in ("exit", "conclusion", "baseline") if name in document}
 
 
-def _options(wanted: Sequence[str], known: Baseline | None) -> list[str]:
+def _options(wanted: Sequence[str], open: str, known: Baseline | None) -> list[str]:
     """The options that the verdicts are held against."""
     words = [word for name in wanted for word in ("--require", name)]
-    return [*words, *baseline_options(known)]
+    return [*words, *([] if open == OPEN else ["--open", open]), *baseline_options(known)]
 
 
-def _examples(campaign: Campaign, broker: str) -> list[StoredExample]:
+def _examples(campaign: Campaign, broker: str, focus: Focus) -> list[StoredExample]:
     """The counterexamples, shrunk and stored."""
     from partq.conformance.adapters import Unreachable
     from partq.conformance.frontends.campaign.examples import write_examples
@@ -129,13 +167,27 @@ def _examples(campaign: Campaign, broker: str) -> list[StoredExample]:
     examples: list[StoredExample] = []
     try:
         with shrinking() as announce:
-            write_examples(campaign.totals.kept, broker, campaign.folder, announce, BUDGET, examples.append)
+            kept = [row for row in campaign.totals.kept if focus.asks(row["requirement"])]
+            write_examples(kept, broker, campaign.folder, announce, BUDGET, examples.append)
     except Unreachable as error:
         console.print(printable(f"no further counterexamples: {error}"), markup=False, soft_wrap=True)
     return examples
 
 
-def _figures(totals: Totals, out: str, examples: Sequence[StoredExample]) -> dict[str, Any]:
+def _undecided(campaign: Campaign, broker: str) -> Iterator[dict[str, Any]]:
+    """What was left undecided, trace by trace, each with the command that runs it; its program is stored."""
+    from partq.conformance.frontends.campaign.examples import write_undecided
+
+    for row in campaign.totals.undecided:
+        one = Trace(broker, row["profile"], row["trace"], campaign.plan.seed, campaign.plan.length)
+        place = write_undecided(campaign.folder, one.number, one.program(opened(broker)))
+        about = {"trace": one.number, "profile": one.profile, "seed": int(row["seed"])}
+        yield {**about, "why": row["undecided"], "command": one.command, "program": place}
+
+
+def _figures(
+    totals: Totals, out: str, examples: Sequence[StoredExample], undecided: Mapping[str, Any]
+) -> dict[str, Any]:
     """What a campaign says besides its verdicts, as plain data."""
     return {
         "digest": totals.digest,
@@ -144,6 +196,7 @@ def _figures(totals: Totals, out: str, examples: Sequence[StoredExample]) -> dic
         "out": out,
         "counterexamples": [example.place for example in examples],
         "combinations": combinations(totals.combinations),
+        "undecided_traces": undecided,
         **totals.counts,
     }
 
@@ -162,7 +215,15 @@ def _show(
     say(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")
     for example in examples:
         say(printable(f"counterexample {example.place} ({_replay(broker, example)})"))
-    say(stored_line(out))
+
+
+def _show_undecided(undecided: Mapping[str, Any]) -> None:
+    """The first undecided traces, why, and the commands that run and explain them."""
+    for one in undecided["first"][:LISTED]:
+        say(printable(f"undecided: trace {one['trace']} ({one['profile']}): {one['why']}"))
+        say(printable(f"  {one['command']}; its program: {one['program']}"))
+    if undecided["count"] > LISTED:
+        say(f"undecided: {undecided['count']:,} traces in all; more in campaign.json and in the report")
 
 
 def _replay(broker: str, example: StoredExample) -> str:

@@ -54,7 +54,7 @@ def publish(
 
 
 def commands(outcomes: Iterable[RuleOutcome], absent: Iterable[Absent]) -> Iterator[str]:
-    """The commands that annotate a run with what failed, what is left open, what is known and what of the
+    """The commands that annotate a run with what failed, what is undecided, what is known and what of the
     baseline has gone; no more of a level than GitHub shows."""
     found = [
         (_LEVELS[one.outcome], f"{one.requirement} ({one.profile})", _body(one))

@@ -3,6 +3,7 @@ GitHub Actions and the table [tool.partq]. What is there already stays as it is.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib import resources
@@ -12,7 +13,9 @@ from typing import Annotated, Final
 import typer
 
 from partq.conformance.frontends import settings
-from partq.conformance.frontends.cli.common import fail, printable, say
+from partq.conformance.frontends.cli.common import fail, known_profile, printable, say
+from partq.conformance.frontends.cli.profile import LIKE, begun, profile_name
+from partq.conformance.history.codec_profiles import SUFFIX
 
 STARTER: Final = resources.files("partq.conformance.frontends.cli") / "starter"
 
@@ -23,8 +26,10 @@ FILES: Final[Mapping[str, str]] = {
 }
 """File -> which one of `STARTER` it is."""
 
+_PROFILE: Final = re.compile(r'^( *profile = )".*', re.MULTILINE)
+
 NEXT: Final = (
-    ("partq run --case same-key", "one case: seconds"),
+    ("partq run --case queue-keys", "one case: seconds"),
     ("partq run", "all of them, with what [tool.partq] says"),
     ("partq run --write-baseline partq-baseline.toml", "what is violated now, as known"),
     ("pytest tests/test_conformance.py", "the same from pytest"),
@@ -34,22 +39,31 @@ NEXT: Final = (
 
 def init(
     folder: Annotated[Path, typer.Argument(help="Where; it is made unless it is there.")] = Path(),
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Begin a profile, too: NAME.toml beside the adapter.")
+    ] = None,
 ) -> None:
     """Begin a project: an adapter that runs, a pytest file, a workflow, settings in pyproject.toml.
 
     Nothing is overwritten."""
+    if profile is not None:
+        profile = profile_name(profile)
     try:
-        table = _with_table(folder / settings.FILE)
+        table = _with_table(folder / settings.FILE, profile)
         for file, source in FILES.items():
-            say(printable(_written(folder / file, _text(source))))
+            say(printable(_written(folder / file, _text(source, profile))))
+        if profile is not None:
+            say(printable(_written(folder / f"{profile}{SUFFIX}", begun(profile, known_profile(LIKE)))))
         say(printable(_appended(folder / settings.FILE, table)))
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
     say("\nnext:" + "".join(f"\n  {line}" for line in _next(folder)))
 
 
-def _text(source: str) -> str:
-    return (STARTER / source).read_text(encoding="utf-8")
+def _text(source: str, profile: str | None) -> str:
+    """The starter's text; in a project with a profile of its own it names that one's file."""
+    text = (STARTER / source).read_text(encoding="utf-8")
+    return _PROFILE.sub(rf'\g<1>"{profile}{SUFFIX}"', text) if profile else text
 
 
 def _written(file: Path, text: str) -> str:
@@ -63,11 +77,11 @@ def _written(file: Path, text: str) -> str:
     return f"written: {file}"
 
 
-def _with_table(file: Path) -> str | None:
+def _with_table(file: Path, profile: str | None) -> str | None:
     """The text that the file has to end with, so that it has the table; None where it has one. Ends with one
     line where the file, or what it would be, is no TOML."""
     text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
-    more = _text("pyproject.toml")
+    more = _text("pyproject.toml", profile)
     if text:
         more = ("" if text.endswith("\n") else "\n") + "\n" + more
     try:

@@ -27,16 +27,18 @@ _COUNTS: Final = {"failures": "failure", "errors": "error", "skipped": "skipped"
 
 _CONCLUDED: Final = {Exit.CONFORMANT: Outcome.PASSED, Exit.VIOLATED: Outcome.FAILED}
 
-TIME: Final = "0"
-"""The duration of everything, for readers that want one: rules share their programs."""
 
-
-def junit(broker: str, outcomes: Iterable[RuleOutcome], code: int, conclusion: str) -> bytes:
-    """The XML document. ``broker``: its name as it may be shown."""
+def junit(
+    broker: str, outcomes: Iterable[RuleOutcome], code: int, conclusion: str, seconds: float = 0
+) -> bytes:
+    """The XML document. ``broker``: its name as it may be shown. ``seconds``: how long it all took, which is
+    said of the conclusion: rules share their programs, and have none of their own."""
     by_profile: dict[str, list[xml.Element]] = {}
     for one in outcomes:
         by_profile.setdefault(one.profile, []).append(_rule(one))
-    end = _case("conclusion", "partq", _CONCLUDED.get(code, Outcome.ERROR), printable(conclusion), "")
+    end = _case(
+        "conclusion", "partq", _CONCLUDED.get(code, Outcome.ERROR), printable(conclusion), "", seconds
+    )
     name = printable(broker)
     suites = [_group("testsuite", f"{name}, {profile}", cases) for profile, cases in by_profile.items()]
     root = _group("testsuites", "partq", [*suites, _group("testsuite", name, [end])])
@@ -52,7 +54,7 @@ def _group(tag: str, name: str, inside: Iterable[xml.Element]) -> xml.Element:
     group.set("tests", str(tags["testcase"]))
     for count, counted in _COUNTS.items():
         group.set(count, str(tags[counted]))
-    group.set("time", TIME)
+    group.set("time", f"{sum(float(one.get('time', 0)) for one in group.iter('testcase')):.3f}")
     return group
 
 
@@ -60,8 +62,10 @@ def _rule(one: RuleOutcome) -> xml.Element:
     return _case(f"{one.requirement} {one.title}", f"partq.{one.profile}", one.outcome, one.message, one.text)
 
 
-def _case(name: str, group: str, outcome: Outcome, message: str, text: str) -> xml.Element:
-    case = xml.Element("testcase", name=name, classname=group, time=TIME)
+def _case(
+    name: str, group: str, outcome: Outcome, message: str, text: str, seconds: float = 0
+) -> xml.Element:
+    case = xml.Element("testcase", name=name, classname=group, time=f"{seconds:.3f}")
     if outcome in _TAGS:
         said = xml.SubElement(case, _TAGS[outcome], message=message, type=outcome.value)
         said.text = text or message

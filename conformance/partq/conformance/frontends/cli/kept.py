@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from partq.conformance.frontends.cli.common import console, opened
@@ -30,23 +31,29 @@ def summary_lines(out: Path | None, stored: Sequence[StoredFile], found: bool) -
 
 
 def store(
-    out: Target, broker: str, document: Mapping[str, Any], results: Mapping[str, SuiteResult]
+    out: Target,
+    broker: str,
+    document: Mapping[str, Any],
+    results: Mapping[str, SuiteResult],
+    seconds: float,
 ) -> list[StoredFile]:
     """Write ``verdicts.json``, and a program of each cause in each profile, and of each set of rules of which
-    one is violated."""
+    one is violated. ``seconds``: how long those of a live broker are shrunk in all."""
     from partq.conformance.evaluation.keeping import keep_example, keep_program
     from partq.conformance.verdict import FILE
 
     (out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     stored = []
+    end = monotonic() + seconds
     for profile, result in results.items():
         causes: dict[tuple[str, str], tuple[Run, Finding]] = {}
         for done in result.kept:
             for finding in done.findings:
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
-        for done, finding in causes.values():
+        for number, (done, finding) in enumerate(causes.values()):
             console.print(f"storing a counterexample of {finding.requirement}", markup=False)
-            stored.append(keep_example(out, profile, broker, opened(broker), done, finding))
+            share = max(0.0, end - monotonic()) / (len(causes) - number)
+            stored.append(keep_example(out, profile, broker, opened(broker), done, finding, share))
         shown = {finding.candidates for _, finding in causes.values()}
         for candidates in ambiguities(result.verdicts):
             if candidates not in shown and (seen := result.evidence_of(candidates)) is not None:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
 from partq.conformance.adapters.names import BUILT_IN, MUTANT
-from partq.conformance.frontends.cli.common import Format, known_profile, output, print_json, say
+from partq.conformance.frontends.cli.common import (
+    BROKERS,
+    Format,
+    fail,
+    known_profile,
+    opened,
+    output,
+    print_json,
+    profiles_for,
+    say,
+)
+from partq.model.profiles import PROFILES
 
 
 class Kind(StrEnum):
@@ -31,7 +42,11 @@ class Entry(NamedTuple):
     profiles: tuple[str, ...] = ()
 
 
-def _brokers() -> Iterator[Entry]:
+Exempt = Mapping[str, Mapping[str, str]]
+"""Profile -> rule -> why it does not apply to a broker; those that do are not there."""
+
+
+def _brokers(profiles: Sequence[str]) -> Iterator[Entry]:
     from partq.conformance.adapters.mutants import MUTANTS
 
     yield Entry("reference", "the reference broker, simulated; it draws by seed what the rules leave open")
@@ -41,43 +56,44 @@ def _brokers() -> Iterator[Entry]:
     yield Entry("my_module:MyBroker", "a class of yours, from the current folder (docs/adapters.md)")
 
 
-def _profiles() -> Iterator[Entry]:
-    from partq.model.profiles import PROFILES, requirements_of
+def _profiles(profiles: Sequence[str]) -> Iterator[Entry]:
+    from partq.model.profiles import profile, requirements_of
 
-    for name, family in PROFILES.items():
-        yield Entry(name, f"{family.title}; {len(requirements_of(name))} rules", profiles=(name,))
+    for name in profiles:
+        yield Entry(name, f"{profile(name).title}; {len(requirements_of(name))} rules", profiles=(name,))
 
 
-def _cases() -> Iterator[Entry]:
+def _cases(profiles: Sequence[str]) -> Iterator[Entry]:
     from partq.conformance.workload.cases import ALL_CASES
 
     for name, case in ALL_CASES.items():
-        yield Entry(name, case.summary, case.requirements, case.profiles)
+        yield Entry(name, case.summary, case.requirements, tuple(filter(case.fits, profiles)))
 
 
-def _mutants() -> Iterator[Entry]:
+def _mutants(profiles: Sequence[str]) -> Iterator[Entry]:
     from partq.conformance.adapters.mutants import MUTANTS
 
     for name, mutant in MUTANTS.items():
         yield Entry(name, mutant.summary, (mutant.breaks,), (mutant.profile,))
 
 
-def _rules() -> Iterator[Entry]:
-    from partq.model.profiles import PROFILES, requirements_of
+def _rules(profiles: Sequence[str]) -> Iterator[Entry]:
+    from partq.model.profiles import requirements_of
     from partq.model.requirements import catalogue
 
     for id, row in catalogue().items():
-        families = tuple(name for name in PROFILES if id in requirements_of(name))
+        families = tuple(name for name in profiles if id in requirements_of(name))
         yield Entry(id, f"{row.level.value}: {row.title}", (id,), families)
 
 
-ENTRIES: Final[Mapping[Kind, Callable[[], Iterator[Entry]]]] = {
+ENTRIES: Final[Mapping[Kind, Callable[[Sequence[str]], Iterator[Entry]]]] = {
     Kind.BROKERS: _brokers,
     Kind.PROFILES: _profiles,
     Kind.CASES: _cases,
     Kind.MUTANTS: _mutants,
     Kind.RULES: _rules,
 }
+"""What there is of a kind, and for which of some profiles it is."""
 
 COLUMNS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.BROKERS: ("name", "text"),
@@ -101,25 +117,56 @@ def listing(
     profile: Annotated[
         list[str] | None, typer.Option(help="Only what is for this profile; may be repeated.")
     ] = None,
+    broker: Annotated[
+        str | None,
+        typer.Option(help=f"Of rules: which apply to this broker, and why not: {BROKERS}."),
+    ] = None,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """List brokers, profiles, cases, mutants or rules: the names that other commands take."""
-    for name in profile or ():
-        known_profile(name)
+    if broker is not None and kind is not Kind.RULES:
+        fail(f"--broker is about rules: partq list rules --broker {broker}")
+    exempt = {} if broker is None else exempt_for(broker, profile)
+    families = {known_profile(word).name for word in profile or ()} or set(exempt)
     asked = [one.upper() for one in rule or ()]
     found = [
         entry
-        for entry in ENTRIES[kind]()
+        for entry in ENTRIES[kind](tuple(dict.fromkeys((*PROFILES, *sorted(families)))))
         if (not asked or any(_is_about(entry, one) for one in asked))
-        and (not profile or not set(profile).isdisjoint(entry.profiles))
+        and (not families or not families.isdisjoint(entry.profiles))
         and all(word.lower() in f"{entry.name} {entry.text}".lower() for word in words or ())
     ]
     if format is Format.JSON:
-        print_json({kind.value: [entry._asdict() for entry in found]})
+        print_json({kind.value: [_plain(entry, exempt) for entry in found]})
     elif found:
-        _show(kind, found)
+        _show(kind, found, exempt)
     else:
         say(f"no such {kind.value}")
+
+
+def exempt_for(broker: str, asked: list[str] | None) -> Exempt:
+    """Which rules do not apply to the broker, by what its adapter says, under the profiles asked for, or
+    those that it claims. What shows only while it runs (a fault that `inject` refuses, a field that no
+    message shows) is not known here. Ends with one line where there is no such broker."""
+    from partq.conformance.evaluation.suite import BrokerFailed, lacks_of
+    from partq.conformance.screens.registry import ALL
+    from partq.conformance.verdict import not_applicable
+    from partq.model.requirements import catalogue
+
+    names = profiles_for(broker, asked)
+    try:
+        lacks = tuple(sorted(lacks_of(opened(broker))))
+    except BrokerFailed as error:
+        fail(str(error))
+    checked = {id for screen in ALL for id in screen.requirements}
+    unchecked = {id: "not implemented yet" for id in catalogue() if id not in checked}
+    return {name: {**unchecked, **not_applicable(name, ALL, lacks)} for name in names}
+
+
+def _plain(entry: Entry, exempt: Exempt) -> dict[str, Any]:
+    """The entry as plain data; ``exempt``: profile -> why the rule does not apply, null where it does."""
+    of = {"exempt": {name: rules.get(entry.name) for name, rules in exempt.items()}} if exempt else {}
+    return {**entry._asdict(), **of}
 
 
 def _is_about(entry: Entry, rule: str) -> bool:
@@ -127,15 +174,17 @@ def _is_about(entry: Entry, rule: str) -> bool:
     return any(rule in (id, id.partition("-")[0]) for id in entry.rules)
 
 
-def _show(kind: Kind, found: list[Entry]) -> None:
+def _show(kind: Kind, found: list[Entry], exempt: Exempt) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, show_header=len(COLUMNS[kind]) > len(("name", "text")))
-    for field in COLUMNS[kind]:
+    fields = ("name", "text") if exempt else COLUMNS[kind]
+    table = Table(box=None, pad_edge=False, show_header=len(fields) > len(("name", "text")) or bool(exempt))
+    for field in (*fields, *exempt):
         table.add_column({"name": kind.value.removesuffix("s"), "text": "about"}.get(field, field))
     for entry in found:
-        cells = (getattr(entry, field) for field in COLUMNS[kind])
+        cells = [getattr(entry, field) for field in fields]
+        cells += [rules.get(entry.name, "applies") for rules in exempt.values()]
         table.add_row(*(Text(cell if isinstance(cell, str) else ", ".join(cell)) for cell in cells))
     output().print(table)
 
@@ -144,7 +193,7 @@ def completing(kind: Kind) -> Callable[[str], Iterator[tuple[str, str]]]:
     """What a shell completes a word with: names of that kind, each with what it is."""
 
     def complete(incomplete: str) -> Iterator[tuple[str, str]]:
-        for entry in ENTRIES[kind]():
+        for entry in ENTRIES[kind](tuple(PROFILES)):
             if entry.name.startswith(incomplete):
                 yield entry.name, entry.text
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from partq.conformance.frontends.cli.common import BROKERS, PROFILE_NAMES, Format
 from partq.conformance.frontends.cli.listing import Kind, complete_broker, completing
+
+if TYPE_CHECKING:
+    from partq.conformance.evaluation.decision import Exactness
 
 BrokerName = Annotated[str, typer.Argument(help=BROKERS, autocompletion=complete_broker)]
 
@@ -30,5 +34,37 @@ Strict = Annotated[bool, typer.Option("--strict", help="A violated SHOULD fails 
 StrictOrNot = Annotated[
     bool | None, typer.Option("--strict/--no-strict", help="A violated SHOULD fails too [--no-strict].")
 ]
+
+Exact = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=100,
+        help="Of how many histories in 100 the judge is asked besides those that screens suspect; 0: the "
+        "screens suffice [100].",
+    ),
+]
+
+ExactNodes = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="How many nodes the judge visits for a history, besides two for each of its records "
+        "[20000; of many simulated ones 10000].",
+    ),
+]
+
+
+def exactness(base: Exactness, share: int | None, nodes: int | None) -> Exactness:
+    """How much the judge is asked, where it is asked otherwise than usual."""
+    share = base.share if share is None else share
+    return replace(base, share=share) if nodes is None else replace(base, share=share, nodes=nodes)
+
+
+def exact_options(share: int | None, nodes: int | None) -> list[str]:
+    """These options as words of a command line."""
+    words = [] if share is None else ["--exact", str(share)]
+    return words if nodes is None else [*words, "--exact-nodes", str(nodes)]
+
 
 Output = Annotated[Format, typer.Option("--format", help="What to print.")]

@@ -22,6 +22,7 @@ from partq.conformance.verdict import (
     binding_requirements,
     entries_for,
     match,
+    match_known,
     matched_to_plain,
     verdicts_document,
 )
@@ -117,6 +118,8 @@ def baseline_of(asked: Path | None, new: Path | None, settings: Settings = NOTHI
         fail(f"{shown}: no such file; --write-baseline {shown} writes one")
     except OSError as error:
         fail(f"{shown}: {error.strerror}")
+    for text in baseline_file.doubtful(entries, str(shown)):
+        console.print(printable(f"partq: warning: {text}"), markup=False, soft_wrap=True)
     return Baseline(shown, shown.absolute(), entries, new is not None)
 
 
@@ -133,12 +136,12 @@ def held(
     besides: Sequence[Besides],
     whole: bool = True,
 ) -> tuple[dict[str, Any], Matched | None]:
-    """The document of these verdicts, held against the baseline where there is one, and what that says.
-    ``whole``: see `match`."""
-    matched = known.matched(results, whole, strict) if known else None
+    """The document of these verdicts, held against the baseline where there is one and the divergences that
+    their profiles name, and what that says. ``whole``: see `match`."""
+    matched = known.matched(results, whole, strict) if known else match_known(results, None, whole)
     document = verdicts_document(broker, results, strict, besides, matched)
-    if known and matched:
-        document["baseline"] = matched_to_plain(matched, str(known.shown))
+    if matched:
+        document["baseline"] = matched_to_plain(matched, str(known.shown) if known else "")
     return document, matched
 
 

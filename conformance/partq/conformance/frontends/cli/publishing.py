@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -34,12 +35,19 @@ class Told(NamedTuple):
 
         seen = self.evidence(profile, finding)
         if seen is None:
-            return f"{finding.heading}\n{finding.detail}\nallowed: {finding.allowed}"
+            return f"{finding.heading}\n{finding.detail}\nexpected: {finding.allowed}"
         place, history = seen
         return f"{finding_text(finding, history)}\nagain: {self.again(profile, finding, place)}"
 
 
-def new_file(file: Path | None) -> Path | None:
+class NewFile(NamedTuple):
+    """A file to be written. ``since``: when the command set out, in seconds of `monotonic`."""
+
+    path: Path
+    since: float
+
+
+def new_file(file: Path | None) -> NewFile | None:
     """Where the file is, wherever an adapter makes the current folder be meanwhile; its folder is made. Ends
     with one line where that can't be."""
     if file is None:
@@ -49,7 +57,7 @@ def new_file(file: Path | None) -> Path | None:
         file.open("a").close()
     except OSError as error:
         fail(f"{file}: {error.strerror}")
-    return file.absolute()
+    return NewFile(file.absolute(), monotonic())
 
 
 def publish(
@@ -58,12 +66,12 @@ def publish(
     strict: bool,
     matched: Matched | None,
     told: Told,
-    xml: Path | None,
+    xml: NewFile | None,
 ) -> None:
     """Write JUnit XML to that file, if there is one, and tell GitHub Actions, if that runs this.
     ``document``: what the command says of these results."""
     outcomes = rule_outcomes(results, strict, matched, told.text)
     broker, code, conclusion = document["broker"], document["exit"], document["conclusion"]
     if xml is not None:
-        xml.write_bytes(junit(broker, outcomes, code, conclusion))
+        xml.path.write_bytes(junit(broker, outcomes, code, conclusion, monotonic() - xml.since))
     github.publish(broker, outcomes, matched.absent if matched else (), conclusion)

@@ -27,22 +27,31 @@ from partq.conformance.frontends.cli.common import (
 )
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.shown import evidence_in, show_found
-from partq.conformance.verdict import Exit, Finding, Status, Verdicts, ambiguities, exit_code, merge
+from partq.conformance.verdict import (
+    ASSUMED,
+    MISS,
+    Exit,
+    Finding,
+    Recurrence,
+    Status,
+    Verdicts,
+    ambiguities,
+    exit_code,
+    merge,
+)
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.suite import Run
     from partq.conformance.workload.program import Program
 
-TRIES: Final = 5
-"""How often a concurrent program is run on a live broker unless asked otherwise."""
-
 OF_A_REQUIREMENT: Final = {
     Status.VIOLATED: "REPRODUCED",
     Status.PASS: "FIXED",
+    Status.SEEN: "FREEDOM SEEN",
     Status.UNKNOWN: "UNDECIDED",
     Status.NOT_EXERCISED: "NOT EXERCISED",
     Status.NOT_APPLICABLE: "NOT APPLICABLE",
-    Status.NOT_IMPLEMENTED: "NOT CHECKED",
+    Status.NOT_IMPLEMENTED: "NOT IMPLEMENTED YET",
 }
 """The word for what a replay says of the rule that was found violated."""
 
@@ -74,30 +83,37 @@ def replay(
     tries: Annotated[
         int | None,
         typer.Option(
-            min=1, help=f"How often [1; of a concurrent program on a live broker, whose races vary: {TRIES}]."
+            min=1,
+            help="How often [1; on a live broker, whose runs vary: until a miss has a probability of "
+            f"{MISS:.0%}].",
         ),
     ] = None,
     format: Output = Format.TABLE,
 ) -> None:
     """Run a stored counterexample again: REPRODUCED (exit code 1), FIXED (0), or neither (3).
 
-    FIXED: the rule was put to the test and held. Where the run did not put it to the test, leaves it open, or
-    is a race on a live broker, which need not show itself, that is said instead.
+    FIXED: the rule was put to the test and held; on a live broker in so many tries that a miss would be
+    improbable, at the rate at which it was seen. Where that is not so, it is said instead.
     """
     from partq.conformance.adapters import public_name
 
     stored = read_replayable(file)
     name = broker or _named_in(file, stored)
-    racing = _races(name, stored.program)
-    times = tries or (TRIES if racing else 1)
-    done = _runs(name, stored, times)
+    live = _is_live(name)
+    rate = stored.seen or ASSUMED
+    times = tries or (rate.needed if live else 1)
+    done = _runs(name, stored, times, live)
     verdicts = merge(run.verdicts for run in done)
     code, word, reason = _answer(verdicts, stored.requirement)
-    if times > 1 and code == Exit.CONFORMANT:
-        reason = f" (not seen in {times} tries)"
-    if racing and code == Exit.CONFORMANT:
+    if code == Exit.VIOLATED and live:
+        reason += f" ({sum(_shows(run, stored.requirement) for run in done)} of {times} tries)"
+    if code == Exit.CONFORMANT and (live or times > 1):
+        reason = (
+            f" (not seen in {times} {'try' if times == 1 else 'tries'}{_miss(rate, stored, times, live)})"
+        )
+    if code == Exit.CONFORMANT and live and times < rate.needed:
         code, word = Exit.INCONCLUSIVE, UNSEEN
-        reason += ": its clients race, and what they meet varies"
+        reason += f": {rate.needed} clean tries are needed to say that it is fixed"
     if format is Format.JSON:
         document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
         print_json({**document, "replay": word, "requirement": stored.requirement, "exit": code})
@@ -123,21 +139,34 @@ def _named_in(file: Path, stored: Replayable) -> str:
     return stored.broker
 
 
-def _races(name: str, program: Program) -> bool:
-    """Whether what the program shows is not the same each time: clients of a live broker race."""
+def _is_live(name: str) -> bool:
+    """Whether what a program shows need not be the same each time."""
     from partq.conformance.adapters import SimulatedBroker
 
-    return not program.sequential and not isinstance(opened(name), SimulatedBroker)
+    return not isinstance(opened(name), SimulatedBroker)
+
+
+def _miss(rate: Recurrence, stored: Replayable, times: int, live: bool) -> str:
+    """How probable it is that all tries of a live broker missed it, in words."""
+    if not live:
+        return ""
+    of = f"it was seen in {rate.times} of {rate.tries}" if stored.seen else "if it shows every other time"
+    return f"; {of}: a miss has a probability of {rate.miss(times):.2g}"
+
+
+def _shows(run: Run, requirement: str | None) -> bool:
+    return bool(_findings(run.verdicts, requirement) or ambiguities(run.verdicts))
 
 
 @dataclass(frozen=True, slots=True)
 class Replayable:
     """What a file holds. ``requirement``: the requirement it showed violated; None for a mere program:
-    any."""
+    any. ``seen``: how often a live broker showed it."""
 
     program: Program
     broker: str | None = None
     requirement: str | None = None
+    seen: Recurrence | None = None
 
 
 def read_replayable(file: Path) -> Replayable:
@@ -166,11 +195,11 @@ def read_replayable(file: Path) -> Replayable:
         fail(str(error) if str(file) in str(error) else f"{file}: {error}")
     if example.finding.requirement not in catalogue():
         fail(f"{file}: finding.requirement: no rule {example.finding.requirement!r}")
-    return Replayable(example.program, example.broker, example.finding.requirement)
+    return Replayable(example.program, example.broker, example.finding.requirement, example.seen)
 
 
-def _runs(name: str, stored: Replayable, tries: int) -> list[Run]:
-    """The first run that shows it again, or all of them."""
+def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[Run]:
+    """All runs, or of a simulated broker the first that shows it again."""
     from partq.conformance.adapters import Unreachable, open_broker
     from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, runs
 
@@ -180,7 +209,7 @@ def _runs(name: str, stored: Replayable, tries: int) -> list[Run]:
     try:
         with closing(runs(opened(name), stored.program.profile, tasks, ways)) as ending:
             for _, done in ending:
-                if _findings(done.verdicts, stored.requirement) or ambiguities(done.verdicts):
+                if not live and _shows(done, stored.requirement):
                     return [done]
                 seen.append(done)
     except (Unreachable, BrokerFailed) as error:

@@ -32,6 +32,7 @@ from partq.conformance.frontends.cli.stored import (
     stored_traces,
     why,
 )
+from partq.conformance.history.codec_profiles import typed
 from partq.conformance.verdict import (
     COUNTS,
     Comparison,
@@ -46,7 +47,7 @@ from partq.conformance.verdict import (
 )
 
 if TYPE_CHECKING:
-    from partq.reports.material import BlindSpots, Example, Figures, Kill, Lane, Material, Opinions
+    from partq.reports.material import BlindSpots, Example, Figures, Kill, Lane, Material, Opinions, Undecided
 
 
 def report(
@@ -217,7 +218,18 @@ def _figures(data: Mapping[str, Any]) -> Figures:
         digest=data.get("digest", ""),
         master=data.get("master", ""),
         counts={name: data.get(name, {}) for name in COUNTS},
+        open=count_of(data.get("undecided_traces", {}), "count", 0) or 0,
+        undecided=tuple(_undecided(data)),
     )
+
+
+def _undecided(data: Mapping[str, Any]) -> Iterator[Undecided]:
+    """The undecided traces that are named; none in folders of older versions."""
+    from partq.reports.material import Undecided
+
+    for one in data.get("undecided_traces", {}).get("first", ()):
+        trace = count_of(one, "trace", 0) or 0
+        yield Undecided(trace, text_of(one, "profile"), text_of(one, "why"), text_of(one, "command"))
 
 
 def _seconds(data: Mapping[str, Any]) -> float | None:
@@ -236,7 +248,7 @@ def _fuzz_command(folder: Path, planned: Mapping[str, Any], options: Sequence[st
     if len(brokers) == 1:
         words = ["partq", "fuzz", brokers[0], "--traces", str(sum(lane["traces"] for lane in lanes))]
         for lane in lanes:
-            words += ["--profile", lane["profile"]]
+            words += ["--profile", typed(lane["profile"])]
     else:
         words = ["partq", "mutants", "--traces", str(max(lane["traces"] for lane in lanes))]
         names = [broker.removeprefix("mutant:") for broker in brokers]

@@ -71,7 +71,7 @@ _BY_STATUS: Final = {
 
 
 def _outcome(id: str, verdict: Verdict, binding: Collection[str]) -> Outcome:
-    """That a rule is violated, or left open, which does not bind, fails nothing."""
+    """That a rule is violated, or undecided, which does not bind, fails nothing."""
     if verdict.status is not Status.PASS and id not in binding:
         return Outcome.SKIPPED
     if verdict.candidates and all(rule in binding for rule in verdict.candidates):
@@ -87,5 +87,7 @@ def _message(verdict: Verdict) -> str:
     if verdict.candidates:
         return verdict.ambiguity
     if verdict.status is Status.UNKNOWN:
-        return f"left open: {verdict.reason}"
-    return f"{verdict.status.value}: {verdict.reason}" if verdict.reason else verdict.status.value
+        return f"undecided: {verdict.reason}"
+    if verdict.undecided:
+        return f"{verdict.status.words}, {verdict.openness}: {verdict.reason}"
+    return f"{verdict.status.words}: {verdict.reason}" if verdict.reason else verdict.status.words

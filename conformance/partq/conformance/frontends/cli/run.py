@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -18,12 +19,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 import typer
 
 from partq.conformance.frontends.cli.common import (
+    OPEN_HELP,
     Besides,
+    Exclude,
     Format,
     Require,
+    Rules,
     conclude,
     console,
     fail,
+    focus_of,
+    focus_options,
     opened,
     outcome,
     print_json,
@@ -32,11 +38,21 @@ from partq.conformance.frontends.cli.common import (
     required,
     requirements_to_meet,
     say,
+    share_left_open,
     verdicts_document,
 )
 from partq.conformance.frontends.cli.kept import store, summary_lines
 from partq.conformance.frontends.cli.listing import Kind, completing
-from partq.conformance.frontends.cli.options import Output, Profiles, ProjectBroker, StrictOrNot
+from partq.conformance.frontends.cli.options import (
+    Exact,
+    ExactNodes,
+    Output,
+    Profiles,
+    ProjectBroker,
+    StrictOrNot,
+    exact_options,
+    exactness,
+)
 from partq.conformance.frontends.cli.programs import Stored, programs_in
 from partq.conformance.frontends.cli.project import (
     BaselineFile,
@@ -49,13 +65,25 @@ from partq.conformance.frontends.cli.project import (
 )
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
-from partq.conformance.verdict import FILE, Exit, ambiguities, merge
+from partq.conformance.history.codec_profiles import typed
+from partq.conformance.verdict import (
+    EVERYTHING,
+    FILE,
+    OPEN,
+    Exit,
+    Focus,
+    added,
+    ambiguities,
+    came_about,
+    merge,
+    share_of,
+)
 from partq.spec.simulation.itf import TRACES
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.keeping import StoredFile, Target
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
-    from partq.conformance.verdict import Finding, Verdicts
+    from partq.conformance.verdict import Finding, Judging, Verdicts
     from partq.conformance.workload.cases import Case
 
 
@@ -96,16 +124,27 @@ def run(
     traces: Annotated[
         bool, typer.Option("--traces", help="Only the traces of the specification that come with partq.")
     ] = False,
+    exact: Exact = None,
+    exact_nodes: ExactNodes = None,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
     ] = None,
     strict: StrictOrNot = None,
     require: Require = None,
+    rule: Rules = None,
+    exclude: Exclude = None,
+    open: Annotated[
+        str | None, typer.Option(metavar="N%", help=f"{OPEN_HELP} [{OPEN}]", show_default=False)
+    ] = None,
     baseline: BaselineFile = None,
     write_baseline: NewBaseline = None,
     junit: JUnit = None,
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
+    shrink_seconds: Annotated[
+        float,
+        typer.Option(min=0, help="How long what is found on a live broker is shrunk, in all, for --out."),
+    ] = 60.0,
     save_histories: Annotated[
         bool, typer.Option("--save-histories", help="Store every history under --out.")
     ] = False,
@@ -127,17 +166,20 @@ def run(
     seed, strict = _given(seed, settings.seed, 1), _given(strict, settings.strict, False)
     chosen = programs_in([*(program or ()), *([TRACES] if traces else ())])
     only = bool(case or chosen)
+    word = _given(open, settings.open, OPEN)
+    share = share_left_open(word)
+    focus = focus_of(rule, exclude)
     wanted_rules = requirements_to_meet(require or (() if only else settings.require))
     programs = _given(programs, 0 if only else settings.programs, None)
-    known = baseline_of(baseline, write_baseline, settings)
     cases = _cases(case) if case or not chosen else ()
-    wanted = _Wanted(cases, chosen, programs, seed)
+    wanted = _Wanted(cases, chosen, programs, seed, exact, exact_nodes)
     names = [
         name for name in _profiles(broker, profile, chosen) if profile or not only or wanted.has_any(name)
     ]
     if not names:
         named = public_name(broker)
         fail(f"none of these cases is for the profile of {named}: partq explain CASE names theirs")
+    known = baseline_of(baseline, write_baseline, settings)
     _prepare(out, save_histories)
     xml = new_file(junit)
     results: dict[str, SuiteResult] = {}
@@ -149,16 +191,21 @@ def run(
             hear = [ended.setdefault(name, []).append]
             if folder is not None and save_histories:
                 hear.append(_saver(folder.place / "histories" / name))
-            results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs)
+            results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs, share, focus)
     verdicts, besides = _came_to(results)
     besides += required(verdicts, strict, wanted_rules)
     known = known and known.of(opened(broker))
-    document, matched = held(known, public_name(broker), verdicts, strict, besides, whole=not only)
+    whole = not only and not focus
+    document, matched = held(known, public_name(broker), verdicts, strict, besides, whole)
+    document |= _came_about(results)
     options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules)
-    options += baseline_options(known)
+    options += [*focus_options(rule, exclude), *exact_options(exact, exact_nodes)]
+    options += [*([] if word == OPEN else ["--open", word]), *baseline_options(known)]
     stored: list[StoredFile] = []
     if folder is not None:
-        stored = store(folder, broker, {**document, "options": options, "made": begun}, results)
+        stored = store(
+            folder, broker, {**document, "options": options, "made": begun}, results, shrink_seconds
+        )
     evidence = evidence_in({name: result.kept for name, result in results.items()})
     told = Told(evidence, partial(_again, public_name(broker), stored, options))
     publish(document, verdicts, strict, matched, told, xml)
@@ -170,6 +217,7 @@ def run(
         show_verdicts(public_name(broker), verdicts, detail, evidence, place, matched)
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
+        say(str(_judging(results)))
         conclude(verdicts, strict, besides, matched)
     raise typer.Exit(document["exit"])
 
@@ -188,7 +236,7 @@ def _again(
     for one in stored:
         if one.cause == (profile, finding.requirement, finding.key):
             return one.command
-    only = ("--profile", profile, "--case", run) if run in ALL_CASES else options
+    only = ("--profile", typed(profile), "--case", run) if run in ALL_CASES else options
     return shlex.join(["partq", "run", broker, *only])
 
 
@@ -211,10 +259,22 @@ def verdicts_by_run(
     from partq.conformance.adapters import public_name
 
     wanted = _Wanted(_cases(None), (), programs, seed)
-    verdicts, besides = _came_to(
-        {name: _suite(broker, name, wanted, lambda run: None, None) for name in names}
-    )
-    return verdicts_document(public_name(broker), verdicts, strict, besides)
+    results = {name: _suite(broker, name, wanted, lambda run: None, None) for name in names}
+    verdicts, besides = _came_to(results)
+    return {
+        **verdicts_document(public_name(broker), verdicts, strict, besides),
+        **_came_about(results),
+    }
+
+
+def _came_about(results: Mapping[str, SuiteResult]) -> dict[str, Any]:
+    """What was done to the broker under each profile, and what the judge did, as plain data."""
+    return came_about({name: result.done for name, result in results.items()}, _judging(results))
+
+
+def _judging(results: Mapping[str, SuiteResult]) -> Judging:
+    """What the judge did with the histories of all profiles."""
+    return added(result.judging for result in results.values())
 
 
 def _came_to(results: Mapping[str, SuiteResult]) -> tuple[dict[str, Verdicts], list[Besides]]:
@@ -225,16 +285,18 @@ def _came_to(results: Mapping[str, SuiteResult]) -> tuple[dict[str, Verdicts], l
 
 class _Wanted(NamedTuple):
     """What is run: cases, programs by file, and so many seeded ones with that seed (None: as many as the
-    broker usually has)."""
+    broker usually has); and how much the judge is asked (`options.exactness`)."""
 
     cases: tuple[Case, ...]
     chosen: Sequence[Stored]
     programs: int | None
     seed: int
+    exact: int | None = None
+    exact_nodes: int | None = None
 
     def has_any(self, profile: str) -> bool:
         """Whether there is a case, or a program by file, for that profile."""
-        cases = (profile in one.profiles for one in self.cases)
+        cases = (one.fits(profile) for one in self.cases)
         return any(cases) or any(one.fits(profile) for one in self.chosen)
 
     def named(self, profile: str, lacks: Collection[str]) -> list[NamedProgram]:
@@ -366,6 +428,8 @@ def _suite(
     wanted: _Wanted,
     on_run: Callable[[Run], None],
     jobs: int | None,
+    share: Fraction = share_of(OPEN),
+    focus: Focus = EVERYTHING,
 ) -> SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line."""
     from partq.conformance.adapters import SimulatedBroker, Unreachable, open_broker
@@ -376,7 +440,8 @@ def _suite(
     seeded = suite.default_programs(target) if wanted.programs is None else wanted.programs
     live = not isinstance(target, SimulatedBroker)
     problems = ProblemPrinter()
-    ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.report)
+    asked = exactness(suite.usual(target), wanted.exact, wanted.exact_nodes)
+    ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.report, asked, focus=focus.of)
     if live and jobs is not None and ways.at_once(target) < jobs:
         line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
         console.print(f"{profile}: {line}", markup=False, soft_wrap=True)
@@ -390,7 +455,16 @@ def _suite(
         }
         with _progress(profile, numbers, live) as advance:
             result = suite.run_suite(
-                target, profile, cases, seeded, wanted.seed, on_run, ways=ways, on_end=advance, named=named
+                target,
+                profile,
+                cases,
+                seeded,
+                wanted.seed,
+                on_run,
+                ways=ways,
+                on_end=advance,
+                named=named,
+                share=share,
             )
     except (Unreachable, suite.BrokerFailed) as error:
         fail(str(error))

@@ -5,16 +5,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn
 
 import typer
 
 from partq.conformance.frontends.cli.common import (
+    Exclude,
     Format,
+    Rules,
     console,
     fail,
+    focus_of,
     opened,
     outcome,
     print_json,
@@ -24,17 +28,22 @@ from partq.conformance.frontends.cli.common import (
     verdicts_document,
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles
+from partq.conformance.frontends.cli.project import Baseline, BaselineFile, baseline_of
 from partq.conformance.frontends.cli.run import ProblemPrinter
-from partq.conformance.verdict import Exit, binding_requirements
-from partq.model.profiles import PROFILES
+from partq.conformance.verdict import (
+    Besides,
+    Exit,
+    Focus,
+    Verdicts,
+    binding_requirements,
+    match_known,
+    stalled,
+)
+from partq.model.profiles import profile as profile_named
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.keeping import Target
     from partq.conformance.frontends.stateful import NotConformant, SearchState
-
-MODELLED: Final = tuple(name for name, family in PROFILES.items() if family.column is not None)
-"""The profiles that the search can walk along the model of."""
-
 
 LIVE_SECONDS: Final = 120
 """How long a live broker is searched unless asked otherwise."""
@@ -50,21 +59,27 @@ def search(
         int | None,
         typer.Option(min=1, help="Search no longer for each profile, nor shrink longer (live brokers: 120)."),
     ] = None,
+    rule: Rules = None,
+    exclude: Exclude = None,
+    baseline: BaselineFile = None,
     out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
     format: Output = Format.TABLE,
 ) -> None:
-    """Search for the smallest program that a broker answers wrongly (Hypothesis, one step at a time)."""
+    """Search for the smallest program that a broker answers wrongly (Hypothesis, one step at a time).
+
+    Where nothing is found, and the time was over before all programs were run, the exit code is 3."""
     from partq.conformance.frontends.stateful import NotConformant
 
     names = _modelled(profiles_for(broker, profile), asked=profile is not None)
     _check(out)
+    past = _Past(focus_of(rule, exclude), baseline_of(baseline, None))
     from partq.conformance.evaluation.keeping import Target
 
     target = None if out is None else Target.of(out)
     seen: dict[str, SearchState] = {}
     try:
         for name in names:
-            seen[name] = _searched(broker, name, examples, length, seed, seconds)
+            seen[name] = _searched(broker, name, examples, length, seed, seconds, past)
             if format is Format.TABLE:
                 say(printable(_nothing(name, seen[name])))
     except NotConformant as found:
@@ -75,8 +90,28 @@ def search(
 def _nothing(name: str, seen: SearchState) -> str:
     """That a profile's search found nothing, in a line."""
     _, why = outcome(seen.verdicts, binding_requirements(strict=False))
-    up = f", then the {seen.seconds:g} s were over" if seen.over else ""
-    return f"{name}: nothing found in {seen.programs} programs{up}{why and f'; {why}'}"
+    words = [f"{name}: nothing found in {seen.programs} programs{_cut_short(seen)}", why]
+    words += [f"INCONCLUSIVE: {text}" for _, text in stalled(name, seen.activity)]
+    return "; ".join(filter(None, words))
+
+
+def _cut_short(seen: SearchState) -> str:
+    """That the time was over before all programs were run, in words; empty where it was not."""
+    return f" of {seen.examples}, then the {seen.seconds:g} s were over" if seen.over else ""
+
+
+class _Past(NamedTuple):
+    """What a search goes past: rules that it is not asked about, and what is known."""
+
+    focus: Focus
+    known: Baseline | None
+
+    def of(self, profile: str, verdicts: Verdicts) -> Verdicts:
+        """The verdicts of a program as far as they count."""
+        asked = self.focus.of(verdicts)
+        entries = None if self.known is None else self.known.entries
+        matched = match_known({profile: asked}, entries, whole=False)
+        return asked if matched is None else matched.beyond(profile, asked)
 
 
 def _conclude(
@@ -90,7 +125,12 @@ def _conclude(
     from partq.conformance.adapters import public_name
 
     verdicts = {name: state.verdicts for name, state in seen.items()}
-    besides = []
+    besides: list[Besides] = [one for name, state in seen.items() for one in stalled(name, state.activity)]
+    besides += [
+        (Exit.INCONCLUSIVE, f"nothing found in {state.programs} programs{_cut_short(state)} ({name})")
+        for name, state in seen.items()
+        if state.over
+    ]
     if found is not None:
         verdicts[found.program.profile] = found.verdicts
         steps = len(found.program.steps)
@@ -123,8 +163,8 @@ def _found(found: NotConformant | None, broker: str, out: Target | None) -> dict
 
 def _modelled(names: Sequence[str], asked: bool) -> tuple[str, ...]:
     """Those of the profiles that are modelled; ends with one line if there are none, or one was asked for."""
-    known = tuple(name for name in names if name in MODELLED)
-    without = [name for name in names if name not in MODELLED]
+    known = tuple(name for name in names if profile_named(name).modelled)
+    without = [name for name in names if name not in known]
     if without and (asked or not known):
         fail(f"{', '.join(without)}: not modelled, so that there is no search; partq run and fuzz check it")
     return known
@@ -144,7 +184,13 @@ def _check(out: Path | None) -> None:
 
 
 def _searched(
-    broker: str, profile: str, examples: int, length: int, seed: int, seconds: int | None
+    broker: str,
+    profile: str,
+    examples: int,
+    length: int,
+    seed: int,
+    seconds: int | None,
+    past: _Past,
 ) -> SearchState:
     """What a search saw that found nothing. Raises `NotConformant`; ends with one line where the broker can't
     be run."""
@@ -154,7 +200,9 @@ def _searched(
 
     target = opened(broker)
     problems = ProblemPrinter()
-    ways = Ways(lambda: open_broker(broker), jobs=1, on_problem=problems.report)
+    ways = Ways(
+        lambda: open_broker(broker), jobs=1, on_problem=problems.report, focus=partial(past.of, profile)
+    )
     live = not isinstance(target, SimulatedBroker)
     most = LIVE_SECONDS if live and seconds is None else seconds
     try:

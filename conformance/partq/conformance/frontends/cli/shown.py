@@ -1,4 +1,4 @@
-"""Verdicts on standard output: what is wrong first, then what is left open and how many rules ended how; with
+"""Verdicts on standard output: what is wrong first, then what is undecided and how many rules ended how; with
 ``-v`` a row for every rule.
 
 What a broker or file says is printed without markup. What a verdict comes to, `common` says.
@@ -17,7 +17,6 @@ from partq.conformance.frontends.cli.streams import output
 from partq.conformance.frontends.cli.table import (
     Numbers,
     fits,
-    in_a_summary,
     printable,
     summary,
     verdict_table,
@@ -32,6 +31,7 @@ from partq.conformance.verdict import (
     Verdict,
     Verdicts,
     ambiguities,
+    causes_of,
     violated_one_of,
 )
 
@@ -103,7 +103,7 @@ def show_verdicts(
     seen_in: SeenIn = lambda profile, candidates: "",
     known: Matched | None = None,
 ) -> None:
-    """Print what was found, by profile, what is left open, the table if it is asked for, and how many rules
+    """Print what was found, by profile, what is undecided, the table if it is asked for, and how many rules
     ended how. Of what is ``known`` it is told why."""
     out = output()
     out.print(Text(printable(broker), style="bold"))
@@ -140,21 +140,18 @@ def show_found(
 def _numbered(
     profile: str, result: Verdicts, evidence: Evidence, known: Matched | None, first: int
 ) -> list[_Shown]:
-    """The first finding of each cause; causes that come to the same lines as one; what is known last."""
+    """What `causes_of` answers, in its order; causes that come to the same lines as one."""
     shown: dict[tuple[object, ...], _Shown] = {}
-    for verdict in result.values():
-        for finding in verdict.causes:
-            found, times = evidence(profile, finding), verdict.found[finding.key]
-            lines = tuple(finding_lines(finding, found[1] if found else None))
-            reason = known.reason(profile, finding) if known else ""
-            same = (finding.heading, lines, reason)
-            if alike := shown.get(same):
-                shown[same] = alike._replace(times=alike.times + times, alike=alike.alike + 1)
-            else:
-                where = found[0] if found else ""
-                shown[same] = _Shown(0, profile, finding, where, lines, times, reason)
-    ordered = sorted(shown.values(), key=lambda one: bool(one.known))
-    return [one._replace(number=number) for number, one in enumerate(ordered, first)]
+    for finding, times, reason in causes_of(profile, result, known):
+        found = evidence(profile, finding)
+        lines = tuple(finding_lines(finding, found[1] if found else None))
+        same = (finding.heading, lines, reason)
+        if alike := shown.get(same):
+            shown[same] = alike._replace(times=alike.times + times, alike=alike.alike + 1)
+        else:
+            where = found[0] if found else ""
+            shown[same] = _Shown(0, profile, finding, where, lines, times, reason)
+    return [one._replace(number=number) for number, one in enumerate(shown.values(), first)]
 
 
 def _show_finding(out: Console, one: _Shown) -> None:
@@ -195,12 +192,12 @@ def _show_ambiguities(
 
 
 def _show_open(out: Console, results: Mapping[str, Verdicts], known: Matched | None) -> None:
-    """Why which rules are left open, those with the same reason together; and why that is accepted."""
+    """Why which rules are undecided, those with the same reason together; and why that is accepted."""
     for profile, result in results.items():
         for reason, names in _open_by_reason(result).items():
             short = reason if len(reason) <= REASON else f"{reason[: REASON - 1]}… (-v: all of it)"
             out.print()
-            out.print(Text(f"left open: {', '.join(names)}", style="yellow"))
+            out.print(Text(f"undecided: {', '.join(names)}", style="yellow"))
             out.print(Text(f"  {profile}", style="dim"))
             out.print(Text(f"  {printable(short)}"))
             for name in names:
@@ -223,7 +220,7 @@ def _open_by_reason(result: Verdicts) -> Mapping[str, Sequence[str]]:
 
 
 def _unknown(result: Verdicts) -> Iterator[tuple[str, Verdict]]:
-    """The rules that are unknown, but for those of which one certainly is violated."""
+    """The undecided rules, except the candidates of a violation."""
     for name, verdict in result.items():
         if verdict.status is Status.UNKNOWN and not verdict.candidates:
             yield name, verdict
@@ -243,4 +240,4 @@ def _show_table(
             out.print(Text(name, style="bold"))
             out.print(verdict_table({name: result}, whole_catalogue, out.width, numbers)[0])
     for status, rows in hidden.items():
-        out.print(f"{len(rows)} rules {in_a_summary(status)}: {' '.join(rows)}", style="dim")
+        out.print(f"{len(rows)} rules {status.words}: {' '.join(rows)}", style="dim")

@@ -114,7 +114,7 @@ def _stored(file: Path, profile: str | None) -> Program:
     from dataclasses import replace
 
     stored = read_replayable(file).program
-    if profile not in (None, stored.profile):
+    if profile is not None and known_profile(profile).name != stored.profile:
         fail(f"{file} is a program for {stored.profile}, not for {profile}")
     return replace(stored, sequential=True, drain=False)
 
@@ -137,7 +137,12 @@ def _sends(profile: str, keys: Sequence[str], seed: int) -> Program:
 
 def _claimed(broker: Broker) -> str:
     """The profile that the broker claims, if it is one."""
-    claimed = broker.profiles()
+    from partq.conformance.adapters import UnknownBroker, claimed_profiles
+
+    try:
+        claimed = claimed_profiles(broker)
+    except UnknownBroker as error:
+        fail(str(error))
     return claimed[0] if len(claimed) == 1 else USUAL
 
 

@@ -7,17 +7,20 @@ is shown here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from partq.conformance.adapters.names import public_name, public_text
 from partq.conformance.frontends.campaign import plan
 from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.history.codec_fields import FieldError
+from partq.conformance.history.codec_profiles import read_profile
 from partq.conformance.verdict import (
     FILE,
     SCHEMA,
     Column,
+    Done,
     Exit,
     Status,
     Verdict,
@@ -44,15 +47,26 @@ class BadResults(Exception):
 
 
 def document(file: Path, schema: str) -> dict[str, Any]:
-    """The object in that file. Raises `BadResults` where it is none of that schema, `OSError` where it can't
-    be read."""
+    """The object in that file, whose profiles are known from now on. Raises `BadResults` where it is none of
+    that schema, `OSError` where it can't be read."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise BadResults(f"{file}: not JSON: {error}") from None
     if not isinstance(data, dict) or data.get("schema") != schema:
         raise BadResults(f"{file}: schema: expected {schema!r}")
+    try:
+        for said in (*_table(data, "profile_files"), *_table(data.get("plan"), "profiles")):
+            read_profile(said)
+    except FieldError as error:
+        raise BadResults(f"{file}: profile.{error.field}: {error.message}") from None
     return data
+
+
+def _table(data: object, name: str) -> Iterable[Any]:
+    """What a table in the data holds, where there is one."""
+    table = data.get(name) if isinstance(data, dict) else None
+    return table.values() if isinstance(table, dict) else ()
 
 
 def why(error: Exception) -> str:
@@ -146,9 +160,18 @@ def _columns(
         raise ValueError("there are no verdicts in it")
     code, reason = _besides(data, verdicts)
     return tuple(
-        Column(source, public_name(broker), profile, found, code, reason)
+        Column(source, public_name(broker), profile, found, code, reason, _done(data, profile, len(lanes)))
         for (broker, profile, _), found in zip(lanes, verdicts, strict=True)
     )
+
+
+def _done(data: Mapping[str, Any], profile: str, lanes: int) -> Done | None:
+    """What was done to the broker under that profile: in a run, or in a campaign of that profile alone."""
+    if (known := data.get("done", {}).get(profile)) is not None:
+        faults = {str(op): count_of(known["faults"], op, 0) or 0 for op in known["faults"]}
+        return Done(count_of(known, "programs", 0) or 0, faults)
+    traces = count_of(data, "traces", None)
+    return Done(traces) if traces is not None and lanes == 1 else None
 
 
 def _verdicts(rows: Mapping[str, Any]) -> Iterator[tuple[str, Verdict]]:

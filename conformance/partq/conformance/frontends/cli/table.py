@@ -18,6 +18,7 @@ STYLES: Final = {
     Status.PASS: "green",
     Status.VIOLATED: "bold red",
     Status.UNKNOWN: "yellow",
+    Status.SEEN: "green",
     Status.NOT_EXERCISED: "cyan",
     Status.NOT_APPLICABLE: "dim",
     Status.NOT_IMPLEMENTED: "dim",
@@ -77,7 +78,10 @@ def _loudness(status: Status) -> int:
 
 def _styled(verdict: Verdict, more: str = "") -> Text:
     style = STYLES[Status.VIOLATED if verdict.candidates else verdict.status]
-    return Text(f"{verdict.ambiguity or verdict.status.value}{more}", style=style)
+    text = Text(f"{verdict.ambiguity or verdict.status.words}{more}", style=style)
+    if verdict.undecided:
+        text.append(f", {verdict.openness}", style=STYLES[Status.UNKNOWN])
+    return text
 
 
 def _pointer(numbers: Sequence[int]) -> str:
@@ -120,34 +124,12 @@ def summary(results: Mapping[str, Verdicts]) -> Text:
     """How many rules ended how, profile by profile."""
     text = Text()
     for name, result in results.items():
-        counts = Counter(status_word(verdict) for verdict in result.values())
+        counts = Counter(verdict.status for verdict in result.values())
         text.append(f"{name}: " if len(results) > 1 else "")
-        for number, word in enumerate(word for word in SUMMARY_STYLES if counts[word]):
-            noun = "" if number else " rule" if counts[word] == 1 else " rules"
+        for number, status in enumerate(status for status in STYLES if counts[status]):
+            noun = "" if number else " rule" if counts[status] == 1 else " rules"
             text.append(", " if number else "")
-            text.append(f"{counts[word]}{noun} {word}", style=SUMMARY_STYLES[word])
+            text.append(f"{counts[status]}{noun} {status.words}", style=STYLES[status])
         text.append("\n")
     text.rstrip()
     return text
-
-
-AMBIGUOUS: Final = "possibly violated"
-"""The status, in summaries, of a requirement that is one of the candidates of an ambiguous violation."""
-
-
-def status_word(verdict: Verdict) -> str:
-    """The verdict's status in a summary."""
-    return AMBIGUOUS if verdict.candidates else in_a_summary(verdict.status)
-
-
-def in_a_summary(status: Status) -> str:
-    """The status in words that leave no doubt whose gap it is."""
-    return "not checked by partq yet" if status is Status.NOT_IMPLEMENTED else status.value
-
-
-SUMMARY_STYLES: Final = {
-    **{in_a_summary(status): style for status, style in tuple(STYLES.items())[:2]},
-    AMBIGUOUS: STYLES[Status.VIOLATED],
-    **{in_a_summary(status): style for status, style in tuple(STYLES.items())[2:]},
-}
-"""The words of a summary, in order."""

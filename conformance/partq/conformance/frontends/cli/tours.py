@@ -81,14 +81,14 @@ def _opened_as(broker: str, profile: str) -> Broker:
 def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[Survey, ...]:
     """The surveys asked for; ends with one line where there are none."""
     from partq.conformance.evaluation.suite import BrokerFailed, lacks_of
-    from partq.conformance.workload.tours import surveys
+    from partq.conformance.workload.tours import SCOPES, surveys
 
     try:
         found = surveys(profile, lacks_of(_opened_as(broker, profile)))
     except BrokerFailed as error:
         fail(str(error))
     if not found:
-        fail(f"{profile} is not modelled, so that there are no tours")
+        fail(f"there are no tours for {profile}: they are of the profiles {', '.join(SCOPES)}")
     unknown = sorted(set(scopes or ()) - {survey.name for survey in found})
     if unknown:
         fail(f"{profile} has no scope {', '.join(unknown)}; it has {', '.join(s.name for s in found)}")

@@ -10,11 +10,11 @@ import pytest
 from partq.conformance.frontends import baseline_file
 from partq.conformance.frontends.settings import settings_near
 from partq.conformance.frontends.toml_tables import BadTable, decoded
-from partq.conformance.verdict import Entry
+from partq.conformance.verdict import OPEN, Entry
 
 
 class Options(NamedTuple):
-    """As `partq run` has them. ``baseline``: what is known; None without one."""
+    """As `partq run` has them. ``baseline``: the file of what is known; None without one."""
 
     broker: str | None
     profiles: tuple[str, ...]
@@ -22,7 +22,8 @@ class Options(NamedTuple):
     seed: int
     strict: bool
     require: tuple[str, ...]
-    baseline: tuple[Entry, ...] | None
+    open: str
+    baseline: Path | None
 
     @classmethod
     def of(cls, config: pytest.Config) -> Options:
@@ -38,7 +39,8 @@ class Options(NamedTuple):
                 1 if seed is None else seed,
                 config.getoption("partq_strict") or bool(settings.strict),
                 settings.require,
-                _entries(config.getoption("partq_baseline") or settings.baseline),
+                settings.open or OPEN,
+                config.getoption("partq_baseline") or settings.baseline,
             )
         except BadTable as error:
             raise pytest.UsageError(f"partq: {error}") from None
@@ -50,5 +52,11 @@ def _first(asked: int | None, settled: int | None) -> int | None:
     return settled if asked is None else asked
 
 
-def _entries(file: Path | None) -> tuple[Entry, ...] | None:
-    return None if file is None else baseline_file.loads(decoded(file), str(file))
+def entries_in(file: Path | None) -> tuple[Entry, ...] | None:
+    """What is known by that baseline; None without one. Raises `pytest.UsageError` where it is wrong."""
+    try:
+        return None if file is None else baseline_file.loads(decoded(file), str(file))
+    except BadTable as error:
+        raise pytest.UsageError(f"partq: {error}") from None
+    except OSError as error:
+        raise pytest.UsageError(f"partq: {error.filename}: {error.strerror}") from None

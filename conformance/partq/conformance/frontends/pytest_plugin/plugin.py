@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--partq-strict",
         action="store_true",
-        help="a SHOULD binds too: violated it fails (else xfail), unknown it leaves the session inconclusive",
+        help="a SHOULD binds too: violated it fails (else xfail), undecided the session is inconclusive",
     )
 
 

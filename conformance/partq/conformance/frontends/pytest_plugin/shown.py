@@ -70,7 +70,7 @@ def _worst(verdicts: list[Verdict]) -> str:
     """The gravest status of these, and how often the rule was exercised."""
     order = (Status.VIOLATED, Status.UNKNOWN, Status.PASS)
     status = min((verdict.status for verdict in verdicts), key=order.index)
-    return f"{status.value} {sum(verdict.exercised for verdict in verdicts)}×"
+    return f"{status.words} {sum(verdict.exercised for verdict in verdicts)}×"
 
 
 def heading(requirement: str, verdict: Verdict) -> str:

@@ -37,6 +37,7 @@ from partq.conformance.adapters import (
     public_name,
 )
 from partq.conformance.evaluation.keeping import StoredFile, Target, keep_example, keep_program
+from partq.conformance.evaluation.live_shrinking import SECONDS
 from partq.conformance.evaluation.suite import (
     JOBS,
     BrokerFailed,
@@ -47,9 +48,10 @@ from partq.conformance.evaluation.suite import (
     lacks_of,
     run_suite,
 )
-from partq.conformance.frontends.pytest_plugin.options import Options
+from partq.conformance.frontends.pytest_plugin.options import Options, entries_in
 from partq.conformance.frontends.pytest_plugin.shown import Ended, failure, heading
 from partq.conformance.frontends.pytest_plugin.summary import Reported, Said, said
+from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
     FILE,
@@ -58,11 +60,12 @@ from partq.conformance.verdict import (
     Status,
     Verdict,
     binding_requirements,
-    match,
+    match_known,
     not_applicable,
+    share_of,
 )
 from partq.conformance.workload.cases import ALL_CASES, Case
-from partq.model.profiles import PROFILES, UnknownProfile, profile
+from partq.model.profiles import PROFILES, UnknownProfile
 from partq.model.requirements import catalogue
 
 HERE: Final = Path(__file__).resolve()
@@ -105,12 +108,12 @@ class SuitePlugin:
         self.out = None if asked is None else Target.of(asked)
         self.cache: pytest.Cache | None = getattr(config, "cache", None)
         self.ended: dict[str, Ended | CannotRun] = {}
-        self.baseline = options.baseline
+        self.baseline, self.share = entries_in(options.baseline), share_of(options.open)
         self.reported = Reported(self.strict, options.require, self.baseline)
 
     def _profiles(self, broker: str, wanted: Sequence[str]) -> tuple[str, ...]:
         try:
-            asked = tuple(profile(name).name for name in wanted)
+            asked = tuple(named_profile(word) for word in wanted)
             names = asked or claimed_profiles(open_broker(broker)) or tuple(PROFILES)
             for name in names:
                 lacks_of(self.opened(name))
@@ -164,10 +167,17 @@ class SuitePlugin:
         tell = self._teller(profile_name, len(cases), programs)
         ways = Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
         ended.result = run_suite(
-            broker, profile_name, cases, programs, self.seed, ended.add, ways=ways, on_end=tell
+            broker,
+            profile_name,
+            cases,
+            programs,
+            self.seed,
+            ended.add,
+            ways=ways,
+            on_end=tell,
+            share=self.share,
         )
-        if self.baseline is not None:
-            ended.known = match({profile_name: ended.result.verdicts}, self.baseline, ended.whole)
+        ended.known = match_known({profile_name: ended.result.verdicts}, self.baseline, ended.whole)
         return ended
 
     def _teller(self, profile_name: str, cases: int, programs: int) -> Callable[[Run], None]:
@@ -191,7 +201,7 @@ class SuitePlugin:
         profile_name = run.program.profile
         target = open_broker(self.broker)
         if finding is not None:
-            return keep_example(out, profile_name, self.broker, target, run, finding)
+            return keep_example(out, profile_name, self.broker, target, run, finding, SECONDS)
         return keep_program(out, profile_name, self.broker, target, run, verdict.candidates)
 
     def _in_cache(self) -> Target | None:
@@ -392,7 +402,7 @@ class RuleItem(pytest.Item):
             stored = self.suite.keep(ended, verdict)
             raise ItemFailed(failure(ended, self.requirement, verdict, stored))
         if verdict.status is not Status.PASS:
-            pytest.skip(f"{verdict.status.value}{f': {verdict.reason}' if verdict.reason else ''}")
+            pytest.skip(f"{verdict.status.words}{f': {verdict.reason}' if verdict.reason else ''}")
 
     def _beyond(self, known: Matched, ended: Ended, verdict: Verdict) -> Verdict:
         """The verdict without what the baseline knows; an xfail where nothing else is wrong."""

@@ -20,7 +20,7 @@ from partq.conformance.verdict import (
     Verdict,
     conclusion,
     from_plain,
-    match,
+    match_known,
     merge,
     plain,
     required,
@@ -93,7 +93,7 @@ class Reported:
 
     def _matched(self) -> Matched | None:
         """All this held against the baseline."""
-        return None if self.baseline is None else match(self.verdicts, self.baseline, self.whole)
+        return match_known(self.verdicts, self.baseline, self.whole)
 
     def show(self, reporter: Any, title: str) -> None:
         """One line for each rule that has a screen, and the conclusion, to pytest's terminal reporter."""
@@ -108,9 +108,9 @@ class Reported:
             if verdict.status is Status.NOT_IMPLEMENTED:
                 continue
             reporter.write(f"{name:9} {row.level.value:6} {row.title:{width}} ")
-            reporter.write(f"{verdict.status.value:14}", **COLOURS.get(verdict.status, {}))
+            reporter.write(f"{verdict.status.words:14}", **COLOURS.get(verdict.status, {}))
             reporter.write_line(f" {self._counts(name, verdict)}".rstrip())
-        counts = Counter(total[name].status.value for name in rows)
+        counts = Counter(total[name].status.words for name in rows)
         reporter.write_line(", ".join(f"{count} {status}" for status, count in counts.items()))
         code, words = self.conclusion()
         reporter.write_line(f"partq: {words}", **CODE_COLOURS[code])
@@ -120,6 +120,8 @@ class Reported:
         words = [f"{verdict.exercised:,}×"] if verdict.exercised else []
         if verdict.times:
             words.append(f"{verdict.times:,} found in {several_runs(self._places(requirement))}")
+        if verdict.undecided:
+            words.append(verdict.openness)
         if verdict.status is Status.UNKNOWN:
             words.append(verdict.reason)
         return ", ".join(words)

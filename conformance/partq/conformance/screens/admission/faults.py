@@ -72,14 +72,19 @@ def check(facts: Facts) -> Report:
 def homes(facts: Facts) -> dict[str, int]:
     """The partition of each key, learned from its messages that were seen. None at all where a key was seen
     in two, or where a kill may have changed it. Use it by ``facts.derive(homes)``."""
-    known: dict[str, int] = {}
-    if facts.profile.kill_remaps_keys and facts.dead:
+    seen = facts.derive(_places)
+    if any(len(places) > 1 for places in seen.values()):
         return {}
-    for life in facts.derive(Lifetimes).stored:
-        key, partition = life.sent.key, life.partition
-        if key is not None and partition is not None and known.setdefault(key, partition) != partition:
-            return {}
-    return known
+    return {key: place for key, (place,) in seen.items()}
+
+
+def _places(facts: Facts) -> dict[str, dict[int, None]]:
+    """The partitions in which messages of each key were seen; none where a kill may have changed them."""
+    seen: dict[str, dict[int, None]] = {}
+    for life in () if facts.profile.kill_remaps_keys and facts.dead else facts.derive(Lifetimes).stored:
+        if life.sent.key is not None and life.partition is not None:
+            seen.setdefault(life.sent.key, {})[life.partition] = None
+    return seen
 
 
 def _known_well(facts: Facts) -> dict[tuple[str | None, str], list[int]]:
@@ -96,6 +101,12 @@ def _known_well(facts: Facts) -> dict[tuple[str | None, str], list[int]]:
     for found in times.values():
         found.sort()
     return times
+
+
+def _answered_or_refused(record: Record) -> bool:
+    """Whether a send to a partition that is down was accepted, or refused as ROUTE-5 has it or wrongly."""
+    refusals = UNAVAILABLE | MISFITS
+    return record.outcome == Outcome.OK or (record.outcome == Outcome.ERROR and record.error in refusals)
 
 
 class _Faults:
@@ -170,11 +181,15 @@ class _Faults:
             self._keyed(record, ret, key, nothing_up)
         elif nothing_up and record.outcome == Outcome.OK:
             self._find("ROUTE-8", record, None, request(record), "accepted")
-        elif not nothing_up and not self.facts.entity.duplicate_detection:
+        elif not nothing_up:
             self._keyless(record, ret)
 
     def _keyed(self, record: Record, ret: int, key: str, nothing_up: bool) -> None:
         home = self.homes.get(key)
+        if home is None and not nothing_up:
+            places = self.facts.derive(_places).get(key, ())
+            down = any(self.outages.certainly_down(place, record.call, ret) for place in places)
+            self.report.count("ROUTE-5", down and _answered_or_refused(record))
         if nothing_up or (home is not None and self.outages.certainly_down(home, record.call, ret)):
             where = "every partition" if nothing_up else f"partition {home}, where key {key!r} lives,"
             self._to_a_down_one(record, home, f"{request(record)}; {where} was down throughout")
@@ -198,8 +213,7 @@ class _Faults:
             self._find("ROUTE-5", record, home, detail, "accepted")
         elif record.outcome == Outcome.ERROR and record.error in MISFITS:
             self._find("ROUTE-5", record, home, detail, "another error")
-        elif record.outcome == Outcome.ERROR and record.error in UNAVAILABLE:
-            self.report.count("ROUTE-5")
+        self.report.count("ROUTE-5", _answered_or_refused(record))
 
     def _keyless(self, record: Record, ret: int) -> None:
         outages, lives = self.outages, self.facts.derive(Lifetimes)
@@ -343,7 +357,7 @@ SCREEN: Final = Screen(
         "KEY-7": ("send_batch",),
         "ROUTE-5": ("partition_down",),
         "ROUTE-6": ("partition_down",),
-        "ROUTE-7": ("partition_down",),
+        "ROUTE-7": ("partition_down", "partitions"),
         "ROUTE-8": ("partition_down",),
     },
 )

@@ -73,7 +73,7 @@ class _Batches:
         if keys > 1:
             _demand_refusal(facts, self.report, "KEY-7", record)
         elif "txn" not in record.args:
-            if keys == 0 and not facts.entity.duplicate_detection:
+            if keys == 0:
                 if record.outcome == Outcome.OK or record.error == "invalid_operation":
                     self.keyless.get(record.outcome, []).append(record)
             elif record.outcome == Outcome.OK:

@@ -17,6 +17,7 @@ from partq.conformance.screens.attribution import rejected_by
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import Delivery, Message
 from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.profiles import Profile
 
 _REQUIREMENT: Final = "RCV-1"
 _SENT_ONLY: Final = "only messages that were sent to the entity before, with an outcome other than error"
@@ -74,9 +75,9 @@ def _check_one(
     for seen in seens:
         if seen.ret < called:
             _phantom(report, seen, "was shown before its send was called", sent)
-        if _content(seen.delivery) == content:
+        if _content(seen.delivery) == content and message.properties == (seen.delivery.properties or ()):
             continue
-        changed = _difference(message, seen.delivery)
+        changed = _difference(facts.profile, message, seen.delivery)
         if changed is not None:
             _altered(report, changed, seen, sent)
         if seen.record.op != "receive_deferred":
@@ -92,7 +93,7 @@ _FIELDS: Final = {
 }
 """What a message holds: fields and their names in findings."""
 
-_content: Final = attrgetter(*_FIELDS)
+_content: Final = attrgetter("body", "session_id", "partition_key")
 
 
 def _rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> None:
@@ -115,12 +116,12 @@ def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Obse
     if not possible and not any(rejected_by(facts, sent) for sent in sends):
         _phantom(report, seens[0], "was only in sends that answered error", sends[0])
     for seen in seens if possible else ():
-        if all(_difference(sent.message, seen.delivery) for sent in possible):
+        if all(_difference(facts.profile, sent.message, seen.delivery) for sent in possible):
             _altered(report, "content", seen, possible[0])
             break
 
 
-def _difference(message: Message, delivery: Delivery) -> str | None:
+def _difference(family: Profile, message: Message, delivery: Delivery) -> str | None:
     """What was shown otherwise than sent. What the broker does not show is no difference."""
     if delivery.body is not None and delivery.body != message.body:
         return "body"
@@ -130,7 +131,7 @@ def _difference(message: Message, delivery: Delivery) -> str | None:
     # A broker may show the session ID, which is the effective key, as the partition key too (KEY-1).
     if key is not None and key not in (message.partition_key, message.session_id):
         return "partition key"
-    if delivery.properties and not set(message.properties).issubset(delivery.properties):
+    if not family.may_show(delivery, message):
         return "properties"
     return None
 

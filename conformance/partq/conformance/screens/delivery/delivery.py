@@ -189,10 +189,13 @@ SCREEN: Final = Screen(
         "ROUTE-1, SEQ-3 and RCV-3 together say the same.",
     ),
     needs={
-        **{f"RCV-{n}": _RECEIVE for n in (1, 2, 3, 4, 5, 6, 9, 12, 13)},
-        "RCV-7": _RECEIVE,
+        **{f"RCV-{n}": _RECEIVE for n in (1, 2, 5, 6, 7, 12)},
+        "RCV-3": (*_RECEIVE, "sequence numbers"),
+        "RCV-4": (*_RECEIVE, "partitions"),
+        "RCV-9": (*_RECEIVE, "delivery counts"),
+        "RCV-13": (*_RECEIVE, "ends of locks"),
         "RCV-8": _SETTLE,
         "RCV-11": _SETTLE,
-        "RCV-14": _SETTLE,
+        "RCV-14": (*_SETTLE, "partitions"),
     },
 )

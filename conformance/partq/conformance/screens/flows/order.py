@@ -21,9 +21,10 @@ from operator import and_
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.candidate_partitions import Paths
-from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.records import out_of_order, returned
+from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.flows.returned import judge_returned
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
@@ -58,7 +59,7 @@ Inversion = tuple[_FirstOfFlow, _FirstOfFlow]
 def check(facts: Facts) -> Report:
     """REB-3, wherever it applies."""
     report = Report()
-    if not facts.profile.flows and "REB-3" not in facts.profile.overrides:
+    if not facts.profile.flows and not applies(facts, "REB-3"):
         return report
     unseen = min((r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN), default=FOREVER)
     if facts.profile.flows:
@@ -84,9 +85,15 @@ def check(facts: Facts) -> Report:
 
 def _judge_marks(facts: Facts, report: Report, unseen: int) -> None:
     """A message is marked as redelivered when it comes again, and only then. A wrong mark means that its
-    delivery is none of those that the history shows, or that it was given out of turn."""
+    delivery is none of those that the history shows, or that it was given out of turn. What a flow had unread
+    when it went, or was handed off, is marked, too."""
+    later = sorted((*facts.flows, *facts.disruptions), key=CALL)[1:]  # a flow before them may have had it
     for life in facts.derive(Lifetimes).delivered:
-        wrong = _mismarked(life.deliveries, unseen)
+        first = life.deliveries[0]
+        had = first.delivery.redelivered and any(
+            one.call <= first.ret and life.possibly_from <= returned(one) for one in later
+        )
+        wrong = _mismarked(life.deliveries, -1 if had else unseen)
         if wrong is not None:
             said = "again" if wrong.delivery.redelivered else "for the first time"
             why = f"record {wrong.record.i} shows {life.id!r} as delivered {said}, which it was not"
@@ -94,7 +101,8 @@ def _judge_marks(facts: Facts, report: Report, unseen: int) -> None:
 
 
 def _mismarked(seens: Sequence[Observation], unseen: int) -> Observation | None:
-    """The first delivery whose mark is wrong for certain. They are in order of calls."""
+    """The first delivery whose mark is wrong for certain. They are in order of calls. ``unseen``: from then
+    on a flow may have had the message unread."""
     earliest = FOREVER
     for n, seen in enumerate(seens):
         marked = seen.delivery.redelivered

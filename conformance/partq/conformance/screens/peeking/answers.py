@@ -81,6 +81,8 @@ class Peeking:
             partition = 0 if self.flat else partition_of(delivery)
             if partition is not None and delivery.seq is not None:
                 groups.setdefault(partition, []).append(delivery)
+            elif walk is not None:
+                walk.lose()  # the cursor is after a number that was not shown
         if len(groups) > 1:
             self.report.count("PEEK-3")
         for partition, group in groups.items():
@@ -357,5 +359,5 @@ SCREEN: Final = Screen(
         "PEEK-7: of the state that a message is shown in it is looked at only whether it is deferred, or "
         "scheduled, though no client made it so; not where any message of the entity was deferred.",
     ),
-    needs={f"PEEK-{n}": _PEEK for n in range(1, 8)},
+    needs={f"PEEK-{n}": (*_PEEK, *("sequence numbers",) * (n in (1, 2, 3, 5))) for n in range(1, 8)},
 )

@@ -69,7 +69,6 @@ def _start(interval: Interval) -> int:
 
 def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Lifetime]]) -> list[Group]:
     """Count what was exercised; gives the groups that are in several partitions."""
-    service_bus = facts.profile.key_rule is KeyRule.SERVICE_BUS
     pairs = sessions = plain = enlisted = varied = 0
     split = []
     for key, group in groups.items():
@@ -97,11 +96,11 @@ def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Lifetime]
     report.count("ROUTE-1", pairs)
     report.count("ROUTE-2", varied)
     report.count("TXN-8", enlisted)
-    if service_bus:
+    if facts.profile.key_rule is KeyRule.SERVICE_BUS:
         report.count("KEY-1", sessions)
         report.count("KEY-2", plain)
     else:
-        report.count("KEY-8", pairs)
+        report.count("KEY-2" if facts.profile.key_rule is KeyRule.PARTITION_KEY else "KEY-8", pairs)
     return split
 
 
@@ -193,14 +192,14 @@ SCREEN: Final = Screen(
         "A message is placed only where the broker shows its partition, or a number with it; one that is "
         "never received or peeked is nowhere.",
         "Messages whose ID is sent more than once are left out.",
-        "On a non-partitioned entity KEY-1 holds trivially: there is one partition.",
         "A function of the key that changes at an instant without any recorded fault is reported under "
         "ROUTE-2; a few messages may fit several explanations, and then the first of the table is taken.",
         "Balance is judged in histories with enough keyless messages only (9 for 16 partitions, 32 for 2), "
         f"and with a false alarm probability of {ALPHA:g} if choices are independent and fair.",
     ),
     needs={
-        "ROUTE-9": ("send_batch",),
-        "TXN-8": ("begin", "commit"),
+        **dict.fromkeys(("KEY-1", "KEY-2", "ROUTE-1", "ROUTE-2", "ROUTE-3", "ROUTE-4"), ("partitions",)),
+        "ROUTE-9": ("send_batch", "partitions"),
+        "TXN-8": ("begin", "commit", "partitions"),
     },
 )

@@ -95,7 +95,7 @@ def _explanations(facts: Facts) -> tuple[Counter[int], int]:
     anywhere = 0
     for id, sends in facts.by_id.items():
         seen = {one.delivery.seq for one in (*facts.received.get(id, ()), *facts.peeked.get(id, ()))}
-        unseen = max(len(sends) - len(seen), 0) + sum(map(scheduled, sends))
+        unseen = max(len(sends) - len(seen - {None}), 0) + sum(map(scheduled, sends))
         # Which partition a message with two keys was tried in, is not known.
         life = lives.get(id)
         home = None if life is None or conflicting(life.sent.message) else known.get(life.sent.key or "")

@@ -60,7 +60,7 @@ class Sequencing:
 
     def _uniqueness(self) -> None:
         shown = self.shown
-        self.report.count("SEQ-1", len(shown.numbers))
+        self.report.count("SEQ-1", len(shown.numbers) if len(shown.numbers) > 1 else 0)
         seen = self._left_unnumbered() if shown.numbers and shown.unnumbered else None
         if seen is not None:
             detail = f"{seen.delivery.id!r} was shown without a number by {seen.record.op}; others have one"
@@ -204,11 +204,10 @@ class Sequencing:
     def _renumbered(self, seen: Sequence[Observation]) -> tuple[Observation, Observation] | None:
         """The last appearance of the old number and the first of a new one; None where these are two copies,
         delivered twice (RCV-6, RCV-7) or peeked side by side."""
-        old = seen[0].delivery.seq
-        before = [one for one in seen if one.delivery.seq == old]
-        other = next((one for one in seen if one.delivery.seq not in (old, None)), None)
-        if old is None or other is None:
-            return None
+        numbered = [one for one in seen if one.delivery.seq is not None]
+        old = numbered[0].delivery.seq
+        before = [one for one in numbered if one.delivery.seq == old]
+        other = next(one for one in numbered if one.delivery.seq != old)
         shown_by = other.ret
         if any(one.record.i == other.record.i or one.call > shown_by for one in before):
             return None
@@ -405,6 +404,7 @@ SCREEN: Final = Screen(
     "sequencing",
     ("SEQ-1", "SEQ-2", "SEQ-3", "SEQ-4", "SEQ-5", "SEQ-6", "SEQ-7"),
     check,
+    complete=("SEQ-1",),
     blind_spots=(
         "Only numbers that were shown, by a receive or a peek, are known.",
         "Gaps are judged after a drain only, and explained by any rejected, unknown, rolled back or never "
@@ -419,4 +419,8 @@ SCREEN: Final = Screen(
         "In a partition whose numbers clash, change or are out of order, gaps and times are not judged.",
         "Messages whose ID is sent more than once are left out of SEQ-3, 6 and 7; scheduled ones too.",
     ),
+    needs={
+        **{f"SEQ-{n}": ("sequence numbers",) for n in range(1, 7)},
+        "SEQ-7": ("sequence numbers", "enqueued times"),
+    },
 )

@@ -26,7 +26,7 @@ def check(facts: Facts) -> Report:
     report = Report()
     if not facts.txns:
         return report
-    keyed = applies(facts, "TXN-2") and not facts.entity.duplicate_detection
+    keyed = applies(facts, "TXN-2")
     pinned = applies(facts, "TXN-7")
     for txn in facts.txns.values():
         if keyed:
@@ -187,5 +187,8 @@ SCREEN: Final = Screen(
         "A lock that certainly holds is needed to judge the lock after a rollback: with caching front ends "
         "its end must be shown.",
     ),
-    needs=dict.fromkeys(("TXN-1", "TXN-2", "TXN-5", "TXN-7", "TXN-10"), ("begin", "commit")),
+    needs={
+        **dict.fromkeys(("TXN-1", "TXN-5", "TXN-10"), ("begin", "commit")),
+        **dict.fromkeys(("TXN-2", "TXN-7"), ("begin", "commit", "partitions")),
+    },
 )

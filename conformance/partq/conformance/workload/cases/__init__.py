@@ -13,6 +13,7 @@ from typing import Final
 from partq.conformance.workload.cases import (
     connections,
     delivery,
+    domains,
     peeking,
     rebalancing,
     routing,
@@ -41,5 +42,6 @@ ALL_CASES: Final = _by_name(
     transactions.CASES,
     rebalancing.CASES,
     connections.CASES,
+    domains.CASES,
 )
 """Every case by its name."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from partq.conformance.history.codec_fields import did_you_mean
 from partq.conformance.workload.program import Program
+from partq.model.messages import KeyRule
+from partq.model.profiles import profile
 
 
 class UnknownCase(LookupError):
@@ -18,8 +20,8 @@ class Case:
     """A directed scenario.
 
     ``requirements``: the IDs it certainly exercises on a conforming broker that offers what it uses.
-    ``profiles``: where it makes sense. ``summary``: one sentence for tables. ``build``: the program for one
-    of the profiles; it asks for the same things each time it is called.
+    ``profiles``: built-in ones where it makes sense. ``summary``: one sentence for tables. ``build``: the
+    program for a profile that it fits; it asks for the same things each time it is called.
     """
 
     name: str
@@ -27,6 +29,18 @@ class Case:
     profiles: tuple[str, ...]
     summary: str
     build: Callable[[str], Program]
+
+    def fits(self, profile_name: str) -> bool:
+        """Whether it makes sense for that profile: for one of its own, or for one whose clients do the same
+        things to the same end."""
+        like = _shape(profile_name)
+        return any(_shape(name) == like for name in self.profiles)
+
+
+def _shape(profile_name: str) -> tuple[KeyRule, bool, bool, bool]:
+    """What a program for the profile is written after."""
+    family = profile(profile_name)
+    return family.key_rule, family.partitioned, family.flows, family.locks_expire
 
 
 def chosen(cases: Mapping[str, Case], names: Sequence[str]) -> tuple[Case, ...]:

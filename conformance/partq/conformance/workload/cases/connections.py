@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.domains import leaving
 from partq.conformance.workload.cases.steps import (
     abandon,
     complete,
@@ -103,6 +104,13 @@ CASES: Final = (
         RABBITMQ,
         "Senders and consumers that come and go at the same time.",
         _at_once,
+    ),
+    Case(
+        "connection-leaving",
+        ("RCV-1", "RCV-2", "REB-3"),
+        RABBITMQ,
+        "Consumers leave with one message or many unsettled, with a standby and without.",
+        leaving,
     ),
     Case(
         "connection-kill",

@@ -177,7 +177,7 @@ CASES: Final = (
     Case(
         "session-id-is-the-key",
         ("KEY-1",),
-        AZURE,
+        PARTITIONED,
         "Messages of one session, with and without an equal partition key, are together.",
         _session_id,
     ),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-CASES = ("same-key", "one-by-one-in-order")  # TODO: those that matter to you; `partq run` has all
+CASES = ("queue-keys", "queue-leaving")  # TODO: those that matter to you; `partq run` has all
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,6 +1,6 @@
 """The adapter by which partq drives our broker. TODO: replace `Queue`, and what calls it, by your client.
 
-partq run --case same-key     # one case: seconds
+partq run --case queue-keys   # one case: seconds
 partq run                     # all of them
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import count
 
 from partq.conformance.adapters import Broker, Client, Rejected, Shares
@@ -21,8 +20,7 @@ class Queue:
     """TODO: your broker. This one, in memory, is here so that the files run as they are."""
 
     def __init__(self, partitions: int) -> None:
-        self.partitions: list[list[tuple[int, Message]]] = [[] for _ in range(partitions)]
-        self.numbers = [count((index << 48) + 1) for index in range(partitions)]
+        self.partitions: list[list[Message]] = [[] for _ in range(partitions)]
         self.changed = threading.Condition()
         self.turns = count()
 
@@ -30,17 +28,17 @@ class Queue:
         """Store a message: equal keys in one partition, messages without a key in turns."""
         with self.changed:
             number = next(self.turns) if key is None else zlib.crc32(key.encode())
-            index = number % len(self.partitions)
-            self.partitions[index].append((next(self.numbers[index]), message))
+            self.partitions[number % len(self.partitions)].append(message)
             self.changed.notify_all()
 
     def take(self, limit: int, timeout: float) -> list[tuple[int, Message]]:
-        """Remove up to `limit` messages of one partition, waiting for the first; with their numbers."""
+        """Remove up to `limit` messages of one partition, waiting for the first; with its number."""
         with self.changed:
             self.changed.wait_for(lambda: any(self.partitions), timeout)
-            partition = next(filter(None, self.partitions), [])
+            index = next((n for n, there in enumerate(self.partitions) if there), 0)
+            partition = self.partitions[index]
             taken, partition[:] = partition[:limit], partition[limit:]
-            return taken
+            return [(index, message) for message in taken]
 
     def size(self) -> int:
         """How many messages are stored."""
@@ -59,9 +57,7 @@ class MyClient(Client):
         """Return once the broker has accepted it; `Rejected`: it did not; `Indefinite`: it may have."""
         if txn is not None:
             raise Rejected("unsupported")
-        if message.session_id and message.partition_key not in (None, message.session_id):
-            raise Rejected("invalid_operation", "session ID and partition key differ")
-        self.queue.put(message.session_id or message.partition_key, message)
+        self.queue.put(message.partition_key, message)
 
     def receive(
         self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
@@ -72,12 +68,12 @@ class MyClient(Client):
         return [
             Delivery(
                 id=message.id,
-                seq=number,
+                partition=partition,
                 body=message.body,
                 session_id=message.session_id,
                 partition_key=message.partition_key,
             )
-            for number, message in self.queue.take(max_messages, timeout)
+            for partition, message in self.queue.take(max_messages, timeout)
         ]
 
 
@@ -85,14 +81,14 @@ class MyBroker(Broker):
     """A fresh queue for each program, and clients of it."""
 
     client_class = MyClient
-    profile = "azure-premium"  # TODO: what your broker promises (partq list profiles)
+    profile = "partitioned-queue"  # TODO: what yours promises beyond that (partq profile new)
     shares = Shares.NOTHING  # several programs at once: each has a queue of its own
 
     def open(self, entity: Entity) -> Entity:
         """TODO: make a fresh, empty queue; raise `Unreachable("one line")` if there is no broker. Answers
         the queue's settings where they are not those asked for."""
         self.queue = Queue(entity.partitions)
-        return replace(entity, seq_start=1)
+        return entity
 
     def connect(self, proc: str) -> Client:
         """A connection of its own for each client."""

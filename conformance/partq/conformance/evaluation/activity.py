@@ -1,0 +1,178 @@
+"""What a history shows of a broker's activity: how its clients' calls ended, and whether receives returned
+what was there. Counts that add up over histories.
+
+What they come to, `verdict.activity` says. A drain is none of the clients: it is partq's own, comes when all
+is repaired, and proves only that something was there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Final
+
+from partq.conformance.facts.index import FOREVER
+from partq.conformance.facts.records import returned
+from partq.conformance.history import History, Record
+from partq.conformance.verdict.activity import LOCKED, MESSAGES, PASSING, RECEIVE, Count, key
+from partq.model.operations import DRAINER, ENV, SETTLEMENTS, Outcome
+from partq.model.profiles import profile, requirements_of
+
+STRIKES: Final = frozenset(
+    {"partition_down", "broker_kill", "frontend_lost", "connection_lost", "disconnect"}
+)
+"""What may hold up, refuse or cut off any operation that is not over by then."""
+
+LINKS: Final = frozenset({"disconnect", "reconnect"})
+"""What ends or renews a connection."""
+
+
+def activity(history: History) -> Counter[str]:
+    """The history's counts, by `verdict.activity.key`."""
+    counts: Counter[str] = Counter()
+    _has(history, counts)
+    quiet = list(_undisturbed(history))
+    for record in quiet:
+        counts[key(Count.CALLED, record.op)] += 1
+        if record.ret is None:
+            counts[key(Count.HUNG, record.op)] += 1
+        elif record.error in PASSING:
+            counts[key(Count.FAILED, record.op)] += 1
+    _receives(history, quiet, counts)
+    return counts
+
+
+def _has(history: History, counts: Counter[str]) -> None:
+    """Count which operations the broker had, and what its messages showed."""
+    tried = {(record.op, record.error == "unsupported") for record in history.records}
+    offered = {op for op, lacking in tried if not lacking}
+    lacked = {op for op, lacking in tried if lacking}.union(history.header.lacks) - offered
+    counts.update(key(Count.OFFERED, op) for op in offered)
+    counts.update(key(Count.LACKED, op) for op in lacked)
+    family = profile(history.header.profile)
+    for record in history.records:
+        for shown in record.messages:
+            counts[key(Count.SHOWN, MESSAGES)] += 1
+            counts[key(Count.SHOWN, LOCKED)] += shown.lock is not None
+            counts[key(Count.SHOWN, "sequence numbers")] += shown.seq is not None
+            counts[key(Count.SHOWN, "partitions")] += family.flows or family.partition_of(shown) is not None
+            counts[key(Count.SHOWN, "enqueued times")] += shown.enqueued_at is not None
+            counted = shown.delivery_count is not None or shown.redelivered is not None
+            counts[key(Count.SHOWN, "delivery counts")] += counted
+            counts[key(Count.SHOWN, "ends of locks")] += shown.locked_until is not None
+
+
+def only_drained(history: History) -> bool:
+    """Whether a drain was shown messages, and no client ever was."""
+    procs = {record.proc for record in history.records if record.messages}
+    return procs == {DRAINER}
+
+
+def without_drain(history: History) -> History:
+    """The history as it was before the drain."""
+    kept = (r for r in history.records if r.proc != DRAINER and r.op != "drained")
+    return History(history.header, tuple(kept))
+
+
+def _undisturbed(history: History) -> Iterator[Record]:
+    """The clients' calls that were over before anything struck; if nothing did, the unending ones, too. None
+    that ends or renews a connection: it strikes unless it fails, so that only failures would count."""
+    strikes = (r.call for r in history.records if r.op in STRIKES and r.outcome != Outcome.ERROR)
+    struck = min(strikes, default=FOREVER)
+    for record in history.records:
+        over = struck == FOREVER if record.ret is None else record.ret < struck
+        if (
+            over
+            and record.op not in LINKS
+            and record.proc not in (ENV, DRAINER)
+            and record.error != "unsupported"
+        ):
+            yield record
+
+
+def _receives(history: History, quiet: Sequence[Record], counts: Counter[str]) -> None:
+    """Count the receives that were given something, and those given nothing though a message was there, that
+    nobody had been given, and no client held any: what is held may bar others of its key."""
+    receives = [r for r in quiet if r.op == "receive" and r.outcome == Outcome.OK]
+    given = sum(bool(record.messages) for record in receives)
+    counts[key(Count.CALLED, RECEIVE)] += given
+    if given == len(receives) or (given and _owned(history.header.profile)):
+        return
+    waiting, held = _waiting(history), _held(history)
+    for record in receives:
+        if not record.messages and waiting[record.entity].cover(record):
+            if not held[record.entity].touch(record):
+                counts[key(Count.CALLED, RECEIVE)] += 1
+                counts[key(Count.EMPTY, RECEIVE)] += 1
+
+
+def _owned(profile_name: str) -> bool:
+    """Whether a message belongs to the consumer that has its partition, so that the others rightly get
+    nothing while it is there."""
+    return "REB-3" in requirements_of(profile_name)
+
+
+class _Spans:
+    """Stretches of time; `add` them all, then ask."""
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[int, int]] = []
+        self.latest: list[int] = []
+
+    def add(self, start: int, end: int) -> None:
+        """One more."""
+        self.spans.append((start, end))
+
+    def cover(self, record: Record) -> bool:
+        """Whether one lasts from before the record's call to after its return."""
+        return self._end(record.call) > returned(record)
+
+    def touch(self, record: Record) -> bool:
+        """Whether one overlaps the record."""
+        return self._end(returned(record)) > record.call
+
+    def _end(self, start: int) -> int:
+        """The latest end of those that began before then."""
+        if not self.latest:
+            self.spans.sort()
+            self.latest = list(accumulate((end for _, end in self.spans), max))
+        at = bisect_left(self.spans, (start, -1))
+        return self.latest[at - 1] if at else -1
+
+
+def _waiting(history: History) -> Mapping[str, _Spans]:
+    """By entity, when a message certainly was there that nobody had been given: one accepted outside of
+    transactions, for now and for good. A receive of unknown outcome may have been given any."""
+    given: dict[tuple[str, str], int] = {}
+    lost: dict[str, int] = {}
+    found: dict[str, _Spans] = defaultdict(_Spans)
+    for record in history.records:
+        if record.op == "receive" and record.outcome == Outcome.UNKNOWN:
+            lost.setdefault(record.entity, record.call)
+        for shown in record.messages if record.op == "receive" else ():
+            given.setdefault((record.entity, shown.id), record.call)
+    for record in history.records:
+        if record.op in ("send", "send_batch") and record.outcome == Outcome.OK and "txn" not in record.args:
+            for message in record.args["messages"]:
+                if message.scheduled_at is None and message.ttl is None:
+                    until = given.get((record.entity, message.id), FOREVER)
+                    found[record.entity].add(returned(record), min(until, lost.get(record.entity, FOREVER)))
+    return found
+
+
+def _held(history: History) -> Mapping[str, _Spans]:
+    """By entity, when a client may have held a message: from its receive until its lock was settled."""
+    settled = {
+        lock: returned(record)
+        for record in reversed(history.records)
+        if record.op in SETTLEMENTS and record.outcome == Outcome.OK
+        for lock in record.args["locks"]
+    }
+    found: dict[str, _Spans] = defaultdict(_Spans)
+    for record in history.records:
+        for shown in record.messages if record.op == "receive" else ():
+            if shown.lock is not None:
+                found[record.entity].add(record.call, settled.get(shown.lock, FOREVER))
+    return found

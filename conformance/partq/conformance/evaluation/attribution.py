@@ -1,0 +1,144 @@
+"""The finding that a rejection comes to: whose rule it is, what was observed, expected, and why.
+
+The judge and blame decide; here it is put in words (`reasons` has those of each rule) and the records that
+show it are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from partq.conformance.evaluation.reasons import Reason, reason
+from partq.conformance.history import History, Record
+from partq.conformance.oracle.blame import Blame
+from partq.conformance.verdict import Finding
+from partq.model.operations import Outcome
+from partq.model.requirements import requirement
+
+WITNESSES: Final = 8
+"""How many records a finding names at the most."""
+
+NAMED: Final = 3
+"""How many messages of an answer a sentence names."""
+
+
+def attribution(cut: History, blamed: Blame) -> Finding | None:
+    """The finding that blame comes to, if it comes to any. ``cut``: the history that was blamed, which ends
+    where the violation shows."""
+    candidates = blamed.candidates or tuple(dict.fromkeys(id for pair in blamed.pairs for id in pair))
+    if not candidates:
+        return None
+    first, stuck = candidates[0], _stuck(cut, blamed)
+    why = None if stuck is None else reason(cut, _answer(cut, stuck), candidates)
+    how = "" if stuck is None else f"/{stuck.op} {stuck.error or stuck.outcome}"
+    return Finding(
+        first,
+        requirement(first).title,
+        _witness(cut, stuck, why),
+        observed(cut, blamed, why) + _by(candidates, blamed),
+        (why and why.expected) or _expected(stuck, blamed.judgement.allowed) or requirement(first).title,
+        f"{first}{how}",
+        () if blamed.violated else candidates,
+    )
+
+
+def observed(cut: History, blamed: Blame, why: Reason | None = None) -> str:
+    """What cannot have happened so, and why, in a sentence."""
+    stuck = _stuck(cut, blamed)
+    if stuck is None:
+        return blamed.judgement.reason
+    if why is not None:
+        return f"{_what(_answer(cut, stuck), why.message)}: {why.why}."
+    said = "no order of the operations explains it"
+    said = blamed.judgement.reason if blamed.judgement.owner else said
+    return f"{_what(stuck)}: {said}."
+
+
+def _stuck(history: History, blamed: Blame) -> Record | None:
+    """The operation that no explanation reaches."""
+    numbers = set(blamed.judgement.stuck)
+    return next((record for record in history.records if record.i in numbers), None)
+
+
+def _answer(history: History, stuck: Record) -> Record:
+    """The answer that shows the violation: of a send the last one that shows its messages."""
+    sent = {message.id for message in stuck.args.get("messages", ())}
+    showing = (r for r in reversed(history.records) if not sent.isdisjoint(one.id for one in r.messages))
+    return next(showing, stuck) if sent else stuck
+
+
+def _what(record: Record, message: str | None = None) -> str:
+    """What cannot have happened, as far as one operation says it."""
+    if record.op == "assignment":
+        flow = f" at flow {record.args['flow']}" if "flow" in record.args else ""
+        partition, state = record.args["partition"], record.args["state"]
+        return f"Partition {partition} cannot have become {state}{flow} at {record.i}"
+    if record.op == "drained":
+        return f"The entity cannot have been empty at {record.i}"
+    subject = f"The {record.op} at {record.i} cannot have "
+    if record.outcome == Outcome.ERROR:
+        return f"{subject}been refused as {record.error}"
+    if record.messages:
+        return f"{subject}returned {message or _some([one.id for one in record.messages])}"
+    if record.op in ("receive", "peek") and record.outcome == Outcome.OK:
+        return f"{subject}returned nothing"
+    return f"{subject}succeeded" if record.outcome == Outcome.OK else f"{subject}ended so"
+
+
+def _some(ids: Sequence[str]) -> str:
+    more = len(ids) - NAMED
+    return ", ".join(ids[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _expected(stuck: Record | None, allowed: Sequence[str]) -> str:
+    """What the model would have answered, in words; empty where that is not known."""
+    shown = stuck.messages[0].id if stuck is not None and stuck.messages else None
+    firsts = dict.fromkeys(said.removeprefix("ok: ").partition(", ")[0] for said in allowed)
+    return ", or ".join(sorted((_word(said, shown) for said in firsts), key="nothing".__ne__))
+
+
+def _word(said: str, shown: str | None) -> str:
+    if said == "nothing shown":
+        return "nothing"
+    if said == "ok":
+        return "success"
+    if said.startswith("error: "):
+        return f"a refusal as {said.removeprefix('error: ')}"
+    return f"{said}, but not as it is shown" if said == shown else f"{said} first"
+
+
+def _by(candidates: tuple[str, ...], blamed: Blame) -> str:
+    """How certain it is whose rule it is."""
+    if blamed.violated:
+        return f" (partq explain {candidates[0]})"
+    if blamed.pairs:
+        return f" No single rule explains it; {' and '.join(blamed.pairs[0])} together do."
+    return "" if blamed.complete else " Other rules may explain it, too: not every search came to an end."
+
+
+def _witness(history: History, stuck: Record | None, why: Reason | None) -> tuple[int, ...]:
+    """The operation, those that the reason names, and those before it that concern the same messages, their
+    locks or transactions."""
+    if stuck is None:
+        return ()
+    certain = {stuck.i, *(() if why is None else (_answer(history, stuck).i, *why.witness[: WITNESSES - 2]))}
+    names = _names(stuck)
+    shown = (one for record in history.records for one in record.messages if ("message", one.id) in names)
+    names |= {("lock", one.lock) for one in shown if one.lock is not None}
+    names |= {name for r in history.records for name in _names(r) if name[0] == "txn" and names & _names(r)}
+    related = [r.i for r in history.records if r.i not in certain and names & _names(r)]
+    room = max(0, WITNESSES - len(certain))
+    return tuple(sorted({*certain, *related[len(related) - room :]}))
+
+
+def _names(record: Record) -> set[tuple[str, str | None]]:
+    """The messages, locks, transactions and flows that the record names."""
+    args = record.args
+    names: set[tuple[str, str | None]] = {
+        ("message", m.id) for m in (*args.get("messages", ()), *record.messages)
+    }
+    names |= {("lock", token) for token in (*args.get("locks", ()), args.get("lock"))}
+    names |= {("lock", shown.lock) for shown in record.messages}
+    names |= {(name, args.get(name)) for name in ("txn", "flow")}
+    return {name for name in names if name[1] is not None}

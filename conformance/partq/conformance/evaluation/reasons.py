@@ -1,0 +1,220 @@
+"""Why an answer breaks a rule, in the broker's terms: one small function for each kind of rule.
+
+They explain what the judge rejected and blame attributed. Where none fits, nothing is said. Nothing is judged
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from partq.conformance.history import History, Record
+from partq.model.messages import Delivery, Message, effective_key
+from partq.model.operations import Outcome
+from partq.model.profiles import Profile, profile
+
+
+class Reason(NamedTuple):
+    """``message``: the one that is shown wrongly. ``why``: in a sentence's second half. ``witness``: the
+    records that show it. ``expected``: what the rule would have allowed; empty: what the judge says."""
+
+    message: str
+    why: str
+    witness: tuple[int, ...]
+    expected: str = ""
+
+
+class Scene(NamedTuple):
+    """The history up to the answer that shows the violation."""
+
+    history: History
+    answer: Record
+
+    @property
+    def family(self) -> Profile:
+        """The history's profile."""
+        return profile(self.history.header.profile)
+
+    @property
+    def sends(self) -> dict[str, tuple[Record, Message]]:
+        """By message ID: the send that did not fail."""
+        return {
+            message.id: (record, message)
+            for record in self.history.records
+            if record.outcome != Outcome.ERROR
+            for message in record.args.get("messages", ())
+        }
+
+    def earlier(self, *ops: str) -> Iterator[Record]:
+        """The operations that had returned before the answer was asked for."""
+        for record in self.history.records:
+            if record.op in ops and record.ret is not None and record.ret < self.answer.call:
+                yield record
+
+
+def _overtaken(scene: Scene) -> Reason | None:
+    """Older messages of its place that are still there."""
+    sends, answer = scene.sends, scene.answer
+    others = (
+        r for r in scene.history.records if r.op == "receive" and r.i != answer.i and r.call < answer.call
+    )
+    gone = {message.id for record in others for message in record.messages}
+    for shown in answer.messages:
+        if shown.id in sends:
+            older = [id for id in sends if id not in gone and _is_older(scene, sends, id, shown)]
+            if older:
+                which, there = ("was", "is") if len(older) == 1 else ("were", "are")
+                why = f"{_names(older)}{_place(scene, sends[shown.id][1])} {which} accepted before it and "
+                records = tuple(sends[id][0].i for id in (*older, shown.id))
+                expected = f"{'nothing, or ' if answer.op == 'receive' else ''}{older[0]} first"
+                return Reason(shown.id, f"{why}{there} still there", records, expected)
+        gone.add(shown.id)
+    return None
+
+
+def _is_older(scene: Scene, sends: Mapping[str, tuple[Record, Message]], id: str, shown: Delivery) -> bool:
+    (record, message), (sent, other) = sends[id], sends[shown.id]
+    if record.ret is None or record.ret >= sent.call or record.outcome != Outcome.OK or "txn" in record.args:
+        return False
+    key = effective_key(message, scene.family.key_rule)
+    same = key is not None and key == effective_key(other, scene.family.key_rule)
+    return same or not scene.family.partitioned
+
+
+def _place(scene: Scene, message: Message) -> str:
+    return (
+        " of the same key"
+        if scene.family.partitioned and effective_key(message, scene.family.key_rule)
+        else ""
+    )
+
+
+def _misnumbered(scene: Scene) -> Reason | None:
+    """Two messages whose numbers contradict the order in which they were accepted."""
+    sends, family = scene.sends, scene.family
+    seen = [
+        (one, record) for record in scene.history.records for one in record.messages if one.seq is not None
+    ]
+    for first, by in seen:
+        for second, also in seen:
+            one, other = sends.get(first.id), sends.get(second.id)
+            if one is None or other is None or family.partition_of(first) != family.partition_of(second):
+                continue
+            if one[0].ret is not None and one[0].ret < other[0].call and (first.seq or 0) > (second.seq or 0):
+                why = f"{first.id} was accepted before it and bears a higher number"
+                witness = one[0].i, other[0].i, by.i, also.i
+                return Reason(second.id, why, witness, f"a higher number on {second.id} than on {first.id}")
+    return None
+
+
+def _apart(scene: Scene) -> Reason | None:
+    """Two messages of one key in two partitions."""
+    sends, family = scene.sends, scene.family
+    homes: dict[str, tuple[int, Delivery, Record]] = {}
+    for record in scene.history.records:
+        for one in record.messages:
+            place = family.partition_of(one)
+            key = effective_key(sends[one.id][1], family.key_rule) if one.id in sends else None
+            if key is None or place is None:
+                continue
+            home, first, by = homes.setdefault(key, (place, one, record))
+            if home != place:
+                why = f"{first.id} of the same key is in partition {home}, and it is in partition {place}"
+                witness = sends[first.id][0].i, sends[one.id][0].i, by.i, record.i
+                return Reason(one.id, why, witness, "both in one partition")
+    return None
+
+
+def _held(scene: Scene) -> Reason | None:
+    """A lock that another delivery gave, and that nothing is known to have ended."""
+    named = {
+        lock
+        for record in scene.earlier("complete", "abandon", "defer", "dead_letter")
+        for lock in record.args["locks"]
+    }
+    for shown in scene.answer.messages:
+        for record in scene.earlier("receive"):
+            for one in record.messages:
+                if one.id == shown.id and one.lock is not None and one.lock not in named:
+                    why = f"{record.proc} had locked it at {record.i} and not settled it"
+                    return Reason(shown.id, why, (record.i,))
+    return None
+
+
+def _finished(scene: Scene) -> Reason | None:
+    """It was deleted, or settled for good."""
+    for shown in scene.answer.messages:
+        locks = set()
+        for record in scene.earlier("receive", "complete", "dead_letter"):
+            own = [one for one in record.messages if one.id == shown.id]
+            locks |= {one.lock for one in own}
+            done = any(one.lock is None for one in own) or not locks.isdisjoint(record.args.get("locks", ()))
+            if done and record.outcome == Outcome.OK:
+                how = "deleted" if record.op == "receive" else "settled"
+                return Reason(shown.id, f"it had been {how} at {record.i}", (record.i,))
+    return None
+
+
+def _lost(scene: Scene) -> Reason | None:
+    """A message that was accepted, and that no answer showed before the entity was empty."""
+    if scene.answer.op != "drained":
+        return None
+    seen = {message.id for record in scene.earlier("receive", "peek") for message in record.messages}
+    for id, (record, _) in scene.sends.items():
+        if id not in seen and record.outcome == Outcome.OK and "txn" not in record.args:
+            return Reason(
+                id, f"{id} was accepted at {record.i} and never seen", (record.i,), f"{id} is received"
+            )
+    return None
+
+
+def _lock_lost(scene: Scene) -> Reason | None:
+    """The lock that was settled or renewed, and the answer that gave it."""
+    args = scene.answer.args
+    named = {*args.get("locks", ()), args.get("lock")}
+    for record in scene.earlier("receive"):
+        for one in record.messages:
+            if one.lock is not None and one.lock in named:
+                why = f"its lock on {one.id}, given at {record.i}, had been lost"
+                return Reason(one.id, why, (record.i,))
+    return None
+
+
+def _uncommitted(scene: Scene) -> Reason | None:
+    """A message that was sent in a transaction which had not been committed."""
+    ended = {record.args["txn"] for record in scene.history.records if record.op == "commit"}
+    for shown in scene.answer.messages:
+        record, _ = scene.sends.get(shown.id, (None, None))
+        txn = None if record is None else record.args.get("txn")
+        if record is not None and txn is not None and txn not in ended:
+            return Reason(shown.id, f"its transaction {txn} had not been committed", (record.i,))
+    return None
+
+
+_ORDER: Final = ("ORD-1", "ORD-2", "ORD-3", "PEEK-1", "PEEK-2", "RCV-3", "REB-3")
+_ROUTES: Final = ("KEY-1", "KEY-2", "KEY-8", "ROUTE-1", "ROUTE-2", "ROUTE-5", "TXN-8")
+
+REASONS: Final[Mapping[str, Callable[[Scene], Reason | None]]] = {
+    **dict.fromkeys(_ORDER, _overtaken),
+    **dict.fromkeys(_ROUTES, _apart),
+    "RCV-2": _lost,
+    "RCV-6": _held,
+    "RCV-7": _finished,
+    "RCV-8": _lock_lost,
+    "SEQ-3": _misnumbered,
+    "TXN-5": _uncommitted,
+}
+"""Rule -> why an answer breaks it."""
+
+
+def reason(history: History, answer: Record, rules: Iterable[str]) -> Reason | None:
+    """Why the answer breaks the first of these rules of which that can be said simply."""
+    scene = Scene(history, answer)
+    reasons = (REASONS[rule](scene) for rule in rules if rule in REASONS)
+    return next((found for found in reasons if found is not None), None)
+
+
+def _names(ids: list[str]) -> str:
+    few = ids[:3]
+    return " and ".join([", ".join(few[:-1]), few[-1]]) if len(few) > 1 else few[0]

@@ -1,0 +1,139 @@
+"""``partq fuzz --trace N``: one trace of a campaign, run here and judged with a generous budget."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import typer
+
+from partq.conformance.frontends.cli.common import (
+    Format,
+    conclude,
+    fail,
+    opened,
+    print_json,
+    printable,
+    say,
+    verdicts_document,
+)
+from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
+from partq.conformance.history.codec_profiles import typed
+
+if TYPE_CHECKING:
+    from partq.conformance.adapters import Broker
+    from partq.conformance.evaluation.decision import Decision
+    from partq.conformance.history import History
+    from partq.conformance.workload.program import Program
+
+NODES: Final = 20_000
+AGAIN: Final = 500_000
+"""How many nodes the judge visits at the most, and at its second look: a minute or two."""
+
+PROGRAM: Final = "program.json"
+HISTORY: Final = "history.ndjson"
+"""The files of ``--out``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One trace of a campaign: whose broker's, under which profile, with which seed and length."""
+
+    broker: str
+    profile: str
+    number: int
+    seed: int
+    length: int | None = None
+
+    @property
+    def command(self) -> str:
+        """What runs it alone, without the broker's password."""
+        from partq.conformance.adapters import public_name
+
+        words = ["partq", "fuzz", public_name(self.broker), "--trace", str(self.number)]
+        words += ["--seed", str(self.seed), "--profile", typed(self.profile)]
+        return shlex.join(words if self.length is None else [*words, "--length", str(self.length)])
+
+    def program(self, broker: Broker) -> Program:
+        """Its program. Raises `BrokerFailed`."""
+        from partq.conformance.evaluation.suite import lacks_of
+        from partq.conformance.frontends.campaign.programs import program_of
+
+        broker.profile = self.profile
+        return program_of(broker, self.seed, self.number, self.length, lacks_of(broker))
+
+
+def trace_of(
+    broker: str, profiles: Sequence[str], number: int, seed: int, length: int | None, out: str | None
+) -> Trace:
+    """The trace that the options name; ends with one line where they do not name one."""
+    if len(profiles) != 1:
+        fail(f"--trace is of one profile: add --profile, one of {', '.join(profiles)}")
+    if out is not None and Path(out).exists():
+        fail(f"{out} exists: give a new folder")
+    return Trace(broker, profiles[0], number, seed, length)
+
+
+def run_trace(trace: Trace, out: str | None, strict: bool, verbose: bool, format: Format) -> NoReturn:
+    """Run it, judge it, print what there is to say of it, and store program and history in the folder."""
+    from partq.conformance.adapters import Unreachable, public_name
+    from partq.conformance.evaluation.decision import Decider, Exactness
+    from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Run, histories
+    from partq.conformance.screens.registry import ALL
+    from partq.conformance.verdict import verdicts_of
+
+    broker, name = opened(trace.broker), f"trace {trace.number}"
+    try:
+        program = trace.program(broker)
+        ((_, history),) = histories(broker, trace.profile, [NamedProgram(name, program)])
+    except (Unreachable, BrokerFailed) as error:
+        fail(str(error))
+    stored = _stored(out, program, history)
+    decision = Decider(Exactness(nodes=NODES, again=AGAIN)).decide(history)
+    verdicts = verdicts_of(decision, trace.profile, ALL, history.header.lacks)
+    results = {trace.profile: verdicts}
+    document = verdicts_document(public_name(trace.broker), results, strict)
+    if format is Format.JSON:
+        print_json({**document, "trace": _figures(trace, decision)})
+    else:
+        evidence = evidence_in({trace.profile: [Run(name, program, history, verdicts)]})
+        show_verdicts(public_name(trace.broker), results, Detail(verbose), evidence)
+        said = _figures(trace, decision)
+        say(f"{name}, seed {program.seed}: {len(history)} operations of {len(program.steps)} steps")
+        say(printable(": ".join(filter(None, ("judge", said["judged"], said["why"])))))
+        if stored:
+            say(printable(f"stored in {stored}"))
+        conclude(results, strict)
+    raise typer.Exit(document["exit"])
+
+
+def _figures(trace: Trace, decision: Decision) -> dict[str, Any]:
+    """What became of the trace, besides its verdicts."""
+    return {
+        "trace": trace.number,
+        "profile": trace.profile,
+        "seed": trace.seed,
+        "judged": ", ".join(decision.judged),
+        "why": decision.why,
+        "command": trace.command,
+    }
+
+
+def _stored(out: str | None, program: Program, history: History) -> str:
+    """Where program and history were stored; empty where nobody asked for it."""
+    from partq.conformance.history.codec import write_history
+    from partq.conformance.workload.program import dumps
+
+    if out is None:
+        return ""
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True)
+        (folder / PROGRAM).write_text(dumps(program) + "\n", encoding="utf-8")
+        write_history(folder / HISTORY, history)
+    except OSError as error:
+        fail(f"{error.filename or out}: {error.strerror}")
+    return f"{folder / PROGRAM} and {folder / HISTORY} (partq check {folder / HISTORY})"

@@ -1,0 +1,245 @@
+"""Excerpts of a long history, each a history of its own: what happened to a few of its messages.
+
+What the broker did to these messages it might have done without the others, so that what nothing explains of
+an excerpt nothing explains of the whole; one that is explained says nothing. Left out are: other messages,
+answers that show nothing, refusals, peeks that continue the last one, what was over before the first of the
+messages was sent, unknown receives called after the last of them was gone, and flows. What only these would
+tell is waived (`spared`). A transaction is there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+from msgspec import structs
+
+from partq.conformance.history import History, Record
+from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
+from partq.conformance.oracle.question import PUNCTUAL
+from partq.model.delivery import DELETE
+from partq.model.operations import Outcome
+from partq.model.profiles import profile, requirements_of
+from partq.model.state import COUNTER_BITS
+
+LARGEST: Final = 24
+"""How many messages an excerpt is about at the most."""
+
+TOGETHER: Final = 6
+"""How many messages of one answer are judged together."""
+
+_SETTLING: Final = frozenset({"complete", "abandon", "renew_lock"})
+_ENDS: Final = {"partition_up": "partition_down", "broker_start": "broker_kill"}
+_BEGUN: Final = frozenset(_ENDS.values())
+_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
+_LOSSES: Final = frozenset({"connection_lost", "frontend_lost", "disconnect", "reconnect"})
+
+Ids = frozenset[str]
+
+
+def spared(history: History) -> frozenset[str]:
+    """What has to be waived in the history's excerpts."""
+    name = history.header.profile
+    loose = LEFT_OUT | FLOWLESS if profile(name).flows else LEFT_OUT
+    return loose & requirements_of(name)
+
+
+def lateness(history: History) -> int:
+    """By how many ns timers may be late in its excerpts: as in the whole, which has more operations."""
+    return max(history.header.lateness, PUNCTUAL) + len(history)
+
+
+class Cuts:
+    """The excerpts of one entity's history. Everything is indexed once, so that a cut costs as much as it
+    holds."""
+
+    def __init__(self, history: History) -> None:
+        self.header = history.header
+        self.family = profile(history.header.profile)
+        self.records = history.records
+        self.of_message: dict[str, list[int]] = {}
+        self.of_txn: dict[str, list[int]] = {}
+        self.held: dict[str, str] = {}
+        self.sent: dict[str, int] = {}
+        self.numbers: dict[str, tuple[int, int]] = {}
+        self.faults: list[int] = []
+        self.unknown: list[int] = []
+        self.always: list[int] = []
+        for n, record in enumerate(self.records):
+            self._index(n, record)
+        self.txns = {txn: self._touched(places) for txn, places in self.of_txn.items()}
+        self.txn_of: dict[str, list[str]] = {}
+        for txn, ids in self.txns.items():
+            for id in ids:
+                self.txn_of.setdefault(id, []).append(txn)
+
+    def _index(self, n: int, record: Record) -> None:
+        if record.op == "drained":
+            self.always.append(n)
+        elif record.op in _BEGUN or record.op in _ENDS or record.op in _LOSSES:
+            self.faults.append(n)
+        elif record.op == "receive" and record.outcome == Outcome.UNKNOWN:
+            self.unknown.append(n)
+        for message in record.args.get("messages", ()):
+            self.of_message.setdefault(message.id, []).append(n)
+            self.sent.setdefault(message.id, n)
+        for shown in record.messages:
+            self.of_message.setdefault(shown.id, []).append(n)
+            if shown.lock is not None and record.op not in _SETTLING:
+                self.held.setdefault(shown.lock, shown.id)
+            if shown.seq is not None:
+                name = shown.seq >> COUNTER_BITS if self.family.partitioned else 0
+                self.numbers.setdefault(shown.id, (name, shown.seq))
+        for token in _tokens(record):
+            if token in self.held:
+                self.of_message[self.held[token]].append(n)
+        if "txn" in record.args:
+            self.of_txn.setdefault(record.args["txn"], []).append(n)
+
+    def _touched(self, places: Iterable[int]) -> Ids:
+        """What a transaction sends and settles."""
+        sent = (message.id for n in places for message in self.records[n].args.get("messages", ()))
+        settled = (self.held[t] for n in places for t in _tokens(self.records[n]) if t in self.held)
+        return frozenset((*sent, *settled))
+
+    def about(self, records: Iterable[int]) -> Ids:
+        """The messages that these records (their ``i``) are about."""
+        numbers = set(records)
+        if not numbers:
+            return frozenset()
+        mine = [record for record in self.records if record.i in numbers]
+        named = (one.id for r in mine for one in (*r.args.get("messages", ()), *r.messages))
+        held = (self.held[token] for r in mine for token in _tokens(r) if token in self.held)
+        txns = (self.txns.get(r.args.get("txn", ""), ()) for r in mine)
+        return frozenset((*named, *held, *(id for ids in txns for id in ids)))
+
+    def sets(self) -> Iterator[Ids]:
+        """The sets of messages to cut out, each once: those of each transaction, each one, neighbours by
+        number and by time of the same key, those of each answer."""
+        seen = set[Ids]()
+        for ids in self._sets():
+            closed = self._closed(ids)
+            if closed and len(closed) <= LARGEST and closed not in seen:
+                seen.add(closed)
+                yield closed
+
+    def _sets(self) -> Iterator[Ids]:
+        yield from self.txns.values()
+        yield from (frozenset({id}) for id in self.of_message)
+        for line in (*self._by_number(), *self._by_key()):
+            yield from (frozenset(pair) for pair in pairwise(line))
+        for record in self.records:
+            if len(record.messages) > 1 and record.op in ("receive", "peek"):
+                shown = [one.id for one in record.messages]
+                yield from (frozenset(shown[n : n + TOGETHER]) for n in range(0, len(shown), TOGETHER))
+
+    def _by_number(self) -> list[list[str]]:
+        lines: dict[int, list[tuple[int, str]]] = {}
+        for id, (name, number) in self.numbers.items():
+            lines.setdefault(name, []).append((number, id))
+        return [[id for _, id in sorted(line)] for line in lines.values()]
+
+    def _by_key(self) -> list[list[str]]:
+        lines: dict[Any, list[str]] = {}
+        for id, n in self.sent.items():
+            message = next(one for one in self.records[n].args["messages"] if one.id == id)
+            key = message.session_id, message.partition_key, message.properties
+            lines.setdefault(key if any(key) else None, []).append(id)
+        return list(lines.values())
+
+    def _closed(self, ids: Ids) -> Ids:
+        """The messages with all that their transactions touch; nothing where these are too many."""
+        found, new = set(ids), list(ids)
+        while new and len(found) <= LARGEST:
+            more = {one for id in new for txn in self.txn_of.get(id, ()) for one in self.txns[txn]}
+            new = list(more - found)
+            found |= more
+        return frozenset(found)
+
+    def of(self, ids: Ids) -> History:
+        """The excerpt about these messages, of which there have to be all of a transaction's."""
+        txns = {txn for id in ids for txn in self.txn_of.get(id, ())}
+        places = {n for id in ids for n in self.of_message.get(id, ())}
+        places |= {n for txn in txns for n in self.of_txn[txn]}
+        first = min((self.records[n].call for n in places), default=0)
+        places |= {*self.always, *self._faults_since(first, ids), *self._unknown_until(self._gone(ids))}
+        kept = (self._part(self.records[n], ids, txns) for n in sorted(places))
+        return History(self.header, tuple(record for record in kept if record is not None))
+
+    def _part(self, record: Record, ids: Ids, txns: set[str]) -> Record | None:
+        """What the excerpt has of the record."""
+        txn = record.args.get("txn")
+        if record.op in _FLOWS or (txn is not None and txn not in txns):
+            return None
+        refused = record.outcome == Outcome.ERROR
+        sends = "messages" in record.args
+        if refused and txn is None and not record.is_env and not sends:
+            return self._refused(record, ids)
+        shown = tuple(one for one in record.messages if one.id in ids)
+        if record.op == "peek":
+            explicit = record.args.get("from_seq") is not None and record.outcome == Outcome.OK
+            known = explicit and (shown or not record.messages)
+            return structs.replace(record, messages=shown) if known else None
+        if record.op == "receive":
+            return structs.replace(record, messages=shown) if shown or _is_unknown(record) else None
+        args = dict(record.args)
+        if sends and not refused:
+            args["messages"] = tuple(one for one in args["messages"] if one.id in ids)
+            if not args["messages"]:
+                return None
+        if record.op in _SETTLING and not refused and "locks" in args:
+            args["locks"] = tuple(t for t in args["locks"] if self.held.get(t, None) in ids)
+            if not args["locks"]:
+                return None
+        return structs.replace(record, args=args, messages=shown)
+
+    def _refused(self, record: Record, ids: Ids) -> Record | None:
+        """A settlement that was refused may have been so for a lock that is left out."""
+        tokens = _tokens(record)
+        return record if tokens and all(self.held.get(token) in ids for token in tokens) else None
+
+    def _gone(self, ids: Ids) -> int:
+        """An instant by which none of the messages was there any more, ns, or the end of the history."""
+        gone = [self._gone_at(id) for id in ids]
+        return max((at for at in gone if at is not None), default=0) if None not in gone else 2**63
+
+    def _gone_at(self, id: str) -> int | None:
+        for n in self.of_message.get(id, ()):
+            record = self.records[n]
+            if record.outcome != Outcome.OK or "txn" in record.args or record.ret is None:
+                continue
+            deleted = record.op == "receive" and record.args.get("mode") == DELETE
+            if deleted or record.op == "complete":
+                return record.ret
+        return None
+
+    def _unknown_until(self, end: int) -> Iterator[int]:
+        return (n for n in self.unknown if self.records[n].call <= end)
+
+    def _faults_since(self, first: int, ids: Ids) -> Iterator[int]:
+        """The faults but for those that were over before the first instant; where the messages' partitions
+        are all shown, those of other partitions but for the broker's."""
+        begun: dict[Any, list[int]] = {}
+        for n in self.faults:
+            record = self.records[n]
+            over = record.ret is not None and record.ret < first
+            kind, where = _ENDS.get(record.op, record.op), record.args.get("partition")
+            if record.op in _BEGUN and over:
+                begun.setdefault((kind, where), []).append(n)
+            elif record.op in _ENDS and over and record.outcome == Outcome.OK:
+                begun.pop((kind, where), None)
+            elif not (record.op in _LOSSES and over):
+                yield n
+        yield from (n for several in begun.values() for n in several)
+
+
+def _is_unknown(record: Record) -> bool:
+    return record.outcome == Outcome.UNKNOWN
+
+
+def _tokens(record: Record) -> tuple[str, ...]:
+    """The locks that the operation names."""
+    if "lock" in record.args:
+        return (record.args["lock"],)
+    return tuple(record.args.get("locks", ()))

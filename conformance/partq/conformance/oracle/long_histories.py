@@ -1,0 +1,154 @@
+"""The judge on histories of any length: the whole first, then its excerpts.
+
+The whole of a long history is accepted by the straightest search, or that is stuck where something is wrong,
+and what else it tries takes all its time. So after a short budget each excerpt (`cuts`) is judged by itself:
+one that is rejected is enough to reject the whole. Only then the whole has the rest of its budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from partq.conformance.history import History
+from partq.conformance.history.entities import ByEntity
+from partq.conformance.oracle.blame import Blame, blame
+from partq.conformance.oracle.cuts import Cuts, Ids, lateness, spared
+from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, SECONDS, Judged, Judgement, judge
+from partq.conformance.oracle.prefix import shortest_rejected
+from partq.conformance.oracle.search import Tell, untold
+
+SHORT: Final = 300
+"""Records of the longest history that is judged as a whole alone."""
+
+STRAIGHT: Final = 3
+"""How many nodes for each record the whole has before."""
+
+WHOLE: Final = 30_000
+"""Records of the longest history that is searched as a whole: each node remembers what was done before."""
+
+EACH: Final = 20
+SOME: Final = 100
+"""How many nodes an excerpt has: so many for each of its records, and some."""
+
+SEVERAL: Final = 3
+"""So many rejected excerpts tell together what is violated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many excerpts were ``judged`` of how many there ``are``, and how many ``transactions`` and
+    ``messages``, each by itself, were among them, of how many."""
+
+    judged: int
+    are: int
+    transactions: tuple[int, int]
+    messages: tuple[int, int]
+
+    def __str__(self) -> str:
+        txns, messages = (f"{done:,} of {total:,}" for done, total in (self.transactions, self.messages))
+        return f"{txns} transactions, {messages} messages judged by themselves; the whole: no"
+
+
+@dataclass(frozen=True, slots=True)
+class AtLength:
+    """What is said of a history of any length. ``excerpts``: where it was rejected by some, the first of
+    these, each of which is rejected with `spared` waived."""
+
+    judgement: Judgement
+    excerpts: tuple[History, ...] = ()
+
+
+def judge_any(
+    history: History, seconds: float = SECONDS, nodes: int | None = None, tell: Tell = untold
+) -> AtLength:
+    """Judge a history of any length by the whole and by its excerpts."""
+    first = _first(history, seconds, nodes, tell)
+    if first.status is Judged.ACCEPTED or first.kind == NOT_MODELLED:
+        return AtLength(first)
+    excerpts, coverage, visited = _excerpts(history, first, tell)
+    if excerpts:
+        said = rejection_of(excerpts[0], history)
+        return AtLength(replace(said, visited=first.visited + visited), tuple(excerpts))
+    if first.status is Judged.UNKNOWN and len(history) <= WHOLE:
+        first = judge(history, seconds, nodes=nodes, tell=tell)
+    if first.kind == OVER_BUDGET:
+        first = replace(first, reason=f"{first.reason}; {coverage}")
+    return AtLength(replace(first, visited=first.visited + visited))
+
+
+def _first(history: History, seconds: float, nodes: int | None, tell: Tell) -> Judgement:
+    """What the straightest way through the whole comes to."""
+    if len(history) > WHOLE:
+        why = f"too long to be searched as a whole ({len(history):,} operations)"
+        return Judgement(Judged.UNKNOWN, reason=why, kind=OVER_BUDGET)
+    straight = STRAIGHT * len(history)
+    return judge(history, seconds, nodes=straight if nodes is None else min(nodes, straight), tell=tell)
+
+
+def _excerpts(history: History, first: Judgement, tell: Tell) -> tuple[list[History], Coverage, int]:
+    """The first excerpts that are rejected, what was judged, and how many nodes that took. Those about the
+    operation where the search was stuck come first."""
+    found: list[History] = []
+    judged, visited, total, decided = 0, 0, 0, set[Ids]()
+    txns, messages = list[Ids](), list[Ids]()
+    for cuts in _by_entity(history):
+        sets = list(cuts.sets())
+        total += len(sets)
+        txns += [ids for ids in cuts.txns.values() if ids]
+        messages += [frozenset({id}) for id in cuts.of_message]
+        for ids in _near_first(sets, cuts.about(first.stuck)):
+            excerpt = cuts.of(ids)
+            said = rejection_of(excerpt, history)
+            visited += said.visited
+            judged += said.status is not Judged.UNKNOWN
+            if said.status is not Judged.UNKNOWN:
+                decided.add(ids)
+            if said.status is Judged.REJECTED:
+                found.append(excerpt)
+            if len(found) == SEVERAL:
+                break
+            tell(judged, total)
+    within = {id for ids in decided for id in ids}
+    coverage = Coverage(
+        judged,
+        total,
+        (sum(ids <= within for ids in txns), len(txns)),
+        (sum(ids <= within for ids in messages), len(messages)),
+    )
+    return found, coverage, visited
+
+
+def _by_entity(history: History) -> Iterator[Cuts]:
+    everything = ByEntity(history)
+    for name in everything.names:
+        yield Cuts(History(history.header, everything.of(name)))
+
+
+def _near_first(sets: Sequence[Ids], near: Ids) -> Iterable[Ids]:
+    return sorted(sets, key=lambda ids: ids.isdisjoint(near)) if near else sets
+
+
+def rejection_of(excerpt: History, whole: History) -> Judgement:
+    """What the judge says of an excerpt of that history: only a rejection counts."""
+    nodes = EACH * len(excerpt) + SOME
+    return judge(excerpt, late=lateness(whole), waived=spared(whole), nodes=nodes)
+
+
+def blame_excerpts(excerpts: Sequence[History], whole: History, nodes: int | None) -> tuple[History, Blame]:
+    """The first of these rejected excerpts, as short as it is rejected, and its blame. Those that are stuck
+    at the same operation are about the same defect: only what each of them blames is a candidate."""
+    late, waived = lateness(whole), spared(whole)
+    cuts = [shortest_rejected(one, lambda cut: _is_rejected(cut, whole)) for one in excerpts]
+    blames = [blame(cut, late=late, nodes=nodes, spared=waived) for cut in cuts]
+    first = blames[0]
+    alike = [one.candidates for one in blames if one.judgement.stuck[:1] == first.judgement.stuck[:1]]
+    common = tuple(id for id in first.candidates if all(id in candidates for candidates in alike))
+    candidates, visited = common or first.candidates, sum(one.visited for one in blames)
+    level = tuple(id for id in first.level if id in candidates)
+    return cuts[0], replace(first, candidates=candidates, level=level, visited=visited)
+
+
+def _is_rejected(excerpt: History, whole: History) -> bool:
+    return rejection_of(excerpt, whole).status is Judged.REJECTED

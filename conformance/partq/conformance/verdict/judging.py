@@ -1,0 +1,70 @@
+"""What the judge did with histories: decided them, was not asked, does not model them, or gave up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from partq.conformance.verdict.exit_codes import Exit
+
+NAMES: Final = {
+    "decided": "decided",
+    "not_asked": "not asked about",
+    "not_modelled": "not modelled",
+    "undecided": "gave up on",
+}
+"""What the judge may do with a history, and the words for it."""
+
+
+class Judging(NamedTuple):
+    """In how many histories the judge ``decided``; about how many it was ``not_asked``; how many hold what is
+    ``not_modelled``; how many it gave up on (``undecided``). ``why``: of the first of these that it did not
+    decide though it was asked, the reason, and how far it came."""
+
+    decided: int = 0
+    not_asked: int = 0
+    not_modelled: int = 0
+    undecided: int = 0
+    why: str = ""
+
+    @property
+    def total(self) -> int:
+        """How many histories there were."""
+        return self.decided + self.not_asked + self.not_modelled + self.undecided
+
+    def __str__(self) -> str:
+        """All of that in words."""
+        counts = [f"{words} {number:,}" for name, words in NAMES.items() if (number := getattr(self, name))]
+        histories = f"{self.total:,} histor{'y' if self.total == 1 else 'ies'}"
+        why = f" ({self.why})" if self.why else ""
+        return f"judge, {histories}: {', '.join(counts) or 'nothing to judge'}{why}"
+
+    def besides(self, code: int = Exit.CONFORMANT) -> list[tuple[int, str]]:
+        """What a conclusion says of it: nothing where all was decided. ``code``: the exit code where the
+        judge gave up on any; what that means for the rules is in their verdicts."""
+        if self.decided == self.total:
+            return []
+        said = (
+            str(self)
+            if self.total == 1
+            else f"the judge decided {self.decided:,} of {self.total:,} histories"
+        )
+        return [(code if self.undecided else Exit.CONFORMANT, said)]
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data, in ``partq.verdicts/1``."""
+        return self._asdict()
+
+
+NOTHING_JUDGED: Final = Judging()
+
+
+def added(several: Iterable[Judging]) -> Judging:
+    """All of these together."""
+    total = NOTHING_JUDGED
+    for one in several:
+        decided, not_asked, not_modelled, undecided = (
+            getattr(total, name) + getattr(one, name) for name in NAMES
+        )
+        total = Judging(decided, not_asked, not_modelled, undecided, total.why or one.why)
+    return total

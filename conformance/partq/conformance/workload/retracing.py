@@ -1,0 +1,160 @@
+"""A part of a recorded history as a program: the steps that would do the same again. Pure.
+
+A live broker is slow, so what shows a finding is guessed from its witness instead of found by taking steps
+away one by one. Whether a guess shows the finding is for a run to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from msgspec.structs import replace as replace_step
+
+from partq.conformance.history import History, Record
+from partq.conformance.workload.program import STEPS, Program, Step
+from partq.conformance.workload.script import Script
+from partq.model.operations import DRAINER, ENV
+
+_BY_INDEX: Final = ("partition_down", "partition_up")
+"""The faults whose record has the broker's own name for what a step names by an index."""
+
+_REPAIRS: Final = {"broker_start": "broker_kill", "partition_up": "partition_down"}
+
+
+def guesses(program: Program, history: History, witness: Collection[int]) -> Iterator[Program]:
+    """Programs made of parts of the history, the smallest first: of the witness and what it needs; with the
+    waits; of all that concerns its messages; of everything up to its end."""
+    records = [r for r in history.records if r.proc != DRAINER and r.op in STEPS]
+    end = max((r.i for r in history.records if r.i in witness), default=0)
+    shown = [r for r in history.records if r.i in witness]
+    needed = _needed(records, shown)
+    alike = {name for r in shown for name in _messages(r)}
+    locks = {one.lock for r in records for one in r.messages if one.id in alike} - {None}
+    alike_in = (r.i for r in records if not (alike.isdisjoint(_messages(r)) and locks.isdisjoint(_names(r))))
+    concerned = needed | {*alike_in}
+    waits = {r.i for r in records if r.op == "advance"}
+    parts = (needed, needed | waits, concerned, _needed(records, records, concerned | waits))
+    tried: list[tuple[Step, ...]] = []
+    for chosen in (*parts, {r.i for r in records if r.i <= end}):
+        steps = _steps(program, [r for r in records if r.i in chosen])
+        if steps and steps not in tried:
+            tried.append(steps)
+            yield replace(program.with_steps(steps), sequential=True)
+
+
+def with_locks(program: Program, duration: int) -> Program:
+    """The program with locks that last so many ns, and its waits shorter, or longer, in proportion."""
+    usual = program.entity.lock_duration
+    steps = [
+        replace_step(step, args={"by": max(1, step.args["by"] * duration // usual)})
+        if step.op == "advance"
+        else step
+        for step in program.steps
+    ]
+    return replace(program.with_steps(tuple(steps)), entity=replace(program.entity, lock_duration=duration))
+
+
+def _needed(records: list[Record], shown: list[Record], chosen: Collection[int] = ()) -> set[int]:
+    """The records shown, or chosen, and those without which they could not be: that sent their messages, gave
+    their locks, opened their transactions and flows, and repaired what their faults had broken."""
+    shown = [r for r in shown if r.i in chosen] if chosen else shown
+    names = {name for r in shown for name in _names(r)}
+    messages = {name for r in shown for name in _messages(r)}
+    messages |= {one.id for r in records for one in r.messages if one.lock in names}
+    broken = {r.op for r in shown if r.op in _REPAIRS.values()}
+    last = max((r.i for r in shown), default=0)
+    found = {r.i for r in shown}
+    for record in records:
+        sends = any(one.id in messages for one in record.args.get("messages", ()))
+        gives = any(one.lock in names for one in record.messages)
+        opens = record.op in ("begin", "bind") and not names.isdisjoint(_names(record))
+        repairs = _REPAIRS.get(record.op) in broken and record.i <= last
+        if sends or gives or opens or repairs:
+            found.add(record.i)
+    return found
+
+
+def _messages(record: Record) -> list[str]:
+    return [one.id for one in (*record.args.get("messages", ()), *record.messages)]
+
+
+def _names(record: Record) -> set[str]:
+    """The locks, the transaction and the flow that the record names."""
+    args = record.args
+    return {*args.get("locks", ()), *(args[name] for name in ("lock", "txn", "flow") if args.get(name))}
+
+
+def _steps(program: Program, records: list[Record]) -> tuple[Step, ...]:
+    scripts: dict[str, Script] = {}
+    struck = {op: [step for step in program.steps if step.op == op] for op in _BY_INDEX}
+    steps = []
+    for record in records:
+        if record.proc == ENV:
+            at = struck.get(record.op, [])
+            args = at.pop(0).args if at else {k: v for k, v in record.args.items() if k in STEPS[record.op]}
+            steps.append(Step(ENV, record.op, args))
+            continue
+        script = scripts.setdefault(record.proc, Script(record.proc))
+        known = _ARGS.get(record.op, _none)(script, record.args)
+        if known is not None:
+            steps.append(Step(record.proc, record.op, known))
+        script.absorb(record.op, record.args, record.outcome, record.error, record.messages)
+    return tuple(steps)
+
+
+Args = Mapping[str, Any]
+
+
+def _none(script: Script, args: Args) -> Args:
+    return {}
+
+
+def _sent(script: Script, args: Args) -> Args:
+    return {"messages": args["messages"], **_in_txn(script, args)}
+
+
+def _in_txn(script: Script, args: Args) -> dict[str, Any]:
+    if args.get("txn") is None:
+        return {}
+    return {"txn": True} if args["txn"] == script.txn else {"ended": True}
+
+
+def _received(script: Script, args: Args) -> Args:
+    return {name: args[name] for name in ("max", "mode", "timeout") if name in args}
+
+
+def _settled(script: Script, args: Args) -> Args | None:
+    """The locks as indexes among the client's; None where it was given none of them."""
+    locks = args.get("locks", (args.get("lock"),))
+    for pool, more in (
+        (script.held, {}),
+        (script.ended, {"stale": True}),
+        (script.enlisted, {"again": True}),
+    ):
+        if picks := [pool.index(lock) for lock in locks if lock in pool]:
+            return {"pick": picks, **more, **_in_txn(script, args)}
+    return None
+
+
+def _peeked(script: Script, args: Args) -> Args:
+    start = args.get("from_seq")
+    place = "cursor" if start is None else script.seen.index(start) if start in script.seen else "start"
+    return {"max": args["max"], "from": place}
+
+
+def _disconnected(script: Script, args: Args) -> Args:
+    return {name: args[name] for name in ("how",) if name in args}
+
+
+_ARGS: Final[Mapping[str, Callable[[Script, Args], Args | None]]] = {
+    "send": _sent,
+    "send_batch": _sent,
+    "receive": _received,
+    "complete": _settled,
+    "abandon": _settled,
+    "renew_lock": _settled,
+    "peek": _peeked,
+    "disconnect": _disconnected,
+}

@@ -1,0 +1,167 @@
+"""What a broker family promises: its rules, its switches, what its entities are like. Types alone.
+
+No code branches on a family's name. How a profile is written down is `profile_file`, which there are is
+`profiles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from .messages import MAX_SEQ, Delivery, KeyRule, Message
+
+SECOND: Final = 1_000_000_000
+"""Nanoseconds."""
+
+SEND_TIMEOUT: Final = 60 * SECOND
+"""What a send without a ``timeout`` waits (the vendor's advice, ROUTE-6)."""
+
+MAX_IDLE: Final = 120 * SECOND
+"""After so long without an operation in it the broker rolls a transaction back (TXN-9)."""
+
+RECEIVE_TIMEOUT: Final = SECOND
+"""What a receive without a ``timeout`` waits."""
+
+
+class InvalidEntity(ValueError):
+    """An entity's setting has the wrong type or range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One queue's settings, as a client may know them. Durations are nanoseconds.
+
+    ``seq_start`` is the counter of the first message in each partition (SEQ-5 needs numbers near the
+    roll-over); None where unknown. ``peek_cap`` is the most messages one peek returns. After
+    ``max_delivery_count`` deliveries that came to nothing a message is dead-lettered (RCV-9).
+
+    Raises `InvalidEntity`.
+    """
+
+    partitions: int = 1
+    lock_duration: int = 30 * SECOND
+    rebalance_delay: int = 5 * SECOND
+    max_handoff: int = 3 * SECOND
+    seq_start: int | None = None
+    peek_cap: int | None = None
+    duplicate_detection: bool = False
+    max_delivery_count: int = 10
+
+    def __post_init__(self) -> None:
+        for name, (low, high, optional) in ENTITY_BOUNDS.items():
+            value = getattr(self, name)
+            if value is None and optional:
+                continue
+            if type(value) is not int or not low <= value <= high:
+                raise InvalidEntity(f"{name} must be a whole number from {low} to {high}: {value!r}")
+        if type(self.duplicate_detection) is not bool:
+            raise InvalidEntity(f"duplicate_detection must be true or false: {self.duplicate_detection!r}")
+
+
+ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
+    "partitions": (1, 1024, False),
+    "lock_duration": (1, 2**62, False),
+    "rebalance_delay": (0, 2**32 * SECOND, False),
+    "max_handoff": (0, 2**32 * SECOND, False),
+    "seq_start": (0, MAX_SEQ, True),
+    "peek_cap": (1, 2**31, True),
+    "max_delivery_count": (1, 2**31, False),
+}
+"""Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
+
+
+class Divergence(NamedTuple):
+    """A violation that the vendor, or a team, knows of: of which rule, why it is accepted, and under which
+    condition, one of `conditions.CONDITIONS`. ``cause``: the key of its findings; empty: any."""
+
+    rule: str
+    condition: str
+    reason: str
+    cause: str = ""
+
+
+class OrderDomain(StrEnum):
+    """What a family delivers in order (ORD): the messages of one key, of one partition, or nothing."""
+
+    NONE = "none"
+    KEY = "key"
+    PARTITION = "partition"
+
+
+class Ground(NamedTuple):
+    """Why a row applies to a family: the vendor's page, by its title, and what it says."""
+
+    page: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One broker family.
+
+    ``rules``: the rules that bind, everything else is not applicable: an ID, a group or a column of the
+    catalogue -> the ground, or None where the catalogue itself says why. ``pages``: the vendor's pages that
+    the grounds name, title -> https address. ``divergences``: the violations that are known.
+    ``adds_properties``: the properties that the broker adds to a message; a last ``*`` stands for any rest.
+    ``partitions``: the counts the family allows (empty: any). ``caching_front_ends``: a receive may
+    miss messages that another front end holds locked (RCV-5), and lock clocks may start early (RCV-13).
+    ``flows``: consumers bind, and partitions are assigned to them (REB). ``transactions``: keys pin them.
+    ``shows_seq``: messages bear sequence numbers. ``counter_bits``: after these the counter rolls over.
+    ``locks_expire``: locks end by time; otherwise by settlement, or with their flow or connection, alone.
+    ``kill_undoes_settlements``: settlements are not on disk when they answer, so a broker kill may undo
+    those before it. ``kill_remaps_keys``: which key goes where holds from one start of the broker to its
+    next kill only. ``connection_ends_locks``: locks may end with the connection of their client.
+    ``order``: the order domain that ORD-1 to ORD-3 speak of, where they bind.
+    """
+
+    name: str
+    title: str
+    rules: Mapping[str, Ground | None]
+    key_rule: KeyRule = KeyRule.SERVICE_BUS
+    partitions: tuple[int, ...] = ()
+    partitioned: bool = True
+    caching_front_ends: bool = False
+    flows: bool = False
+    transactions: bool = False
+    peek: bool = True
+    shows_seq: bool = True
+    counter_bits: int = 48
+    locks_expire: bool = True
+    kill_undoes_settlements: bool = False
+    kill_remaps_keys: bool = False
+    connection_ends_locks: bool = False
+    order: OrderDomain = OrderDomain.NONE
+    default_entity: Entity = field(default_factory=Entity)
+    pages: Mapping[str, str] = field(default_factory=dict)
+    adds_properties: tuple[str, ...] = ()
+    divergences: tuple[Divergence, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def modelled(self) -> bool:
+        """Whether the model knows it, so that the judge can be asked; screens take any family."""
+        return not (self.kill_undoes_settlements or self.kill_remaps_keys)
+
+    def may_show(self, shown: Delivery, message: Message) -> bool:
+        """Whether the properties that are shown are the message's, with what the broker adds of its own."""
+        if shown.properties is None:
+            return True
+        sent, seen = set(message.properties), set(shown.properties)
+        return sent <= seen and all(self._adds(name) for name, _ in seen - sent)
+
+    def _adds(self, name: str) -> bool:
+        return any(
+            name.startswith(word[:-1]) if word.endswith("*") else name == word
+            for word in self.adds_properties
+        )
+
+    def partition_of(self, shown: Delivery) -> int | None:
+        """The partition that the broker showed: by name, else above the counter in the number, else None."""
+        if shown.partition is not None or shown.seq is None or not self.partitioned:
+            return shown.partition
+        return shown.seq >> self.counter_bits

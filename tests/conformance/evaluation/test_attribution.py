@@ -1,0 +1,130 @@
+"""What a finding of the judge says: what was observed, expected, and why; and which records show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from partq.conformance.evaluation.decision import Decider
+from partq.conformance.history.notation import history
+from partq.conformance.verdict import Finding
+
+SAID: dict[str, tuple[str, str, str, str, tuple[int, ...]]] = {
+    "overtaken": (
+        "azure-flat",
+        "p send m1\np send m2\np receive 1 delete -> m2#2",
+        "The receive at 2 cannot have returned m2: m1 was accepted before it and is still there.",
+        "nothing, or m1 first",
+        (0, 1, 2),
+    ),
+    "overtaken in one key": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=b\np send m3 key=a\nq receive 1 delete -> m2#2.1\n"
+        "q peek 5 from=0 -> m3#1.2",
+        "The peek at 4 cannot have returned m3: "
+        "m1 of the same key was accepted before it and is still there.",
+        "m1 first",
+        (0, 2, 4),
+    ),
+    "passed over by a peek": (
+        "azure-flat",
+        "p send m1\np send m2\np peek 5 -> m2#2",
+        "The peek at 2 cannot have returned m2: m1 was accepted before it and is still there.",
+        "m1 first",
+        (0, 1, 2),
+    ),
+    "numbers against the order of acceptance": (
+        "azure-flat",
+        "p send m1\np send m2\np receive 2 delete -> m1#2, m2#1",
+        "The receive at 2 cannot have returned m2: m1 was accepted before it and bears a higher number.",
+        "a higher number on m2 than on m1",
+        (0, 1, 2),
+    ),
+    "one key in two partitions": (
+        "azure-premium",
+        "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1",
+        "The receive at 2 cannot have returned m2: "
+        "m1 of the same key is in partition 1, and it is in partition 2.",
+        "both in one partition",
+        (0, 1, 2),
+    ),
+    "locked by two": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nq receive 1 -> m1#1 lock=k count=0",
+        "The receive at 2 cannot have returned m1: p had locked it at 1 and not settled it.",
+        "nothing",
+        (0, 1, 2),
+    ),
+    "back after its end": (
+        "azure-flat",
+        "p send m1\np receive 1 delete -> m1#1\nq receive 1 delete -> m1#1",
+        "The receive at 2 cannot have returned m1: it had been deleted at 1.",
+        "nothing",
+        (0, 1, 2),
+    ),
+    "settled by a lost lock": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv advance 31s\np complete l",
+        "The complete at 3 cannot have succeeded: its lock on m1, given at 1, had been lost.",
+        "a refusal as invalid_operation or lock_lost or not_found",
+        (1, 3),
+    ),
+    "lost": (
+        "azure-flat",
+        "p send m1\nenv drained",
+        "The entity cannot have been empty at 1: m1 was accepted at 0 and never seen.",
+        "m1 is received",
+        (0, 1),
+    ),
+    "seen before its commit": (
+        "azure-flat",
+        "p begin t\np send m1 txn=t\nq receive 1 delete -> m1#1",
+        "The receive at 2 cannot have returned m1: its transaction t had not been committed.",
+        "nothing",
+        (0, 1, 2),
+    ),
+    "refused though it was valid": (
+        "azure-flat",
+        "p send m1 -> error invalid_operation",
+        "The send at 0 cannot have been refused as invalid_operation: "
+        "no order of the operations explains it.",
+        "success",
+        (0,),
+    ),
+    "another count": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=3",
+        "The receive at 1 cannot have returned m1: no order of the operations explains it.",
+        "nothing, or m1, but not as it is shown",
+        (0, 1),
+    ),
+    "an assignment too early": (
+        "solace",
+        "c1 bind f1 @1-2\nenv assignment 0 f1 ready @2s",
+        "Partition 0 cannot have become ready at flow f1 at 1: no order of the operations explains it.",
+        "Useful bind leads to a rebalance",
+        (0, 1),
+    ),
+}
+
+
+def found(profile: str, text: str) -> Finding:
+    given = history(text, profile, partitions=1 if profile == "azure-flat" else 2)
+    (finding,) = (one for several in Decider(screens=()).decide(given).findings.values() for one in several)
+    return finding
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_a_finding_says(name: str) -> None:
+    profile, text, said, expected, witness = SAID[name]
+    finding = found(profile, text)
+    assert finding.detail.removesuffix(f" (partq explain {finding.requirement})") == said
+    assert (finding.allowed, finding.witness) == (expected, witness)
+
+
+def test_two_rules_that_are_violated_together_are_said_to_be() -> None:
+    finding = found(
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nq receive 1 -> m1#1 lock=k count=0\n"
+        "p send m2\np receive 1 delete -> m2#2\nq receive 1 delete -> m2#2",
+    )
+    assert finding.requirements == ("RCV-6",), "of the shortest prefix"

@@ -1,0 +1,36 @@
+"""A partition has one name, whether a message shows the broker's own or the top bits of its number."""
+
+from __future__ import annotations
+
+import pytest
+
+from partq.conformance.evaluation.decision import check_history
+from partq.conformance.history.notation import history
+from partq.conformance.history.partition_names import named_by_numbers
+from partq.conformance.verdict import Status
+from partq.model.profiles import profile
+
+SENDS = "p send m1 key=a\np send m2 key=b\n"
+LINKED = {
+    "at once": "q receive 2 delete -> m1#1.1 partition=7, m2#2.1 partition=8",
+    "names in peeks, numbers in receives": (
+        "q peek 2 -> m1 partition=7, m2 partition=8\nq receive 2 delete -> m1#1.1, m2#2.1"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_names_and_numbers_of_the_same_messages_name_one_partition(name: str) -> None:
+    given = history(SENDS + LINKED[name], "azure-premium", partitions=2)
+    records = named_by_numbers(given.records, profile("azure-premium"))
+    named = {m.id: m.partition for r in records for m in r.messages if m.partition is not None}
+    assert named == {"m1": 1, "m2": 2}
+    verdicts = check_history(given)
+    assert not [id for id, verdict in verdicts.items() if verdict.status is Status.VIOLATED]
+
+
+def test_what_is_no_one_to_one_is_left_as_it_is() -> None:
+    text = SENDS + "q receive 2 delete -> m1#1.1 partition=7, m2#1.2 partition=8"
+    given = history(text, "azure-premium", partitions=2)
+    assert named_by_numbers(given.records, profile("azure-premium")) == given.records
+    assert check_history(given)["SEQ-2"].findings
