@@ -25,6 +25,7 @@ from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.blame import Blame, blame
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement
+from partq.conformance.oracle.long_histories import AtLength
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Exit, Status, conclusion, entries_for, match
@@ -324,7 +325,7 @@ def test_a_witness_names_the_faults_between_its_operations(
     assert check_history(later, exact)["RCV-7"].findings[0].witness == finding.witness
 
 
-LOOKING = Exactness(nodes=10, again=1_000, more=5)
+LOOKING = Exactness(nodes=10, again=1_000, more=5, allowance=1_000)
 
 
 def _looks(monkeypatch: pytest.MonkeyPatch, status: Judged, kind: str = "") -> list[tuple[bool, int]]:
@@ -363,6 +364,25 @@ def test_what_second_looks_cost_together_is_limited_and_each_history_adds_to_it(
     assert asked[-1] == (True, 1_000 // BROKEN)
     decide(LAWFUL, LOOKING)
     assert asked[-1] == (True, 1_000 // UNSUSPECTED)
+
+
+def test_a_history_that_is_judged_for_itself_gets_the_whole_second_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing suspects it, and what the judge does not decide is undecided."""
+    asked = _looks(monkeypatch, Judged.UNKNOWN, OVER_BUDGET)
+    decide(LAWFUL, replace(LOOKING, allowance=None))
+    assert asked[-1] == (True, 1_000)
+
+
+def test_a_long_history_that_stays_undecided_is_told_of_as_its_excerpts_were_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = _looks(monkeypatch, Judged.UNKNOWN, OVER_BUDGET)
+    monkeypatch.setattr(decision, "SHORT", 1)
+    excerpts = AtLength(Judgement(Judged.UNKNOWN, reason="9 of 9 messages", kind=OVER_BUDGET))
+    monkeypatch.setattr(decision, "judge_any", lambda *_: excerpts)
+    assert (decide(LAWFUL, LOOKING).why, asked) == ("9 of 9 messages", [(True, 1_000 // UNSUSPECTED)])
 
 
 def test_what_is_not_modelled_gets_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:

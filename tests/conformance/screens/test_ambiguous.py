@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 from inspections import inspected
 
+from partq.conformance.screens.protocol import Report
+
 
 class Told(NamedTuple):
     """A history, its profile and settings, and the rules of which one is certainly broken; none: nothing
@@ -44,7 +46,6 @@ RENEWED = (
 HELD = "p send m1\np receive 1 -> m1#1 lock=l until=30s\np complete l -> error "
 
 CASES = {
-    "a rule of the profile, and one that is none: the latter may be why": told("rabbitmq", OLD_ACK),
     "dead-lettered by the lock that a transaction used": told("azure-flat", NINE + LAST),
     "not dead-lettered, where eleven are allowed": told(
         "azure-flat", NINE + LAST, "TXN-5", "RCV-2", "RCV-8", max_delivery_count=11
@@ -109,6 +110,31 @@ def test_where_only_one_rule_applies_it_is_that_one() -> None:
     """Half a batch is missing. On a flat queue no rule is about batches: it is lost."""
     text = "p send_batch m1, m2\np receive 9 delete -> m1#1\nenv drained"
     assert set(inspected(text, "azure-flat").findings) == {"RCV-2"}
+
+
+APART = "p send a key=k\np send b key=k\np receive 1 -> a count=0 lock=l\np abandon l\np receive 1 -> {}"
+
+ALLOWED = {
+    "an old lock settles, where RCV-8 is no rule": ("rabbitmq", OLD_ACK),
+    "a count that does not rise, where RCV-9 is no rule": ("ordered-queue", APART.format("a count=0 lock=k")),
+}
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_what_a_rule_that_does_not_apply_explains_is_allowed(name: str) -> None:
+    profile, text = ALLOWED[name]
+    inspection = inspected(text, profile)
+    assert not inspection.findings
+    assert not inspection.open
+
+
+def test_of_several_ambiguities_those_count_whose_rules_all_apply() -> None:
+    report = Report()
+    report.ambiguous(("RCV-6", "RCV-9"), "the count did not rise")
+    report.ambiguous(("RCV-6", "RCV-7"), "peeked when it was gone")
+    report.settle({"RCV-9"})
+    assert report.open == dict.fromkeys(("RCV-6", "RCV-7"), "peeked when it was gone")
+    assert report.candidates == dict.fromkeys(("RCV-6", "RCV-7"), ("RCV-6", "RCV-7"))
 
 
 NOTHING = {

@@ -21,7 +21,7 @@ from partq.conformance.evaluation.endings import left_behind, unreceivable
 from partq.conformance.history import History
 from partq.conformance.oracle.blame import blame
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement, judge
-from partq.conformance.oracle.long_histories import SHORT, AtLength, blame_excerpts, judge_any
+from partq.conformance.oracle.long_histories import SHORT, WHOLE, AtLength, blame_excerpts, judge_any
 from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.oracle.search import Tell, untold
 from partq.conformance.screens.assess import inspect
@@ -46,7 +46,8 @@ BROKEN: Final = 20
 broken broker does is often to be rejected, for which it is of little use."""
 
 UNSUSPECTED: Final = 20
-"""Where no screen suspects anything, a second look has this part of its nodes: no verdict depends on it."""
+"""Where no screen suspects anything in one of many histories, a second look has this part of its nodes: no
+verdict depends on it."""
 
 START: Final = 3_000
 """How many nodes suspects and blame may cost before any history has added its allowance."""
@@ -85,9 +86,15 @@ class Exactness:
         """How many nodes each search with a requirement waived visits at the most."""
         return self.after if self.nodes is None or self.after else int(WAIVED * self.nodes)
 
+    @property
+    def alone(self) -> bool:
+        """Whether each history is judged for itself: what the judge does not decide of it is undecided."""
+        return self.share > 0 and self.allowance is None
 
-EVERY: Final = Exactness(nodes=20_000, after=2_000)
-"""One history: some seconds for a short one, and minutes where ten thousand records make it hard."""
+
+EVERY: Final = Exactness(nodes=20_000, after=2_000, again=200_000, more=50_000)
+"""One history: a second where it is decided at once, some ten with a second look, and minutes where ten
+thousand records make it hard."""
 
 SUITE: Final = Exactness(nodes=5_000, after=1_000, allowance=100, again=20_000, more=100)
 """Many histories of one broker: the judge is asked about every one; blame, which costs some hundred times as
@@ -243,9 +250,11 @@ class Decider:
     def _follow_judge(self, decision: Decision, history: History, price: int) -> None:
         """Ask the judge, at ``price`` for a node, and do as it says."""
         said = self._judged_at_length(history, price)
-        if said.judgement.kind == OVER_BUDGET and self.spare > 0:
-            said = AtLength(self._second_look(history, decision.suspect))
-            decision.again[said.judgement.status.value] += 1
+        if said.judgement.kind == OVER_BUDGET and self.spare > 0 and len(history) <= WHOLE:
+            again = self._second_look(history, decision.suspect)
+            decision.again[again.status.value] += 1
+            if again.status is not Judged.UNKNOWN or len(history) <= SHORT:
+                said = AtLength(again)
         judgement = said.judgement
         decision.judged[judgement.status.value] += 1
         if judgement.status is Judged.ACCEPTED:
@@ -263,7 +272,7 @@ class Decider:
     def _second_look(self, history: History, suspect: bool) -> Judgement:
         """What the judge says with many more nodes, where it gave up. ``suspect``: whether a screen suspects
         anything."""
-        part = 1 if suspect else UNSUSPECTED
+        part = 1 if suspect or self.exact.alone else UNSUSPECTED
         most = self.exact.again // (part if self.blamed is None else BROKEN)
         judgement = judge(history, EMERGENCY, nodes=min(most, self.spare), again=True)
         self.spare -= judgement.visited
@@ -275,7 +284,7 @@ class Decider:
         on (`Judging`): what one of them may hide, the others exercise, too."""
         decision.undecided[judgement.kind] += 1
         decision.why = judgement.reason
-        if judgement.kind == OVER_BUDGET and self.exact.share > 0 and self.exact.allowance is None:
+        if judgement.kind == OVER_BUDGET and self.exact.alone:
             complete = {id for screen in self.screens for id in screen.complete}
             decision.give_up(judgement.reason, (id for id in _enforced(history) if id not in complete))
 

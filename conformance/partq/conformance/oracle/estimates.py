@@ -14,7 +14,9 @@ from random import Random
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, name_of
+from partq.model.domains import key_in_order
 from partq.model.operations import Outcome
+from partq.model.profiles import OrderDomain
 from partq.model.state import FOREVER, Config, position
 
 FINE: Final = 1 << 10
@@ -130,6 +132,7 @@ def orderings_of(
         *_by_visibility(effects, senders, shows),
         *_by_settlement(effects, shows),
         *_by_number(effects, cfg.bits),
+        *_by_domain(effects, senders, cfg),
         *_by_emptiness(effects, homes, cfg),
         *_by_outage(effects),
         *_by_first_ready(effects),
@@ -195,6 +198,25 @@ def _by_number(effects: Sequence[Effect], bits: int) -> Iterator[Ordering]:
                     first.setdefault(name_of(fresh[0]) or 0, []).append((counter, n))
         for numbered in first.values():
             yield from ((a, b) for (_, a), (_, b) in pairwise(_serially(numbered, bits)))
+
+
+def _by_domain(effects: Sequence[Effect], senders: dict[str, int], cfg: Config) -> Iterator[Ordering]:
+    """Sends of one order domain in the order of first deliveries (ORD-1)."""
+    if cfg.profile.order is OrderDomain.NONE:
+        return
+    keys = {message.id: key_in_order(cfg, message) for e in effects for message in e.action.messages}
+    by_key = cfg.profile.order is OrderDomain.KEY
+    last: dict[int | str | None, int] = {}
+    met: set[str] = set()
+    for effect in effects:
+        for shown in effect.observed.messages if effect.action.op == "receive" else ():
+            sender, domain = senders.get(shown.id), keys.get(shown.id) if by_key else name_of(shown)
+            if shown.id in met or sender is None or domain in (None, ""):
+                continue
+            met.add(shown.id)
+            if last.get(domain, sender) != sender:
+                yield last[domain], sender
+            last[domain] = sender
 
 
 def _serially(numbered: list[tuple[int, int]], bits: int) -> list[tuple[int, int]]:

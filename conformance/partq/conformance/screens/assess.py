@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import cache, partial
 from time import monotonic
@@ -36,26 +36,22 @@ class ScreenTimeout(Exception):
 def inspect(history: History, screens: Sequence[Screen] = ALL, limit: float = SCREEN_LIMIT) -> Inspection:
     """Run every screen on every entity of the history. Rows that do not apply are left out."""
     question = history.header.profile, tuple(screens), history.header.lacks
-    with collector.paused():
-        inspection = _inspected(history, _in_question(*question), limit)
     exempt = not_applicable(*question).keys()
+    with collector.paused():
+        inspection = _inspected(history, _in_question(*question), exempt, limit)
     for requirement in exempt & (inspection.exercised.keys() | inspection.doubts.keys()):
         inspection.drop(requirement)
-    # Where a candidate does not apply to the profile, what it would explain is allowed: nothing is certain.
-    for doubt in inspection.doubts.values():
-        if not exempt.isdisjoint(doubt.candidates):
-            doubt.candidates = ()
     return inspection
 
 
-def _inspected(history: History, screens: Sequence[Screen], limit: float) -> Inspection:
+def _inspected(history: History, screens: Sequence[Screen], exempt: Set[str], limit: float) -> Inspection:
     """What these screens say of every entity. The facts are gone when it returns."""
     inspection = Inspection()
     records = named_by_numbers(history.records, profile(history.header.profile))
     with _alarm(limit) as alarm:
         for facts in facts_of(History(history.header, with_lost_connections(records))):
             for screen in screens:
-                take_in(inspection, _guarded(screen, facts, alarm))
+                take_in(inspection, _guarded(screen, facts, exempt, alarm))
             facts.forget()
     return inspection
 
@@ -84,12 +80,13 @@ def _in_question(
     return tuple(screen for screen in screens if not exempt >= set(screen.requirements))
 
 
-def _guarded(screen: Screen, facts: Facts, alarm: _Alarm) -> Report:
+def _guarded(screen: Screen, facts: Facts, exempt: Set[str], alarm: _Alarm) -> Report:
     """The screen's report; its crash or timeout is a report too, which leaves all its rows open."""
     try:
         try:
             alarm.start()
             report = screen.check(facts)
+            report.settle(exempt)
             return left_open(facts, report)
         finally:
             alarm.meant = False

@@ -7,7 +7,7 @@ included, from what clients can see. It finds; `verdict` says what it means.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
 from partq.conformance.facts.index import Facts
@@ -20,8 +20,9 @@ class Report:
     """What one screen has to say of one history.
 
     ``exercised``: how often each requirement was put to the test (only then can it pass).
-    ``open``: requirement -> why this history leaves it undecided. ``candidates``: of those the ones that are
-    not undecided together -> the rules of which one certainly is broken. ``found``: requirement -> how many
+    ``ambiguities``: the rules of which one certainly is broken -> why. ``open``: requirement -> why this
+    history leaves it undecided. ``candidates``: of those the ones that are not undecided together -> the
+    rules of which one certainly is broken (`settle`). ``found``: requirement -> how many
     findings of each cause there were, kept or not. ``crashed``: the screen raised, or took too long.
     """
 
@@ -31,6 +32,7 @@ class Report:
     candidates: dict[str, tuple[str, ...]] = field(default_factory=dict)
     found: dict[str, Counter[str]] = field(default_factory=dict, repr=False, compare=False)
     crashed: bool = False
+    ambiguities: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def count(self, requirement: str, times: int = 1) -> None:
         """Note that the requirement was put to the test ``times`` more."""
@@ -39,9 +41,16 @@ class Report:
 
     def ambiguous(self, requirements: tuple[str, ...], why: str) -> None:
         """Note that one of these certainly is violated, and that this history does not show which."""
-        for requirement in requirements:
-            if requirement not in self.candidates:
-                self.open[requirement], self.candidates[requirement] = why, requirements
+        self.ambiguities.setdefault(requirements, why)
+
+    def settle(self, exempt: Set[str]) -> None:
+        """Leave open what is ambiguous. Where one of the rules does not apply, it is allowed: that one
+        explains it."""
+        for requirements, why in self.ambiguities.items():
+            if exempt.isdisjoint(requirements):
+                for requirement in requirements:
+                    if requirement not in self.candidates:
+                        self.open[requirement], self.candidates[requirement] = why, requirements
 
     def find(
         self, requirement: str, cause: str, title: str, witness: tuple[Record, ...], detail: str, allowed: str

@@ -49,8 +49,8 @@ ExactNodes = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="How many nodes the judge visits for a history, besides two for each of its records "
-        "[20000; of many simulated ones 10000].",
+        help="How many nodes the judge visits for a history that it does not decide at once "
+        "[200000; of many simulated ones 20000].",
     ),
 ]
 
@@ -58,7 +58,10 @@ ExactNodes = Annotated[
 def exactness(base: Exactness, share: int | None, nodes: int | None) -> Exactness:
     """How much the judge is asked, where it is asked otherwise than usual."""
     share = base.share if share is None else share
-    return replace(base, share=share) if nodes is None else replace(base, share=share, nodes=nodes)
+    if nodes is None:
+        return replace(base, share=share)
+    first = nodes if base.nodes is None else min(base.nodes, nodes)
+    return replace(base, share=share, nodes=first, again=nodes, more=nodes)
 
 
 def exact_options(share: int | None, nodes: int | None) -> list[str]:

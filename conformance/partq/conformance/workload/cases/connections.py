@@ -41,7 +41,7 @@ def _keys(profile: str) -> Program:
 
 def _spread(profile: str) -> Program:
     sends = [send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(120)]
-    return program(profile, *sends, concurrent=True)
+    return program(profile, *sends, *(_glance(proc, 120) for proc in ("c1", "c2", "c3")), concurrent=True)
 
 
 def _handoffs(profile: str) -> Program:
