@@ -39,7 +39,7 @@ COUNTS: Final = {
     "outage": Counts(648, 52, 0, 0),
     "assignment": Counts(5616, 5240, 144, 0),
     "move": Counts(888, 784, 0, 24),
-    "handoff": Counts(1688, 1295, 6, 36),
+    "handoff": Counts(1688, 1295, 0, 42),
     "loss": Counts(1548, 1377, 0, 0),
     "standby": Counts(1539, 1377, 0, 0),
 }
