@@ -9,6 +9,7 @@ from pathlib import Path
 
 import canned_broker
 import pytest
+import wrong_toys
 from hypothesis import given, settings
 
 from partq.conformance.adapters import Unreachable, open_broker
@@ -144,3 +145,10 @@ def test_time_passes_as_the_queue_needs(profile: str, lock: int, spans: set[int]
     for span in range(3):
         made.advance(span=span)
     assert {step.args["by"] for step in made.steps} == spans
+
+
+def test_what_is_found_on_a_live_broker_is_shrunk_from_its_witness() -> None:
+    with pytest.raises(NotConformant, match="ROUTE-2 violated") as found:
+        search_on(wrong_toys.ToyKeysApart(), "azure-premium", seed=1)  # type: ignore[attr-defined]
+    assert len(found.value.program.steps) <= 3
+    assert found.value.verdicts["ROUTE-2"].findings

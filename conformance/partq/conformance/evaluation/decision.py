@@ -71,7 +71,8 @@ class Exactness:
     requirement was blamed, and for a search with one waived. ``allowance``: how many nodes each history adds
     to what suspects, and blame, may cost; None: whatever they cost. ``again``: how many nodes a second look
     visits at the most where the judge gave up, 0 if there is none; ``more``: how many each history adds to
-    what second looks may cost, which is ``again`` at first."""
+    what second looks may cost, which is ``again`` at first. ``drained``: whether what only the drain
+    received exercises a rule, as in a counterexample whose clients only send."""
 
     share: int = 100
     seconds: float = EMERGENCY
@@ -80,6 +81,7 @@ class Exactness:
     allowance: int | None = None
     again: int = 0
     more: int = 0
+    drained: bool = False
 
     @property
     def waived(self) -> int | None:
@@ -212,7 +214,7 @@ class Decider:
     def decide(self, history: History, number: int = 0) -> Decision:
         """What is said of one history. ``number``: decides whether it is in the judge's share."""
         seen, exact = inspect(history, self.screens), self.exact
-        if only_drained(history):  # what only the drain saw, no client put to the test
+        if not exact.drained and only_drained(history):
             seen.exercised = inspect(without_drain(history), self.screens).exercised
         decision = Decision(seen.exercised, seen.doubts)
         self.left += exact.allowance or 0
@@ -232,7 +234,7 @@ class Decider:
             decision.add(finding)
         elif why := left_behind(history):
             decision.leave_open("RCV-2", why)
-        for id in decision.violated:  # whoever saw it: it was put to the test
+        for id in decision.violated:  # exercised, whichever client saw it
             decision.exercised.setdefault(id, 1)
         circumstances.place(decision, history)
         return decision

@@ -10,8 +10,8 @@ from partq.conformance.verdict import ambiguities, violated_one_of
 def wrong_in(run: Run) -> list[str]:
     """What is wrong in the run's history, in words: of each requirement the first violation, or else what
     violates one of several."""
-    certain = (one.findings[0] for one in run.verdicts.values() if one.findings and not one.candidates)
-    trouble = [finding_text(finding, run.history) for finding in certain]
-    if trouble:
-        return trouble
+    found = [one for one in run.verdicts.values() if one.findings]
+    told = [one for one in found if not one.candidates] or found
+    if told:
+        return [finding_text(one.findings[0], run.history) for one in told]
     return [f"{violated_one_of(several)}: {why}" for several, why in ambiguities(run.verdicts).items()]

@@ -21,12 +21,23 @@ from hypothesis import seed as seeded
 from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from partq.conformance.adapters import Broker, Unreachable, open_broker
+from partq.conformance.adapters import Broker, SimulatedBroker, Unreachable, open_broker
 from partq.conformance.evaluation.activity import activity
 from partq.conformance.evaluation.decision import EVERY, Exactness
 from partq.conformance.evaluation.diagnosis import wrong_in
+from partq.conformance.evaluation.finding_text import finding_text
 from partq.conformance.evaluation.finding_text import steps as steps_of
-from partq.conformance.evaluation.suite import ALONE, BrokerFailed, NamedProgram, Run, Ways, lacks_of, runs
+from partq.conformance.evaluation.live_shrinking import SECONDS, LiveShrinking
+from partq.conformance.evaluation.suite import (
+    ALONE,
+    BrokerFailed,
+    NamedProgram,
+    Run,
+    Ways,
+    deciding,
+    lacks_of,
+    runs,
+)
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Verdicts, merge, narrowed
 from partq.conformance.workload import program as programs
@@ -46,7 +57,8 @@ COUNTS = st.sampled_from((1, 2, 10))
 
 
 class NotConformant(AssertionError):
-    """A program showed a violation. The text has it, what was found, and how to run it again.
+    """Raised when a program violates a rule. The message holds the program, the findings and the replay
+    command.
 
     ``verdicts``: of its run. ``steady``: whether it showed each time that the program was run; a live
     broker's races need not.
@@ -68,8 +80,9 @@ class NotConformant(AssertionError):
         return "\n".join([*self.trouble, *seldom, heading, *(f"  {text}" for text in lines)])
 
 
-class _TimeIsUp(BaseException):
-    """Ends a search. No `Exception`, which Hypothesis would take for a failure, and shrink."""
+class _Enough(BaseException):
+    """Ends a search: its time is over, or a live broker shows a violation. No `Exception`, which Hypothesis
+    would take for a failure, and shrink."""
 
 
 def again(program: Program, broker: str) -> str:
@@ -80,17 +93,19 @@ def again(program: Program, broker: str) -> str:
 
 @dataclass(slots=True)
 class SearchState:
-    """What a search has seen so far: of how many programs, their verdicts, merged, and what
-    they show of the broker's ``activity``, added up. ``failing``: the
-    smallest failure, from which on it shrinks. ``broken``: the broker could not be run, for this reason.
-    ``on_program`` hears of each program that was judged. ``seconds``: so long it may search, and as long
-    again it may shrink. ``over``: that time was up. ``examples``: how many programs were asked for."""
+    """What a search has seen so far: of how many programs, their verdicts, merged, and what they show of the
+    broker's ``activity``, added up. ``failing``: the smallest failure, from which on it shrinks. ``found``:
+    the run of a live broker that ended the search. ``broken``: the broker could not be run, for this reason.
+    ``on_program``: called with the state after each program. ``seconds``: so long it may search, and as long
+    again shrink, a live broker for `SECONDS` at the most. ``over``: that time is up. ``examples``: how many
+    programs were asked for."""
 
     examples: int = 0
     programs: int = 0
     verdicts: Verdicts = field(default_factory=dict)
     activity: Counter[str] = field(default_factory=Counter)
     failing: NotConformant | None = None
+    found: Run | None = None
     broken: Exception | None = None
     on_program: Callable[[SearchState], None] = lambda seen: None
     seconds: float | None = None
@@ -98,10 +113,10 @@ class SearchState:
     over: bool = False
 
     def check_time(self) -> None:
-        """Raise `_TimeIsUp` if it is, unless nothing was seen yet."""
+        """Raise `_Enough` if the time is over, unless nothing was seen yet."""
         if self.seconds is not None and self.programs and time.monotonic() - self.since > self.seconds:
             self.over = True
-            raise _TimeIsUp
+            raise _Enough
 
     def add(self, done: Run) -> None:
         """Take in one more program's run."""
@@ -307,6 +322,9 @@ class BrokerMachine(RuleBasedStateMachine):
         if trouble:
             seen.fail(NotConformant(program, trouble, done.verdicts))
         seen.on_program(seen)
+        if done.findings and not isinstance(self.broker, SimulatedBroker):
+            seen.found = done
+            raise _Enough
         if trouble:
             raise NotConformant(program, trouble, done.verdicts)
 
@@ -326,6 +344,18 @@ def verdict(broker: Broker, program: Program, exact: Exactness = EVERY) -> list[
     """What is wrong with the broker's behaviour under the program, in words; empty if nothing is. Raises
     `Unreachable` and `BrokerFailed`."""
     return wrong_in(_run(broker, program, "the program", Ways(jobs=1, exact=exact)))
+
+
+def _shrunk(broker: Broker, done: Run, ways: Ways, seconds: float | None) -> NotConformant:
+    """What a live broker's run shows, shrunk in few runs: Hypothesis would take far more."""
+    small = LiveShrinking.of(
+        broker, done, done.findings[0], SECONDS if seconds is None else min(seconds, SECONDS)
+    )
+    verdicts = ways.focus(deciding(broker, ways.exact)(small.history, 0).verdicts)
+    trouble = [finding_text(small.finding, small.history)]
+    return NotConformant(
+        small.program, trouble, verdicts, small.seen is None or small.seen.times == small.seen.tries
+    )
 
 
 def _as_event(op: str, args: Mapping[str, Any], entity: Entity) -> Mapping[str, Any]:
@@ -387,7 +417,9 @@ def search_on(
     seen = machine.seen
     try:
         run_state_machine_as_test(machine if seed is None else seeded(seed)(machine), settings=chosen)
-    except _TimeIsUp:
+    except _Enough:
+        if seen.found is not None:
+            raise _shrunk(machine.broker, seen.found, ways, seconds) from None
         if seen.failing is not None:
             raise seen.failing from None
     except Flaky:

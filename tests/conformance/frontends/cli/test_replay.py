@@ -288,3 +288,12 @@ def test_a_file_of_another_kind_is_one_line(
     assert told in lines[0]
     others = "a history: partq check; a trace: partq run --program"
     assert lines[0].endswith(f": a counterexample or a program is expected ({others})")
+
+
+def test_what_the_drain_showed_violated_it_may_show_fixed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A counterexample may be shrunk until its clients only send."""
+    file = stored(tmp_path, "RCV-1", seen=Recurrence(3, 3))
+    assert main(["replay", str(file), "--broker", "reference:live"]) == 0
+    assert capsys.readouterr().out.startswith("FIXED RCV-1 on reference:live")

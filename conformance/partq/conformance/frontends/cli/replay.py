@@ -1,14 +1,14 @@
 """``partq replay``: run a stored counterexample, or any stored program, again.
 
-A counterexample is a question about one rule, and only a run that put this rule to the test answers it. A
-mere program asks what a search asks: whether anything is found.
+A counterexample is a question about one rule, and only a run that exercises this rule answers it. A mere
+program asks what a search asks: whether anything is found.
 """
 
 from __future__ import annotations
 
 import json
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -69,7 +69,7 @@ _EXPECTED: Final = (
     "a counterexample or a program is expected (a history: partq check; a trace: partq run --program)"
 )
 
-_IDLE: Final = "it does not show again, but the program no longer puts the rule to the test either"
+_IDLE: Final = "it does not show again, but the program no longer exercises the rule either"
 
 
 def replay(
@@ -92,7 +92,7 @@ def replay(
 ) -> None:
     """Run a stored counterexample again: REPRODUCED (exit code 1), FIXED (0), or neither (3).
 
-    FIXED: the rule was put to the test and held; on a live broker in so many tries that a miss would be
+    FIXED: the rule was exercised and held; on a live broker in so many tries that a miss would be
     improbable, at the rate at which it was seen. Where that is not so, it is said instead.
     """
     from partq.conformance.adapters import public_name
@@ -201,13 +201,15 @@ def read_replayable(file: Path) -> Replayable:
 def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[Run]:
     """All runs, or of a simulated broker the first that shows it again."""
     from partq.conformance.adapters import Unreachable, open_broker
-    from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, runs
+    from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, runs, usual
 
     tasks = [NamedProgram(f"try {number}", stored.program) for number in range(1, tries + 1)]
-    ways = Ways(lambda: open_broker(name), jobs=1)
+    target = opened(name)
+    exact = replace(usual(target), drained=stored.requirement is not None)
+    ways = Ways(lambda: open_broker(name), jobs=1, exact=exact)
     seen: list[Run] = []
     try:
-        with closing(runs(opened(name), stored.program.profile, tasks, ways)) as ending:
+        with closing(runs(target, stored.program.profile, tasks, ways)) as ending:
             for _, done in ending:
                 if not live and _shows(done, stored.requirement):
                     return [done]

@@ -57,7 +57,10 @@ def search(
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same search.")] = 1,
     seconds: Annotated[
         int | None,
-        typer.Option(min=1, help="Search no longer for each profile, nor shrink longer (live brokers: 120)."),
+        typer.Option(
+            min=1,
+            help="Search no longer for each profile (live brokers: 120), nor shrink longer (60 at the most).",
+        ),
     ] = None,
     rule: Rules = None,
     exclude: Exclude = None,
