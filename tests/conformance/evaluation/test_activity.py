@@ -184,6 +184,17 @@ class Unnumbered(Canned):
     shows = UNNUMBERED + "p1 peek 1 -> error unsupported"
 
 
+def test_what_takes_locks_does_not_apply_to_a_broker_without() -> None:
+    deleting = "p1 send m key=k\np1 receive 1 delete -> m\np1 receive 1 -> error unsupported"
+    verdicts = api.check(history(deleting, "ordered-queue")).requirements
+    for id in ("RCV-6", "ORD-2", "ORD-3"):
+        assert verdicts[id].reason == "the broker lacks locks"
+    assert verdicts["RCV-7"].status is Status.PASS
+    locking = history("p1 receive 1 -> nothing", "ordered-queue")
+    verdicts = api.check([history(deleting, "ordered-queue"), locking]).requirements
+    assert verdicts["RCV-6"].status is Status.NOT_EXERCISED
+
+
 def test_what_is_required_can_be_met_without_what_does_not_apply() -> None:
     def met(verdicts: Verdicts) -> bool:
         return not required({"azure-premium": verdicts}, False, ["25%"])

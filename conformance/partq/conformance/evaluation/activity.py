@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER
-from partq.conformance.facts.records import returned
+from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import History, Record
 from partq.conformance.verdict.activity import LOCKED, MESSAGES, PASSING, RECEIVE, Count, key
 from partq.model.operations import DRAINER, ENV, SETTLEMENTS, Outcome
@@ -46,7 +46,7 @@ def activity(history: History) -> Counter[str]:
 
 def _has(history: History, counts: Counter[str]) -> None:
     """Count which operations the broker had, and what its messages showed."""
-    tried = {(record.op, record.error == "unsupported") for record in history.records}
+    tried = {(what, r.error == "unsupported") for r in history.records for what in _asked(r)}
     offered = {op for op, lacking in tried if not lacking}
     lacked = {op for op, lacking in tried if lacking}.union(history.header.lacks) - offered
     counts.update(key(Count.OFFERED, op) for op in offered)
@@ -62,6 +62,13 @@ def _has(history: History, counts: Counter[str]) -> None:
             counted = shown.delivery_count is not None or shown.redelivered is not None
             counts[key(Count.SHOWN, "delivery counts")] += counted
             counts[key(Count.SHOWN, "ends of locks")] += shown.locked_until is not None
+
+
+def _asked(record: Record) -> Iterator[str]:
+    """What the broker has to have for this."""
+    yield record.op
+    if record.op == "receive" and not deletes(record):
+        yield "locks"
 
 
 def only_drained(history: History) -> bool:

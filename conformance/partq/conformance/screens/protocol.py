@@ -69,9 +69,9 @@ class Report:
 class Screen:
     """One property family. ``blind_spots``: what it cannot see, in sentences a user can act on.
 
-    ``needs``: requirement -> the operations, faults and fields (`verdict.activity.FIELDS`) without which it
-    does not apply to a broker. ``complete``: the requirements that it decides by itself wherever the judge is
-    asked, so that they pass where the judge gave up.
+    ``needs``: requirement -> the operations, faults and fields (`verdict.activity.FIELDS`), or "locks",
+    without which it does not apply to a broker. ``complete``: the requirements that it decides by itself
+    wherever the judge is asked, so that they pass where the judge gave up.
     """
 
     name: str

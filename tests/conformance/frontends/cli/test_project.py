@@ -341,7 +341,7 @@ def test_a_beginning_runs(partq: Partq) -> None:
     assert partq("init").code == 0
     ran = subprocess.run([sys.executable, "-m", "partq", "run"], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "NOTHING VIOLATED" in ran.stdout
+    assert "CONFORMANT: all 8 binding rules" in ran.stdout
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     done = subprocess.run(tests, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -189,7 +189,8 @@ SCREEN: Final = Screen(
         "ROUTE-1, SEQ-3 and RCV-3 together say the same.",
     ),
     needs={
-        **{f"RCV-{n}": _RECEIVE for n in (1, 2, 5, 6, 7, 12)},
+        **{f"RCV-{n}": _RECEIVE for n in (1, 2, 5, 7, 12)},
+        "RCV-6": (*_RECEIVE, "locks"),
         "RCV-3": (*_RECEIVE, "sequence numbers"),
         "RCV-4": (*_RECEIVE, "partitions"),
         "RCV-9": (*_RECEIVE, "delivery counts"),

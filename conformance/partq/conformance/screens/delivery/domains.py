@@ -276,4 +276,5 @@ SCREEN: Final = Screen(
         "Messages whose ID is sent more than once are left out, and for ORD-1 and ORD-3 those sent in "
         "transactions.",
     ),
+    needs=dict.fromkeys(("ORD-2", "ORD-3"), ("receive", "locks")),
 )
