@@ -16,7 +16,14 @@ from typing import Any
 
 import pytest
 
-from partq.conformance.adapters import Indefinite, Rejected, UnknownBroker, Unreachable, open_broker
+from partq.conformance.adapters import (
+    Indefinite,
+    Rejected,
+    UnknownBroker,
+    Unreachable,
+    claimed_profiles,
+    open_broker,
+)
 from partq.conformance.adapters.rabbitmq import CONTROL, RabbitMQ
 from partq.conformance.adapters.rabbitmq_address import Address, address
 from partq.conformance.adapters.rabbitmq_client import WAYS, RabbitMQClient
@@ -31,7 +38,7 @@ from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
 from partq.model.operations import ENV
-from partq.model.profiles import SECOND, Entity
+from partq.model.profiles import SECOND, Entity, requirements_of
 
 URL = os.environ.get("PARTQ_RABBITMQ_URL", "")
 QUICK = Limits(wait=0.4, advance=0.2)
@@ -102,6 +109,13 @@ def test_a_server_that_is_not_there_is_one_clear_line() -> None:
     assert f"127.0.0.1:{port}" in str(raised.value)
     assert "start" in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_what_comes_back_goes_first_only_without_prefetch() -> None:
+    for options, binds in (("", True), ("?prefetch=1", True), ("?prefetch=2", False)):
+        (name,) = claimed_profiles(open_broker(f"rabbitmq://there{options}"))
+        assert ("ORD-3" in requirements_of(name)) is binds
+        assert requirements_of(name) | {"ORD-3"} == requirements_of("rabbitmq")
 
 
 def test_what_it_lacks_depends_on_the_helper_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,7 +448,9 @@ def test_no_false_alarm_however_clients_disconnect(broker: RabbitMQ, how: str, s
 @pytest.mark.parametrize("prefetch", [1, 5])
 def test_no_false_alarm_on_drawn_programs(broker: RabbitMQ, seed: int, prefetch: int) -> None:
     broker.address = replace(broker.address, prefetch=prefetch)
-    drawn = generate("rabbitmq", seed, length=60, lacks=broker.lacks() | {"broker_kill", "broker_start"})
+    drawn = generate(
+        *broker.profiles(), seed, length=60, lacks=broker.lacks() | {"broker_kill", "broker_start"}
+    )
     judge(run(broker, drawn, limits=QUICK), "RCV-1", "RCV-2")
 
 

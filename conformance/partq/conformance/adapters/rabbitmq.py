@@ -27,7 +27,7 @@ from partq.conformance.adapters.protocol import Broker, Client, Indefinite, Reje
 from partq.conformance.adapters.rabbitmq_address import address
 from partq.conformance.adapters.rabbitmq_client import WAYS, RabbitMQClient, ServerState
 from partq.conformance.adapters.rabbitmq_wire import HASH_HEADER
-from partq.model.profiles import Entity
+from partq.model.profiles import PROFILES, Entity, admit
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +52,13 @@ EMPTY_LIMIT: Final = 10.0
 """Seconds: for the helper program; until the last consumers must have left an empty queue."""
 
 
+def prefetching() -> str:
+    """The profile of clients that hold several messages of a queue at a time."""
+    family = PROFILES[RabbitMQ.profile]
+    rules = {word: ground for word, ground in family.rules.items() if word != "ORD-3"}
+    return admit(replace(family, name="rabbitmq-prefetch", title=f"{family.title}; prefetch", rules=rules))
+
+
 class RabbitMQ(Broker):
     """A RabbitMQ server under test. One object serves one program after the other."""
 
@@ -69,6 +76,10 @@ class RabbitMQ(Broker):
         self.cancels = True
         self.deaths = 0
         self.state = ServerState.UP
+
+    def profiles(self) -> tuple[str, ...]:
+        """Of a client that prefetches it is not promised that what it gives back comes next (ORD-3)."""
+        return (self.profile if self.address.prefetch == 1 else prefetching(),)
 
     def open(self, entity: Entity) -> Entity | None:
         """Declare exchange and queues. Raises `Unreachable` where the server does not answer or refuses."""

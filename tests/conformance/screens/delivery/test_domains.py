@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from inspections import assert_owned, inspected
 
+from partq.conformance.adapters.rabbitmq import prefetching
 from partq.conformance.evaluation.decision import check_history
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
@@ -153,3 +154,34 @@ def test_where_a_partition_is_the_domain_keys_say_nothing(name: str) -> None:
 def test_the_judge_declines_what_the_profile_is_silent_about(what: str) -> None:
     judgement = judge(history(f"{SENDS}\n{what}", "partitioned-queue"))
     assert (judgement.status, judgement.kind) == (Judged.UNKNOWN, "not modelled")
+
+
+BACK = "c1 send m1 key=k\nc1 send m2 key=j\nc2 receive 1 -> m1 partition=0 lock=a\nc2 abandon a\n"
+
+RABBITMQ = {
+    "in turn": (
+        f"{BACK}c2 receive 2 -> m1 partition=0 lock=b\nc2 complete b\nc2 receive 1 -> m2 partition=0",
+        set(),
+    ),
+    "what came back is passed": (
+        f"{BACK}c2 receive 1 -> m2 partition=0 lock=b\nc2 complete b\nc2 receive 1 -> m1 partition=0",
+        {"ORD-3"},
+    ),
+    "in another order": (
+        "c1 send m1 key=k\nc1 send m2 key=j\nc2 receive 1 -> m2 partition=0 lock=a\nc2 complete a\n"
+        "c2 receive 1 -> m1 partition=0 lock=b",
+        {"ORD-1", "REB-3"},
+    ),
+    "several in flight": (
+        "c1 send m1 key=k\nc1 send m2 key=k\nc2 receive 1 -> m1 partition=0 lock=a\n"
+        "c2 receive 1 -> m2 partition=0 lock=b",
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RABBITMQ)
+def test_a_queue_of_rabbitmq_is_a_domain_and_what_comes_back_goes_first_without_prefetch(name: str) -> None:
+    text, rules = RABBITMQ[name]
+    assert set(inspected(text, "rabbitmq").findings) == rules
+    assert set(inspected(text, prefetching()).findings) == rules - {"ORD-3"}

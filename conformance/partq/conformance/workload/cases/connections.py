@@ -1,4 +1,4 @@
-"""Locks that end with their client's connection: ROUTE, RCV and REB-3 on the RabbitMQ profile."""
+"""Locks that end with their client's connection: ROUTE, RCV, REB-3 and ORD on the RabbitMQ profile."""
 
 from __future__ import annotations
 
@@ -72,6 +72,12 @@ def _at_once(profile: str) -> Program:
     return program(profile, *steps, concurrent=True)
 
 
+def _came_back(profile: str) -> Program:
+    """The first of four messages is given back twice, and then all are finished one by one."""
+    turns = (step for end in (abandon, abandon, *(complete,) * 4) for step in (_glance("c1", 1), end("c1")))
+    return program(profile, *(send("c1", message(f"m{n}", "red")) for n in range(4)), *turns)
+
+
 def _kill(profile: str) -> Program:
     """The server is killed while messages are stored, locked, finished and on their way."""
     steps: list[Step] = [*_sends(0, 2), _glance("c1"), complete("c1", 0, 1), take("c1", 2)]
@@ -111,6 +117,13 @@ CASES: Final = (
         RABBITMQ,
         "Consumers leave with one message or many unsettled, with a standby and without.",
         leaving,
+    ),
+    Case(
+        "connection-came-back",
+        ("ORD-1", "ORD-3"),
+        RABBITMQ,
+        "A message is given back while later ones of its key wait.",
+        _came_back,
     ),
     Case(
         "connection-kill",
