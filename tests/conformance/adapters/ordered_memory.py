@@ -187,3 +187,21 @@ class ToTheEnd(Memory):
                 super().settle(locks, delete)
                 if not delete:
                     self.rows = [row for row in self.rows if row not in back] + back
+
+
+class Forgetful(Memory):
+    """What was finished last comes back with a kill."""
+
+    class queue_class(Queue):
+        last: tuple[Message, ...] = ()
+
+        def settle(self, locks: Sequence[str], delete: bool) -> None:
+            held = tuple(row[0] for row in self.rows if row[1] in locks)
+            super().settle(locks, delete)
+            self.last = held if delete else self.last
+
+        def drop(self, ends: Any, dead: bool = False) -> None:
+            super().drop(ends, dead)
+            if dead:
+                self.rows[:0] = [[message, None, 0.0, ""] for message in self.last]
+                self.last = ()

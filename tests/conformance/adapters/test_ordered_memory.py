@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ordered_memory import Backwards, Memory, PairsTurned, ToTheEnd, Unblocked
+from ordered_memory import Backwards, Forgetful, Memory, PairsTurned, ToTheEnd, Unblocked
 
 from partq.conformance.adapters import Broker
 from partq.conformance.evaluation.suite import Ways, run_case, run_suite
@@ -30,6 +30,7 @@ WRONG: tuple[tuple[type[Broker], Case, str], ...] = (
     (Backwards, ONE_ANSWER, "ORD-1"),
     (Unblocked, ALL_CASES["one-in-flight"], "ORD-2"),
     (ToTheEnd, ALL_CASES["came-back"], "ORD-3"),
+    (Forgetful, ALL_CASES["queue-restart"], "RCV-7"),
 )
 
 

@@ -13,6 +13,7 @@ from partq.conformance.workload.cases.steps import (
     pass_time,
     program,
     receive,
+    restart,
     send,
 )
 from partq.conformance.workload.program import Program, Step
@@ -76,6 +77,13 @@ def leaving(profile: str) -> Program:
     return program(profile, *steps)
 
 
+def _restart(profile: str) -> Program:
+    """The broker is killed when some messages are finished, some are locked, and others wait."""
+    ends = (step for _ in range(4) for step in (receive("c1", 20), complete("c1", *range(20))))
+    before = (*_sends(0, 3, *KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
+    return program(profile, *before, *restart(), *_sends(3, 4, *KEYS), pass_time(), *ends)
+
+
 CASES: Final = (
     Case(
         "queue-keys",
@@ -90,6 +98,13 @@ CASES: Final = (
         QUEUES,
         "A message is held until its lock ends, and then received by another client.",
         _locks,
+    ),
+    Case(
+        "queue-restart",
+        ("ROUTE-1", "RCV-1", "RCV-2", "RCV-7"),
+        QUEUES,
+        "The broker is killed and started: nothing is lost, and nothing finished comes again.",
+        _restart,
     ),
     Case(
         "key-in-order",
