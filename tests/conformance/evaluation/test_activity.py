@@ -72,6 +72,13 @@ def test_a_search_is_inconclusive(kind: type[Canned], capsys: pytest.CaptureFixt
     assert PLANTED[kind].partition(" of ")[2].partition(" ")[2] in out
 
 
+def test_the_first_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--profile", "azure-premium", "--case", "same-key", "--programs", "10")
+    assert main(["run", "canned_broker:Deaf", *arguments]) == 3
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("inconclusive: ") and DEAF in first
+
+
 @pytest.mark.parametrize("kind", PLANTED)
 def test_few_calls_say_nothing(kind: type[Canned]) -> None:
     assert stalled("azure-premium", activity(history(kind.shows, kind.profile))) == []

@@ -86,7 +86,8 @@ def check(
         print_json({**shown, "exact": searched} if order else shown)
     else:
         detail = Detail.of(verbose, whole_catalogue)
-        show_verdicts(result.broker, result.verdicts, detail, evidence, partial(_place, result), matched)
+        place = partial(_place, result)
+        show_verdicts(result.broker, result.verdicts, detail, evidence, place, matched, besides)
         for file, found in searched.items():
             _show_judged(file, found, read[file])
         say(printable(str(result.judging)))

@@ -139,7 +139,7 @@ def fuzz(
         print_json({**document, "campaign": _figures(campaign.totals, out, examples, undecided)})
     else:
         shrunk = _shrunk(results, examples)
-        show_verdicts(shown, shrunk, Detail(verbose), evidence=_evidence(examples), known=matched)
+        show_verdicts(shown, shrunk, Detail(verbose), _evidence(examples), known=matched, besides=besides)
         _show(campaign, shown, out, examples, verbose)
         _show_undecided(undecided)
         say(stored_line(out))

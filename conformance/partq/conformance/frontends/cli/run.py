@@ -214,7 +214,7 @@ def run(
         print_json({**document, **kept})
     else:
         place = partial(_place, results)
-        show_verdicts(public_name(broker), verdicts, detail, evidence, place, matched)
+        show_verdicts(public_name(broker), verdicts, detail, evidence, place, matched, besides)
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
         say(str(_judging(results)))

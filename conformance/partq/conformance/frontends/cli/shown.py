@@ -25,6 +25,8 @@ from partq.conformance.frontends.cli.table import (
 from partq.conformance.history import History
 from partq.conformance.history.notation_writer import evidence as finding_lines
 from partq.conformance.verdict import (
+    Besides,
+    Exit,
     Finding,
     Matched,
     Status,
@@ -102,10 +104,15 @@ def show_verdicts(
     evidence: Evidence = lambda profile, finding: None,
     seen_in: SeenIn = lambda profile, candidates: "",
     known: Matched | None = None,
+    besides: Sequence[Besides] = (),
 ) -> None:
-    """Print what was found, by profile, what is undecided, the table if it is asked for, and how many rules
-    ended how. Of what is ``known`` it is told why."""
+    """Print why the verdicts mean little, if they do (``besides``), what was found, by profile, what is
+    undecided, the table if it is asked for, and how many rules ended how. Of what is ``known`` it is told
+    why."""
     out = output()
+    for code, why in besides:
+        if code == Exit.INCONCLUSIVE:
+            out.print(Text(printable(f"inconclusive: {why}"), style="yellow"), soft_wrap=True)
     out.print(Text(printable(broker), style="bold"))
     numbers = show_found(out, results, evidence, seen_in, known)
     if detail.table:
