@@ -10,7 +10,9 @@ from partq.conformance.frontends.campaign import manifest
 from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
 from partq.conformance.frontends.campaign.tables import TABLES
 
-ONE = Manifest("plan", range(2, 5), {name: Fingerprint(n, (n, 2**70, 0, 1)) for n, name in enumerate(TABLES)})
+ONE = Manifest(
+    "plan", range(2, 5), {name: Fingerprint(n, (n, 2**70, 0, 1)) for n, name in enumerate(TABLES)}, 9
+)
 
 
 def test_it_comes_back() -> None:
@@ -25,6 +27,7 @@ def test_it_comes_back() -> None:
         ({"units": None}, "NoneType"),
         ({"units": [1]}, "unpack"),
         ({"units": [0, float("inf")]}, "infinity"),
+        ({"findings": None}, "NoneType"),
         ({"tables": {}}, "verdicts"),
         ({"tables": {name: {"rows": 1, "digest": ["1"]} for name in TABLES}}, "4 words"),
         ({"tables": {name: {"rows": 1, "digest": ["x"] * 4} for name in TABLES}}, "invalid literal"),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partq.conformance.frontends.campaign import queries
-from partq.conformance.frontends.campaign.manifest import Fingerprint
 from partq.conformance.frontends.campaign.tables import TABLES
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def test_programs_of_a_megabyte_each_are_read_in_the_memory_that_java_has_by_def
     )
     large.coalesce(1).write.parquet(str(tmp_path / "large"))
     read = session.read.parquet(str(tmp_path / "large"))
-    assert queries.fingerprints({"violations": read})[0]["violations"].rows == 500
+    assert queries.folded({"violations": read}).rows("violations") == 500
 
 
 @pytest.mark.parametrize(
@@ -79,46 +78,16 @@ def test_programs_of_a_megabyte_each_are_read_in_the_memory_that_java_has_by_def
 )
 def test_a_fingerprint_tells_every_change_of_a_row_apart(framed: Framed, other: Rows) -> None:
     frames = {"violations": framed("violations", [VIOLATION, *({**row, "wave": 1} for row in other)])}
-    found = queries.fingerprints(frames)
-    assert found[0]["violations"].rows == 1
-    assert found.get(1, {}).get("violations", Fingerprint()) != found[0]["violations"]
+    found = queries.folded(frames)
+    assert found.fingerprint(0, "violations").rows == 1
+    assert found.fingerprint(1, "violations") != found.fingerprint(0, "violations")
 
 
 def test_it_knows_no_order(framed: Framed) -> None:
     rows = [{**VIOLATION, "trace": trace} for trace in range(5)]
     both = [*rows, *({**row, "wave": 1} for row in reversed(rows))]
-    found = queries.fingerprints({"violations": framed("violations", both)})
-    assert found[0] == found[1]
-
-
-LANE = {"broker": "b", "profile": "p"}
-NONE = {"trace": None, "why": None, "candidates": None}
-
-
-def test_the_first_reason_stays_but_candidates_count_for_more(framed: Framed) -> None:
-    rows = [
-        {**LANE, "requirement": "A-1", "exercised": 5, "violated": 0, "unknown": 0, **NONE},
-        *(
-            {**LANE, "requirement": id, "exercised": 1, "violated": 1, "unknown": 2, **why}
-            for id, why in (
-                ("A-1", {"trace": 9, "why": "late", "candidates": []}),
-                ("A-1", {"trace": 3, "why": "early", "candidates": []}),
-                ("A-2", {"trace": 1, "why": "early", "candidates": []}),
-                ("A-2", {"trace": 8, "why": "violated", "candidates": ["A-2", "A-3"]}),
-            )
-        ),
-        {**LANE, "requirement": "A-3", "exercised": 5, "violated": 0, "unknown": 0, **NONE},
-    ]
-    table = TABLES["requirements"]
-    found = queries.ordered(queries.plain(queries.summed(table, framed("requirements", rows))), table)
-    told = [
-        (row["exercised"], row["violated"], row["unknown"], row["why"], row["candidates"]) for row in found
-    ]
-    assert told == [
-        (7, 2, 4, "early", []),
-        (2, 2, 4, "violated", ["A-2", "A-3"]),
-        (5, 0, 0, None, None),
-    ]
+    found = queries.folded({"violations": framed("violations", both)})
+    assert found.fingerprint(0, "violations") == found.fingerprint(1, "violations")
 
 
 def test_causes_are_counted_with_their_first_seed_and_their_smallest_program(framed: Framed) -> None:
@@ -139,12 +108,12 @@ def test_causes_are_counted_with_their_first_seed_and_their_smallest_program(fra
         )
     ]
     names = ("key", "candidates", "times", "trace", "seed", "smallest_steps", "smallest_trace")
-    found = queries.plain(queries.causes(framed("violations", rows)))
+    found = queries.causes(framed("violations", rows))
     assert [tuple(row[name] for name in names) for row in found] == [
         ("other", [], 2, 1, 1, 5, 1),
         ("k", [], 4, 2, 2, 1, 7),
         ("k", ["RCV-1", "RCV-2"], 2, 3, 3, 4, 3),
     ]
-    kept = queries.plain(queries.examples(framed("violations", rows), 1))
+    kept = queries.examples(framed("violations", rows), 1)
     assert [row["trace"] for row in kept] == [1, 2, 3]
     assert set(kept[0]) == set(TABLES["violations"].schema.names)

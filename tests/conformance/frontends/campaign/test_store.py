@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from partq.conformance.frontends.campaign import archive, manifest
+from partq.conformance.frontends.campaign import archive, manifest, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.plan import SUMMARY, Lane, Plan
@@ -143,7 +143,7 @@ def test_a_full_disk_is_one_line_that_names_the_folder(
     store = opened(tmp_path / "out")
     store.open(resume=False)
     (tmp_path / "out" / "_staging" / "wave=0").mkdir(parents=True)
-    monkeypatch.setattr(Store, "_write", full)
+    monkeypatch.setattr(queries, "folded_stage", full)
     monkeypatch.setattr(Store, "_staged", lambda *arguments: None)
     with pytest.raises(CampaignError, match=r"out can't be written: No space left on device$"):
         store.complete(range(1))
@@ -331,6 +331,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a manifest of more units": (lambda out: edit(out, 2, units=[2, 9]), "which the plan has not"),
     "half the work": (lambda out: edit(out, 0, units=[0, 4]), "counts 10 traces, not 20"),
+    "fewer findings": (lambda out: edit(out, 2, findings=0), "wave=2.json counts 0 findings, its verdicts"),
     "a manifest of another campaign": (lambda out: edit(out, plan="x"), "of another campaign"),
     "two manifests of the same units": (
         lambda out: (

@@ -118,3 +118,19 @@ def test_waves_are_measured_out_by_what_was_planned(session: SparkSession, tmp_p
     assert work._traces() == 10 * session.sparkContext.defaultParallelism
     work.planned, work.state = 400, run.CampaignState(0, 0, timed=5, seconds=2.0)
     assert work._traces() == 400 // 2 * 60
+
+
+def test_a_wave_is_few_jobs(do: Do, session: SparkSession, tmp_path: Path) -> None:
+    """So that small campaigns are the traces' work, not Spark's."""
+
+    def jobs() -> int:
+        return int(session.sparkContext._jsc.sc().statusStore().jobsList(None).size())
+
+    plan = Plan((Lane("reference", "azure-premium", 40, chunk=10),), seed=7, length=4)
+    before = jobs()
+    do(plan, tmp_path / "one", wave=40)
+    one = jobs() - before
+    do(plan, tmp_path / "two", wave=20)
+    two = jobs() - before - one
+    assert two - one == 9, "the traces, their rows gone through, and seven tables"
+    assert one == 10, "and all waves looked at again at the end"

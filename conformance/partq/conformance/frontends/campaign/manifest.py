@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import pairwise
+from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.frontends.campaign.tables import TABLES
@@ -19,12 +21,19 @@ FOLDER: Final = "manifests"
 WORDS: Final = 4
 """A row's hash has so many words of 64 bits, each added up over the rows."""
 
+_WORDS: Final = Struct(f">{WORDS}Q")
+
 
 class Fingerprint(NamedTuple):
     """What rows there are, whatever their order: how many, and the sums of their hashes' words."""
 
     rows: int = 0
     sums: tuple[int, ...] = (0,) * WORDS
+
+    @staticmethod
+    def of(line: str) -> Fingerprint:
+        """The fingerprint of one row, given as JSON, which tells a null from an empty text or list."""
+        return Fingerprint(1, _WORDS.unpack(sha256(line.encode()).digest()))
 
     def with_(self, other: Fingerprint) -> Fingerprint:
         """The fingerprint of these rows and of others together."""
@@ -35,11 +44,12 @@ class Fingerprint(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """``plan``: the digest of the plan and its code. ``units``: those that the wave did. ``tables``: what is
-    in each table."""
+    in each table. ``findings``: how many its verdicts count (manifests of 0.1 do not say)."""
 
     plan: str
     units: range
     tables: Mapping[str, Fingerprint]
+    findings: int = 0
 
     @property
     def wave(self) -> int:
@@ -64,10 +74,8 @@ def dumps(manifest: Manifest) -> str:
         for name, found in manifest.tables.items()
     }
     units = [manifest.units.start, manifest.units.stop]
-    return (
-        json.dumps({"schema": SCHEMA, "plan": manifest.plan, "units": units, "tables": tables}, indent=1)
-        + "\n"
-    )
+    data = {"schema": SCHEMA, "plan": manifest.plan, "units": units, "tables": tables}
+    return json.dumps({**data, "findings": manifest.findings}, indent=1) + "\n"
 
 
 def loads(text: str) -> Manifest:
@@ -78,7 +86,7 @@ def loads(text: str) -> Manifest:
             raise ValueError(f"schema: expected {SCHEMA!r}")
         start, stop = map(int, data["units"])
         tables = {name: _fingerprint(data["tables"][name]) for name in TABLES}
-        return Manifest(str(data["plan"]), range(start, stop), tables)
+        return Manifest(str(data["plan"]), range(start, stop), tables, int(data.get("findings", 0)))
     except KeyError as error:
         raise ValueError(f"no {error}") from None
     except (TypeError, OverflowError, RecursionError) as error:

@@ -1,13 +1,13 @@
-"""What a campaign asks Spark SQL: fingerprints of rows, sums over chunks and waves, violations by cause."""
+"""What a campaign asks Spark SQL: its rows, folded, and violations by cause. Each shuffle is a job more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from partq.conformance.frontends.campaign.manifest import WORDS, Fingerprint
-from partq.conformance.frontends.campaign.tables import TABLES, Table
+from partq.conformance.frontends.campaign.folding import FOLDED, Folded, Row, fold, merged
+from partq.conformance.frontends.campaign.tables import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -15,78 +15,61 @@ if TYPE_CHECKING:
 CAUSE: Final = ("broker", "profile", "requirement", "key", "candidates")
 """The columns in which violations of one cause are alike."""
 
-_HEX: Final = 64 // WORDS
-"""Digits of a hash in one of its words."""
 
-
-def fingerprints(tables: Mapping[str, DataFrame]) -> dict[int, dict[str, Fingerprint]]:
-    """Wave -> table -> what rows it has there; a wave without any row in a table has none for it."""
-    found: dict[int, dict[str, Fingerprint]] = {}
-    parts = [_fingerprints(name, frame) for name, frame in tables.items()]
-    for row in reduce(lambda one, two: one.unionByName(two), parts).collect():
-        sums = tuple(int(row[f"w{n}"]) for n in range(WORDS))
-        found.setdefault(row["wave"], {})[row["table"]] = Fingerprint(row["rows"], sums)
-    return found
-
-
-def _fingerprints(name: str, frame: DataFrame) -> DataFrame:
-    """A row a wave. Every field of a row is hashed: JSON tells a null from an empty text or list, and one
-    list from another; sums tell one row from two alike."""
+def folded(tables: Mapping[str, DataFrame]) -> Folded:
+    """All rows of these tables, which have a column ``wave``."""
     from pyspark.sql import functions as F
 
-    whole = F.to_json(F.struct(*TABLES[name].schema.names), {"ignoreNullFields": "false"})
-    hashed = frame.select("wave", F.sha2(whole, 256).alias("hash"))
-    words = [
-        F.sum(F.conv(F.substring("hash", 1 + n * _HEX, _HEX), 16, 10).cast("decimal(20,0)")).alias(f"w{n}")
-        for n in range(WORDS)
+    lines = [
+        frame.select("wave", F.lit(name).alias("table"), _json(F.struct(*TABLES[name].schema.names)))
+        for name, frame in tables.items()
     ]
-    return hashed.groupBy("wave").agg(F.count("*").alias("rows"), *words).withColumn("table", F.lit(name))
+    return _folded(reduce(lambda one, two: one.unionByName(two), lines))
 
 
-def summed(table: Table, frame: DataFrame) -> DataFrame:
-    """The rows that are alike in the table's keys as one."""
+def folded_stage(staged: DataFrame, wave: int) -> Folded:
+    """All rows that were staged for that wave."""
     from pyspark.sql import functions as F
 
-    sums = [F.sum(name).cast("bigint").alias(name) for name in table.sums]
-    return frame.groupBy(*table.keys).agg(*sums, *_first(table)).select(*table.schema.names)
+    table = F.coalesce(*(F.when(F.col(name).isNotNull(), F.lit(name)) for name in TABLES))
+    line = F.coalesce(*(_json(F.col(name)) for name in TABLES))
+    return _folded(staged.select(F.lit(wave).alias("wave"), table.alias("table"), line.alias("line")))
 
 
-def _first(table: Table) -> list[Column]:
-    """The columns that are of the first trace that has them, or of the first that names candidates."""
+def _json(row: Column) -> Column:
+    """Every field of a row: JSON tells a null from an empty text or list, and one list from another."""
     from pyspark.sql import functions as F
 
-    if not table.first:
-        return []
-    known = F.when(F.col("trace").isNotNull(), F.struct(F.size("candidates") == 0, F.col("trace")))
-    chosen = F.min_by(F.struct(*table.first), known)
-    return [chosen.getField(name).alias(name) for name in table.first]
+    return F.to_json(row, {"ignoreNullFields": "false"}).alias("line")
 
 
-def causes(violations: DataFrame) -> DataFrame:
+def _folded(lines: DataFrame) -> Folded:
+    return merged(row.folded for row in lines.mapInArrow(fold, FOLDED).collect())
+
+
+def causes(violations: DataFrame) -> list[Row]:
     """Violations by cause: how many, the first trace and its seed, the smallest program's steps and trace."""
     from pyspark.sql import functions as F
 
     smallest = F.min(F.struct("steps", "trace"))
-    return (
-        violations.groupBy(*CAUSE)
-        .agg(
-            F.sum("times").alias("times"),
-            F.min("trace").alias("trace"),
-            F.min_by("seed", "trace").alias("seed"),
-            smallest.getField("steps").alias("smallest_steps"),
-            smallest.getField("trace").alias("smallest_trace"),
-        )
-        .orderBy("trace", *CAUSE)
+    found = violations.groupBy(*CAUSE).agg(
+        F.sum("times").alias("times"),
+        F.min("trace").alias("trace"),
+        F.min_by("seed", "trace").alias("seed"),
+        smallest.getField("steps").alias("smallest_steps"),
+        smallest.getField("trace").alias("smallest_trace"),
     )
+    return _ordered(found, ("trace", *CAUSE))
 
 
-def undecided(verdicts: DataFrame, limit: int) -> DataFrame:
+def undecided(verdicts: DataFrame, limit: int) -> list[Row]:
     """The first ``limit`` traces that were left undecided, and why."""
     columns = ("broker", "profile", "trace", "seed", "undecided")
-    return verdicts.where("undecided is not null").select(*columns).orderBy("trace").limit(limit)
+    first = verdicts.where("undecided is not null").select(*columns).orderBy("trace").limit(limit)
+    return _ordered(first, ("trace",))
 
 
-def examples(violations: DataFrame, limit: int) -> DataFrame:
+def examples(violations: DataFrame, limit: int) -> list[Row]:
     """Of each cause the first ``limit`` violations, and the first under each conditions, in order of
     traces."""
     from pyspark.sql import Window
@@ -97,14 +80,10 @@ def examples(violations: DataFrame, limit: int) -> DataFrame:
     alike = F.row_number().over(Window.partitionBy(*CAUSE, "conditions").orderBy(*order))
     placed = violations.withColumn("place", place).withColumn("alike", alike)
     first = placed.where((F.col("place") <= limit) | (F.col("alike") == 1))
-    return first.drop("place", "alike", "wave").orderBy(*order)
+    return _ordered(first.drop("place", "alike", "wave"), order)
 
 
-def plain(frame: DataFrame) -> list[dict[str, Any]]:
-    """The rows as plain data."""
-    return [row.asDict(recursive=True) for row in frame.collect()]
-
-
-def ordered(rows: Iterable[Mapping[str, Any]], table: Table) -> list[dict[str, Any]]:
-    """Sums in order of what they are of."""
-    return sorted((dict(row) for row in rows), key=lambda row: tuple(row[name] for name in table.keys))
+def _ordered(frame: DataFrame, columns: Sequence[str]) -> list[Row]:
+    """The rows as plain data, in order of these columns. They are few, and Spark would read all twice."""
+    rows = [row.asDict(recursive=True) for row in frame.collect()]
+    return sorted(rows, key=lambda row: [row[name] for name in columns])

@@ -293,7 +293,7 @@ class _Work:
     def _stored(self) -> None:
         """Take what is in complete waves for what is done."""
         traces = sum(one.traces for one in self.manifests)
-        found = self._watched(self.store.findings) if traces else 0
+        found = sum(one.findings for one in self.manifests)
         self.state = self.state._replace(traces=traces, violations=found, stored=traces)
         self.watcher.went(self.state)
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
 
 from partq.conformance.frontends.campaign import jvm, manifest, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.folding import Folded, Row, fingerprint
 from partq.conformance.frontends.campaign.jobs import together
 from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
 from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Plan
-from partq.conformance.frontends.campaign.tables import STAGED, TABLES
+from partq.conformance.frontends.campaign.tables import ROWS, STAGED, SUMMED, TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,18 +62,14 @@ class Store:
         self._same_campaign()
         manifests = self.manifests()
         self._drop_unfinished(manifests)
-        self._verify(manifests)
+        if manifests:
+            self.folded(manifests)
         return manifests
 
     def recorded(self) -> str | None:
         """The digest that a complete campaign recorded, or None."""
         data = json.loads(self.folder.read(SUMMARY) or "{}")
         return str(data.get("digest")) if data.get("complete") else None
-
-    def findings(self) -> int:
-        """How many findings are stored."""
-        total = self.table("violations").selectExpr("coalesce(sum(times), 0)").collect()
-        return int(total[0][0])
 
     def table(self, name: str) -> DataFrame:
         """All rows of a table, with their ``wave``."""
@@ -155,29 +154,29 @@ class Store:
                 if name not in known:
                     self.folder.delete(place)
 
-    def _verify(self, manifests: list[Manifest]) -> None:
-        """Raises `CampaignError` where a table does not hold what its manifests say."""
-        found = self._fingerprints() if manifests else {}
-        for one in manifests:
-            for table, expected in one.tables.items():
-                there = found.get(one.wave, {}).get(table, Fingerprint())
-                if there != expected:
-                    place = f"{self.folder.name}/table={table}/wave={one.wave}"
-                    what = (
-                        f"has {there.rows:,} rows, not {expected.rows:,}"
-                        if there.rows != expected.rows
-                        else "has other rows"
-                    )
-                    advice = f"delete {manifest.file_of(one.wave)} to have the wave run again"
-                    raise CampaignError(
-                        f"{place} {what} as when it was written: {advice}, or give another folder"
-                    )
-
-    def _fingerprints(self) -> dict[int, dict[str, Fingerprint]]:
+    def folded(self, manifests: Iterable[Manifest]) -> Folded:
+        """All rows of the waves with these manifests. Raises `CampaignError` where a table does not hold what
+        they say."""
         try:
-            return queries.fingerprints({name: self.table(name) for name in TABLES})
+            found = queries.folded({name: self.table(name) for name in TABLES})
         except Exception as error:
             raise CampaignError(f"{self.folder.name} can't be read: {jvm.cause(error)}") from error
+        for one in manifests:
+            for table, expected in one.tables.items():
+                self._same(one, table, expected, found.fingerprint(one.wave, table))
+            if one.findings != (counted := found.findings.get(one.wave, 0)):
+                file = f"{self.folder.name}/{manifest.file_of(one.wave)}"
+                raise CampaignError(f"{file} counts {one.findings:,} findings, its verdicts {counted:,}")
+        return found
+
+    def _same(self, one: Manifest, table: str, expected: Fingerprint, there: Fingerprint) -> None:
+        if there == expected:
+            return
+        rows = f"{there.rows:,} rows, not {expected.rows:,}"
+        what = f"has {rows if there.rows != expected.rows else 'other rows'} as when it was written"
+        advice = f"delete {manifest.file_of(one.wave)} to have the wave run again"
+        place = f"{self.folder.name}/table={table}/wave={one.wave}"
+        raise CampaignError(f"{place} {what}: {advice}, or give another folder")
 
     # --- a wave -------------------------------------------------------------------------------------
 
@@ -194,14 +193,19 @@ class Store:
     def complete(self, units: range) -> Manifest:
         """Make tables of what was staged for those units, and then their manifest. Raises `CampaignError`
         where rows are missing."""
-        files = max(1, math.ceil(self.folder.size(f"{STAGING}/wave={units.start}") / FILE))
+        wave = units.start
+        files = max(1, math.ceil(self.folder.size(f"{STAGING}/wave={wave}") / FILE))
         try:
             staged = self._staged(units)
-            together(lambda name: self._write(name, units.start, staged, files), TABLES)
+            found = queries.folded_stage(staged, wave)
+            sums = {name: found.sums(name) for name in SUMMED}
+            frames = {name: self._frame(name, staged, sums, files) for name in TABLES}
+            together(lambda name: self._write(name, wave, frames[name]), TABLES)
         except Exception as error:
             raise CampaignError(f"{self.folder.name} can't be written: {jvm.cause(error)}") from error
-        found = self._fingerprints_of(units.start)
-        one = Manifest(self.identity, units, {name: found.get(name, Fingerprint()) for name in TABLES})
+        rows = {name: found.fingerprint(wave, name) for name in ROWS}
+        tables = {**rows, **{name: fingerprint(sums[name]) for name in SUMMED}}
+        one = Manifest(self.identity, units, tables, found.findings.get(wave, 0))
         file = manifest.file_of(one.wave)
         self._fits(one, file)
         self.folder.create(file, manifest.dumps(one))
@@ -212,27 +216,18 @@ class Store:
         rows = self.session.read.schema(STAGED).parquet(self.staging(units))
         return rows.where(f"unit >= {units.start} and unit < {units.stop}")
 
-    def _write(self, name: str, wave: int, staged: DataFrame, files: int) -> None:
-        table, place = TABLES[name], f"table={name}/wave={wave}"
+    def _frame(self, name: str, staged: DataFrame, sums: Mapping[str, list[Row]], files: int) -> DataFrame:
+        """The rows of a wave's table, in as many parts as it has files."""
+        if name in sums:
+            rows = pa.Table.from_pylist(sums[name], TABLES[name].schema)
+            return self.session.createDataFrame(rows).coalesce(1)
         rows = staged.where(f"`{name}` is not null").select(f"`{name}`.*")
-        if table.sums:
-            rows = queries.summed(table, rows).coalesce(1).sortWithinPartitions(*table.keys)
-        else:
-            rows = rows.coalesce(files).sortWithinPartitions("trace")
+        return rows.coalesce(files).sortWithinPartitions("trace")
+
+    def _write(self, name: str, wave: int, rows: DataFrame) -> None:
+        place = f"table={name}/wave={wave}"
         rows.write.mode("overwrite").parquet(self.folder.at(place))
         self.folder.sync(place)
-
-    def _fingerprints_of(self, wave: int) -> Mapping[str, Fingerprint]:
-        """What the files of a wave hold, read again."""
-        from pyspark.sql import functions as F
-
-        tables = {
-            name: self.session.read.schema(TABLES[name].ddl)
-            .parquet(self.folder.at(f"table={name}/wave={wave}"))
-            .withColumn("wave", F.lit(wave))
-            for name in TABLES
-        }
-        return queries.fingerprints(tables).get(wave, {})
 
 
 def to_text(data: Any) -> str:

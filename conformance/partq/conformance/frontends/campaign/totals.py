@@ -9,17 +9,17 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from hashlib import sha256
 from typing import Any, Final
 
 from partq.conformance.frontends.campaign import jvm, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
-from partq.conformance.frontends.campaign.jobs import together
+from partq.conformance.frontends.campaign.folding import Folded, Row
 from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
 from partq.conformance.frontends.campaign.plan import SCHEMA, Plan
 from partq.conformance.frontends.campaign.store import Store
-from partq.conformance.frontends.campaign.tables import ROWS, SUMMED, TABLES
+from partq.conformance.frontends.campaign.tables import ROWS, SUMMED
 from partq.conformance.frontends.campaign.work import ACTIVITY
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
@@ -43,7 +43,6 @@ from partq.conformance.verdict import (
 LISTED: Final = 100
 """How many undecided traces a campaign names, and stores the programs of."""
 
-Row = Mapping[str, Any]
 Lane = tuple[str, str]
 """Broker and profile."""
 
@@ -78,28 +77,16 @@ class Totals:
 def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
     """The totals of the waves with these manifests. Raises `CampaignError` where the tables can't be read, or
     contradict each other."""
-    try:
-        sums = together(partial(_sums, store), SUMMED)
-        violations = store.table("violations")
-        causes = queries.plain(queries.causes(violations))
-        kept = queries.plain(queries.examples(violations, KEPT_FINDINGS))
-        (whole,) = queries.plain(
-            store.table("verdicts").selectExpr(
-                "count(*) as traces",
-                "sum(operations) as operations",
-                "sum(findings) as findings",
-                "count(undecided) as open",
-            )
-        )
-        undecided = queries.plain(queries.undecided(store.table("verdicts"), LISTED))
-    except Exception as error:
-        raise CampaignError(f"{store.folder.name} can't be read: {jvm.cause(error)}") from error
+    waves = list(manifests)
+    folded = store.folded(waves)
+    sums = {name: folded.sums(name) for name in SUMMED}
+    causes, kept, undecided = _listed(store, folded)
     found = sum(row["times"] for row in causes)
-    _agree(store, whole, sum(one.traces for one in manifests), found)
+    _agree(store, folded, sum(one.traces for one in waves), found)
     return Totals(
-        _digest(manifests, sums),
-        whole["traces"],
-        whole["operations"],
+        _digest(waves, sums),
+        folded.rows("verdicts"),
+        folded.operations,
         {lane: _verdicts(lane, sums, causes, kept) for lane in store.plan.names},
         found,
         tuple(causes),
@@ -107,9 +94,23 @@ def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
         {kind: _counted(sums["counts"], kind) for kind in COUNTS},
         tuple(sums["combinations"]),
         tuple(one for lane in store.plan.names for one in _stalled(lane, sums["counts"])),
-        whole["open"],
+        folded.open,
         tuple(undecided),
     )
+
+
+def _listed(store: Store, folded: Folded) -> tuple[list[Row], list[Row], list[Row]]:
+    """The causes, examples of each, and undecided traces; Spark is asked for none where there is none."""
+    causes, kept, undecided = [], [], []
+    try:
+        if folded.rows("violations"):
+            violations = store.table("violations")
+            causes, kept = queries.causes(violations), queries.examples(violations, KEPT_FINDINGS)
+        if folded.open:
+            undecided = queries.undecided(store.table("verdicts"), LISTED)
+    except Exception as error:
+        raise CampaignError(f"{store.folder.name} can't be read: {jvm.cause(error)}") from error
+    return causes, kept, undecided
 
 
 def _stalled(lane: Lane, counts: Iterable[Row]) -> list[Besides]:
@@ -118,19 +119,15 @@ def _stalled(lane: Lane, counts: Iterable[Row]) -> list[Besides]:
     return stalled(lane[1], _counted(mine, ACTIVITY))
 
 
-def _agree(store: Store, whole: Row, traces: int, findings: int) -> None:
+def _agree(store: Store, folded: Folded, traces: int, findings: int) -> None:
     """Raises `CampaignError` where the verdicts, the manifests and the violations do not go together."""
-    if (whole["traces"], whole["findings"]) != (traces, findings):
+    there, counted = folded.rows("verdicts"), sum(folded.findings.values())
+    if (there, counted) != (traces, findings):
         raise CampaignError(
-            f"{store.folder.name} contradicts itself: in table=verdicts are {whole['traces']:,} traces and "
-            f"{whole['findings']:,} findings, in the manifests {traces:,} traces, in table=violations "
+            f"{store.folder.name} contradicts itself: in table=verdicts are {there:,} traces and "
+            f"{counted:,} findings, in the manifests {traces:,} traces, in table=violations "
             f"{findings:,} findings: give another folder"
         )
-
-
-def _sums(store: Store, name: str) -> list[dict[str, Any]]:
-    table = TABLES[name]
-    return queries.ordered(queries.plain(queries.summed(table, store.table(name))), table)
 
 
 def _digest(manifests: Iterable[Manifest], sums: Mapping[str, Iterable[Row]]) -> str:
