@@ -30,8 +30,8 @@ def partq(*arguments: str, closed: Sequence[int] = (), **streams: object) -> sub
         closing = "; ".join(f"os.close({number})" for number in closed)
         exec_ = f"import os, sys; {closing}; os.execv(sys.executable, {command!r})"
         command = [sys.executable, "-c", exec_]
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
-    return subprocess.run(command, cwd=BROKERS, text=True, timeout=120, check=False, **given)  # type: ignore[call-overload, no-any-return]
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": BROKERS, **streams}
+    return subprocess.run(command, text=True, timeout=120, check=False, **given)  # type: ignore[call-overload, no-any-return]
 
 
 def one_error(ran: subprocess.CompletedProcess[str]) -> str:
@@ -183,6 +183,88 @@ def test_closed_descriptors_change_no_exit_code(
     assert json.loads((tmp_path / "kept" / "verdicts.json").read_text(encoding="utf-8"))["exit"] == code
 
 
+@pytest.mark.parametrize(
+    ("at", "code"), [("import", 0), ("import", 1), ("lacks", 0), ("exit", 0), ("exit", 1), ("thread", 0)]
+)
+@pytest.mark.parametrize("command", [("run", "--case", "same-key"), ("search", "--examples", "1")])
+def test_a_process_that_was_ended_from_inside_is_never_green(
+    tmp_path: Path, at: str, code: int, command: Sequence[str]
+) -> None:
+    (tmp_path / "vanishing.py").write_text(VANISHING)
+    name, *rest = command
+    arguments = (name, "vanishing:Vanishing", "--profile", "azure-premium", *rest)
+    ran = partq(*arguments, cwd=tmp_path, env={**os.environ, "VANISH": f"{at} {code}"})
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f"ended the process (exit code {code})" in one_error(ran)
+
+
+VANISHING = """
+import os, threading
+from partq.conformance.adapters.reference import Reference
+
+AT, CODE = os.environ["VANISH"].split()
+
+def vanish(at):
+    if at == AT:
+        os._exit(int(CODE))
+
+vanish("import")
+if AT == "thread":
+    threading.Timer(0.1, os._exit, [0]).start()
+    threading.Event().wait()
+
+class Vanishing(Reference):
+    def lacks(self):
+        vanish("lacks")
+        return super().lacks()
+
+    def stage(self, program, on_event):
+        vanish("exit")
+        return super().stage(program, on_event)
+"""
+
+
+def test_an_end_after_the_last_word_does_not_change_it(tmp_path: Path) -> None:
+    """What a library does at the interpreter's end, for instance."""
+    (tmp_path / "late.py").write_text(
+        "import atexit, os\nfrom partq.conformance.adapters.reference import Reference\n"
+        "atexit.register(os._exit, 0)\nclass Late(Reference): ...\n"
+    )
+    assert partq("run", "late:Late", "--case", "no-such-case", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("whole_group", [False, True], ids=["the process", "its group, as a terminal does"])
+def test_an_interrupt_is_one_wherever_it_is_sent(tmp_path: Path, whole_group: bool) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    command = [sys.executable, "-m", "partq", "run", "slow:Slow", "--case", "same-key"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, text=True, start_new_session=True, **pipes) as process:  # type: ignore[call-overload]
+        assert process.stderr.readline() == "waiting\n"
+        (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "partq: interrupted"
+    assert "Traceback" not in said
+
+
+SLOW = """
+import sys, threading
+print("waiting", file=sys.stderr, flush=True)
+threading.Event().wait()
+"""
+
+
+@needs_proc
+def test_a_command_that_is_killed_goes_on_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    command = [sys.executable, "-m", "partq", "run", "slow:Slow", "--case", "same-key"]
+    with subprocess.Popen(command, cwd=tmp_path, text=True, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "waiting\n"
+        process.kill()
+        assert process.stderr.read() == "", "its end closes it, once the process that works has ended"
+
+
 def test_nobody_reading_results_is_no_verdict() -> None:
     """Also of plain text, which typer would make the exit code 1."""
     unread, results = os.pipe()
@@ -236,8 +318,8 @@ def test_no_error_shows_a_password(capsys: pytest.CaptureFixture[str], arguments
 )
 def test_the_process_title_shows_no_password() -> None:
     code = (
-        "from pathlib import Path; from partq.conformance.frontends.cli.process import own\n"
-        "with own():\n    print(Path('/proc/self/cmdline').read_text())"
+        "from pathlib import Path; from partq.conformance.frontends.cli.process import answered\n"
+        "answered(lambda: print(Path('/proc/self/cmdline').read_text(), flush=True) or 0)"
     )
     words = ["amqp://me:SECRET@host/v", "--broker=amqp://me:SECRET@host", "plain"]
     ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)

@@ -26,7 +26,7 @@ from partq.conformance.frontends.cli.fuzz import fuzz
 from partq.conformance.frontends.cli.init import init
 from partq.conformance.frontends.cli.listing import listing
 from partq.conformance.frontends.cli.mutants import mutants
-from partq.conformance.frontends.cli.process import own
+from partq.conformance.frontends.cli.process import answered, own
 from partq.conformance.frontends.cli.replay import replay
 from partq.conformance.frontends.cli.report import report
 from partq.conformance.frontends.cli.run import run
@@ -151,8 +151,10 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and answer the exit code; see `verdict.Exit`. Without arguments it is the process's
     own, and so is the process (`process.own`)."""
-    if arguments is not None:
-        return _exit_code(list(arguments))
+    return answered(_owned) if arguments is None else _exit_code(list(arguments))
+
+
+def _owned() -> int:
     with own():
         return _exit_code(None)
 
