@@ -147,7 +147,7 @@ def config_of(
         max_delivery_count=entity.max_delivery_count if "RCV-9" in requirements_of(family.name) else None,
         lateness=int(MOST_LATE ** random()) if late else 0,
         domains=domains_of(family),
-        caches=family.caching_front_ends or not requirements_of(family.name) & {"ORD-1", "ORD-2", "ORD-3"},
+        caches=family.caching_front_ends,
         connection_ends_locks=family.connection_ends_locks,
         freedoms=free,
         view=Delivery,
