@@ -4,11 +4,18 @@ defect is found and named."""
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
+from itertools import count
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
 
 from partq.conformance import run
+from partq.conformance.adapters import claimed_profiles
+from partq.conformance.evaluation.live_shrinking import LiveShrinking
+from partq.conformance.evaluation.suite import NamedProgram, runs
+from partq.conformance.workload.cases import ALL_CASES
 from partq.model.profiles import profile
 
 if TYPE_CHECKING:
@@ -57,3 +64,18 @@ def test_a_planted_defect_is_found_and_named(
     assert result.findings, result.conclusion
     for found in result.findings:
         assert found.requirements[0] in rules, found
+
+
+@pytest.mark.timeout(600)
+def test_the_median_counterexample_on_redis_is_five_steps() -> None:
+    steps = []
+    for defect, case, rules in DEFECTS:
+        broker = planted.planted(defect, planted.RedisStreams)()
+        (name,) = claimed_profiles(broker)
+        with closing(runs(broker, name, [NamedProgram(case, ALL_CASES[case].build(name))])) as ending:
+            ((_, done),) = ending
+        small = LiveShrinking(broker, done.program, done.history, done.findings[0], 8, count().__next__)
+        small.shrink()
+        assert small.finding.requirement in rules
+        steps.append(len(small.program.steps))
+    assert median(steps) <= 5, steps

@@ -39,10 +39,10 @@ without trying the others. The contract:
 - An outcome ``unknown``: try it as not happened, and as ``steps(state, action)``'s ok answers (for a receive:
   any of them; for a send: with hints, ``explain`` with status ok).
 - Requirements waived (`initial(waived=…)`), and those that do not bind the profile, are relaxed in `explain`,
-  which then allows what breaks only them, besides all that it allows otherwise. `steps` stays strict, but for
-  guards that both share: what a broken rule may do is mostly not enumerated finitely (any count, any loss),
-  and is decided by what is observed. A delayed store is an action of its own,
-  `STORE`, one for each such message that the history shows, at any time after its send.
+  which then allows what breaks only them, besides all that it allows otherwise. `steps` yields conforming
+  behaviour only, apart from guards that both share; `explain` adds deviations that fit the observation: what
+  a broken rule may do is mostly not enumerated finitely (any count, any loss). A delayed store is an
+  action of its own, `STORE`, one for each such message that the history shows, at any time after its send.
 - A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`. That
   a connection ended is told at any time; what it did to the client's flows, cursors and transactions is a
   `disconnect` by itself.

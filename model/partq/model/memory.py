@@ -1,9 +1,7 @@
-"""What is remembered only while a requirement is waived: without these memories its breach could not be told
-from another's.
+"""State kept only under waivers: removed (RCV-7), displaced and delayed messages, past tokens (RCV-8).
 
-With RCV-7 waived, messages that were completed or deleted, which may come back; without RCV-8, every lock
-token that was given; where a message is that is shown at another place than its own; and which messages are
-to be stored at another time than that of their send, of those that the history shows. With every
+Without it the breach of one requirement looks like that of another. A displaced message is shown elsewhere
+than in its own place; a delayed one is stored later than its send, if the history shows it. With every
 requirement enforced all of it stays empty. Who asks for it is beside the clauses.
 """
 

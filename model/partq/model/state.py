@@ -24,8 +24,8 @@ COUNTER_BITS: Final = 48
 """Of a partitioned entity's sequence number these are the counter, those above name the partition (SEQ-2)."""
 
 NARROWLY: Final = "narrowly"
-"""Waived beside a requirement that has two relaxed forms (`WIDE`), it leaves the narrow one: what speaks for
-this requirement rather than for another that explains it, too."""
+"""Selects the narrow relaxed form of a requirement that has two (`WIDE`): what speaks for this
+one rather than for another that explains it, too."""
 
 WIDE: Final = frozenset({"KEY-8", "ROUTE-1", "SEQ-5", "RCV-9", "PEEK-6", "PEEK-7", "REB-7"})
 """The requirements with a wide and a narrow relaxed form."""
@@ -265,12 +265,12 @@ Burnt = tuple[tuple[int, str, int], ...]
 
 
 class State(NamedTuple):
-    """One state of one entity. ``down`` and ``used`` are sets of partition positions, as bits. ``burnt``: how
-    many numbers failed sends may have used up that no gap has shown yet, as (partition, key, how many),
-    sorted: in that partition; with partition -1 in that of the key, as soon as it has one; with partition
-    -1 and the key "" in any. ``former``: every token that was given, with its message (remembered only
-    where RCV-8 is not enforced). ``withheld``: messages that may be stored after their send, though that was
-    refused or has its place in a transaction (remembered only with a requirement waived, see `memory`)."""
+    """One state of one entity. ``down`` and ``used`` are sets of partition positions, as bits. ``burnt``:
+    numbers that failed sends may have consumed and no gap has shown yet, as (partition, key, count), sorted;
+    partition -1: that of the key, once it has one; -1 and the key "": any. ``former``: every token that was
+    given, with its message (remembered only where RCV-8 is not enforced). ``withheld``: messages that may be
+    stored after their send, though that was refused or has its place in a transaction (remembered only with a
+    requirement waived, see `memory`)."""
 
     cfg: Config
     now: int

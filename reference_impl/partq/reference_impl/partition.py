@@ -113,7 +113,7 @@ class Partition:
         self.dead.append(stored)
 
     def heads(self, most: int) -> list[Stored]:
-        """Take the oldest free messages, up to ``most``; they are neither free nor locked then."""
+        """Remove up to ``most`` of the oldest available messages. The caller locks or deletes them."""
         free = self._free
         return [heappop(free)[1] for _ in range(min(most, len(free)))]
 

@@ -21,7 +21,7 @@ from .text import columns, shortened
 from .timescale import Moment, Tick, TimeScale, time_scale
 
 _HEIGHT: Final = {"call": 38, "return": 15, "instant": 22, "gap": 30}
-"""Of each kind of row. Arrows run along its upper edge, text stands below."""
+"""Row heights in pixels, by kind. The arrow is drawn at the top edge, the label below it."""
 
 _WIDTHS: Final = {"env": (104, 190), "client": (116, 268), "partition": (92, 168)}
 """Kind of lane -> its least and greatest width in pixels."""

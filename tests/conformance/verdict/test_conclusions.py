@@ -30,7 +30,7 @@ ONE_OF = Verdict(Status.UNKNOWN, 1, candidates=("SEQ-1", "SEQ-3"))
         ({"SEQ-1": BAD, "SEQ-3": OPEN}, Exit.VIOLATED, "NOT CONFORMANT: SEQ-1 (2 times) violated"),
         ({"SEQ-1": ONE_OF, "SEQ-3": ONE_OF}, Exit.VIOLATED, "NOT CONFORMANT: SEQ-1 or SEQ-3 violated"),
         ({"SEQ-1": OPEN, "SEQ-3": PASS}, Exit.INCONCLUSIVE, "INCONCLUSIVE: undecided: SEQ-1"),
-        ({"SEQ-1": IDLE}, Exit.INCONCLUSIVE, "INCONCLUSIVE: nothing was put to the test"),
+        ({"SEQ-1": IDLE}, Exit.INCONCLUSIVE, "INCONCLUSIVE: nothing was exercised"),
     ],
 )
 def test_one_profile(rows: dict[str, Verdict], code: int, said: str) -> None:

@@ -40,6 +40,7 @@ def history(
     said = Report({RULE: times}, open={RULE: open} if open else {}, crashed=crashed)
     if candidates:
         said.ambiguous(candidates, open)
+        said.settle(frozenset())
     inspection = Inspection()
     take_in(inspection, said)
     return verdicts_of(inspection, PROFILE, ALL)

@@ -89,6 +89,7 @@ def ambiguous(*rules: str) -> Verdicts:
     """The verdicts of a run of which a screen says that one of these rules is broken."""
     said, inspection = Report(), Inspection({"SEQ-1": 1})
     said.ambiguous(rules, "the one or the other")
+    said.settle(frozenset())
     take_in(inspection, said)
     return verdicts_of(inspection, "azure-standard", ALL)
 

@@ -203,7 +203,7 @@ class _Stage:
 
 class Reference(StagedBroker):
     """The reference broker in virtual time. ``parts``: classes to use instead of its own. ``freedoms``: those
-    of which it makes use, some in each program."""
+    that it uses, some in each program."""
 
     def __init__(self, profile: str = "", parts: Parts | None = None, freedoms: Freedoms = PLAIN) -> None:
         self.profile = profile
@@ -211,7 +211,7 @@ class Reference(StagedBroker):
         self.freedoms = freedoms
 
     def profiles(self) -> tuple[str, ...]:
-        """The one it was made for, else every family that the catalogue has a column for."""
+        """The broker's own profile if it has one, otherwise every profile in the catalogue."""
         return (self.profile,) if self.profile else PROFILE_COLUMNS
 
     def lacks(self) -> frozenset[str]:
@@ -299,7 +299,7 @@ class LiveReference(Broker):
         self._thread: threading.Thread | None = None
 
     def profiles(self) -> tuple[str, ...]:
-        """The one it was made for, else every family that the catalogue has a column for."""
+        """The broker's own profile if it has one, otherwise every profile in the catalogue."""
         return (self.profile,) if self.profile else PROFILE_COLUMNS
 
     def open(self, entity: Entity) -> None:

@@ -50,7 +50,12 @@ def observed(cut: History, blamed: Blame, why: Reason | None = None) -> str:
         return blamed.judgement.reason
     if why is not None:
         return f"{_what(_answer(cut, stuck), why.message)}: {why.why}."
-    said = "no order of the operations explains it"
+    refused = stuck.outcome == Outcome.ERROR
+    said = (
+        "nothing before it is a reason to refuse it"
+        if refused
+        else "nothing that happened before leads to it"
+    )
     said = blamed.judgement.reason if blamed.judgement.owner else said
     return f"{_what(stuck)}: {said}."
 

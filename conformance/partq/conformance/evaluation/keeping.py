@@ -60,7 +60,7 @@ def keep_example(
     target.profile = done.program.profile
     if isinstance(target, SimulatedBroker):
         example = counterexample.make(name, target, done.program, finding)
-        size = f"{len(example.program.steps)} steps of {steps}" if example else f"{steps} steps, {_GONE}"
+        size = f"{len(example.program.steps)} of {steps} steps" if example else f"{steps} steps, {_GONE}"
         example = example or counterexample.Counterexample(
             shown, done.program, finding, done.history, None, steps
         )
@@ -70,7 +70,7 @@ def keep_example(
             shown, small.program, small.finding, small.history, None, steps, small.seen
         )
         cut = f", the {seconds:.0f} s of --shrink-seconds were over" if small.over else ""
-        size = f"{len(small.program.steps)} steps of {steps}{cut}"
+        size = f"{len(small.program.steps)} of {steps} steps{cut}"
     path = out.as_shown(counterexample.write(out.place / counterexample.FOLDER / profile, example))
     command = counterexample.replay_command(path, shown)
     return StoredFile(path, "counterexample", size, command, (profile, finding.requirement, finding.key))
@@ -94,7 +94,7 @@ def keep_program(
         size = f"{size}, {_GONE}"
     else:
         small = shrink(small, shows)
-        size = f"{len(small.steps)} steps of {len(done.program.steps)}"
+        size = f"{len(small.steps)} of {len(done.program.steps)} steps"
     path = out.place / PROGRAMS / profile / f"{'-or-'.join(candidates)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dumps(small) + "\n", encoding="utf-8")

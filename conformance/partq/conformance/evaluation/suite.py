@@ -160,9 +160,9 @@ class SuiteResult:
 @dataclass(frozen=True, slots=True)
 class Ways:
     """How programs are run. ``another``: makes a further object of the same broker. ``jobs``: so many
-    programs at once, if there is another and the broker allows it. ``on_problem``: hears in which run the
-    adapter did something wrong in, and what. ``exact``: how much the judge is asked; None: by the kind
-    of broker, see `deciding`. ``focus``: what of each run's verdicts counts."""
+    programs at once, if there is another and the broker allows it. ``on_problem``: called with the run's
+    name and the problem, where the adapter did something wrong. ``exact``: how much the judge is asked;
+    None: by the kind of broker, see `deciding`. ``focus``: what of each run's verdicts counts."""
 
     another: Callable[[], Broker] | None = None
     jobs: int = JOBS

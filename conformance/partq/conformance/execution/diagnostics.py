@@ -1,4 +1,4 @@
-"""What goes wrong around a run, in whatever thread, and does not belong in its history."""
+"""Errors outside the recorded history (threads, connections, cleanup), reported when the run ends."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def _checked_within(value: Any, where: str, depth: int) -> None:
 
 
 class Fields:
-    """What an object may hold: a reader for each field, and which fields it must have."""
+    """The shape of a JSON object: one decoder per field, and which fields are required."""
 
     __slots__ = ("readers", "required")
 

@@ -38,7 +38,7 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
     if code == Exit.CONFORMANT:
         return code, ""
     unknown = [name for name, verdict in rows.items() if verdict.status is Status.UNKNOWN]
-    return code, f"undecided: {_some(unknown)}" if unknown else "nothing was put to the test"
+    return code, f"undecided: {_some(unknown)}" if unknown else "nothing was exercised"
 
 
 def _some(rules: Sequence[str]) -> str:

@@ -19,8 +19,8 @@ class Exit:
 
 
 def exit_code(verdicts: Verdicts, failing: Iterable[str] | None = None) -> int:
-    """The exit code of a run: 1 if any requirement in ``failing`` (default: all) is violated, be it not known
-    which of several, 3 if one is unknown or nothing at all was exercised, else 0."""
+    """The exit code of a run: 1 if any requirement in ``failing`` (default: all) is violated, even if it
+    is not certain which, 3 if one is unknown or nothing at all was exercised, else 0."""
     counted = set(verdicts if failing is None else failing)
     judged = [verdict for requirement, verdict in verdicts.items() if requirement in counted]
     statuses = {verdict.status for verdict in judged}

@@ -88,7 +88,7 @@ class Inspection:
 
     @property
     def broken(self) -> bool:
-        """Whether some requirement certainly is violated, be it not known which."""
+        """Whether some requirement certainly is violated, even if it is not certain which."""
         return any(doubt.findings or doubt.candidates for doubt in self.doubts.values())
 
     @property

@@ -54,8 +54,8 @@ def merge(runs: Iterable[Verdicts]) -> dict[str, Verdict]:
 
 
 def resolved(total: dict[str, Verdict]) -> dict[str, Verdict]:
-    """Without saying that one of several rules is violated where one of them is known to be, for that says no
-    more: the others are merely unknown."""
+    """Drop an either-or verdict where one of its rules is known to be violated, because the violated rule
+    already explains the anomaly: the others are undecided."""
     certain = {requirement for requirement, verdict in total.items() if verdict.status is Status.VIOLATED}
     return {
         requirement: verdict if certain.isdisjoint(verdict.candidates) else replace(verdict, candidates=())

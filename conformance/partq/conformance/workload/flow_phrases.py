@@ -54,7 +54,7 @@ def _restart(draft: Draft) -> None:
 
 
 def _handoff(draft: Draft) -> None:
-    """A partition changes hands while its old flow has messages unsettled, or just has not."""
+    """A handoff, with and without unacknowledged messages at the old flow."""
     old, new = draft.client(), draft.client()
     draft.add(old, "bind")
     _rest(draft)

@@ -110,7 +110,7 @@ class LopsidedShares(Assignments):
 
 @defect("handoff-at-once", "REB-14", profile="solace")
 class _HandoffAtOnce(Assignments):
-    """A partition changes hands while its old flow has unsettled messages."""
+    """A handoff happens though the old flow has unacknowledged messages."""
 
     def start_handoff(self, seat: Seat, flow: Flow) -> None:
         self.set_state(seat, PAUSED)

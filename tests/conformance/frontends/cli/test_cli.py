@@ -155,7 +155,7 @@ def test_what_an_adapter_does_wrong_is_told_once_and_counted(partq: Partq) -> No
 def test_nothing_exercised_is_no_success(partq: Partq) -> None:
     ran = run_canned(partq, "Silent")
     assert ran.code == 3
-    assert last_line(ran) == "INCONCLUSIVE: nothing was put to the test"
+    assert last_line(ran) == "INCONCLUSIVE: nothing was exercised"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_nothing_exercised_is_no_success(partq: Partq) -> None:
         (
             "Any",
             ("--profile", "azure-premium", "--profile", "azure-flat"),
-            "INCONCLUSIVE: nothing was put to the test (azure-flat)",
+            "INCONCLUSIVE: nothing was exercised (azure-flat)",
         ),
     ],
 )
@@ -243,7 +243,7 @@ def test_a_live_violation_is_told_when_its_case_ends(partq: Partq) -> None:
     assert ran.code == 1
     assert "azure-premium: cases: 1, seeded programs: 0" in ran.err
     assert "azure-premium: same-key (1 of 1): RCV-1 violated" in ran.err
-    assert "RCV-1-phantom.json, 1 steps of 14 (partq replay kept/counterexamples/" in ran.out
+    assert "RCV-1-phantom.json, 1 of 14 steps (partq replay kept/counterexamples/" in ran.out
 
 
 def test_a_simulated_run_tells_its_first_violation_and_where_it_is(

@@ -81,7 +81,7 @@ def test_doubts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert main(["profile", "check", str(file), "--format", "json"]) == 0
     idle, unsaid, judge = sorted(json.loads(capsys.readouterr().out)["doubts"])
-    assert idle == "never put to the test, since shows_seq is false: SEQ-1"
+    assert idle == "never exercised, since shows_seq is false: SEQ-1"
     assert unsaid.startswith("the judge is not asked")
     assert judge == "without a page of the vendor: SEQ-1"
 

@@ -154,7 +154,7 @@ def test_a_rule_that_there_is_not_is_one_line(tmp_path: Path, capsys: pytest.Cap
     [
         ("Split", 1, "VIOLATED on canned_broker:Split (azure-premium)"),
         ("Canned", 0, "NOTHING FOUND on canned_broker:Canned (azure-premium)"),
-        ("Silent", 3, "UNDECIDED on canned_broker:Silent (azure-premium): nothing was put to the test"),
+        ("Silent", 3, "UNDECIDED on canned_broker:Silent (azure-premium): nothing was exercised"),
     ],
 )
 def test_a_mere_program_asks_of_all_rules(

@@ -48,8 +48,8 @@ class Unheard(canned_broker.Canned):
     ("broker", "code", "told"),
     [
         ("Canned", 0, "azure-premium: nothing found in 5 programs\n"),
-        ("Silent", 3, "azure-premium: nothing found in 5 programs; nothing was put to the test\n"),
-        ("Unheard", 3, "azure-premium: nothing found in 5 programs; nothing was put to the test\n"),
+        ("Silent", 3, "azure-premium: nothing found in 5 programs; nothing was exercised\n"),
+        ("Unheard", 3, "azure-premium: nothing found in 5 programs; nothing was exercised\n"),
         ("Split", 1, "ROUTE-2"),
     ],
 )

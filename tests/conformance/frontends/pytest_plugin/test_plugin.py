@@ -299,7 +299,7 @@ def test_nothing_exercised_is_skipped_and_no_success(tmp_path: Path) -> None:
     ran = suite(tmp_path, "Silent", "-rs")
     assert ran.code == Exit.INCONCLUSIVE
     assert skipped(ran, "ROUTE-1") == "not exercised"
-    assert conclusion(ran) == "INCONCLUSIVE: nothing was put to the test"
+    assert conclusion(ran) == "INCONCLUSIVE: nothing was exercised"
 
 
 def test_each_profile_fails_for_itself(tmp_path: Path) -> None:

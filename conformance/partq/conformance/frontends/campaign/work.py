@@ -65,7 +65,7 @@ Row = dict[str, Any]
 @dataclass(slots=True)
 class RequirementCount:
     """What a chunk says of one requirement: how often it was exercised, in how many traces it was violated
-    for certain and in how many it was left open. ``traces``: in how many it was exercised or left open;
+    for certain and in how many it was left undecided. ``traces``: in how many it was exercised or undecided;
     ``undecided``: in how many it is open for no more than that it was not decided. ``trace``, ``why`` and
     ``candidates``: of the first trace that leaves it open, unless a later one says that one of several is
     violated; None where none does."""

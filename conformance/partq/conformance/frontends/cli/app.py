@@ -43,7 +43,7 @@ BROKEN: Final = 70
 """The exit code of a defect of partq itself, so that no crash is taken for a verdict."""
 
 EPILOG: Final = (
-    "Exit codes: 0 nothing violated, or nothing but what a baseline knows; 1 violated (search: found "
+    "Exit codes: 0 no new violation; 1 violated, even if it is not certain which rule (search: found "
     "something; replay: reproduced; mutants: one survived; compare: newly violated by the last of two runs "
     "of one broker); 2 bad input or usage, or no room for the results; 3 inconclusive: a rule is undecided, "
     "nothing was exercised, the baseline is out of date, or the adapter gave answers that no history can "

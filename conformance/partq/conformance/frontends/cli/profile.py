@@ -39,7 +39,7 @@ LIKE: Final = "partitioned-queue"
 """What a profile begins with."""
 
 NEEDS: Final = {"SEQ": "shows_seq", "PEEK": "peek", "TXN": "transactions"}
-"""Group -> the switch without which none of its rules is put to the test."""
+"""Group -> the switch without which none of its rules is exercised."""
 
 ProfileWord = Annotated[
     str,
@@ -116,6 +116,6 @@ def _doubts(family: Profile) -> Iterator[str]:
     for group, switch in NEEDS.items():
         idle = [id for id in grounds if catalogue()[id].group == group]
         if idle and not getattr(family, switch):
-            yield f"never put to the test, since {switch} is false: {', '.join(idle)}"
+            yield f"never exercised, since {switch} is false: {', '.join(idle)}"
     if not family.modelled:
         yield "the judge is not asked, since the model does not know what a kill undoes: screens alone decide"

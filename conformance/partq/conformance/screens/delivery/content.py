@@ -171,11 +171,12 @@ def _phantom(report: Report, seen: Observation, why: str, sent: Sent | None = No
 
 
 def _altered(report: Report, field: str, seen: Observation, sent: Sent) -> None:
+    other = "other" if field in ("content", "properties") else "another"
     report.find(
         _REQUIREMENT,
         f"altered {field}",
-        f"A message arrived with another {field}",
+        f"A message arrived with {other} {field}",
         (sent.record, seen.record),
-        f"The {field} of message {seen.delivery.id!r} is not the one that {sent.record.proc} sent.",
+        f"Message {seen.delivery.id!r} was shown with {other} {field} than {sent.record.proc} sent.",
         _UNCHANGED,
     )

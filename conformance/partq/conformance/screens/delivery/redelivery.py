@@ -2,7 +2,7 @@
 delivery count (RCV-9).
 
 One anomaly, one finding: a message that came back after it was finished is not judged further. Where a
-history shows that RCV-7 or one of its neighbours is violated, but not which, the rule is left open.
+history shows that RCV-7 or one of its neighbours is violated, but not which, the rule is undecided.
 """
 
 from __future__ import annotations

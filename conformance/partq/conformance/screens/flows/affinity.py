@@ -144,8 +144,8 @@ def judge_spread(facts: Facts, paths: Paths, report: Report) -> None:
 
 
 def _worst(counts: Sequence[int], fair: Sequence[float], accepted: int, limit: float) -> int | None:
-    """A share with so many, or so few, of the messages that fair choices hardly do so. Those accepted but
-    not seen may belong to any."""
+    """A partition whose share is improbable under a fair choice (two-sided, see ``ALPHA``). Messages accepted
+    but not seen may belong to any."""
     unseen = accepted - sum(counts)
     for n, (count, share) in enumerate(zip(counts, fair, strict=True)):
         most, least = count / accepted, (count + unseen) / accepted

@@ -120,7 +120,7 @@ def _at_once(profile: str) -> Program:
 
 
 def _across(profile: str) -> Program:
-    """Enough held messages that some two of them are in different partitions."""
+    """Receive enough messages that at least two come from different partitions."""
     count = 4 * partitions(profile)
     sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(count)]
     fetch = [receive("c2", count)] * 3
