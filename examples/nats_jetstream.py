@@ -199,11 +199,11 @@ class NatsJetStream(Broker):
         return {}
 
     def is_empty(self) -> bool:
-        """A work-queue stream deletes what is acknowledged: what it holds is free or locked."""
+        """Nothing is left to deliver, and nothing is locked. What the streams hold does not tell: a server that was
+        killed may keep a message whose acknowledgement it has."""
         stream = self.control.jetstream()
-        return not any(
-            self.wait(stream.stream_info(self.stream(i))).state.messages for i in range(PARTITIONS)
-        )
+        workers = (self.wait(stream.consumer_info(self.stream(i), "workers")) for i in range(PARTITIONS))
+        return not any(worker.num_pending or worker.num_ack_pending for worker in workers)
 
     def close(self) -> None:
         """Remove the server, or from one that stays the streams."""
