@@ -5,10 +5,10 @@ nothing is found, beside a bad one that differs little and has its rule.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from inspections import inspected, violated
+from inspections import inspected
 from msgspec import structs
 
 from partq.conformance.facts.index import facts_of
@@ -23,195 +23,6 @@ from partq.model.operations import OPS
 from partq.model.profiles import SECOND, Entity
 
 FLAT: dict[str, Any] = {"profile": "azure-flat"}
-PREMIUM: dict[str, Any] = {"profile": "azure-premium"}
-LIVE_FLOWS: dict[str, Any] = {"profile": "solace", "partitions": 1, "clock": "wall"}
-
-
-class Pair(NamedTuple):
-    """Two histories and the rule that the second one breaks."""
-
-    settings: dict[str, Any]
-    good: str
-    bad: str
-    rule: str
-
-
-TEN = "p send m1\n" + "".join(f"p receive 1 -> m1#1 lock=l{n} count={n}\np abandon l{n}\n" for n in range(10))
-FLOW = "c1 bind f1 @1-2\nenv assignment 0 f1 ready @6s\nc2 bind f2 @10s-10001ms\n"
-ENTRUSTED = (
-    "p send m1 key=a @1-2\nc1 bind f1 @3-4\nenv assignment 0 f1 ready @6s\n"
-    "env assignment 1 f1 ready @6s\nc2 bind f2 @20s-20001ms\nenv assignment 1 f1 paused @25s\n"
-)
-
-PAIRS = {
-    "a scheduled message, with a new number": Pair(
-        FLAT,
-        "p schedule m1 at=5 -> m1#1\np receive 1 -> m1#2 lock=l\np complete l",
-        "p schedule m1 at=5 -> error quota\np receive 1 -> m1#2 lock=l\np complete l",
-        "RCV-1",
-    ),
-    "a scheduled message is peeked, then activated": Pair(
-        FLAT,
-        "p send m1 at=5s\np peek 1 -> m1#1\np peek 1 from=1 -> m1#2\np receive 1 delete -> m1#2",
-        "p send m1\np peek 1 -> m1#1\np peek 1 from=1 -> m1#2\np receive 1 delete -> m1#2",
-        "SEQ-6",
-    ),
-    "a scheduled message is cancelled": Pair(
-        FLAT,
-        "p send m1 at=5s\np cancel_scheduled 1\nenv drained",
-        "p send m1\nenv drained",
-        "RCV-2",
-    ),
-    "a deferred message settles by its new lock": Pair(
-        FLAT,
-        "p send m1\np receive 1 -> m1#1 lock=l\np defer l\np receive_deferred 1 -> m1#1 lock=k\np complete k",
-        "p send m1\np receive 1 -> m1#1 lock=l\np defer l\np receive_deferred 1 -> m1#1 lock=k\np complete j",
-        "RCV-8",
-    ),
-    "a deferred message that was completed stays away": Pair(
-        FLAT,
-        "p send m1\np receive 1 -> m1#1 lock=l count=0 until=30s\np defer l\n"
-        "p receive_deferred 1 -> m1#1 lock=k count=0 until=30s\np complete k\np receive 1 -> nothing",
-        "p send m1\np receive 1 -> m1#1 lock=l count=0 until=30s\np defer l\n"
-        "p receive_deferred 1 -> m1#1 lock=k count=0 until=30s\np complete k\n"
-        "p receive 1 -> m1#1 lock=j count=0",
-        "RCV-7",
-    ),
-    "a time to live ends": Pair(
-        FLAT,
-        "p send m1 ttl=5s\nenv advance 6s\np peek 1 -> nothing\nenv drained",
-        "p send m1 ttl=7s\nenv advance 6s\nenv drained",
-        "RCV-2",
-    ),
-    "ten deliveries are too many": Pair(
-        FLAT,
-        TEN + "p peek 1 -> nothing\np receive 1 delete -> nothing\nenv drained",
-        TEN.replace("m1#1 lock=l9 count=9", "nothing").replace("p abandon l9\n", "") + "env drained",
-        "RCV-2",
-    ),
-    "ten deliveries, where eleven are allowed": Pair(
-        FLAT,
-        TEN + "p receive 1 delete -> m1#1 count=10\nenv drained",
-        TEN + "p receive 1 delete -> m1#1 count=9\nenv drained",
-        "RCV-9",
-    ),
-    "locks of caches run out ten times, unseen": Pair(
-        PREMIUM,
-        "p send m1 key=a\np peek 1 -> m1#1.1\nenv advance 301s\nq peek 1 -> nothing",
-        "p send m1 key=a\np peek 1 -> m1#1.1\nenv advance 299s\nq peek 1 -> nothing",
-        "PEEK-4",
-    ),
-    "a body that is not shown": Pair(
-        FLAT,
-        "p send m1 body=x\np receive 1 -> m1#1",
-        'p send m1 body=x\np receive 1 -> m1#1 body=""',
-        "RCV-1",
-    ),
-    "bodies are shown by receives alone": Pair(
-        FLAT,
-        "p send m1 body=x\np peek 1 -> m1#1\np receive 1 delete -> m1#1 body=x",
-        "p send m1 body=x\np send m2 body=y\np receive 2 delete -> m1#1, m2#2 body=y",
-        "RCV-1",
-    ),
-    "keys are shown by receives alone": Pair(
-        PREMIUM,
-        "p send m1 key=a\np peek 1 -> m1#1.1\np receive 1 delete -> m1#1.1 key=a",
-        "p send m1 key=a\np send m2 key=a\np peek 2 -> m1#1.1, m2#1.2 key=a\n"
-        "p receive 2 delete -> m1#1.1, m2#1.2",
-        "RCV-1",
-    ),
-    "numbers are shown by receives alone": Pair(
-        FLAT,
-        "p send m1\np peek 1 -> m1\np receive 1 delete -> m1#1",
-        "p send m1\np send m2\np peek 2 -> m1#1, m2\np receive 2 delete -> m1#1, m2#2",
-        "SEQ-1",
-    ),
-    "times decrease, within twice the skew": Pair(
-        {**FLAT, "skew": 5},
-        "p send m1 @100-200\nq send m2 @101-201\np receive 2 -> m1#1 enqueued=160, m2#2 enqueued=150",
-        "p send m1 @100-200\nq send m2 @101-201\np receive 2 -> m1#1 enqueued=160, m2#2 enqueued=149",
-        "SEQ-7",
-    ),
-    "a number used up by a try in a partition that was down": Pair(
-        PREMIUM,
-        "p send m0 key=b\nenv partition_down 2\np send m1\nenv partition_up 2\np send m2 key=b\n"
-        "p receive 9 delete -> m0#2.1, m1#1.1, m2#2.3\nenv drained",
-        "p send m0 key=b\nenv partition_down 2\nenv partition_up 2\np send m1\np send m2 key=b\n"
-        "p receive 9 delete -> m0#2.1, m1#1.1, m2#2.3\nenv drained",
-        "SEQ-4",
-    ),
-    "one answer holds a message twice": Pair(
-        FLAT,
-        "p send m1\np receive 2 -> m1#1 lock=l until=30s",
-        "p send m1\np receive 2 -> m1#1 lock=l until=30s, m1#1 lock=k until=30s",
-        "RCV-6",
-    ),
-    "one answer deletes a message twice": Pair(
-        FLAT,
-        "p send m1\np receive 2 delete -> m1#1",
-        "p send m1\np receive 2 delete -> m1#1, m1#1",
-        "RCV-7",
-    ),
-    "one answer of a flow holds a message twice": Pair(
-        {"profile": "solace"},
-        "p send m1\np receive 2 flow=f -> m1 lock=l",
-        "p send m1\np receive 2 flow=f -> m1 lock=l, m1 lock=k",
-        "RCV-6",
-    ),
-    "a handoff a little late": Pair(
-        {**LIVE_FLOWS, "partitions": 2},
-        ENTRUSTED + "env assignment 1 f1 unassigned @28900ms\nenv assignment 1 f2 ready @28900ms\n"
-        "c2 receive 1 flow=f2 -> nothing @40s-41s",
-        ENTRUSTED + "env assignment 1 f1 unassigned @29300ms\nenv assignment 1 f2 ready @29300ms\n"
-        "c2 receive 1 flow=f2 -> nothing @40s-41s",
-        "REB-14",
-    ),
-    "a takeover a little late, without a delay": Pair(
-        {**LIVE_FLOWS, "rebalance_delay": 0, "late": SECOND // 100},
-        FLOW + "c1 unbind f1 @20s-20001ms\nenv assignment 0 f1 unassigned @20009ms\n"
-        "env assignment 0 f2 ready @20009ms\nc2 receive 1 flow=f2 -> nothing @40s-41s",
-        FLOW + "c1 unbind f1 @20s-20001ms\nenv assignment 0 f1 unassigned @20002ms\n"
-        "env assignment 0 f2 ready @20020ms\nc2 receive 1 flow=f2 -> nothing @40s-41s",
-        "REB-6",
-    ),
-    "a socket that ends without a word": Pair(
-        LIVE_FLOWS,
-        FLOW + "c1 disconnect f1 how=socket @20s-20001ms\nenv assignment 0 f1 unassigned @29s\n"
-        "env assignment 0 f2 ready @29s\nc2 receive 1 flow=f2 -> nothing @50s-51s",
-        FLOW + "c1 disconnect f1 how=socket @20s-20001ms\nenv assignment 0 f1 unassigned @29s\n"
-        "env assignment 0 f2 ready @39s\nc2 receive 1 flow=f2 -> nothing @50s-51s",
-        "REB-6",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_good(name: str) -> None:
-    pair = PAIRS[name]
-    settings = {**pair.settings, **({"max_delivery_count": 11} if "eleven" in name else {})}
-    assert not inspected(pair.good, **settings).findings
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_bad(name: str) -> None:
-    pair = PAIRS[name]
-    settings = {**pair.settings, **({"max_delivery_count": 11} if "eleven" in name else {})}
-    assert violated(pair.bad, **settings) == {pair.rule}
-
-
-def test_what_may_have_been_dead_lettered_is_neither_missed_nor_counted() -> None:
-    for limit, missed in ((10, False), (3, False), (11, True)):
-        inspection = inspected(TEN + "env drained", max_delivery_count=limit, **FLAT)
-        assert ("RCV-2" in inspection.exercised) is missed
-        assert ("RCV-2" in inspection.findings) is missed
-        assert "RCV-2" not in inspection.open
-
-
-def test_a_socket_whose_end_nobody_tells_of_is_not_judged() -> None:
-    text = FLOW + "c1 disconnect f1{} @20s-20001ms\nc2 receive 1 flow=f2 -> nothing @50s-51s"
-    assert violated(text.format(" how=socket"), **LIVE_FLOWS) == set()
-    assert "REB-6" in violated(text.format(""), **LIVE_FLOWS)
-    assert "REB-6" in violated(text.format(" how=socket"), **{**LIVE_FLOWS, "clock": "virtual"})
 
 
 # Operations that are not followed.
@@ -265,12 +76,6 @@ def _with_objects(text: str) -> Inspection:
         structs.replace(r, op=op, args={"rule": {}}) if op and r.op == "get" else r for r in read.records
     )
     return inspect(replace(read, records=records), ALL)
-
-
-def test_making_an_entity_first_and_deleting_it_last_touches_nothing() -> None:
-    wrong = "q receive 1 -> m1#1 lock=k count=0\n"
-    assert violated(f"p create\n{LOCKED}{wrong}p delete", **FLAT) == {"RCV-6"}
-    assert violated(f"{LOCKED}p update -> error unsupported\n{wrong}", **FLAT) == {"RCV-6"}
 
 
 # Several entities.
@@ -346,15 +151,6 @@ def test_assignments_known_to_an_interval_are_no_instants() -> None:
     assert "REB-13" in inspected(text.format("8s"), "solace", partitions=1).findings
     polled = inspected(text.format("8s-10s"), "solace", partitions=1)
     assert not polled.findings and "interval" in polled.open["REB-13"]
-
-
-def test_a_flow_bound_amid_a_kill_may_have_ended_with_it() -> None:
-    text = "c1 bind f1 @10-20\nc1 unbind f1 -> error not_found @{}\n"
-    kill = "env broker_kill @{}\nenv broker_start @100-110\n"
-    refused = inspected(text.format("50-60"), "solace", partitions=1)
-    assert "KEY-9" in refused.findings
-    amid = inspected(kill.format("5-90") + text.format("120-130"), "solace", partitions=1)
-    assert not amid.findings
 
 
 KEYED_BY_ID = {

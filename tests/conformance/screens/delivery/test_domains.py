@@ -5,120 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from inspections import assert_owned, inspected
+from inspections import inspected
 
 from partq.conformance.adapters.rabbitmq import prefetching
-from partq.conformance.evaluation.decision import check_history
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
-from partq.conformance.screens.assess import inspect
-from partq.conformance.screens.delivery.domains import SCREEN
-from partq.conformance.verdict import Status
 from partq.model.profiles import PROFILES, OrderDomain, admit
 
 QUEUE = "ordered-queue"
 
 SENDS = "c1 send m1 key=k\nc1 send m2 key=k\nc1 send m3 key=k\nc1 send x1 key=other"
-
-GOOD: dict[str, tuple[str, dict[str, int]]] = {
-    "in order, one after the other": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a\nc2 complete a\nc2 receive 1 -> m2 lock=b\nc2 complete b",
-        {"ORD-1": 1},
-    ),
-    "several in one answer": (f"{SENDS}\nc2 receive 5 -> m1 lock=a, m2 lock=b, x1 lock=c", {"ORD-1": 1}),
-    "another key in between": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a\nc3 receive 1 -> x1 lock=b\nc2 complete a\n"
-        "c3 receive 1 -> m2 lock=c",
-        {"ORD-1": 1, "ORD-2": 1},
-    ),
-    "sent at the same time": (
-        "c1 send m1 key=k @0s-3s\nc2 send m2 key=k @1s-2s\nc3 receive 2 -> m2 lock=a, m1 lock=b @4s-5s",
-        {},
-    ),
-    "of one batch": (
-        "c1 send m1 key=k, m2 key=k\nc3 receive 2 -> m2 lock=a, m1 lock=b",
-        {},
-    ),
-    "without keys": (
-        "c1 send m1\nc1 send m2\nc3 receive 1 -> m2 lock=a\nc3 receive 1 -> m1 lock=b",
-        {},
-    ),
-    "receives at the same time": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a @10s-13s\nc3 receive 1 -> m2 lock=b @11s-12s",
-        {"ORD-1": 1},
-    ),
-    "abandoned, and first again": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a\nc2 abandon a\nc3 receive 1 -> m1 lock=b\nc3 complete b\n"
-        "c3 receive 1 -> m2 lock=c",
-        {"ORD-1": 1, "ORD-3": 1},
-    ),
-    "its lock ended, and it is first again": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a\nenv advance 31s\nc3 receive 2 -> m1 lock=b, m2 lock=c",
-        {"ORD-1": 1, "ORD-3": 1},
-    ),
-    "what a lost answer held": (
-        f"{SENDS}\nc2 receive 1 -> unknown timeout\nc3 receive 1 -> m2 lock=b",
-        {},
-    ),
-    "its consumer may have lost it by leaving, or not": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a\nc2 disconnect\nc3 receive 1 -> nothing\n"
-        "c3 receive 1 -> m1 lock=b",
-        {},
-    ),
-}
-
-BAD: dict[str, tuple[str, str]] = {
-    "m1 m0 m3 m2": (
-        "c1 send m0 key=k\nc1 send m1 key=k\nc1 send m2 key=k\nc1 send m3 key=k\n"
-        "c2 receive 1 -> m1 lock=a\nc2 complete a\nc2 receive 1 -> m0 lock=b\nc2 complete b\n"
-        "c2 receive 1 -> m3 lock=c\nc2 complete c\nc2 receive 1 -> m2 lock=d\nc2 complete d",
-        "ORD-1",
-    ),
-    "an answer in reverse": (f"{SENDS}\nc2 receive 3 -> m3 lock=a, m2 lock=b, m1 lock=c", "ORD-1"),
-    "two of a key in flight": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a\nc3 receive 1 -> m2 lock=b",
-        "ORD-2",
-    ),
-    "redelivered while another one is in flight": (
-        f"{SENDS}\nc2 receive 2 -> m1 lock=a, m2 lock=b\nc2 abandon b\nc3 receive 1 -> m2 lock=c",
-        "ORD-2",
-    ),
-    "what was abandoned is passed": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a\nc2 abandon a\nc3 receive 1 -> m2 lock=b\nc3 complete b\n"
-        "c3 receive 1 -> m1 lock=c",
-        "ORD-3",
-    ),
-    "what ran out is passed": (
-        f"{SENDS}\nc2 receive 1 -> m1 lock=a\nenv advance 31s\nc3 receive 1 -> m2 lock=b\nc3 complete b\n"
-        "c3 receive 1 -> m1 lock=c",
-        "ORD-3",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_what_is_allowed_is_counted_and_accepted(name: str) -> None:
-    text, exercised = GOOD[name]
-    found = inspect(history(text, QUEUE), [SCREEN])
-    assert not found.findings and not found.open
-    assert {id: min(times, 1) for id, times in found.exercised.items()} == exercised
-    assert judge(history(text, QUEUE)).status is Judged.ACCEPTED
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_what_is_not_allowed_is_found_and_named_by_screen_and_blame(name: str) -> None:
-    text, rule = BAD[name]
-    assert_owned(inspected(text, QUEUE), rule)
-    assert judge(history(text, QUEUE)).status is Judged.REJECTED
-    verdicts = check_history(history(text, QUEUE))
-    assert [id for id, verdict in verdicts.items() if verdict.status is Status.VIOLATED] == [rule]
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_none_of_it_is_a_rule_of_every_partitioned_queue(name: str) -> None:
-    text, _ = BAD[name]
-    assert judge(history(text, "partitioned-queue")).status is Judged.ACCEPTED
-    assert not inspected(text, "partitioned-queue").findings
 
 
 BY_PARTITION = admit(replace(PROFILES[QUEUE], name="by-partition", order=OrderDomain.PARTITION))

@@ -1,0 +1,136 @@
+"""Every opinion on every history of the corpus: screens, judge, blame, plain search, and TLC where it is."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.validation import rejected_for_times_or_marks
+
+from corpus import Entry, corpus
+from partq.conformance.history import Record
+from partq.conformance.history.entities import ByEntity
+from partq.conformance.oracle.blame import blame
+from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.oracle.plain_search import is_explained
+from partq.conformance.oracle.question import Impossible, question_of
+from partq.conformance.oracle.specified import recordings_of
+from partq.conformance.screens.assess import inspect
+from partq.model.operations import Outcome
+from partq.model.profiles import requirements_of
+from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
+from partq.spec.validation import Limits, Recording, Status, Validated, batches, validate
+
+NODES, AGAIN, WAIVED, PLAIN = 20_000, 100_000, 2_000, 5_000
+"""How many nodes the judge visits, a second look, a search with one rule waived, and the plain search."""
+
+UNORDERED = ("flows/bad: a flow's answer in the wrong order",)
+"""The plain search does not know that one answer of a flow has an order; the guide does."""
+
+WITNESSES = 8
+FEW = {"admission": 4, "transactions": 5}
+"""How many records show one violation at the most."""
+
+LIMITS = Limits(states=3_000)
+BATCH = 100
+
+
+def _each(*judged: Judged) -> pytest.MarkDecorator:
+    """A test for each history of which the judge is to say one of these."""
+    entries = {name: entry for name, entry in corpus().items() if entry.judge in judged}
+    return pytest.mark.parametrize("entry", entries.values(), ids=entries)
+
+
+every = _each(*Judged)
+
+
+@every
+def test_screens(entry: Entry) -> None:
+    seen = inspect(entry.history)
+    assert not [id for id, doubt in seen.doubts.items() if doubt.crashed]
+    assert set(seen.findings) == entry.found
+    assert {*seen.candidates.values()} == entry.one_of
+    assert seen.open.keys() - seen.candidates.keys() == entry.open
+    assert seen.found.keys() == entry.found, "what is no finding is not counted"
+    counted = {rule: seen.exercised.get(rule, 0) for rule in entry.exercised}
+    assert counted == entry.exercised if isinstance(entry.exercised, dict) else all(counted.values())
+
+
+@every
+def test_a_finding_has_all_that_a_reader_needs(entry: Entry) -> None:
+    for rule, findings in inspect(entry.history).findings.items():
+        for finding in findings:
+            assert finding.title and finding.detail and finding.allowed
+            assert finding.key.startswith(f"{rule}/") and "m1" not in finding.key
+            assert 1 <= len(finding.witness) <= FEW.get(entry.mechanism, WITNESSES)
+
+
+@every
+def test_judge(entry: Entry) -> None:
+    given = entry.history
+    said = judge(given, seconds=60, nodes=NODES)
+    assert said.status is entry.judge and bool(said.reason) is (said.status is not Judged.ACCEPTED)
+    assert entry.stuck is None or (said.stuck[0] == entry.stuck and entry.stuck not in said.explained)
+    if said.status is Judged.ACCEPTED:
+        known = {r.i for r in given.records if _is_explained(r)}
+        assert known <= set(said.explained) and not said.stuck and not said.allowed
+    if said.status is not Judged.UNKNOWN:
+        assert judge(given, seconds=60, nodes=AGAIN, again=True).status is said.status
+
+
+def _is_explained(record: Record) -> bool:
+    """Whether an order that explains the history has the record in it: what failed may not have happened."""
+    if record.op == "advance" or record.outcome == Outcome.UNKNOWN:
+        return False
+    fails = record.is_env or record.op == "disconnect" or record.error == "unsupported"
+    return record.outcome == Outcome.OK or not fails
+
+
+@_each(Judged.REJECTED)
+def test_blame(entry: Entry) -> None:
+    said = blame(entry.history, seconds=60, nodes=WAIVED)
+    assert said.candidates == entry.blame and said.complete is not entry.incomplete
+    assert said.violated == (said.candidates[0] if len(said.candidates) == 1 and said.complete else None)
+    assert set(said.consulted) <= requirements_of(entry.profile)
+
+
+@_each(Judged.ACCEPTED, Judged.REJECTED)
+def test_plain_search(entry: Entry) -> None:
+    everything = ByEntity(entry.history)
+    try:
+        questions = [question_of(everything, name, 0, frozenset()) for name in everything.names]
+        explained = [is_explained(question, PLAIN) for question in questions]
+    except Impossible:
+        explained = [False]
+    if entry.name in UNORDERED:
+        assert explained == [True]
+    else:
+        assert None in explained or all(explained) is (entry.judge is Judged.ACCEPTED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", sorted({entry.mechanism for entry in corpus().values()}))
+def test_tlc(mechanism: str) -> None:
+    try:
+        java(), tlc_jar()
+    except ToolMissing as error:
+        pytest.skip(str(error))
+    asked = {
+        name: recording
+        for name, entry in corpus().items()
+        if entry.mechanism == mechanism and entry.judge is not Judged.UNKNOWN
+        for recording in recordings_of(entry.history).values()
+        if isinstance(recording, Recording)
+    }
+    names, recordings = list(asked), list(asked.values())
+    found: dict[str, Validated] = {}
+    for batch in batches(recordings, BATCH):
+        answers = validate([recordings[n] for n in batch], LIMITS, locate=False)
+        found |= zip([names[n] for n in batch], answers, strict=True)
+    wrong = [name for name, said in found.items() if _disagrees(corpus()[name], said)]
+    assert not wrong
+
+
+def _disagrees(entry: Entry, said: Validated) -> bool:
+    """Whether TLC decides otherwise than is expected, and not for times or marks, which it does not see."""
+    if said.status is Status.UNKNOWN or str(said.status) == entry.tlc:
+        return False
+    return said.status is not Status.ACCEPTED or not rejected_for_times_or_marks(entry.history)
