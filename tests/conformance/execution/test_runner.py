@@ -698,8 +698,9 @@ def test_a_run_that_is_stopped_before_it_begins_does_nothing() -> None:
 def test_an_interrupt_ends_the_run_and_closes_everything(released: threading.Event) -> None:
     def interrupt(proc: str, message: Message) -> None:
         os.kill(os.getpid(), signal.SIGINT)
+        released.wait(PATIENT)
 
-    broker = Memory(send=interrupt)
+    broker = Memory(send=interrupt, close=released.set)
     steps = [send("a", "m"), *(send("b", f"m{n}") for n in range(3))]
     with pytest.raises(KeyboardInterrupt):
         run(broker, program(*steps), limits=FAST, on_problem=Told())

@@ -350,7 +350,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
     assert last_line(ran) == "NOT CONFORMANT: RCV-3 or RCV-2 violated"
     file = "kept/counterexamples/azure-flat/RCV-3-receive-ok.json"
     command = ("replay", file, "--broker", "canned_broker:Overtaken")
-    assert f"counterexample {file}, 1 steps of " in ran.out
+    assert f"counterexample {file}, 1 of " in ran.out
     assert f"(partq {' '.join(command)})" in ran.out
     assert partq(*command).code == 1
     assert partq("report", "kept").code == 0
