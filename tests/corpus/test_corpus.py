@@ -6,6 +6,7 @@ import pytest
 from benchmarks.validation import rejected_for_times_or_marks
 
 from corpus import Entry, corpus
+from partq.conformance.evaluation.decision import check_history
 from partq.conformance.history import Record
 from partq.conformance.history.entities import ByEntity
 from partq.conformance.oracle.blame import blame
@@ -14,6 +15,8 @@ from partq.conformance.oracle.plain_search import is_explained
 from partq.conformance.oracle.question import Impossible, question_of
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.screens.assess import inspect
+from partq.conformance.verdict import Status as VerdictStatus
+from partq.model import clauses
 from partq.model.operations import Outcome
 from partq.model.profiles import requirements_of
 from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
@@ -24,6 +27,12 @@ NODES, AGAIN, WAIVED, PLAIN = 20_000, 100_000, 2_000, 5_000
 
 UNORDERED = ("flows/bad: a flow's answer in the wrong order",)
 """The plain search does not know that one answer of a flow has an order; the guide does."""
+
+SEVERAL = (
+    "flows/bad: the new flow is ready before the handoff ends, and the old one settles",
+    "peeking/bad: a walk that goes back half way after a fault has two explanations",
+)
+"""Of these one rule alone explains the whole, but several explain the shortest prefix that is rejected."""
 
 WITNESSES = 8
 FEW = {"admission": 4, "transactions": 5}
@@ -90,6 +99,17 @@ def test_blame(entry: Entry) -> None:
     assert said.candidates == entry.blame and said.complete is not entry.incomplete
     assert said.violated == (said.candidates[0] if len(said.candidates) == 1 and said.complete else None)
     assert set(said.consulted) <= requirements_of(entry.profile)
+
+
+@_each(Judged.ACCEPTED, Judged.REJECTED)
+def test_verdict(entry: Entry) -> None:
+    """What the judge accepts violates nothing; where blame names one rule, and screens no other, that."""
+    verdicts = check_history(entry.history)
+    violated = {id for id, verdict in verdicts.items() if verdict.status is VerdictStatus.VIOLATED}
+    if entry.judge is Judged.ACCEPTED:
+        assert violated.isdisjoint(clauses.covered())
+    elif len(entry.blame) == 1 and entry.found <= {*entry.blame} and not entry.incomplete:
+        assert violated == (set() if entry.name in SEVERAL else {*entry.blame})
 
 
 @_each(Judged.ACCEPTED, Judged.REJECTED)
