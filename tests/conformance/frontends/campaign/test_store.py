@@ -212,7 +212,7 @@ def test_a_wave_that_another_session_completed_is_not_completed_again(staged: St
 def test_what_a_manifest_tells_of_is_on_the_disk_before_it(
     staged: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fsync, rename = os.fsync, Folder._rename
+    fsync, link = os.fsync, Folder._link
     synced: set[int] = set()
     before: list[set[int]] = []
 
@@ -220,12 +220,12 @@ def test_what_a_manifest_tells_of_is_on_the_disk_before_it(
         synced.add(os.fstat(descriptor).st_ino)
         fsync(descriptor)
 
-    def named(folder: Folder, name: str) -> None:
+    def named(folder: Folder, new: str, name: str) -> bool:
         before.append(set(synced))
-        rename(folder, name)
+        return link(folder, new, name)
 
     monkeypatch.setattr(os, "fsync", noted)
-    monkeypatch.setattr(Folder, "_rename", named)
+    monkeypatch.setattr(Folder, "_link", named)
     one = staged.complete(range(2))
     files = list((tmp_path / "out").glob("table=*/wave=0/*.parquet"))
     assert len(files) == len(TABLES)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from partq.conformance.frontends.campaign import jvm
 from partq.conformance.frontends.campaign.errors import CampaignError
@@ -28,6 +29,9 @@ is there, whole, once it is closed, and a rename is a copy."""
 
 ASIDE: Final = "_aside."
 """Begins the name of a file that is not whole yet; Spark reads none that begins so."""
+
+NEW: Final = "_new."
+"""The same of one that becomes a file only where there is none: each session has its own."""
 
 
 def local_path(name: str) -> Path | None:
@@ -97,9 +101,10 @@ class Folder:
             if self._puts:
                 _put(self._files.create(self._path(name), True), text)
                 return
-            self._put_aside(name, text)
+            self._store(_aside(name), text)
             self._files.delete(self._path(name), False)  # nothing is renamed onto a file
-            self._rename(name)
+            if not self._rename(_aside(name), name):
+                raise CampaignError(f"{self.at(name)} can't be written: the file system refuses to rename")
 
     def create(self, name: str, text: str) -> None:
         """Make a file, whole or not at all. Raises `CampaignError` where there is one already."""
@@ -107,10 +112,13 @@ class Folder:
             if self._puts:
                 self._put_first(name, text)
                 return
-            if self._files.exists(self._path(name)):
-                raise self._taken(name)
-            self._put_aside(name, text)
-            self._rename(name)
+            new = _beside(name, f"{NEW}{uuid4().hex}.")
+            self._store(new, text)
+            try:
+                if not self._link(new, name):
+                    raise self._taken(name)
+            finally:
+                self._files.delete(self._path(new), False)
 
     def delete(self, name: str = "") -> None:
         """Remove a file or folder and all that is in it, if it is there."""
@@ -148,15 +156,25 @@ class Folder:
     def _taken(self, name: str) -> CampaignError:
         return CampaignError(f"{self.at(name)} exists: another session works on this campaign")
 
-    def _put_aside(self, name: str, text: str) -> None:
-        """Write the text beside where it belongs."""
-        _put(self._files.create(self._path(_aside(name)), True), text)
-        self.sync(_aside(name))
+    def _store(self, name: str, text: str) -> None:
+        """Write a file, on the disk once this returns."""
+        _put(self._files.create(self._path(name), True), text)
+        self.sync(name)
 
-    def _rename(self, name: str) -> None:
-        """What is aside becomes the file."""
-        if not self._files.rename(self._path(_aside(name)), self._path(name)):
-            raise CampaignError(f"{self.at(name)} can't be written: the file system refuses to rename")
+    def _link(self, new: str, name: str) -> bool:
+        """Give the new file its name unless there is a file of it. A local rename would take its place."""
+        if not self.local:
+            return self._rename(new, name)
+        try:
+            os.link(*(str(local_path(self.at(one))) for one in (new, name)))
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            return not self._files.exists(self._path(name)) and self._rename(new, name)
+        return True
+
+    def _rename(self, before: str, after: str) -> bool:
+        return bool(self._files.rename(self._path(before), self._path(after)))
 
     @contextmanager
     def _naming(self, name: str) -> Iterator[None]:
@@ -171,8 +189,13 @@ class Folder:
 
 
 def _aside(name: str) -> str:
+    return _beside(name, ASIDE)
+
+
+def _beside(name: str, begin: str) -> str:
+    """The name in the same folder that begins so."""
     folder, slash, last = name.rpartition("/")
-    return f"{folder}{slash}{ASIDE}{last}"
+    return f"{folder}{slash}{begin}{last}"
 
 
 def _put(stream: Any, text: str) -> None:

@@ -24,6 +24,7 @@ from partq.conformance.evaluation.suite import BrokerFailed
 from partq.conformance.frontends.campaign import archive, jvm, spark
 from partq.conformance.frontends.campaign.errors import CampaignError, SparkFailed
 from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.lock import Lock, locked
 from partq.conformance.frontends.campaign.manifest import Manifest
 from partq.conformance.frontends.campaign.plan import SUMMARY, Plan
 from partq.conformance.frontends.campaign.spark import Tally, run_wave, uninterrupted, watched
@@ -113,10 +114,12 @@ def campaign(
     strict: bool = False,
     wave: int | None = None,
     share: Fraction = share_of(OPEN),
+    break_lock: bool = False,
 ) -> Iterator[Campaign]:
     """The campaign, done, or what was missing of it, with its folder open; ``campaign.json`` is written.
     ``strict`` is for the exit code in there. ``wave``: traces in a wave, rounded up to units; None: some
     minutes of work. ``share``: of the traces that exercise a rule so many may be undecided, and it passes.
+    ``break_lock``: whatever session has the folder's lock is gone.
 
     Raises `CampaignError` where the folder, the broker, Java, Spark or a chunk fails. The waves that were
     complete then, or before an interrupt, stay and can be resumed; if there are none, no folder is left.
@@ -124,15 +127,19 @@ def campaign(
     begun = made()
     _check(plan)
     watcher.starting(CampaignState(0, 0))
-    with _restored(plan), spark.session(master) as session:
-        store = Store(session, Folder(session, out), plan, plan.digest(archive.digest()))
+    with (
+        _restored(plan),
+        spark.session(master) as session,
+        locked(folder := Folder(session, out), begun, break_lock) as lock,
+    ):
+        store = Store(session, folder, plan, plan.digest(archive.digest()))
         pace, tasks = _pace(plan)
         if tasks is not None and jvm.speculates(session):
             raise CampaignError(
                 "spark.speculation runs a task twice at once, and what these brokers share is not for two: "
                 "set it to false"
             )
-        work = _Work(store, watcher, wave, pace, tasks)
+        work = _Work(store, lock, watcher, wave, pace, tasks)
         totals = work.do(resume).tolerating(share)
         seconds, timed = work.state.seconds, work.state.timed
         circumstances = {"seconds": round(seconds, 3), "timed_traces": timed, "master": master}
@@ -184,6 +191,7 @@ class _Work:
     session, had no lane ended early: by these the next wave is measured out."""
 
     store: Store
+    lock: Lock
     watcher: Watcher
     wave: int | None
     pace: Pace
@@ -198,9 +206,12 @@ class _Work:
         try:
             return self._go_on()
         except BaseException as error:
-            stays = True
+            lost, stays = "", True
             with uninterrupted(), suppress(CampaignError):
-                stays = self._leave()
+                if not (lost := self.lock.lost()):
+                    stays = self._leave()
+            if lost and isinstance(error, Exception):
+                raise CampaignError(lost) from error
             if isinstance(error, SparkFailed) and stays:
                 raise CampaignError(f"{error}; {GO_ON}") from error
             raise
@@ -230,6 +241,7 @@ class _Work:
                 units = plan.wave(missing, self._traces())
                 self._wave(units)
                 missing = range(units.stop, missing.stop)
+        self.lock.check()
         self.state = self.state._replace(doing="summing up")
         self.watcher.went(self.state)
         totals = self._watched(lambda: totals_of(self.store, self.manifests))
@@ -261,6 +273,7 @@ class _Work:
             store = self.store
             run_wave(store.session, store.plan, units, store.staging(units), tally, self.tasks)
             doing = "writing tables"
+            self.lock.check()
             there = store.staged(units) if tally.lost.value else units
             return store.complete(there) if there else None
 

@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from partq.conformance.frontends.campaign import jvm, manifest, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
-from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.files import NEW, Folder
 from partq.conformance.frontends.campaign.folding import Folded, Row, fingerprint
 from partq.conformance.frontends.campaign.jobs import together
+from partq.conformance.frontends.campaign.lock import LOCK
 from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
 from partq.conformance.frontends.campaign.plan import SCHEMA, SUMMARY, Plan
 from partq.conformance.frontends.campaign.tables import ROWS, STAGED, SUMMED, TABLES
@@ -32,7 +33,7 @@ FILE: Final = 128 * 2**20
 """Bytes of a wave's rows for each file of a table."""
 
 _OWN: Final = re.compile(
-    r"table=\w+|manifests|counterexamples|undecided|_.*|campaign\.json|mutants\.json|report\.html"
+    r"table=\w+|manifests|counterexamples|undecided|_.*|campaign\.json|lock\.json|mutants\.json|report\.html"
 )
 """What a campaign's folder may hold."""
 
@@ -52,7 +53,7 @@ class Store:
         """Make the folder this campaign's; the manifests of its complete waves, each held against its tables.
         Raises `CampaignError` where the folder exists without ``resume``, or is not as this campaign left it.
         """
-        if not self.folder.names():
+        if all(name == LOCK or name.startswith(NEW) for name in self.folder.names()):
             self._begin()
             return []
         if not resume:
@@ -145,6 +146,10 @@ class Store:
         """Remove what a session that was killed left of the wave it was at. Raises `CampaignError` where
         something lies beside the waves."""
         self.folder.delete(STAGING)
+        for below in ("", f"{manifest.FOLDER}/"):
+            for name in self.folder.names(below):
+                if name.startswith(NEW):
+                    self.folder.delete(f"{below}{name}")
         known = {f"wave={one.wave}" for one in manifests}
         for table in TABLES:
             for name in self.folder.names(f"table={table}"):

@@ -35,6 +35,10 @@ OUT_HELP: Final = (
     "exist, or hold the same campaign (--resume)."
 )
 
+BREAK_LOCK_HELP: Final = (
+    "--resume, though a session on another machine has locked the folder: where that is certain to be gone."
+)
+
 WAVE_HELP: Final = (
     "Traces in a wave: with each, what was found is stored for good; unless given, some minutes of work."
 )
@@ -70,6 +74,7 @@ def done(
     wave: int | None,
     strict: bool = False,
     share: Fraction = share_of(OPEN),
+    break_lock: bool = False,
 ) -> Iterator[Campaign]:
     """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
     it can't be done; an interrupt prints what is stored and how to go on."""
@@ -78,7 +83,17 @@ def done(
 
     display = Display(plan.traces)
     try:
-        with campaign(plan, out, master, resume, display, wave=wave, strict=strict, share=share) as finished:
+        with campaign(
+            plan,
+            out,
+            master,
+            resume or break_lock,
+            display,
+            wave=wave,
+            strict=strict,
+            share=share,
+            break_lock=break_lock,
+        ) as finished:
             display.bar.stop()
             yield finished
     except CampaignError as error:

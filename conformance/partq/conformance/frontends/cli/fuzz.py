@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from partq.conformance.frontends.cli.campaigns import (
+    BREAK_LOCK_HELP,
     DEFAULT_MASTER,
     EXACT,
     EXACT_HELP,
@@ -93,6 +94,7 @@ def fuzz(
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
     wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
+    break_lock: Annotated[bool, typer.Option("--break-lock", help=BREAK_LOCK_HELP)] = False,
     strict: Strict = False,
     require: Require = None,
     rule: Rules = None,
@@ -123,7 +125,7 @@ def fuzz(
     chunk = CHUNK if isinstance(target, SimulatedBroker) else LIVE_CHUNK
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact)
     share = share_left_open(open)
-    with done(plan, out, master, resume, wave, strict, share) as campaign:
+    with done(plan, out, master, resume, wave, strict, share, break_lock) as campaign:
         results = {profile: focus.of(result) for (_, profile), result in campaign.totals.results.items()}
         shown = public_name(broker)
         besides = [*campaign.totals.besides, *required(results, strict, wanted)]

@@ -15,6 +15,7 @@ import typer
 from rich.table import Table
 
 from partq.conformance.frontends.cli.campaigns import (
+    BREAK_LOCK_HELP,
     DEFAULT_MASTER,
     EXACT,
     EXACT_HELP,
@@ -78,6 +79,7 @@ def mutants(
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
     wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
+    break_lock: Annotated[bool, typer.Option("--break-lock", help=BREAK_LOCK_HELP)] = False,
     format: Output = Format.TABLE,
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
@@ -92,7 +94,7 @@ def mutants(
         Lane(f"mutant:{name}", mutant.profile, traces, until=mutant.breaks) for name, mutant in chosen.items()
     )
     plan = Plan(lanes, seed, length, exact)
-    with done(plan, out, master, resume, wave) as campaign:
+    with done(plan, out, master, resume, wave, break_lock=break_lock) as campaign:
         rows = _rows(chosen, traces, campaign)
         campaign.folder.write(MATRIX, f"{json.dumps([asdict(row) for row in rows], indent=1)}\n")
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
