@@ -15,7 +15,7 @@ from partq.conformance.adapters.protocol import (
     SimulatedBroker,
     Unreachable,
 )
-from partq.conformance.adapters.registry import claimed_profiles, open_broker, refuse_unwritten
+from partq.conformance.adapters.registry import claimed_profiles, module_of, open_broker, refuse_unwritten
 from partq.conformance.adapters.shape import near_misses
 from partq.conformance.adapters.stage import StagedBroker
 
@@ -32,6 +32,7 @@ __all__ = [
     "claimed_profiles",
     "is_built_in",
     "is_public",
+    "module_of",
     "near_misses",
     "open_broker",
     "public_name",

@@ -10,7 +10,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
-from partq.conformance.adapters.names import BUILT_IN, MUTANT, UnknownBroker, is_public, public_name
+from partq.conformance.adapters.names import (
+    BUILT_IN,
+    MUTANT,
+    UnknownBroker,
+    is_built_in,
+    is_public,
+    public_name,
+)
 from partq.conformance.adapters.protocol import Broker
 from partq.conformance.adapters.questions import NoAnswer, answer
 from partq.conformance.history.codec_profiles import named_profile
@@ -22,7 +29,7 @@ KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBro
 def open_broker(name: str) -> Broker:
     """The broker of that name, not yet opened. Raises `UnknownBroker`.
 
-    ``module:Class`` is looked up in the current folder first, then among installed packages.
+    ``module:Class`` is looked up among installed packages, and then in the current folder.
     """
     if name in BUILT_IN:
         from partq.conformance.adapters.reference import CAMPAIGN, LiveReference, Reference
@@ -38,9 +45,15 @@ def open_broker(name: str) -> Broker:
         from partq.conformance.adapters.rabbitmq import RabbitMQ
 
         return RabbitMQ(name)
-    if ":" in name and "://" not in name:
+    if module_of(name):
         return _third_party(name)
     raise UnknownBroker(f"no broker {public_name(name)!r}{_hint(name)}; known: {KNOWN}")
+
+
+def module_of(name: str) -> str:
+    """The module of a broker ``module:Class``; empty for all others."""
+    module, colon, _ = name.partition(":")
+    return module if colon and "://" not in name and not is_built_in(name) else ""
 
 
 def _hint(name: str) -> str:
@@ -96,7 +109,7 @@ def _third_party(name: str) -> Broker:
     if module_name.endswith(".py"):
         raise UnknownBroker(f"{name}: a module is named without .py: {module_name[:-3]}:{class_name}")
     if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+        sys.path.append(os.getcwd())  # so that no folder there hides a package
     try:
         module = importlib.import_module(module_name)
     except KeyboardInterrupt:
@@ -105,7 +118,8 @@ def _third_party(name: str) -> Broker:
         raise UnknownBroker(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
     factory = getattr(module, class_name, None) if class_name else None
     if factory is None:
-        raise UnknownBroker(f"module {module_name!r} has no {class_name!r}{_brokers_of(module)}")
+        where = f"module {module_name!r} ({getattr(module, '__file__', None)})"
+        raise UnknownBroker(f"{where} has no {class_name!r}{_brokers_of(module)}")
     if not (isinstance(factory, type) and issubclass(factory, Broker)):
         raise UnknownBroker(f"{name} is not a subclass of partq.conformance.adapters.Broker")
     try:

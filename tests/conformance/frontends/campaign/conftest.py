@@ -38,7 +38,7 @@ def here(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession
     """Campaigns are done on that session, whatever their master."""
 
     @contextmanager
-    def shared(master: str) -> Iterator[SparkSession]:
+    def shared(master: str, code: object = None) -> Iterator[SparkSession]:
         yield session
 
     monkeypatch.setattr(spark, "session", shared)

@@ -111,9 +111,8 @@ def test_a_worker_that_is_killed_is_done_without(tmp_path: Path, cluster: tuple[
     master, workers = cluster
     text = MORTAL.format(mark=str(tmp_path / "died"), worker=workers[0].process.pid)
     (tmp_path / "deadly_cluster.py").write_text(text)
-    conf = configured(tmp_path, submit__pyFiles=str(tmp_path / "deadly_cluster.py"))
     run = ("deadly_cluster:Mortal", *ARGS, "--master")
-    done = fuzz(tmp_path, *run, master, "--out", "out", SPARK_CONF_DIR=conf)
+    done = fuzz(tmp_path, *run, master, "--out", "out")
     assert (tmp_path / "died").exists()
     again = fuzz(tmp_path, *run, "local[2]", "--out", "again")
     assert digest(done) == digest(again)
@@ -145,7 +144,6 @@ def test_a_task_that_is_done_twice_at_once_counts_once(
     (tmp_path / "slow_cluster.py").write_text(SLOW.format(attempts=str(attempts)))
     conf = configured(
         tmp_path,
-        submit__pyFiles=str(tmp_path / "slow_cluster.py"),
         speculation="true",
         speculation__multiplier="1.01",
         speculation__minTaskRuntime="2s",

@@ -135,6 +135,22 @@ def test_a_file_that_another_makes_at_the_same_instant_stays(
     assert (folder.read("x"), folder.names()) == ("theirs", ["x"])
 
 
+def test_a_wave_that_was_run_while_its_code_changed_is_not_stored(
+    here: SparkSession, folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Local workers may have imported either."""
+    module = tmp_path / "mine.py"
+    module.write_text("x = 1")
+    monkeypatch.setattr(run, "_code", lambda plan: {"mine.py": module})
+    change = Meanwhile(lambda: module.write_text("x = 2"), 10)
+    with (
+        pytest.raises(CampaignError, match="the code was changed while it ran"),
+        run.campaign(PLAN, str(tmp_path / "out"), "local[2]", False, change, wave=10),
+    ):
+        pass
+    assert folder.names("manifests") == ["wave=0.json"]
+
+
 def test_a_wave_that_vanishes_while_a_later_one_is_run_is_missed_before_the_end(
     here: SparkSession, folder: Folder, tmp_path: Path
 ) -> None:

@@ -37,7 +37,9 @@ def opened(session: SparkSession) -> Opened:
     """The campaign's store at a folder."""
 
     def opened(out: Path, plan: Plan = PLAN) -> Store:
-        return Store(session, Folder(session, str(out)), plan, plan.digest(archive.digest()))
+        return Store(
+            session, Folder(session, str(out)), plan, plan.digest(archive.digest(archive.code_of(())))
+        )
 
     return opened
 
@@ -242,7 +244,7 @@ def complete(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     from partq.conformance.frontends.campaign.spark import Tally, run_wave
 
     out = tmp_path_factory.mktemp("campaign") / "out"
-    store = Store(session, Folder(session, str(out)), PLAN, PLAN.digest(archive.digest()))
+    store = Store(session, Folder(session, str(out)), PLAN, PLAN.digest(archive.digest(archive.code_of(()))))
     store.open(resume=False)
     for units in (range(2), range(2, 4)):
         run_wave(session, PLAN, units, store.staging(units), Tally(session))

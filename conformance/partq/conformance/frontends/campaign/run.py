@@ -16,6 +16,7 @@ from partq.conformance.adapters import (
     SimulatedBroker,
     UnknownBroker,
     Unreachable,
+    module_of,
     open_broker,
 )
 from partq.conformance.adapters.questions import NoAnswer, answer
@@ -129,10 +130,10 @@ def campaign(
     watcher.starting(CampaignState(0, 0))
     with (
         _restored(plan),
-        spark.session(master) as session,
+        spark.session(master, code := _code(plan)) as session,
         locked(folder := Folder(session, out), begun, break_lock) as lock,
     ):
-        store = Store(session, folder, plan, plan.digest(archive.digest()))
+        store = Store(session, folder, plan, plan.digest(archive.digest(code)))
         pace, tasks = _pace(plan)
         if tasks is not None and jvm.speculates(session):
             raise CampaignError(
@@ -146,6 +147,10 @@ def campaign(
         data = document(totals, plan, store.identity, strict, {**circumstances, "made": begun})
         store.folder.write(SUMMARY, to_text(data))
         yield Campaign(plan, totals, seconds, timed, store.folder, data)
+
+
+def _code(plan: Plan) -> archive.Code:
+    return archive.code_of(filter(None, dict.fromkeys(module_of(lane.broker) for lane in plan.lanes)))
 
 
 def _check(plan: Plan) -> None:
@@ -274,6 +279,7 @@ class _Work:
             run_wave(store.session, store.plan, units, store.staging(units), tally, self.tasks)
             doing = "writing tables"
             self.lock.check()
+            self._same_code()
             there = store.staged(units) if tally.lost.value else units
             return store.complete(there) if there else None
 
@@ -285,6 +291,16 @@ class _Work:
             self._stored()
         if tally.lost.value:
             self._lost(tally.lost.value)
+
+    def _same_code(self) -> None:
+        """Raises `CampaignError` where workers may have imported code that was changed meanwhile."""
+        store = self.store
+        now = store.plan.digest(archive.digest(_code(store.plan)))
+        if spark.is_local(store.session.sparkContext.master or "") and now != store.identity:
+            raise CampaignError(
+                f"{store.folder.name}: the code was changed while it ran, so that this wave is not stored: "
+                "have it as it was and --resume, or give another folder"
+            )
 
     def _lost(self, why: str) -> NoReturn:
         """The broker is there no more."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from partq.conformance.frontends.campaign import archive, jvm
+from partq.conformance.frontends.campaign.archive import Code
 from partq.conformance.frontends.campaign.errors import CampaignError, SparkFailed
 from partq.conformance.frontends.campaign.jobs import POLL, Job
 from partq.conformance.frontends.campaign.plan import Plan
@@ -39,11 +40,17 @@ SHORT: Final = 400
 T = TypeVar("T")
 
 
+def is_local(master: str) -> bool:
+    """Whether its workers are processes here, which import what is here."""
+    return re.match(r"local(\[|$)", master) is not None
+
+
 @contextmanager
-def session(master: str) -> Iterator[SparkSession]:
-    """A session on that master, which has this code. Raises `CampaignError` where Spark does not start."""
+def session(master: str, code: Code | None = None) -> Iterator[SparkSession]:
+    """A session on that master, whose executors get the code, unless they are local. Raises `CampaignError`
+    where Spark does not start."""
     with tempfile.TemporaryDirectory() as folder:
-        opening = Job(lambda: _open(master, Path(folder)))
+        opening = Job(lambda: _open(master, Path(folder), code or {}))
         try:
             yield opening.result()
         finally:
@@ -51,11 +58,11 @@ def session(master: str) -> Iterator[SparkSession]:
                 Job(lambda: jvm.close(opening.result())).ended(2 * jvm.ENDING)
 
 
-def _open(master: str, folder: Path) -> SparkSession:
+def _open(master: str, folder: Path, code: Code) -> SparkSession:
     """``folder``: where the archive of the code may lie, from which executors fetch it as they begin."""
     opened = jvm.open_session(master)
-    if re.match(r"local(\[|$)", master) is None:
-        opened.sparkContext.addPyFile(str(archive.write(folder / "partq.zip")))
+    if not is_local(master):
+        opened.sparkContext.addPyFile(str(archive.write(code, folder / "partq.zip")))
     return opened
 
 

@@ -104,7 +104,10 @@ class Store:
                 ": resume it with the same arguments, or give another folder"
             )
         if identity != self.identity:
-            raise CampaignError(f"{file} was begun by another version of partq: give another folder")
+            raise CampaignError(
+                f"{file} was begun by another version of partq, or of the broker's module: give another "
+                "folder"
+            )
 
     def manifests(self) -> list[Manifest]:
         """Those that are there, each as this campaign writes them."""
