@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from partq.conformance.evaluation import counterexample
 from partq.conformance.evaluation.counterexample import Counterexample
 from partq.conformance.frontends.campaign import manifest, plan
+from partq.conformance.frontends.campaign.local_folder import totals
 from partq.conformance.frontends.campaign.manifest import Fingerprint, Manifest
 from partq.conformance.frontends.campaign.plan import SUMMARY
 from partq.conformance.frontends.campaign.tables import TABLES
@@ -34,6 +35,10 @@ MADE = {
     "python": "3.11.2",
     "partq": "0.9.0",
 }
+TIMES = {"ROUTE-1": 180, "PEEK-2": 30, "REB-14": 4}
+"""How many findings there were of each rule."""
+
+OPERATIONS = 1043381
 CHECKED = ("KEY", "ROUTE", "SEQ", "RCV", "PEEK", "TXN", "REB")
 
 ROUTED = """
@@ -174,7 +179,7 @@ def _verdict(name: str, id: str, found: Mapping[str, Finding]) -> Verdict:
     if name not in row.profiles:
         return Verdict(Status.NOT_APPLICABLE, reason=f"not a rule of {profile(name).title}")
     if id in found:
-        return Verdict(Status.VIOLATED, 1894 * number, (found[id],))
+        return Verdict(Status.VIOLATED, 1894 * number, (found[id],), found={found[id].key: TIMES[id]})
     if row.group not in CHECKED:
         return Verdict(Status.NOT_IMPLEMENTED, reason="no screen yet")
     if id == "SEQ-4":
@@ -189,6 +194,7 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
     chosen = examples() if stored is None else stored
     for example in chosen:
         counterexample.write(folder / "counterexamples", example)
+    violations = sum(TIMES[example.finding.requirement] for example in chosen)
     results = []
     for name in PROFILES:
         found = {e.finding.requirement: e.finding for e in chosen if e.program.profile == name}
@@ -199,10 +205,9 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
         "complete": True,
         "plan": {"lanes": lanes, "seed": 7, "length": 24},
         "master": "local[2]",
-        "digest": "8f6a0d3c51b2e94477aa0c19d2be5f10",
         "traces": 20000,
-        "operations": 1043381,
-        "violations": 214,
+        "operations": OPERATIONS,
+        "violations": violations,
         "seconds": 48.2,
         "timed_traces": 20000,
         "results": results,
@@ -210,15 +215,23 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
         "exit": 1,
         "made": MADE,
     }
+    tables = {"partitions": _partitions(), "coverage": _coverage(), "violations": list(_violations(chosen))}
+    about = {"operations": OPERATIONS, "findings": violations}
+    wave(folder, 0, 20000, about, requirements=list(_requirements(results)), **tables)
+    summary["digest"] = totals(folder, []).digest
     (folder / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
-    tables = {"partitions": _partitions(), "coverage": _coverage(), "violations": [{"times": 214}]}
-    wave(folder, 0, 20000, **tables)
     return folder
 
 
-def wave(folder: Path, number: int, traces: int, **tables: list[dict[str, Any]]) -> None:
-    """Write these tables of a wave, one of verdicts that say nothing, and its manifest."""
-    tables = {"verdicts": [{}] * traces, **tables}
+def wave(
+    folder: Path,
+    number: int,
+    traces: int,
+    first: dict[str, int] | None = None,
+    **tables: list[dict[str, Any]],
+) -> None:
+    """Write these tables of a wave, one of verdicts that say nothing but the first, and its manifest."""
+    tables = {"verdicts": [first or {}, *[{}] * (traces - 1)], **tables}
     for name, rows in tables.items():
         place = folder / f"table={name}" / f"wave={number}"
         place.mkdir(parents=True, exist_ok=True)
@@ -228,6 +241,24 @@ def wave(folder: Path, number: int, traces: int, **tables: list[dict[str, Any]])
     file = folder / manifest.file_of(number)
     file.parent.mkdir(exist_ok=True)
     file.write_text(manifest.dumps(one), encoding="utf-8")
+
+
+def _requirements(results: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What the results say of each rule, as sums of all waves."""
+    for lane in results:
+        for id, row in lane["requirements"].items():
+            if row["exercised"]:
+                unknown = 2 * (row["status"] == "unknown")
+                counts = {"exercised": row["exercised"], "unknown": unknown, "traces": 0, "undecided": 0}
+                about = {"requirement": id, "trace": 1, "why": row["reason"], "candidates": []}
+                yield {"broker": BROKER, "profile": lane["profile"], "violated": 0, **counts, **about}
+
+
+def _violations(chosen: Iterable[Counterexample]) -> Iterator[dict[str, Any]]:
+    for example in chosen:
+        rule, key = example.finding.requirement, example.finding.key
+        about = {"requirement": rule, "key": key, "times": TIMES[rule], "candidates": []}
+        yield {"broker": BROKER, "profile": example.program.profile, **about}
 
 
 def _partitions() -> list[dict[str, Any]]:

@@ -14,9 +14,10 @@ import typer
 from samples import campaign, run_folder, wave
 from typer.testing import CliRunner, Result
 
-from partq.conformance.frontends.campaign import plan
+from partq.conformance.frontends.campaign import local_folder, plan
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.report import gather, report
+from partq.conformance.verdict.activity import Count, key
 from partq.model.requirements import catalogue
 
 app = typer.Typer()
@@ -99,14 +100,14 @@ DAMAGE = {
     "missing 'plan'": ("campaign.json", lambda text: text.replace('"plan"', '"nalp"')),
     "exit: no exit code": ("campaign.json", lambda text: text.replace('"exit": 1', '"exit": 9')),
     "host: expected text": ("campaign.json", lambda text: text.replace('"build-7"', "[]")),
-    "a cause is missing": ("campaign.json", lambda text: text.replace('"REB-14/early": 1', '"REB-14/x": 1')),
+    "a cause is missing": ("campaign.json", lambda text: text.replace('"REB-14/early": 4', '"REB-14/x": 1')),
     "program": ("counterexamples", lambda text: text.replace('"program":', '"marporg":')),
     "Parquet": ("table=coverage/wave=0", lambda text: "not parquet"),
-    "the manifests of its waves 20,000": (
+    "says traces: 20001, its tables come to 20000": (
         "campaign.json",
         lambda text: text.replace('"traces": 20000', '"traces": 20001', 1),
     ),
-    "says 213 violations, table=violations 214": (
+    "says violations: 213, its tables come to 214": (
         "campaign.json",
         lambda text: text.replace('"violations": 214', '"violations": 213'),
     ),
@@ -119,7 +120,26 @@ DAMAGE = {
         lambda text: json.dumps({**json.loads(text), "results": json.loads(text)["results"][1:]}),
     ),
     "is no manifest": ("manifests/wave=0.json", lambda text: text[:100]),
+    "says ROUTE-1 of acme:Broker as azure-standard: {'status': 'pass'": (
+        "campaign.json",
+        lambda text: forged(text, exit=0, causes=[]),
+    ),
+    "says REB-9 of acme:Broker as solace: {'status': 'pass', 'exercised': 5": (
+        "campaign.json",
+        lambda text: forged(text, "not exercised", "solace", exercised=5),
+    ),
+    "says digest: 0": ("campaign.json", lambda text: forged(text, "", digest=32 * "0")),
 }
+
+
+def forged(text: str, was: str = "violated", only: str = "", exercised: int = 0, **changes: object) -> str:
+    """That ``campaign.json``, where what ``was`` so passes."""
+    data = json.loads(text)
+    for lane in data["results"]:
+        for row in lane["requirements"].values() if only in lane["profile"] else ():
+            if row["status"] == was:
+                row.update(status="pass", findings=[], found={}, exercised=row["exercised"] or exercised)
+    return json.dumps({**data, **changes})
 
 
 @pytest.mark.parametrize("says", DAMAGE)
@@ -206,6 +226,25 @@ def test_a_table_that_is_not_as_its_manifest_says_is_refused(tmp_path: Path, tab
     result = call(folder)
     assert result.exit_code == 2
     assert "has 0 rows" in result.output.replace("\n", " ")
+
+
+def test_a_campaign_that_got_nowhere_does_not_end_better_than_its_counts_say(tmp_path: Path) -> None:
+    """Its exit code is no verdict of a rule: most calls hung."""
+    folder = campaign(tmp_path / "c", stored=[])
+    rows = [
+        {"broker": "acme:Broker", "profile": "solace", "kind": "activity", "name": name, "times": 9}
+        for name in (key(Count.CALLED, "receive"), key(Count.HUNG, "receive"))
+    ]
+    wave(folder, 1, 1, counts=rows)
+    file = folder / "campaign.json"
+    digest = local_folder.totals(folder, []).digest
+    data = {**json.loads(file.read_text()), "exit": 0, "traces": 20001, "digest": digest}
+    for code in (0, 3):
+        file.write_text(json.dumps({**data, "exit": code}))
+        result = call(folder)
+        assert (result.exit_code == 2) is (code == 0), result.output
+    file.write_text(json.dumps(data))
+    assert "says exit: 0, its tables come to 3" in call(folder).output.replace("\n", "")
 
 
 ROW = {"mutant": "astray", "breaks": "ROUTE-1", "profile": "azure-standard", "first": 3, "operations": 8}

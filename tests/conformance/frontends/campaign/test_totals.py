@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from partq.conformance.adapters import Unreachable
 from partq.conformance.evaluation.counterexample import Counterexample
-from partq.conformance.frontends.campaign import examples, run
+from partq.conformance.frontends.campaign import examples, local_folder, run
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.examples import StoredExample, first_of_each
 from partq.conformance.frontends.campaign.files import Folder
@@ -110,9 +111,9 @@ def test_every_cause_is_there_and_all_are_counted(totals: Totals) -> None:
     assert verdict.found == {"ROUTE-1/often": 314, "ROUTE-1/rare": 2}
     assert [f.key for f in verdict.findings] == ["ROUTE-1/often"] * KEPT_FINDINGS + ["ROUTE-1/rare"]
     assert (totals.violations, totals.traces, totals.operations) == (316, 300, 300)
-    assert [(cause["key"], cause["times"], cause["trace"]) for cause in totals.causes] == [
-        ("ROUTE-1/often", 314, 0),
-        ("ROUTE-1/rare", 2, 200),
+    assert [(one["key"], one["times"], one["traces"], one["trace"]) for one in totals.causes] == [
+        ("ROUTE-1/often", 314, 157, 0),
+        ("ROUTE-1/rare", 2, 1, 200),
     ]
     assert totals.counts["judged"] == {"accepted": 9}
     assert totals.counts["endings"] == {"drained": 300}
@@ -134,6 +135,18 @@ def test_tables_of_more_waves_than_there_are_manifests_are_no_totals(
     store.complete(range(3))
     with pytest.raises(CampaignError, match=r"300 traces and 0 findings, in the manifests 0 traces"):
         totals_of(store, [])
+
+
+def test_a_report_comes_to_the_same_without_spark(totals: Totals, tmp_path: Path) -> None:
+    """All but texts, examples and which traces are undecided."""
+    found = local_folder.totals(tmp_path / "out", [LANE])
+    for name in ("digest", "traces", "operations", "violations", "counts", "open", "besides"):
+        assert getattr(found, name) == getattr(totals, name), name
+    for requirement, verdict in found.results[LANE].items():
+        there = totals.results[LANE][requirement]
+        same = replace(there, findings=verdict.findings)
+        assert verdict == same, requirement
+    assert found.results[LANE]["ROUTE-1"].status is Status.VIOLATED
 
 
 def test_strictness_and_circumstances_are_stored_beside_the_digest(totals: Totals) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +14,11 @@ import pyarrow.parquet as pq
 
 from partq.conformance.frontends.campaign import manifest
 from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.folding import Folded
 from partq.conformance.frontends.campaign.manifest import Manifest
-from partq.conformance.frontends.campaign.tables import TABLES
+from partq.conformance.frontends.campaign.queries import CAUSE
+from partq.conformance.frontends.campaign.tables import SUMMED, TABLES
+from partq.conformance.frontends.campaign.totals import Lane, Sums, Totals, added_up
 
 REPAIR: Final = "partq fuzz … --resume says how to repair it"
 
@@ -32,28 +37,52 @@ def stored_traces(folder: Path) -> int:
     return sum(one.traces for one in manifests(folder))
 
 
-def stored_findings(folder: Path) -> int:
-    """How many findings are in complete waves. Raises `CampaignError` as `sums`."""
-    waves = (_wave(folder, "violations", one, ["times"]) for one in manifests(folder))
-    return sum(pc.sum(wave["times"]).as_py() or 0 for wave in waves)
+def totals(folder: Path, lanes: Iterable[Lane]) -> Totals:
+    """What the complete waves of these lanes come to, without findings' texts and examples. Raises
+    `CampaignError` where a table is not what it should be, has not as many rows as a manifest says, or
+    contradicts another."""
+    waves = list(manifests(folder))
+    causes: Counter[tuple[str, ...]] = Counter()
+    folded = Folded()
+    for one in waves:
+        found = _wave(folder, "violations", one, [*CAUSE, "times"])
+        joined = found.set_column(CAUSE.index("candidates"), "candidates", _joined(found["candidates"]))
+        for row in joined.group_by(list(CAUSE)).aggregate([("times", "sum")]).to_pylist():
+            causes[tuple(row[name] for name in CAUSE)] += row["times_sum"]
+        traces = _wave(folder, "verdicts", one, ["operations", "findings", "undecided"])
+        folded.fingerprints[one.wave, "verdicts"] = one.tables["verdicts"]
+        folded.findings[one.wave] = pc.sum(traces["findings"]).as_py() or 0
+        folded.operations += pc.sum(traces["operations"]).as_py() or 0
+        folded.open += len(traces) - traces["undecided"].null_count
+        for name in SUMMED:
+            _fold(folded, folder, name, one)
+    rows = [_cause(cause, times) for cause, times in causes.items()]
+    kept = [{**row, **dict.fromkeys(("title", "detail", "allowed"), ""), "witness": []} for row in rows]
+    return added_up(str(folder), list(lanes), waves, Sums(folded, rows, kept))
 
 
-def check_rows(folder: Path) -> None:
-    """Raises `CampaignError` where a table has not as many rows in a complete wave as its manifest says."""
-    for one in manifests(folder):
-        for name in TABLES:
-            _wave(folder, name, one, [])
+def _joined(names: pa.ChunkedArray) -> pa.Array:
+    return pc.binary_join(names.combine_chunks(), " ")
+
+
+def _cause(cause: tuple[str, ...], times: int) -> dict[str, Any]:
+    row = dict(zip(CAUSE, cause, strict=True))
+    return {**row, "candidates": row["candidates"].split(), "times": times}
 
 
 def sums(folder: Path, name: str) -> list[dict[str, Any]]:
     """A table of sums, added up over the complete waves and sorted. Raises `CampaignError` where a file is
     not what it should be, or a wave has not the rows that its manifest says."""
-    table = TABLES[name]
-    waves = [_wave(folder, name, one, table.schema.names) for one in manifests(folder)]
-    whole = pa.concat_tables(waves) if waves else table.schema.empty_table()
-    totals = whole.group_by(list(table.keys)).aggregate([(column, "sum") for column in table.sums])
-    rows = totals.sort_by([(column, "ascending") for column in table.keys]).to_pylist()
-    return [{column.removesuffix("_sum"): value for column, value in row.items()} for row in rows]
+    folded = Folded()
+    for one in manifests(folder):
+        _fold(folded, folder, name, one)
+    return folded.sums(name)
+
+
+def _fold(folded: Folded, folder: Path, name: str, one: Manifest) -> None:
+    """Add the rows of a wave's table of sums."""
+    for row in _wave(folder, name, one, TABLES[name].schema.names).to_pylist():
+        folded.add(one.wave, name, json.dumps(row))
 
 
 def _wave(folder: Path, name: str, one: Manifest, columns: Sequence[str]) -> pa.Table:

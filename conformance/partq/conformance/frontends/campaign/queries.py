@@ -48,12 +48,14 @@ def _folded(lines: DataFrame) -> Folded:
 
 
 def causes(violations: DataFrame) -> list[Row]:
-    """Violations by cause: how many, the first trace and its seed, the smallest program's steps and trace."""
+    """Violations by cause: how many, in how many traces, the first of these and its seed, the smallest
+    program's steps and trace."""
     from pyspark.sql import functions as F
 
     smallest = F.min(F.struct("steps", "trace"))
     found = violations.groupBy(*CAUSE).agg(
         F.sum("times").alias("times"),
+        F.count_distinct("trace").alias("traces"),
         F.min("trace").alias("trace"),
         F.min_by("seed", "trace").alias("seed"),
         smallest.getField("steps").alias("smallest_steps"),

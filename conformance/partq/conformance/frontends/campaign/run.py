@@ -143,7 +143,12 @@ def campaign(
         work = _Work(store, lock, watcher, wave, pace, tasks)
         totals = work.do(resume).tolerating(share)
         seconds, timed = work.state.seconds, work.state.timed
-        circumstances = {"seconds": round(seconds, 3), "timed_traces": timed, "master": master}
+        circumstances = {
+            "seconds": round(seconds, 3),
+            "timed_traces": timed,
+            "master": master,
+            "open": str(share),
+        }
         data = document(totals, plan, store.identity, strict, {**circumstances, "made": begun})
         store.folder.write(SUMMARY, to_text(data))
         yield Campaign(plan, totals, seconds, timed, store.folder, data)

@@ -6,12 +6,12 @@ Spark adds up; what reaches this process is a row a requirement, cause or cell, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from partq.conformance.frontends.campaign import jvm, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
@@ -79,23 +79,41 @@ def totals_of(store: Store, manifests: Iterable[Manifest]) -> Totals:
     contradict each other."""
     waves = list(manifests)
     folded = store.folded(waves)
-    sums = {name: folded.sums(name) for name in SUMMED}
-    causes, kept, undecided = _listed(store, folded)
-    found = sum(row["times"] for row in causes)
-    _agree(store, folded, sum(one.traces for one in waves), found)
+    sums = Sums(folded, *_listed(store, folded))
+    return added_up(store.folder.name, store.plan.names, waves, sums)
+
+
+class Sums(NamedTuple):
+    """What all waves' tables come to: their rows, folded, the violations by cause, those kept of each, and
+    the first traces that are undecided."""
+
+    folded: Folded
+    causes: Sequence[Row]
+    kept: Sequence[Row]
+    undecided: Sequence[Row] = ()
+
+
+def added_up(name: str, lanes: Iterable[Lane], manifests: Iterable[Manifest], sums: Sums) -> Totals:
+    """The totals of the folder of that name, whoever read its tables. Raises `CampaignError` where they
+    contradict each other."""
+    waves, folded = list(manifests), sums.folded
+    tables = {name: folded.sums(name) for name in SUMMED}
+    counts = tables["counts"]
+    traces, found = sum(one.traces for one in waves), sum(row["times"] for row in sums.causes)
+    _agree(name, folded, traces, found)
     return Totals(
-        _digest(waves, sums),
-        folded.rows("verdicts"),
+        _digest(waves, tables),
+        traces,
         folded.operations,
-        {lane: _verdicts(lane, sums, causes, kept) for lane in store.plan.names},
+        {lane: _verdicts(lane, tables, sums.causes, sums.kept) for lane in lanes},
         found,
-        tuple(causes),
-        tuple(kept),
-        {kind: _counted(sums["counts"], kind) for kind in COUNTS},
-        tuple(sums["combinations"]),
-        tuple(one for lane in store.plan.names for one in _stalled(lane, sums["counts"])),
+        tuple(sums.causes),
+        tuple(sums.kept),
+        {kind: _counted(counts, kind) for kind in COUNTS},
+        tuple(tables["combinations"]),
+        tuple(one for lane in lanes for one in _stalled(lane, counts)),
         folded.open,
-        tuple(undecided),
+        tuple(sums.undecided),
     )
 
 
@@ -119,12 +137,12 @@ def _stalled(lane: Lane, counts: Iterable[Row]) -> list[Besides]:
     return stalled(lane[1], _counted(mine, ACTIVITY))
 
 
-def _agree(store: Store, folded: Folded, traces: int, findings: int) -> None:
+def _agree(name: str, folded: Folded, traces: int, findings: int) -> None:
     """Raises `CampaignError` where the verdicts, the manifests and the violations do not go together."""
     there, counted = folded.rows("verdicts"), sum(folded.findings.values())
     if (there, counted) != (traces, findings):
         raise CampaignError(
-            f"{store.folder.name} contradicts itself: in table=verdicts are {there:,} traces and "
+            f"{name} contradicts itself: in table=verdicts are {there:,} traces and "
             f"{counted:,} findings, in the manifests {traces:,} traces, in table=violations "
             f"{findings:,} findings: give another folder"
         )

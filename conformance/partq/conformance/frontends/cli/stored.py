@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_profiles import read_profile
 from partq.conformance.verdict import (
     FILE,
+    OPEN,
     SCHEMA,
     Column,
     Done,
@@ -29,6 +31,7 @@ from partq.conformance.verdict import (
     count_of,
     exit_code,
     from_plain,
+    share_of,
     text_of,
     worst,
 )
@@ -86,23 +89,66 @@ def stored_traces(folder: Path) -> int | None:
         raise BadResults(str(error)) from None
 
 
-def check_figures(folder: Path, traces: int | None, violations: int | None) -> None:
-    """Raises `BadResults` where the waves of a complete campaign hold something else than it says; that can't
-    be seen without pyarrow."""
+def check_campaign(folder: Path, data: Mapping[str, Any]) -> None:
+    """Raises `BadResults` where a complete campaign lacks results of what was planned, or its tables come to
+    something else than it says; that can't be seen without pyarrow."""
+    file = folder / CAMPAIGN[0]
+    try:
+        said = {_lane(row): from_plain(row["requirements"]) for row in data["results"]}
+        for broker, profile in map(_lane, data["plan"]["lanes"]):
+            if (broker, profile) not in said:
+                raise ValueError(f"results: none of {broker} as {profile}")
+        share = Fraction(text_of(data, "open")) if "open" in data else share_of(OPEN)
+        _hold_against_tables(folder, data, said, share)
+    except UNREADABLE as error:
+        raise BadResults(f"{file}: {why(error)}") from None
+
+
+def _lane(row: Mapping[str, Any]) -> tuple[str, str]:
+    return text_of(row, "broker"), text_of(row, "profile")
+
+
+def _hold_against_tables(
+    folder: Path, data: Mapping[str, Any], said: Mapping[tuple[str, str], Verdicts], share: Fraction
+) -> None:
+    """Of the verdicts all but how they are worded; no exit code is better than what the counts come to."""
     try:
         from partq.conformance.frontends.campaign import local_folder
     except ImportError:
         return
     try:
-        local_folder.check_rows(folder)
-        done, found = local_folder.stored_traces(folder), local_folder.stored_findings(folder)
+        totals = local_folder.totals(folder, said).tolerating(share)
     except CampaignError as error:
         raise BadResults(str(error)) from None
     file = folder / CAMPAIGN[0]
-    if traces not in (None, done):
-        raise BadResults(f"{file} says {traces:,} traces, the manifests of its waves {done:,}")
-    if violations not in (None, found):
-        raise BadResults(f"{file} says {violations:,} violations, table=violations {found:,}")
+    for name in ("traces", "operations", "violations", "digest"):
+        _hold(file, name, data.get(name), getattr(totals, name))
+    for lane, verdicts in totals.results.items():
+        for id, verdict in verdicts.items():
+            if verdict.status not in _SILENT:
+                was = _held(said[lane].get(id, NOTHING))
+                _hold(file, f"{id} of {' as '.join(lane)}", was, _held(verdict))
+    code = data.get("exit")
+    _hold(file, "exit", code, worst([code or Exit.CONFORMANT, *(code for code, _ in totals.besides)]))
+
+
+NOTHING: Final = Verdict(Status.NOT_EXERCISED)
+
+_SILENT: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
+"""What one version of partq may say of a rule that another one puts to the test."""
+
+
+def _held(verdict: Verdict) -> dict[str, Any]:
+    """What a verdict says that comes of the tables alone."""
+    status = NOTHING.status if verdict.status in _SILENT else verdict.status
+    open = {"candidates": list(verdict.candidates), "traces": verdict.traces, "undecided": verdict.undecided}
+    return {"status": status.value, "exercised": verdict.exercised, "found": dict(verdict.found), **open}
+
+
+def _hold(file: Path, what: str, said: object, held: object) -> None:
+    """Raises `BadResults` where a file says something else than what its tables come to."""
+    if said not in (None, held):
+        raise BadResults(f"{file} says {what}: {said}, its tables come to {held}")
 
 
 # --- columns of a comparison --------------------------------------------------------------------------
@@ -140,16 +186,12 @@ def _of_campaign(folder: Path) -> tuple[Column, ...]:
             f"{folder}: the campaign is not complete, so there is no verdict yet: partq report {folder} says "
             "how to finish it"
         )
+    check_campaign(folder, data)
     try:
-        lanes = [
-            (text_of(row, "broker"), text_of(row, "profile"), row["requirements"]) for row in data["results"]
-        ]
-        columns = _columns(str(folder), data, lanes)
-        traces, violations = count_of(data, "traces", None), count_of(data, "violations", None)
+        lanes = [(*_lane(row), row["requirements"]) for row in data["results"]]
+        return _columns(str(folder), data, lanes)
     except UNREADABLE as error:
         raise BadResults(f"{file}: {why(error)}") from None
-    check_figures(folder, traces, violations)
-    return columns
 
 
 def _columns(
