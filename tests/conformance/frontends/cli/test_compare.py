@@ -257,7 +257,7 @@ def test_a_campaign_that_lost_traces_is_none(tmp_path: Path, capsys: Capture) ->
     for table in folder.glob("table=*"):
         rmtree(table)
     wave(folder, 0, 19000)
-    assert "says traces: 20000, its tables come to 19000" in refused(
+    assert "says traces: 20000; its tables come to 19000" in refused(
         capsys, str(folder), stored(tmp_path / "run")
     )
 
@@ -269,7 +269,7 @@ def test_a_campaign_whose_summary_alone_was_changed_is_none(tmp_path: Path, caps
     (lane,) = (one["requirements"] for one in data["results"] if "REB-14/early" in str(one))
     lane["REB-14"].update(status="pass", findings=[], found={})
     (forged / "campaign.json").write_text(json.dumps({**data, "exit": 0, "causes": []}), encoding="utf-8")
-    assert "says REB-14 of acme:Broker as solace: {'status': 'pass'" in refused(
+    assert "says status of REB-14 (acme:Broker as solace): pass; its tables come to violated" in refused(
         capsys, str(gold), str(forged)
     )
 

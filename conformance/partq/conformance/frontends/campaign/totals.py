@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from hashlib import sha256
@@ -53,7 +53,7 @@ class Totals:
     ``causes``: of each cause how many, the first and the smallest. ``kept``: of each cause the rows of the
     earliest. ``combinations``: the rows of that table, summed. ``besides``: what the exit code
     comes from beside the verdicts. ``open``: how many traces were left undecided; ``undecided``: the first
-    `LISTED` of these, with why."""
+    `LISTED` of these, with why. ``exercised``: how often each rule of a lane was, applying or not."""
 
     digest: str
     traces: int
@@ -67,6 +67,7 @@ class Totals:
     besides: tuple[Besides, ...] = ()
     open: int = 0
     undecided: tuple[Row, ...] = ()
+    exercised: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
 
     def tolerating(self, share: Fraction) -> Totals:
         """These, where what was left undecided in so small a share of the traces passes."""
@@ -114,6 +115,10 @@ def added_up(name: str, lanes: Iterable[Lane], manifests: Iterable[Manifest], su
         tuple(one for lane in lanes for one in _stalled(lane, counts)),
         folded.open,
         tuple(sums.undecided),
+        {
+            (row["broker"], row["profile"], row["requirement"]): row["exercised"]
+            for row in sums.tables["requirements"]
+        },
     )
 
 

@@ -125,9 +125,13 @@ def _hold_against_tables(
         _hold(file, name, data.get(name), getattr(totals, name))
     for lane, verdicts in totals.results.items():
         for id, verdict in verdicts.items():
-            if verdict.status not in _SILENT:
-                was = _held(said[lane].get(id, NOTHING))
-                _hold(file, f"{id} of {' as '.join(lane)}", was, _held(verdict))
+            was = said[lane].get(id, NOTHING)
+            held = _held(verdict)
+            if verdict.status in _SILENT:  # and another version may have put it to the test
+                times = {"exercised": totals.exercised.get((*lane, id), 0)}
+                held = {} if was.status in _SILENT else times
+            for name, value in held.items():
+                _hold(file, f"{name} of {id} ({' as '.join(lane)})", _held(was)[name], value)
     code = data.get("exit")
     _hold(file, "exit", code, worst([code or Exit.CONFORMANT, *(code for code, _ in totals.besides)]))
 
@@ -135,7 +139,7 @@ def _hold_against_tables(
 NOTHING: Final = Verdict(Status.NOT_EXERCISED)
 
 _SILENT: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
-"""What one version of partq may say of a rule that another one puts to the test."""
+"""What a version of partq says of a rule that it does not put to the test."""
 
 
 def _held(verdict: Verdict) -> dict[str, Any]:
@@ -148,7 +152,7 @@ def _held(verdict: Verdict) -> dict[str, Any]:
 def _hold(file: Path, what: str, said: object, held: object) -> None:
     """Raises `BadResults` where a file says something else than what its tables come to."""
     if said not in (None, held):
-        raise BadResults(f"{file} says {what}: {said}, its tables come to {held}")
+        raise BadResults(f"{file} says {what}: {said}; its tables come to {held}")
 
 
 # --- columns of a comparison --------------------------------------------------------------------------
