@@ -210,6 +210,7 @@ def campaign(folder: Path, stored: list[Counterexample] | None = None) -> Path:
         "violations": violations,
         "seconds": 48.2,
         "timed_traces": 20000,
+        "open": "1/1000",
         "results": results,
         "strict": False,
         "exit": 1,

@@ -22,6 +22,9 @@ from partq.conformance.frontends.campaign.totals import Lane, Sums, Totals, adde
 
 REPAIR: Final = "partq fuzz … --resume says how to repair it"
 
+LATER: Final = frozenset({"traces", "undecided"})
+"""Columns of `requirements` that earlier versions did not have."""
+
 
 def manifests(folder: Path) -> Iterator[Manifest]:
     """Those of the complete waves. Raises `CampaignError` where a file is none."""
@@ -38,7 +41,7 @@ def stored_traces(folder: Path) -> int:
 
 
 def totals(folder: Path, lanes: Iterable[Lane]) -> Totals:
-    """What the complete waves of these lanes come to, without findings' texts and examples. Raises
+    """What the complete waves of these lanes come to, without texts, examples and what is undecided. Raises
     `CampaignError` where a table is not what it should be, has not as many rows as a manifest says, or
     contradicts another."""
     waves = list(manifests(folder))
@@ -49,11 +52,10 @@ def totals(folder: Path, lanes: Iterable[Lane]) -> Totals:
         joined = found.set_column(CAUSE.index("candidates"), "candidates", _joined(found["candidates"]))
         for row in joined.group_by(list(CAUSE)).aggregate([("times", "sum")]).to_pylist():
             causes[tuple(row[name] for name in CAUSE)] += row["times_sum"]
-        traces = _wave(folder, "verdicts", one, ["operations", "findings", "undecided"])
+        traces = _wave(folder, "verdicts", one, ["operations", "findings"])
         folded.fingerprints[one.wave, "verdicts"] = one.tables["verdicts"]
         folded.findings[one.wave] = pc.sum(traces["findings"]).as_py() or 0
         folded.operations += pc.sum(traces["operations"]).as_py() or 0
-        folded.open += len(traces) - traces["undecided"].null_count
         for name in SUMMED:
             _fold(folded, folder, name, one)
     rows = [_cause(cause, times) for cause, times in causes.items()]
@@ -92,7 +94,7 @@ def _wave(folder: Path, name: str, one: Manifest, columns: Sequence[str]) -> pa.
     files = sorted(place.glob("*.parquet"))
     try:
         stored = [pq.ParquetFile(file) for file in files]
-        parts = [file.read(columns).select(columns).cast(schema) for file in stored if columns]
+        parts = [_read(file, schema) for file in stored if columns]
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise CampaignError(f"{place}: {str(error).splitlines()[0]}; {REPAIR}") from None
     rows = sum(file.metadata.num_rows for file in stored)
@@ -100,3 +102,13 @@ def _wave(folder: Path, name: str, one: Manifest, columns: Sequence[str]) -> pa.
         said = one.tables[name].rows
         raise CampaignError(f"{place} has {rows:,} rows, not {said:,} as its manifest says; {REPAIR}")
     return pa.concat_tables([schema.empty_table(), *parts])
+
+
+def _read(file: pq.ParquetFile, schema: pa.Schema) -> pa.Table:
+    """These columns of a file, the `LATER` ones that it lacks as zeros."""
+    lacks = LATER.difference(file.schema_arrow.names)
+    names = [name for name in schema.names if name not in lacks]
+    table = file.read(names)
+    zeros = pa.array([0] * file.metadata.num_rows, pa.int64())
+    columns = [zeros if name in lacks else table[name] for name in schema.names]
+    return pa.table(columns, schema.names).cast(schema)

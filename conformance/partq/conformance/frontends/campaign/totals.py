@@ -117,7 +117,7 @@ def added_up(name: str, lanes: Iterable[Lane], manifests: Iterable[Manifest], su
         tuple(sums.undecided),
         {
             (row["broker"], row["profile"], row["requirement"]): row["exercised"]
-            for row in sums.tables["requirements"]
+            for row in tables["requirements"]
         },
     )
 

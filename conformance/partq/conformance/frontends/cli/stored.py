@@ -41,7 +41,7 @@ CAMPAIGN: Final = (plan.SUMMARY, plan.SCHEMA)
 RUN: Final = (FILE, SCHEMA)
 """Of each kind of folder the file by which it is known, and its schema."""
 
-UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
+UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError)
 """What is raised by data that are not as they should be."""
 
 
@@ -121,7 +121,8 @@ def _hold_against_tables(
     except CampaignError as error:
         raise BadResults(str(error)) from None
     file = folder / CAMPAIGN[0]
-    for name in ("traces", "operations", "violations", "digest"):
+    digest = ["digest"] if "open" in data else []  # earlier versions had other columns
+    for name in ("traces", "operations", "violations", *digest):
         _hold(file, name, data.get(name), getattr(totals, name))
     for lane, verdicts in totals.results.items():
         for id, verdict in verdicts.items():
