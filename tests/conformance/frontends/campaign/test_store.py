@@ -367,7 +367,7 @@ def test_a_wave_without_a_manifest_is_run_again_and_what_a_kill_left_of_it_remov
     do: Do, out: Path, tmp_path: Path
 ) -> None:
     digest = do(PLAN, tmp_path / "whole")
-    (out / "manifests" / "wave=0.json").rename(out / "manifests" / "_aside.wave=0.json")
+    (out / "manifests" / "wave=0.json").rename(out / "manifests" / "_new.0.wave=0.json")
     shutil.copytree(out / "table=verdicts" / "wave=0", out / "table=verdicts" / "wave=1")
     (out / "_staging").mkdir()
     assert do(PLAN, out, resume=True) == digest

@@ -113,8 +113,8 @@ class Folder:
                 self._put_first(name, text)
                 return
             new = _beside(name, f"{NEW}{uuid4().hex}.")
-            self._store(new, text)
             try:
+                self._store(new, text)
                 if not self._link(new, name):
                     raise self._taken(name)
             finally:
