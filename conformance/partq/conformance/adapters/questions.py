@@ -6,8 +6,10 @@ patience, and whatever it raises, `SystemExit` included, is an error of the adap
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from traceback import format_exception_only
 from typing import TypeVar
 
@@ -17,6 +19,26 @@ T = TypeVar("T")
 
 PATIENCE = 30.0
 """Seconds that a call may take."""
+
+
+@contextmanager
+def within(seconds: float, late: BaseException) -> Iterator[None]:
+    """Raises ``late`` amid what is done inside where that takes longer, on the main thread; where it is
+    caught in there, again every second. 0: no limit. Native code is not stopped."""
+    if not seconds or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def over(number: int, frame: object) -> None:
+        raise late
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class NoAnswer(Exception):
@@ -45,4 +67,4 @@ def answer(call: Callable[[], T]) -> T:
 
 
 def _words(error: BaseException) -> str:
-    return f"{' '.join(''.join(format_exception_only(error)).split())}{place(error, ours=1)}"
+    return f"{' '.join(''.join(format_exception_only(error)).split())}{place(error)}"

@@ -19,7 +19,7 @@ from partq.conformance.adapters.names import (
     public_name,
 )
 from partq.conformance.adapters.protocol import Broker
-from partq.conformance.adapters.questions import NoAnswer, answer
+from partq.conformance.adapters.questions import PATIENCE, NoAnswer, answer, within
 from partq.conformance.history.codec_profiles import named_profile
 from partq.model.profiles import PROFILES, UnknownProfile, profile
 
@@ -111,7 +111,8 @@ def _third_party(name: str) -> Broker:
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # so that no folder there hides a package
     try:
-        module = importlib.import_module(module_name)
+        with within(PATIENCE, TimeoutError(f"no end after {PATIENCE:g} s")):
+            module = importlib.import_module(module_name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -90,7 +90,7 @@ def test_a_broker_that_can_not_be_run_is_met_before_spark_and_leaves_nothing(
 
 
 def test_nor_does_a_missing_java_leave_anything(no_spark: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
+    def missing(master: str) -> None:
         raise CampaignError("no Java found")
 
     monkeypatch.setattr(jvm, "check", missing)

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from fnmatch import fnmatch
 from pathlib import Path
@@ -74,7 +75,8 @@ def test_a_folder_is_refused_without_resume_and_taken_with_it(tmp_path: Path) ->
     first = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", "local[2]")
     refused = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", "local[2]")
     assert refused.returncode == 2
-    assert "--resume" in refused.stderr
+    (line,) = refused.stderr.splitlines()  # before Spark is started
+    assert "--resume" in line
     uri = f"file:{tmp_path / 'out'}"
     resumed = fuzz(tmp_path, "reference", *ARGS, "--out", uri, "--master", "local[2]", "--resume")
     assert digest(resumed) == digest(first)
@@ -149,7 +151,8 @@ def test_what_may_pass_is_tried_again_and_all_is_said_in_one_line(
     ("master", "told"),
     [
         ("nonsense", "Spark does not start on nonsense: Master must"),
-        ("spark://127.0.0.1:1", "Spark stopped: spark://127.0.0.1:1 does not answer"),
+        ("local[x]", "Spark does not start on local[x]: Could not parse Master URL: 'local[x]'"),
+        ("spark://127.0.0.1:1,localhost:1", "spark://127.0.0.1:1,localhost:1 does not answer"),
     ],
 )
 def test_a_master_that_is_none_is_one_line_and_leaves_no_folder(
@@ -158,7 +161,60 @@ def test_a_master_that_is_none_is_one_line_and_leaves_no_folder(
     done = fuzz(tmp_path, "reference", *ARGS, "--out", "out", "--master", master)
     assert done.returncode == 2
     assert f"partq: error: {told}" in done.stderr.splitlines()[-1]
+    assert "adapter" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+SETTINGS = {
+    "spark.app.name": "ours",
+    "spark.sql.shuffle.partitions": "3",
+    "spark.task.maxFailures": "2",
+    "spark.driver.extraJavaOptions": "-Dtheir.kerberos=on -XX:ReservedCodeCacheSize=99m",
+}
+PRINTED = dedent(
+    """
+    import json
+    from partq.conformance.frontends.campaign import jvm
+    session = jvm.open_session("local[2]")
+    context = session.sparkContext
+    got = {**dict(context.getConf().getAll()), "master": context.master, "named": jvm.master(session)}
+    system = context._jvm.java.lang.System
+    names = ("their.kerberos", "log4j2.configurationFile")
+    print(json.dumps(got | {name: system.getProperty(name) for name in names}))
+    jvm.close(session)
+    """
+)
+
+
+@pytest.mark.parametrize("settings", [{}, SETTINGS], ids=["none", "some"])
+def test_what_the_user_sets_is_kept_and_what_is_missing_set(tmp_path: Path, settings: dict[str, str]) -> None:
+    conf = tmp_path / "spark-defaults.conf"
+    conf.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+    env = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", PRINTED], env=env, capture_output=True, text=True, check=True)
+    got = json.loads(ran.stdout)
+    for name, value in settings.items():
+        assert got[name].endswith(value), "of Java's options the last word"
+    assert got["spark.ui.enabled"] == "false"
+    assert got["their.kerberos"] == ("on" if settings else None)
+    assert got["log4j2.configurationFile"].endswith("log4j2.properties"), "ours, beside theirs"
+    named = ("ours", "local[2,2]") if settings else ("partq", "local[2,4]")
+    assert (got["spark.app.name"], got["master"], got["named"]) == (*named, "local[2]")
+
+
+def test_spark_submit_starts_a_campaign_on_its_own_master(tmp_path: Path, expected: str) -> None:
+    import pyspark
+
+    (tmp_path / "fuzz.py").write_text(
+        "import sys\nfrom partq.conformance.frontends.cli.app import main\nsys.exit(main())\n"
+    )
+    submit = [str(Path(pyspark.__path__[0], "bin", "spark-submit")), "--master", "local[1]", "--conf"]
+    command = [*submit, "spark.log.level=OFF", "fuzz.py", "fuzz", "reference", *ARGS, "--out", "out"]
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
+    assert ran.returncode in (0, 3), ran.stdout  # to which spark-submit sends standard error, too
+    stored = json.loads((tmp_path / "out" / "campaign.json").read_text())
+    assert (stored["digest"], stored["master"]) == (expected, "local[1]")
 
 
 def group(leader: int) -> list[str]:

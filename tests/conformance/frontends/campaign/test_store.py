@@ -93,8 +93,10 @@ def test_what_is_no_campaign_is_not_resumed(opened: Opened, tmp_path: Path, text
 def test_another_campaign_and_other_code_are_not_resumed(opened: Opened, tmp_path: Path) -> None:
     first = opened(tmp_path / "out")
     first.open(resume=False)
-    with pytest.raises(CampaignError, match="another campaign"):
+    with pytest.raises(CampaignError, match="another campaign: other --seed:"):
         opened(tmp_path / "out", OTHER).open(resume=True)
+    with pytest.raises(CampaignError, match="another campaign: other broker, profiles or traces, --exact:"):
+        opened(tmp_path / "out", Plan(PLAN.lanes * 2, 7, 24, exact=9)).open(resume=True)
     changed = Store(first.session, first.folder, PLAN, PLAN.digest("other code"))
     with pytest.raises(CampaignError, match="another version of partq"):
         changed.open(resume=True)

@@ -72,11 +72,11 @@ def test_what_was_interrupted_goes_on_to_the_same_end(
     whole, out = do(PLAN, tmp_path / "whole"), tmp_path / "out"
     complete, done = run.Store.complete, []
 
-    def interrupted(store: run.Store, units: range) -> Manifest:
+    def interrupted(store: run.Store, units: range, called: str) -> Manifest:
         if len(done) == 1:
             raise CampaignError("the driver dies before a manifest")
         done.append(units)
-        return complete(store, units)
+        return complete(store, units, called)
 
     with monkeypatch.context() as patched:
         patched.setattr(run.Store, "complete", interrupted)
@@ -134,3 +134,13 @@ def test_a_wave_is_few_jobs(do: Do, session: SparkSession, tmp_path: Path) -> No
     two = jobs() - before - one
     assert two - one == 9, "the traces, their rows gone through, and seven tables"
     assert one == 10, "and all waves looked at again at the end"
+    told = session.sparkContext._jsc.sc().statusStore().jobsList(None)
+    said = {told.apply(n).description().get() for n in range(two)}  # the latest first
+    assert {
+        "wave 1 of 2: generate, run, judge",
+        "wave 1 of 2: sums",
+        "wave 2 of 2: generate, run, judge",
+        "wave 2 of 2: table verdicts",
+        "all waves: rows against manifests",
+    } <= said
+    assert len(said) == two

@@ -41,6 +41,22 @@ def local_path(name: str) -> Path | None:
     return Path(re.sub("^file:/+", "/", name)) if name.startswith("file:/") else None
 
 
+def exists(name: str) -> CampaignError:
+    """What is raised where a campaign is to begin in a folder with something in it."""
+    return CampaignError(f"{name} exists: give another folder, or --resume to finish what is missing in it")
+
+
+def refuse_early(name: str) -> None:
+    """Raises `CampaignError` where a campaign can't begin in that local folder, before Spark is started. Of
+    others, and of what only starts with ``_``, the session knows."""
+    path = local_path(name)
+    if path is not None and path.is_dir() and any(not _HIDDEN.match(one.name) for one in path.iterdir()):
+        raise exists(name)
+
+
+_HIDDEN: Final = re.compile(r"[_.]|lock\.json$")
+
+
 class Folder:
     """A folder, be it there or not. Names in it are relative, with ``/`` between. What the file system
     refuses is a `CampaignError`."""
@@ -129,6 +145,12 @@ class Folder:
         """The bytes in a folder."""
         with self._naming(name):
             return int(self._files.getContentSummary(self._path(name)).getLength())
+
+    def copy(self, target: Path) -> None:
+        """Copy all that is in the folder to a local one, which is made."""
+        with self._naming(""):
+            there = self._java.org.apache.hadoop.fs.Path(target.as_uri())
+            self._files.copyToLocalFile(False, self._path(""), there, True)
 
     def sync(self, name: str) -> None:
         """Have the machine write a local folder's files down; other systems do so when a file is closed."""

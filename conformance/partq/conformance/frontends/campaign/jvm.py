@@ -10,18 +10,19 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partq.conformance.frontends.campaign.errors import CampaignError
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
 JAVA: Final = 17
@@ -33,6 +34,25 @@ RETRIES: Final = 4
 SHUFFLES: Final = 16
 """Parts of a table that is grouped: sums are few rows."""
 
+MAX_FAILURES: Final = "spark.task.maxFailures"
+
+UNNAMED: Final = "pyspark-shell"
+"""How Spark calls an application that nobody named."""
+
+OPTIONS: Final = "SPARK_SUBMIT_OPTS"
+"""Java's options in the environment, which come before those of ``spark.driver.extraJavaOptions``."""
+
+NO_BAR: Final = ("spark.ui.showConsoleProgress", "false")
+"""Spark's shells have it unless told at once; it would spoil our own."""
+
+QUIET: Final = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+
+WORKER: Final = 2 * 2**30
+"""Bytes of addresses that a local worker may have at least: some 20 times what it needs."""
+
+ANSWERING: Final = 10.0
+"""Seconds that a master has to take a connection."""
+
 ENDING: Final = 5.0
 """Seconds that Spark gets to stop, and Java to end."""
 
@@ -41,8 +61,11 @@ QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 a campaign of 50 traces takes twice the processor time. With as much room for what is compiled as both have:
 in what one alone gets, 48 MB, Java stops compiling after a minute of queries, and says so."""
 
-UNASKED: Final = re.compile(r"WARNING: Using incubator modules: jdk\.incubator\.vector\s*")
-"""What Java says of an option that Spark's launcher always gives it, and has no option against."""
+UNASKED: Final = re.compile(
+    r"(?:WARNING: Using incubator modules: jdk\.incubator\.vector|(?:Current|Setting) mem limits.*)?\s*"
+)
+"""What Java says of an option that Spark's launcher always gives it, and workers of their limit; there is no
+option against either."""
 
 
 FULL: Final = "No space left on device"
@@ -56,10 +79,31 @@ ERROR: Final = re.compile(
 T = TypeVar("T")
 
 
-def check() -> None:
-    """Raises `CampaignError` where this machine has nothing to run Spark with."""
+def check(master: str) -> None:
+    """Raises `CampaignError` where this machine has nothing to run Spark with, or nobody listens at the
+    addresses of a standalone master, which Spark itself would try for minutes."""
+    if submitted():
+        return
     if problem := java_problem():
         raise CampaignError(problem)
+    if addresses := _ADDRESS.findall(master):
+        if not any(_listens(host, int(port)) for host, port in addresses):
+            raise CampaignError(f"{master} does not answer: nobody listens there")
+
+
+_ADDRESS: Final = re.compile(r"(?<=[/,])([^/,:]+):(\d+)(?=,|$)")
+"""A host and port in ``spark://one:7077,two:7077``."""
+
+
+def _listens(host: str, port: int) -> bool:
+    with suppress(OSError, OverflowError), socket.create_connection((host, port), ANSWERING):
+        return True
+    return False
+
+
+def submitted() -> bool:
+    """Whether this process was started by `spark-submit`, whose Java and settings are taken then."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def java_problem() -> str | None:
@@ -77,36 +121,73 @@ def java_problem() -> str | None:
 
 
 def open_session(master: str) -> SparkSession:
-    """A session on that master, quiet. Local workers are of this interpreter, others of ``PYSPARK_PYTHON``,
-    unless given of one at the same place. Raises `CampaignError` where Spark does not start or the master
-    does not answer."""
+    """A session on that master, or on that of `spark-submit`. The user's settings are kept. Local workers are
+    of this interpreter, others of ``PYSPARK_PYTHON``, unless given of one at the same place. Raises
+    `CampaignError` where Spark does not start or the master does not answer."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    local = master.startswith("local")
-    python = sys.executable if local else os.environ.get("PYSPARK_PYTHON", sys.executable)
-    os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = python, sys.executable
+    local = master.startswith("local") and not submitted()
+    _choose_python(local)
     hush()
-    conf = (
-        SparkConf().setAppName("partq").setMaster(_with_retries(master)).setAll([*_settings(master).items()])
-    )
-    said = JavaOutput()
+    said, gateway = JavaOutput(), None
     try:
-        gateway = said.by(lambda end: launch_gateway(conf, {"stderr": end}))  # type: ignore[no-untyped-call]
-        context = SparkContext(conf=conf, gateway=gateway)
+        with _options(f"{QUIET} {QUICK}" if local else QUIET):
+            chosen = SparkConf().setMaster(master).set(*NO_BAR)
+            gateway = said.by(lambda end: launch_gateway(chosen, {"stderr": end}))  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=_completed(SparkConf(_jvm=gateway.jvm)), gateway=gateway)
     except Exception as error:
-        raise CampaignError(f"Spark does not start on {master}: {said.reason() or cause(error)}") from error
+        why = cause(error)  # as Java says it, which is asked while it is there
+        if gateway is not None:
+            _end_java(gateway)
+        raise CampaignError(f"Spark does not start on {master}: {said.reason() or why}") from error
     try:
         session = SparkSession(context)
     except Exception as error:
         _end_java(gateway)
         raise CampaignError(f"Spark stopped: {master} does not answer") from error
     said.pass_on()
-    context.setLogLevel("OFF")
+    if not submitted():
+        context.setLogLevel("OFF")
     # A worker that ends amid its report would be a traceback on standard error; the job reports its end.
     context._accumulatorServer.handle_error = lambda *request: None  # type: ignore[method-assign]
     return session
+
+
+def _choose_python(local: bool) -> None:
+    """Workers on this machine are of this interpreter, for it has what the command needs."""
+    there = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    if local and there != sys.executable:
+        print(
+            f"partq: PYSPARK_PYTHON={there} is for clusters: local workers are of this Python",
+            file=sys.stderr,
+        )
+    os.environ["PYSPARK_PYTHON"] = sys.executable if local else there
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+
+@contextmanager
+def _options(ours: str) -> Iterator[None]:
+    """Options for the Java that is started inside: before those of the user, who so has the last word."""
+    before = os.environ.get(OPTIONS)
+    os.environ[OPTIONS] = f"{ours} {before or ''}".strip()
+    try:
+        yield
+    finally:
+        os.environ.pop(OPTIONS)
+        if before is not None:
+            os.environ[OPTIONS] = before
+
+
+def _completed(conf: SparkConf) -> SparkConf:
+    """The user's settings, and ours where there is none."""
+    master = conf.get("spark.master") or ""
+    if conf.get("spark.app.name") in (None, UNNAMED):
+        conf.setAppName("partq")
+    for name, value in (_SETTINGS | (_local() if master.startswith("local") else {})).items():
+        conf.setIfMissing(name, value)
+    return conf.setMaster(_with_retries(master, conf.get(MAX_FAILURES)))
 
 
 def hush() -> None:
@@ -157,7 +238,9 @@ def death(session: SparkSession) -> str:
     if not stopped(session.sparkContext):
         return ""
     gateway: Any = session.sparkContext._gateway
-    java: subprocess.Popen[bytes] = gateway.proc
+    java: subprocess.Popen[bytes] | None = gateway.proc
+    if java is None:  # it is spark-submit's, and ends this process, too
+        return ""
     try:
         return _DEATHS.get(code := java.wait(ENDING), f"Spark's Java ended with exit code {code}")
     except subprocess.TimeoutExpired:
@@ -184,7 +267,9 @@ def _end_java(gateway: Any) -> None:
     it."""
     from pyspark import SparkContext
 
-    java: subprocess.Popen[bytes] = gateway.proc
+    java: subprocess.Popen[bytes] | None = gateway.proc
+    if java is None:  # it is spark-submit's
+        return
     SparkContext._gateway = SparkContext._jvm = None
     with suppress(OSError, subprocess.TimeoutExpired):
         if java.stdin is not None:
@@ -235,25 +320,30 @@ class JavaOutput:
                         self._lines.append(line)
 
 
-def _with_retries(master: str) -> str:
+def _with_retries(master: str, retries: object) -> str:
     """Local masters try a failed task only once by default: ``local[2]`` -> ``local[2,4]``."""
     if master == "local":
-        return f"local[1,{RETRIES}]"
-    return re.sub(r"^local\[([^,\]]+)\]$", rf"local[\1,{RETRIES}]", master)
+        return f"local[1,{retries}]"
+    return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{retries}]", master)
 
 
-def _settings(master: str) -> dict[str, str]:
-    quiet = Path(__file__).with_name("log4j2.properties")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.task.maxFailures": str(RETRIES),
-        "spark.sql.shuffle.partitions": str(SHUFFLES),
-        # By columns 4,096 rows are read at once; a violation bears its program, which may have a megabyte.
-        "spark.sql.parquet.enableVectorizedReader": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
-    }
-    if master.startswith("local"):
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        settings["spark.driver.extraJavaOptions"] += f" {QUICK}"
-    return settings
+def master(session: SparkSession) -> str:
+    """The session's master as a user gives it."""
+    return re.sub(r"^local\[([^,]+),.*", r"local[\1]", str(session.sparkContext.master))
+
+
+_SETTINGS: Final = {
+    "spark.ui.enabled": "false",
+    MAX_FAILURES: str(RETRIES),
+    "spark.sql.shuffle.partitions": str(SHUFFLES),
+    # By columns 4,096 rows are read at once; a violation bears its program, which may have a megabyte.
+    "spark.sql.parquet.enableVectorizedReader": "false",
+}
+"""What is set unless the user does."""
+
+
+def _local() -> dict[str, str]:
+    """And on local masters: no address of this machine, and of its memory half for all workers together."""
+    share = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (2 * (os.cpu_count() or 1))
+    memory = {"spark.executor.pyspark.memory": f"{max(share, WORKER) // 2**20}m"}
+    return memory | {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

@@ -91,7 +91,7 @@ def _wave(folder: Path, name: str, one: Manifest, columns: Sequence[str]) -> pa.
     """These columns of a wave's table."""
     schema = pa.schema([TABLES[name].schema.field(column) for column in columns])
     place = folder / f"table={name}" / f"wave={one.wave}"
-    files = sorted(place.glob("*.parquet"))
+    files = sorted(place.glob("[!_.]*.parquet"))  # as Spark does
     try:
         stored = [pq.ParquetFile(file) for file in files]
         parts = [_read(file, schema) for file in stored if columns]

@@ -62,12 +62,14 @@ class Lane:
 class Plan:
     """A campaign. ``length`` is the number of phrases in each program; None: the generator's own choice.
     ``exact``: the judge is asked about so many traces in 100, besides those that a screen suspects.
+    ``trace_timeout``: seconds that the run of a simulated trace may take; 0: any.
     ``profiles``: what those of its profiles say that are not built in, for executors without their files."""
 
     lanes: tuple[Lane, ...]
     seed: int
     length: int | None
     exact: int = 0
+    trace_timeout: float = 0.0
     profiles: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,6 +136,7 @@ class Plan:
         data = asdict(self)
         if not self.profiles:
             del data["profiles"]
+        del data["trace_timeout"]  # it makes no row another
         data["lanes"] = [{**lane, "broker": public_name(lane["broker"])} for lane in data["lanes"]]
         return data
 

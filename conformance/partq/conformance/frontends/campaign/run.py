@@ -24,7 +24,7 @@ from partq.conformance.evaluation.provenance import made
 from partq.conformance.evaluation.suite import BrokerFailed
 from partq.conformance.frontends.campaign import archive, jvm, spark
 from partq.conformance.frontends.campaign.errors import CampaignError, SparkFailed
-from partq.conformance.frontends.campaign.files import Folder
+from partq.conformance.frontends.campaign.files import Folder, refuse_early
 from partq.conformance.frontends.campaign.lock import Lock, locked
 from partq.conformance.frontends.campaign.manifest import Manifest
 from partq.conformance.frontends.campaign.plan import SUMMARY, Plan
@@ -126,7 +126,9 @@ def campaign(
     complete then, or before an interrupt, stay and can be resumed; if there are none, no folder is left.
     """
     begun = made()
-    _check(plan)
+    if not resume:
+        refuse_early(out)
+    _check(plan, master)
     watcher.starting(CampaignState(0, 0))
     with (
         _restored(plan),
@@ -146,7 +148,7 @@ def campaign(
         circumstances = {
             "seconds": round(seconds, 3),
             "timed_traces": timed,
-            "master": master,
+            "master": jvm.master(session),
             "open": str(share),
         }
         data = document(totals, plan, store.identity, strict, {**circumstances, "made": begun})
@@ -158,9 +160,9 @@ def _code(plan: Plan) -> archive.Code:
     return archive.code_of(filter(None, dict.fromkeys(module_of(lane.broker) for lane in plan.lanes)))
 
 
-def _check(plan: Plan) -> None:
-    """Raises `CampaignError` where nothing can come of the plan: no Java, no broker."""
-    jvm.check()
+def _check(plan: Plan, master: str) -> None:
+    """Raises `CampaignError` where nothing can come of the plan: no Java, no master, no broker."""
+    jvm.check(master)
     for lane in {lane.broker: lane for lane in plan.lanes}.values():
         try:
             check_broker(lane)
@@ -271,6 +273,7 @@ class _Work:
         return math.ceil(self.planned / self.state.seconds * self.pace.seconds)
 
     def _wave(self, units: range) -> None:
+        called = self._called(units)
         tally, before, began, doing = Tally(self.store.session), self.state, time.monotonic(), ""
 
         def look() -> None:
@@ -281,14 +284,15 @@ class _Work:
         def do() -> Manifest | None:
             nonlocal doing
             store = self.store
+            store.describe(f"{called}: generate, run, judge")
             run_wave(store.session, store.plan, units, store.staging(units), tally, self.tasks)
             doing = "writing tables"
             self.lock.check()
             self._same_code()
             there = store.staged(units) if tally.lost.value else units
-            return store.complete(there) if there else None
+            return store.complete(there, called) if there else None
 
-        if (done := watched(self.store.session, do, look)) is not None:
+        if (done := watched(self.store.session, self.store.group, do, look)) is not None:
             self.manifests.append(done)
             self.planned += self.store.plan.planned(done.units)
             seconds = before.seconds + time.monotonic() - began
@@ -306,6 +310,12 @@ class _Work:
                 f"{store.folder.name}: the code was changed while it ran, so that this wave is not stored: "
                 "have it as it was and --resume, or give another folder"
             )
+
+    def _called(self, units: range) -> str:
+        """Which wave it is, of how many if those to come are as large."""
+        number, plan = len(self.manifests) + 1, self.store.plan
+        rest = plan.units - sum(len(one.units) for one in self.manifests)
+        return f"wave {number} of {number - 1 + math.ceil(rest / len(units))}"
 
     def _lost(self, why: str) -> NoReturn:
         """The broker is there no more."""
@@ -332,4 +342,4 @@ class _Work:
         self.watcher.went(self.state)
 
     def _watched(self, action: Callable[[], T]) -> T:
-        return watched(self.store.session, action, lambda: None)
+        return watched(self.store.session, self.store.group, action, lambda: None)

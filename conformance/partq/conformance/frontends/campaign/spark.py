@@ -6,7 +6,6 @@ that. Tasks write nothing: their rows go through Spark's own writer.
 
 from __future__ import annotations
 
-import math
 import re
 import signal
 import tempfile
@@ -61,7 +60,7 @@ def session(master: str, code: Code | None = None) -> Iterator[SparkSession]:
 def _open(master: str, folder: Path, code: Code) -> SparkSession:
     """``folder``: where the archive of the code may lie, from which executors fetch it as they begin."""
     opened = jvm.open_session(master)
-    if not is_local(master):
+    if not is_local(jvm.master(opened)):
         opened.sparkContext.addPyFile(str(archive.write(code, folder / "partq.zip")))
     return opened
 
@@ -79,16 +78,17 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def watched(session: SparkSession, action: Callable[[], T], look: Callable[[], None]) -> T:
+def watched(session: SparkSession, group: str, action: Callable[[], T], look: Callable[[], None]) -> T:
     """What the action answers, done on a thread of its own; ``look`` is called now and then meanwhile. What
-    that raises, or an interrupt, cancels what Spark does. Raises `SparkFailed`."""
+    that raises, or an interrupt, cancels that group's jobs, also those to come. Raises `SparkFailed`."""
     job = Job(action)
     try:
         while not job.ended(POLL):
             look()
     except BaseException:
         with uninterrupted(), suppress(Exception):
-            _cancel(session, job)
+            session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)
+            job.ended(jvm.ENDING)
         raise
     try:
         return job.result()
@@ -98,14 +98,6 @@ def watched(session: SparkSession, action: Callable[[], T], look: Callable[[], N
         if isinstance(error, jvm.errors()):
             raise SparkFailed(f"Spark failed: {jvm.cause(error)}") from error
         raise
-
-
-def _cancel(session: SparkSession, job: Job[T]) -> None:
-    """Cancel what Spark does, again and again: what is still being planned is not known to it yet."""
-    for _ in range(math.ceil(jvm.ENDING / POLL)):
-        session.sparkContext.cancelAllJobs()
-        if job.ended(POLL):
-            return
 
 
 @dataclass(slots=True)
@@ -162,7 +154,7 @@ def _do(
     plan.make_profiles_known()
     for batch in units:
         for index in batch.column(0).to_pylist():
-            for result in do_unit(plan.unit(index), plan.seed, plan.length, plan.exact):
+            for result in do_unit(plan.unit(index), plan.seed, plan.length, plan.exact, plan.trace_timeout):
                 if isinstance(result, ChunkFailed):
                     failures[result.lost].add(str(result))
                     return
@@ -192,7 +184,8 @@ def _failure(error: Exception, session: SparkSession) -> CampaignError:
         if found := re.search(sign, text):
             return CampaignError(told.format(*found.groups()))
     if any(sign in text for sign in _FAILED):
-        return CampaignError(f"a chunk failed {jvm.RETRIES} times: {jvm.cause(error)}")
+        times = session.sparkContext.getConf().get(jvm.MAX_FAILURES)
+        return CampaignError(f"a chunk failed {times} times: {jvm.cause(error)}")
     if jvm.stopped(session.sparkContext):
         return SparkFailed(f"Spark stopped: {session.sparkContext.master} does not answer, or not any more")
     return SparkFailed(f"Spark failed: {jvm.cause(error)}")

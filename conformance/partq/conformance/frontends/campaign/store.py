@@ -10,14 +10,15 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 import pyarrow as pa
 
 from partq.conformance.frontends.campaign import jvm, manifest, queries
 from partq.conformance.frontends.campaign.errors import CampaignError
-from partq.conformance.frontends.campaign.files import NEW, Folder
+from partq.conformance.frontends.campaign.files import NEW, Folder, exists
 from partq.conformance.frontends.campaign.folding import Folded, Row, fingerprint
 from partq.conformance.frontends.campaign.jobs import together
 from partq.conformance.frontends.campaign.lock import LOCK
@@ -40,12 +41,18 @@ _OWN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """One campaign in its folder. ``identity``: the digest of the plan and its code."""
+    """One campaign in its folder. ``identity``: the digest of the plan and its code. ``group``: that of its
+    jobs."""
 
     session: SparkSession
     folder: Folder
     plan: Plan
     identity: str
+    group: str = field(default_factory=lambda: f"partq {uuid4().hex}")
+
+    def describe(self, doing: str) -> None:
+        """What this thread's jobs do from now on, for Spark's user interface."""
+        self.session.sparkContext.setJobGroup(self.group, doing)
 
     # --- what is there ------------------------------------------------------------------------------
 
@@ -57,9 +64,7 @@ class Store:
             self._begin()
             return []
         if not resume:
-            raise CampaignError(
-                f"{self.folder.name} exists: give another folder, or --resume to finish what is missing in it"
-            )
+            raise exists(self.folder.name)
         self._same_campaign()
         manifests = self.manifests()
         self._drop_unfinished(manifests)
@@ -98,10 +103,10 @@ class Store:
             raise CampaignError(
                 f"{file} was begun by another version of partq ({schema}): give another folder"
             )
-        if there != json.loads(json.dumps(self.plan.to_json())):
+        if differ := _differences(there, json.loads(json.dumps(self.plan.to_json()))):
             raise CampaignError(
-                f"{self.folder.name} holds another campaign (broker, profiles, traces, seed or length differ)"
-                ": resume it with the same arguments, or give another folder"
+                f"{self.folder.name} holds another campaign: {differ}: resume it with the same arguments, or "
+                "give another folder"
             )
         if identity != self.identity:
             raise CampaignError(
@@ -165,6 +170,7 @@ class Store:
     def folded(self, manifests: Iterable[Manifest]) -> Folded:
         """All rows of the waves with these manifests. Raises `CampaignError` where a table does not hold what
         they say."""
+        self.describe("all waves: rows against manifests")
         try:
             found = queries.folded({name: self.table(name) for name in TABLES})
         except Exception as error:
@@ -198,9 +204,10 @@ class Store:
         there = {row["unit"] for row in rows}
         return range(units.start, next((unit for unit in units if unit not in there), units.stop))
 
-    def complete(self, units: range) -> Manifest:
+    def complete(self, units: range, called: str = "wave") -> Manifest:
         """Make tables of what was staged for those units, and then their manifest. Raises `CampaignError`
         where rows are missing."""
+        self.describe(f"{called}: sums")
         wave = units.start
         files = max(1, math.ceil(self.folder.size(f"{STAGING}/wave={wave}") / FILE))
         try:
@@ -208,7 +215,12 @@ class Store:
             found = queries.folded_stage(staged, wave)
             sums = {name: found.sums(name) for name in SUMMED}
             frames = {name: self._frame(name, staged, sums, files) for name in TABLES}
-            together(lambda name: self._write(name, wave, frames[name]), TABLES)
+
+            def write(name: str) -> None:
+                self.describe(f"{called}: table {name}")
+                self._write(name, wave, frames[name])
+
+            together(write, TABLES)
         except Exception as error:
             raise CampaignError(f"{self.folder.name} can't be written: {jvm.cause(error)}") from error
         rows = {name: found.fingerprint(wave, name) for name in ROWS}
@@ -236,6 +248,24 @@ class Store:
         place = f"table={name}/wave={wave}"
         rows.write.mode("overwrite").parquet(self.folder.at(place))
         self.folder.sync(place)
+
+
+_OF_PLAN: Final = {
+    "lanes": "broker, profiles or traces",
+    "seed": "--seed",
+    "length": "--length",
+    "exact": "--exact",
+    "profiles": "what a profile says",
+}
+"""What a user calls the parts of a plan."""
+
+
+def _differences(there: Any, here: Mapping[str, Any]) -> str:
+    """In what another plan differs from this one, in words; empty where it does not."""
+    if not isinstance(there, dict):
+        return "it has no plan"
+    parts = [name for part, name in _OF_PLAN.items() if there.get(part) != here.get(part)]
+    return f"other {', '.join(parts)}" if parts else "" if there == here else "another plan"
 
 
 def to_text(data: Any) -> str:

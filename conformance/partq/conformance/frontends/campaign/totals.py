@@ -125,6 +125,7 @@ def added_up(name: str, lanes: Iterable[Lane], manifests: Iterable[Manifest], su
 def _listed(store: Store, folded: Folded) -> tuple[list[Row], list[Row], list[Row]]:
     """The causes, examples of each, and undecided traces; Spark is asked for none where there is none."""
     causes, kept, undecided = [], [], []
+    store.describe("all waves: causes and examples")
     try:
         if folded.rows("violations"):
             violations = store.table("violations")

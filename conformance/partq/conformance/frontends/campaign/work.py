@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from partq.conformance.adapters import (
+    Broker,
     SimulatedBroker,
     UnknownBroker,
     Unreachable,
@@ -23,6 +24,7 @@ from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, lacks_of, runs
 from partq.conformance.frontends.campaign.combinations import Combination, combined
+from partq.conformance.frontends.campaign.limits import TooMany, check_children, each_within
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
 from partq.conformance.frontends.campaign.programs import program_of
 from partq.conformance.history import History
@@ -60,6 +62,7 @@ EMERGENCY: Final = 10.0
 
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -160,20 +163,25 @@ def check_broker(lane: Lane) -> None:
             pass
 
 
-def do_unit(unit: Unit, seed: int, length: int | None, exact: int = 0) -> Iterator[ChunkResult | ChunkFailed]:
-    """Do its chunks, up to the one that ends their lane, or that failed."""
+def do_unit(
+    unit: Unit, seed: int, length: int | None, exact: int = 0, limit: float = 0.0
+) -> Iterator[ChunkResult | ChunkFailed]:
+    """Do its chunks, up to the one that ends their lane, or that failed. ``limit``: seconds that the run of a
+    simulated trace may take; 0: as many as it takes."""
     for chunk in unit:
-        result = do_chunk(chunk, seed, length, exact)
+        result = do_chunk(chunk, seed, length, exact, limit)
         yield result
         if isinstance(result, ChunkFailed) or chunk.until in result.named:
             return
 
 
-def do_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> ChunkResult | ChunkFailed:
+def do_chunk(
+    chunk: Chunk, seed: int, length: int | None, exact: int = 0, limit: float = 0.0
+) -> ChunkResult | ChunkFailed:
     """`run_chunk`, tried up to `TRIES` times where a failure may pass, and its failure otherwise."""
     for _ in range(TRIES):
         try:
-            return run_chunk(chunk, seed, length, exact)
+            return run_chunk(chunk, seed, length, exact, limit)
         except Exception as error:
             text = _in_one_line(error)
             if isinstance(error, UnknownBroker) or isinstance(open_broker(chunk.broker), SimulatedBroker):
@@ -183,15 +191,16 @@ def do_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Chu
 
 def _in_one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
-    if isinstance(error, Unreachable | UnknownBroker | BrokerFailed):
+    if isinstance(error, Unreachable | UnknownBroker | BrokerFailed | TooMany):
         return text
     return f"{type(error).__name__}: {text}{place(error)}"
 
 
-def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> ChunkResult:
+def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0, limit: float = 0.0) -> ChunkResult:
     """Do every trace of the chunk. Equal arguments give equal results on a simulated broker."""
     broker = open_broker(chunk.broker)
     broker.profile = chunk.profile
+    seconds = limit if isinstance(broker, SimulatedBroker) else 0.0
     lacks = lacks_of(broker)
     result = ChunkResult(chunk, counts=Counter({("lacks", name): 1 for name in lacks}))
     decider = Decider(
@@ -203,10 +212,23 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0) -> Ch
     ]
     ways = Ways(another=lambda: open_broker(chunk.broker))
     with closing(histories(broker, chunk.profile, programs, ways)) as ending:
-        for number, history in ending:
+        for number, history in each_within(seconds, _uninterrupted(ending, broker, programs)):
+            check_children(f"trace {traces[number]}")
             decision = decider.decide(history, traces[number])
             _fold(result, traces[number], programs[number].program, history, decision)
     return result
+
+
+def _uninterrupted(ending: Iterator[T], broker: Broker, programs: Sequence[NamedProgram]) -> Iterator[T]:
+    """What ends, program by program. A worker's interrupt is the adapter's: the user's ends the command."""
+    done = 0
+    try:
+        for one in ending:
+            yield one
+            done += 1
+    except KeyboardInterrupt as error:
+        said = f"{type(broker).__name__} raised KeyboardInterrupt{place(error)}, in {programs[done].name}"
+        raise BrokerFailed(said) from error
 
 
 def _fold(result: ChunkResult, trace: int, program: Program, history: History, decision: Decision) -> None:

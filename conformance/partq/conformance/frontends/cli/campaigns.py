@@ -43,6 +43,13 @@ WAVE_HELP: Final = (
     "Traces in a wave: with each, what was found is stored for good; unless given, some minutes of work."
 )
 
+TRACE_TIMEOUT: Final = 60.0
+
+TRACE_TIMEOUT_HELP: Final = (
+    "Seconds that a simulated broker may take for a trace: one that takes longer ends the campaign; with 0 "
+    "none does."
+)
+
 LENGTH_HELP: Final = (
     "Phrases (a few steps that belong together, such as a transaction) in each program; "
     "unless given, 24 to 96."

@@ -18,6 +18,8 @@ from partq.conformance.frontends.cli.campaigns import (
     EXACT_HELP,
     LENGTH_HELP,
     OUT_HELP,
+    TRACE_TIMEOUT,
+    TRACE_TIMEOUT_HELP,
     WAVE_HELP,
     check_extra,
     done,
@@ -93,6 +95,7 @@ def fuzz(
     length: Annotated[int | None, typer.Option(min=1, max=100_000, help=LENGTH_HELP)] = None,
     exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
     wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
+    trace_timeout: Annotated[float, typer.Option(min=0, help=TRACE_TIMEOUT_HELP)] = TRACE_TIMEOUT,
     resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
     break_lock: Annotated[bool, typer.Option("--break-lock", help=BREAK_LOCK_HELP)] = False,
     strict: Strict = False,
@@ -123,7 +126,7 @@ def fuzz(
     focus = focus_of(rule, exclude)
     target = opened(broker)
     chunk = CHUNK if isinstance(target, SimulatedBroker) else LIVE_CHUNK
-    plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact)
+    plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact, trace_timeout)
     share = share_left_open(open)
     with done(plan, out, master, resume, wave, strict, share, break_lock) as campaign:
         results = {profile: focus.of(result) for (_, profile), result in campaign.totals.results.items()}

@@ -21,6 +21,7 @@ from partq.conformance.frontends.cli.campaigns import (
     EXACT_HELP,
     LENGTH_HELP,
     OUT_HELP,
+    TRACE_TIMEOUT,
     WAVE_HELP,
     check_extra,
     done,
@@ -93,7 +94,7 @@ def mutants(
     lanes = tuple(
         Lane(f"mutant:{name}", mutant.profile, traces, until=mutant.breaks) for name, mutant in chosen.items()
     )
-    plan = Plan(lanes, seed, length, exact)
+    plan = Plan(lanes, seed, length, exact, TRACE_TIMEOUT)
     with done(plan, out, master, resume, wave, break_lock=break_lock) as campaign:
         rows = _rows(chosen, traces, campaign)
         campaign.folder.write(MATRIX, f"{json.dumps([asdict(row) for row in rows], indent=1)}\n")

@@ -11,6 +11,7 @@ import shlex
 import webbrowser
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from partq.conformance.frontends.campaign.errors import CampaignError
-from partq.conformance.frontends.cli.campaigns import EXACT
+from partq.conformance.frontends.cli.campaigns import EXACT, check_extra
 from partq.conformance.frontends.cli.common import fail, say
 from partq.conformance.frontends.cli.mutants import MATRIX
 from partq.conformance.frontends.cli.stored import (
@@ -56,7 +57,7 @@ def report(
         typer.Argument(
             metavar="DIR",
             file_okay=False,
-            help="What fuzz or run stored with --out; of several, their comparison is written.",
+            help="What fuzz or run stored with --out, or its URI; of several, their comparison is written.",
         ),
     ],
     out: Annotated[
@@ -73,15 +74,29 @@ def report(
             target = out or Path("comparison.html")
             write_comparison(compare([columns_in(folder) for folder in folders]), target)
         else:
-            target = out or folders[0] / "report.html"
-            _write(_page(folders[0]), target)
-    except BadResults as error:
+            with _at_hand(folders[0]) as (folder, place):
+                target = out or place / "report.html"
+                _write(_page(folder), target)
+    except (BadResults, CampaignError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename}: {error.strerror or error}")
     say(f"report {target}")
     if open:
         webbrowser.open(target.resolve().as_uri())
+
+
+@contextmanager
+def _at_hand(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Where the folder, which may be a URI, can be read, and where its page goes."""
+    if ":/" not in str(folder):
+        yield folder, folder
+        return
+    check_extra()
+    from partq.conformance.frontends.campaign.remote import at_hand
+
+    with at_hand(str(folder)) as there:
+        yield there, there if str(folder).startswith("file:") else Path()
 
 
 def write_comparison(comparison: Comparison, target: Path) -> None:

@@ -1,0 +1,117 @@
+"""What an adapter does without end is ended, and said in one line that names the trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from partq.conformance.adapters.reference import Reference
+from partq.conformance.frontends.campaign import work
+from partq.conformance.frontends.campaign.limits import TraceTimeout, each_within
+from partq.conformance.frontends.campaign.plan import Chunk
+from partq.conformance.frontends.campaign.work import ChunkFailed, do_chunk
+
+CHILDREN_FILE = Path(f"/proc/self/task/{os.getpid()}/children")
+CHUNK = Chunk("mine:Mine", "azure-flat", 10, 4)
+
+
+def endless(caught: bool) -> Iterator[int]:
+    yield 1
+    while True:
+        try:
+            while True:
+                pass
+        except TraceTimeout:
+            if not caught:
+                raise
+            caught = False
+
+
+@pytest.mark.parametrize("caught", [False, True])
+def test_what_takes_too_long_is_ended_be_it_caught_once(caught: bool) -> None:
+    each = each_within(0.05, endless(caught))
+    assert next(each) == 1
+    with pytest.raises(TraceTimeout, match=r"no end after 0\.05 s \(--trace-timeout\)"):
+        next(each)
+
+
+def test_without_a_limit_all_is_answered() -> None:
+    assert list(each_within(0, iter("abc"))) == list(each_within(60, iter("abc"))) == ["a", "b", "c"]
+
+
+class Mine(Reference):
+    """The third trace does something that it must not."""
+
+    begun = 0
+
+    def stage(self, program, on_event):  # type: ignore[no-untyped-def]
+        Mine.begun += 1
+        if Mine.begun == 3:
+            self.third()
+        return super().stage(program, on_event)
+
+    def third(self) -> None: ...
+
+
+class Endless(Mine):
+    def third(self) -> None:
+        while True:
+            pass
+
+
+class Interrupting(Mine):
+    def third(self) -> None:
+        raise KeyboardInterrupt
+
+
+class Hungry(Mine):
+    def third(self) -> None:
+        raise MemoryError
+
+
+@pytest.mark.parametrize(
+    ("broker", "told"),
+    [
+        (Endless, "Endless raised TraceTimeout: no end after 0.5 s (--trace-timeout)"),
+        (Interrupting, "Interrupting raised KeyboardInterrupt"),
+        (Hungry, "Hungry raised MemoryError"),
+    ],
+)
+def test_the_trace_and_the_line_of_code_are_named(
+    broker: type[Mine], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "open_broker", lambda name: broker())
+    monkeypatch.setattr(Mine, "begun", 0)
+    failed = do_chunk(CHUNK, 7, 2, limit=0.5)
+    assert isinstance(failed, ChunkFailed)
+    assert str(failed).startswith(f"a chunk failed: {told}")
+    assert f"({__file__}:" in str(failed)
+    assert str(failed).endswith(", in trace 12")
+
+
+LEAVING = """
+import os
+import subprocess
+import sys
+from partq.conformance.frontends.campaign import limits
+limits.CHILDREN, children = 2, []
+try:
+    for _ in range(3):
+        limits.check_children("trace 6")
+        children.append(subprocess.Popen(["sleep", "600"]))
+    limits.check_children("trace 7")
+except limits.TooMany as error:
+    print(error, *[child.wait(10) for child in children])
+"""
+
+
+@pytest.mark.skipif(not CHILDREN_FILE.exists(), reason="the system does not say what children there are")
+def test_processes_that_are_left_are_counted_and_ended() -> None:
+    """In a process of its own, as a worker is: this one has others."""
+    ran = subprocess.run([sys.executable, "-c", LEAVING], capture_output=True, text=True, check=True)
+    assert ran.stdout == "the adapter leaves 3 processes running, after trace 7 -9 -9 -9\n"
