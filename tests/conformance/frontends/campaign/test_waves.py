@@ -114,7 +114,8 @@ def test_waves_are_measured_out_by_what_was_planned(session: SparkSession, tmp_p
     """Of a lane that ended early few traces were done; the next wave takes all that the time allows."""
     lane = Lane("mutant:long-bodies-cut", "azure-premium", 40, until="RCV-1", chunk=5)
     store = run.Store(session, Folder(session, str(tmp_path)), Plan((lane,), seed=7, length=4), "identity")
-    work = run._Work(store, Deaf(), None, run.Pace(traces=10, seconds=60.0), None)
+    lock = run.Lock(store.folder, {"host": "here", "started": "now"})
+    work = run._Work(store, lock, Deaf(), None, run.Pace(traces=10, seconds=60.0), None)
     assert work._traces() == 10 * session.sparkContext.defaultParallelism
     work.planned, work.state = 400, run.CampaignState(0, 0, timed=5, seconds=2.0)
     assert work._traces() == 400 // 2 * 60
