@@ -199,8 +199,8 @@ class NatsJetStream(Broker):
         return {}
 
     def is_empty(self) -> bool:
-        """Nothing is left to deliver, and nothing is locked. What the streams hold does not tell: a server that
-        was killed may keep a message whose acknowledgement it has."""
+        """Nothing is left to deliver, and nothing is locked. What the streams hold does not tell: a server
+        that was killed may keep a message whose acknowledgement it has."""
         stream = self.control.jetstream()
         workers = (self.wait(stream.consumer_info(self.stream(i), "workers")) for i in range(PARTITIONS))
         return not any(worker.num_pending or worker.num_ack_pending for worker in workers)
