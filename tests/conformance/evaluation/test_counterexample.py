@@ -66,6 +66,14 @@ def test_the_file_is_named_for_rule_and_cause_once(rule: str, key: str, name: st
     assert example.name == name
 
 
+def test_of_one_cause_each_has_a_file_of_its_own() -> None:
+    """Two findings of one rule may show the same cause once they are shrunk."""
+    taken: set[str] = set()
+    names = [counterexample.free_name(made(trace=trace), taken) for trace in (3, 4, 5)]
+    stem = names[0].removesuffix(".json")
+    assert names[1:] == [f"{stem}-2.json", f"{stem}-3.json"]
+
+
 def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     example = made(trace=3)
     path = counterexample.write(tmp_path / "new" / "folder", example)

@@ -30,7 +30,8 @@ def test_properties(name: str) -> None:
     shown, lawful = SHOWN[name]
     given = history(SENT, "azure-flat")
     sent, answer = given.records
-    messages = (answer.messages[0]._replace(properties=shown),)
+    body = sent.args["messages"][0].body
+    messages = (answer.messages[0]._replace(properties=shown, body=body),)
     changed = History(given.header, (sent, structs.replace(answer, messages=messages)))
     assert loads(dumps(changed)) == changed
     assert judge(changed).status is (Judged.ACCEPTED if lawful else Judged.REJECTED)

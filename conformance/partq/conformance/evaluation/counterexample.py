@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,12 +75,21 @@ def make(
     return Counterexample(public_name(broker_name), small, again, history, trace, len(program.steps))
 
 
-def write(folder: Path, example: Counterexample) -> Path:
-    """Store it in the folder under its name and answer the path."""
+def write(folder: Path, example: Counterexample, name: str = "") -> Path:
+    """Store it in the folder under that name, or its own, and answer the path."""
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / example.name
+    target = folder / (name or example.name)
     target.write_text(json.dumps(to_json(example), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return target
+
+
+def free_name(example: Counterexample, taken: set[str]) -> str:
+    """Its name, numbered where that is ``taken``, which it is then: two findings may shrink to one cause."""
+    stem = example.name.removesuffix(".json")
+    names = chain((example.name,), (f"{stem}-{number}.json" for number in count(2)))
+    free = next(name for name in names if name not in taken)
+    taken.add(free)
+    return free
 
 
 def replay_command(file: Path, broker: str) -> str:

@@ -52,10 +52,18 @@ class StoredFile(NamedTuple):
 
 
 def keep_example(
-    out: Target, profile: str, name: str, target: Broker, done: Run, finding: Finding, seconds: float
+    out: Target,
+    profile: str,
+    name: str,
+    target: Broker,
+    done: Run,
+    finding: Finding,
+    seconds: float,
+    taken: set[str],
 ) -> StoredFile:
     """Write the finding's counterexample, shrunk. ``name``, ``target``: the broker. ``seconds``: how long it
-    is shrunk where that is a live one. Raises `OSError`."""
+    is shrunk where that is a live one. ``taken``: the names of files that it does not overwrite, its own from
+    then on. Raises `OSError`."""
     shown, steps, example = public_name(name), len(done.program.steps), None
     target.profile = done.program.profile
     if isinstance(target, SimulatedBroker):
@@ -71,7 +79,8 @@ def keep_example(
         )
         cut = f", the {seconds:.0f} s of --shrink-seconds were over" if small.over else ""
         size = f"{len(small.program.steps)} of {steps} steps{cut}"
-    path = out.as_shown(counterexample.write(out.place / counterexample.FOLDER / profile, example))
+    folder, file = out.place / counterexample.FOLDER / profile, counterexample.free_name(example, taken)
+    path = out.as_shown(counterexample.write(folder, example, file))
     command = counterexample.replay_command(path, shown)
     return StoredFile(path, "counterexample", size, command, (profile, finding.requirement, finding.key))
 

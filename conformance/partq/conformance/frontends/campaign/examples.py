@@ -46,18 +46,18 @@ def write_examples(
     starts (which of how many, and its cause), ``written`` after it. One that does not show again (a live
     broker's race) is stored as it was found, in the violations table alone. Raises `Unreachable`; what was
     written stays."""
-    chosen = first_of_each(rows)
+    chosen, taken = first_of_each(rows), set[str]()
     for number, row in enumerate(chosen, start=1):
         announce(number, len(chosen), row["key"])
         example = shrunk(row, broker, budget)
         if example is not None:
-            place = stored(folder, counterexample.FOLDER, example)
+            name = counterexample.free_name(example, taken)
+            place = stored(folder, f"{counterexample.FOLDER}/{name}", example)
             written(StoredExample(row["requirement"], row["key"], place, example))
 
 
-def stored(folder: Folder, below: str, example: counterexample.Counterexample) -> str:
-    """Store it under its name in a folder below that one; where that is."""
-    name = f"{below}/{example.name}"
+def stored(folder: Folder, name: str, example: counterexample.Counterexample) -> str:
+    """Store it under that name below the folder; where that is."""
     folder.write(name, to_text(counterexample.to_json(example)))
     return f"{folder.name}/{name}"
 

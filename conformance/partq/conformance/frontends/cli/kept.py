@@ -50,10 +50,11 @@ def store(
         for done in result.kept:
             for finding in done.findings:
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
+        taken: set[str] = set()
         for number, (done, finding) in enumerate(causes.values()):
             console.print(f"storing a counterexample of {finding.requirement}", markup=False)
             share = max(0.0, end - monotonic()) / (len(causes) - number)
-            stored.append(keep_example(out, profile, broker, opened(broker), done, finding, share))
+            stored.append(keep_example(out, profile, broker, opened(broker), done, finding, share, taken))
         shown = {finding.candidates for _, finding in causes.values()}
         for candidates in ambiguities(result.verdicts):
             if candidates not in shown and (seen := result.evidence_of(candidates)) is not None:

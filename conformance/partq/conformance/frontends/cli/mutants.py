@@ -145,7 +145,7 @@ def _steps(name: str, rows: Sequence[Mapping[str, Any]], folder: Folder) -> int 
             break
     if example is None:
         return None
-    stored(folder, f"{counterexample.FOLDER}/{name}", example)
+    stored(folder, f"{counterexample.FOLDER}/{name}/{example.name}", example)
     return len(example.program.steps)
 
 

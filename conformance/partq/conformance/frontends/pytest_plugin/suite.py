@@ -201,7 +201,7 @@ class SuitePlugin:
         profile_name = run.program.profile
         target = open_broker(self.broker)
         if finding is not None:
-            return keep_example(out, profile_name, self.broker, target, run, finding, SECONDS)
+            return keep_example(out, profile_name, self.broker, target, run, finding, SECONDS, set())
         return keep_program(out, profile_name, self.broker, target, run, verdict.candidates)
 
     def _in_cache(self) -> Target | None:
