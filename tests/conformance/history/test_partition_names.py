@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from partq.conformance.evaluation.decision import NONE, check_history
+from partq.conformance.evaluation.decision import EVERY, NONE, check_history
 from partq.conformance.history.notation import history
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.verdict import Status
@@ -27,6 +27,17 @@ def test_names_and_numbers_of_the_same_messages_name_one_partition(name: str) ->
     assert named == {"m1": 1, "m2": 2}
     for verdicts in (check_history(given), check_history(given, NONE)):
         assert not [id for id, verdict in verdicts.items() if verdict.status is Status.VIOLATED]
+
+
+def test_one_key_is_in_one_partition_whichever_label_its_messages_show() -> None:
+    text = (
+        "p send m1 key=a\np send m2 key=a\nq peek 2 -> m1 partition=7, m2 partition=7\n"
+        "p send m3 key=a\nq receive 3 delete -> m1#1.1, m2#1.2, m3#1.3"
+    )
+    given = history(text, "azure-premium", partitions=2)
+    for exact in (EVERY, NONE):
+        verdicts = check_history(given, exact)
+        assert not [id for id, verdict in verdicts.items() if verdict.findings or verdict.candidates]
 
 
 def test_what_is_no_one_to_one_is_left_as_it_is() -> None:
