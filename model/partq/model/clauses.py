@@ -1,24 +1,27 @@
 """Which function of the model implements which rule: a registry filled when the model is imported.
 
-`clause` marks a function with the IDs it implements and hands the same function back, so a marked
-function costs nothing more to call. Nothing here knows what a clause does.
+`clause` marks a function with the IDs it implements and hands the same function back, so a marked function
+costs nothing more to call. `guard` marks a predicate that one rule demands, `point` a clause whose result is
+not the last word (`departures`); their first argument is the state, or named ``cfg``. Nothing here knows
+what a clause does.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Final, TypeVar
+from functools import wraps
+from typing import Final, TypeVar, cast
 
 from .requirements import requirement
 
 F = TypeVar("F", bound=Callable[..., object])
+P = TypeVar("P", bound=Callable[..., bool])
 
 _MECHANISMS: Final = (
     "sequencing",
     "pending",
     "routing",
-    "memory",
     "locks",
     "domains",
     "delivery",
@@ -32,7 +35,7 @@ _MECHANISMS: Final = (
     "rebalancing",
     "assignment_events",
     "faults",
-    "machine",
+    "requests",
 )
 
 _registry: Final[dict[str, list[str]]] = {}
@@ -48,6 +51,37 @@ def clause(*ids: str) -> Callable[[F], F]:
         return function
 
     return mark
+
+
+def guard(id: str) -> Callable[[P], P]:
+    """Mark a predicate as the clause of this one requirement: true, also where that does not bind."""
+
+    def mark(function: P) -> P:
+        return _called(clause(id)(function), "function({args}) or not {cfg}.forbids(id)", id)
+
+    return mark
+
+
+def point(*ids: str) -> Callable[[F], F]:
+    """`clause`, and a place where `departures` apply."""
+
+    def mark(function: F) -> F:
+        norm = (
+            "function({args}) if (departed := {cfg}.departures.get(function)) is None else departed({args})"
+        )
+        return _called(clause(*ids)(function), norm)
+
+    return mark
+
+
+def _called(function: F, way: str, id: str = "") -> F:
+    """The function, called in this way. It is made of text: a call by ``*args`` takes three times as long."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    cfg = names[0] if names[0] == "cfg" else f"{names[0]}.cfg"
+    way = way.format(args=", ".join(names), cfg=cfg)
+    made = eval(f"lambda function, id: lambda {', '.join(names)}: {way}")(function, id)
+    made.__defaults__ = function.__defaults__
+    return cast(F, wraps(function)(made))
 
 
 def of(id: str) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .clauses import clause
-from .edits import put, with_entry, with_log, with_part, with_txn
-from .locks import returned
+from .edits import put, with_entry, with_part, with_txn
 from .pending import before, take
 from .sequencing import burn
 from .settling import apply
@@ -77,51 +76,3 @@ def rolled_back(state: State, txn: Txn) -> State:
         if index is not None and entry is not None and entry.lock and entry.lock.token == token:
             state = put(state, p, index, entry._replace(lock=entry.lock._replace(txn=None)))
     return with_txn(state, txn.name, None)
-
-
-@clause("TXN-5")
-def in_part(state: State, txn: Txn, slack: int) -> Iterator[State]:
-    """Where it is waived that all or nothing of a transaction happens: what it sent is stored, or just what
-    the history shows of it, or nothing, each message visible by itself; and any of its settlements is done,
-    not done, or has ended its lock."""
-    shown = tuple(send for send in txn.sends if send.seq is not None or send.number is not None)
-    for sends in dict.fromkeys((txn.sends, shown, ())):
-        kept = txn._replace(sends=sends)
-        base = rolled_back(
-            state, txn._replace(sends=tuple(s for s in txn.sends if s not in sends), settles=())
-        )
-        stored = sent(with_txn(base, txn.name, kept), kept, slack, False) if sends else (base,)
-        for after in stored:
-            yield from _settled_in_part(_apart(with_txn(after, txn.name, None), sends), txn.settles)
-
-
-def _apart(state: State, sends: tuple[Pending, ...]) -> State:
-    """The state in which these messages become visible each by itself."""
-    ids = {send.id for send in sends}
-    for p, part in enumerate(state.parts):
-        if any(entry.id in ids and entry.group is not None for entry in part.log):
-            log = (e._replace(group=f"{e.group}/{e.id}") if e.group and e.id in ids else e for e in part.log)
-            state = with_part(state, p, with_log(part, tuple(log)))
-    return state
-
-
-def _settled_in_part(state: State, settles: tuple[tuple[str, int, int, str], ...]) -> Iterator[State]:
-    if not settles:
-        yield state
-        return
-    (op, p, number, token), rest = settles[0], settles[1:]
-    index = find_number(state.parts[p], number)
-    lock = None if index is None else state.parts[p].log[index].lock
-    ways = [state]
-    if index is not None and lock is not None and lock.token == token:
-        entry = state.parts[p].log[index]
-        ways = [
-            apply(state, op, [(p, index)]),
-            put(state, p, index, entry._replace(lock=lock._replace(txn=None))),
-            put(state, p, index, returned(state, entry, entry.tries, state.now)),
-            *(apply(state, done, [(p, index)]) for done in ("abandon",) if op != done),
-        ]
-    elif index is not None and op == "complete":
-        ways.append(apply(state, op, [(p, index)]))
-    for way in ways:
-        yield from _settled_in_part(way, rest)

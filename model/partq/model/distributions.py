@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 
 from .clauses import clause
 
@@ -41,11 +40,3 @@ def _filled(
         yield from _filled(wanted, names, {**room, name: room[name] - 1}, more, (*chosen, name))
     if fixed is not None:
         yield from _filled(wanted, names, room, more, (*chosen, fixed))
-
-
-@clause("REB-12")
-def uneven(wanted: tuple[str | None, ...], names: list[str]) -> Iterator[tuple[str | None, ...]]:
-    """Every assignment of partitions to flows, with REB-12 waived."""
-    free: tuple[str | None, ...] = tuple(names) or (None,)
-    if all(name in (None, *names) for name in wanted):
-        yield from product(*(free if name is None else (name,) for name in wanted))

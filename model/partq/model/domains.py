@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from .actions import Action
-from .clauses import clause
+from .clauses import point
 from .locks import may_be_gone
 from .messages import Message, effective_key
 from .profiles import OrderDomain
@@ -34,9 +34,12 @@ def overtaken(
     gone: list[int] = []
     called = state.now - action.early if observed else FOREVER
     for n, index in enumerate(chosen):
-        if _is_blocked(state, part, index, chosen, state.now + action.slack, called):
+        if is_blocked(state, part, index, chosen, state.now + action.slack, called):
             return None
-        for other in _before(state, part, index, chosen[: n + 1]):
+        for other in (
+            *ahead(state, part, index, chosen[: n + 1]),
+            *back_again(state, part, index, chosen[: n + 1]),
+        ):
             if other in chosen:
                 if part.log[index].key and part.log[index].key == part.log[other].key:
                     return None
@@ -47,28 +50,33 @@ def overtaken(
     return gone
 
 
-@clause("ORD-1", "ORD-3")
-def _before(state: State, part: Part, index: int, delivered: Collection[int]) -> Iterator[int]:
+@point("ORD-1")
+def ahead(state: State, part: Part, index: int, delivered: Collection[int]) -> list[int]:
     """The messages that have to be delivered before this one, and are not: of its domain those accepted
     before it, if it was never delivered. What came later in the same answer counts with one key only."""
+    return [other for other in _waiting(state, part, index, delivered) if not _came_back(part.log[other])]
+
+
+@point("ORD-3")
+def back_again(state: State, part: Part, index: int, delivered: Collection[int]) -> list[int]:
+    """Those of them that were delivered before, and came back."""
+    return [other for other in _waiting(state, part, index, delivered) if _came_back(part.log[other])]
+
+
+def _waiting(state: State, part: Part, index: int, delivered: Collection[int]) -> Iterator[int]:
     entry = part.log[index]
-    if _came_back(entry):
-        return
-    for other in range(index):
+    for other in range(0 if _came_back(entry) else index):
         waiting = part.log[other]
         if waiting.status in (FRESH, BACK) and other not in delivered and _share(state.cfg, entry, waiting):
-            if state.forbids("ORD-3" if _came_back(waiting) else "ORD-1"):
-                yield other
+            yield other
 
 
-@clause("ORD-2", "ORD-3")
-def _is_blocked(
+@point("ORD-2", "ORD-3")
+def is_blocked(
     state: State, part: Part, index: int, chosen: Collection[int], reach: int, called: int
 ) -> bool:
     """Whether another message of its domain is in flight whose delivery returned before this receive was
     called. Where its lock may have ended it came back, and goes first (ORD-3)."""
-    if not state.forbids("ORD-2"):
-        return False
     entry = part.log[index]
     for other, held in enumerate(part.log):
         lock = held.lock
@@ -76,10 +84,16 @@ def _is_blocked(
             continue
         if lock.given < called:
             ended = lock.shaken or lock.lo <= reach
-            first = other < index and not _came_back(entry) and state.forbids("ORD-3")
+            first = other < index and goes_first(state, entry)
             if not ended or (first and not may_be_gone(state, held, reach)):
                 return True
     return False
+
+
+@point("ORD-3")
+def goes_first(state: State, entry: Entry) -> bool:
+    """Whether what came back and was accepted before this message goes before it."""
+    return not _came_back(entry)
 
 
 def _share(cfg: Config, entry: Entry, other: Entry) -> bool:

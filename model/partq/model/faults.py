@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 
 from . import rebalancing, routing, transactions
 from .actions import OK, Action, Answer, Observed
-from .clauses import clause
-from .commits import in_part
+from .clauses import clause, point
 from .edits import later, with_client, with_log, with_part
 from .locks import may_be_gone, struck
 from .settling import expired
@@ -21,37 +20,31 @@ from .state import LOCKED, RESERVED, Client, State, Txn, client, is_up, position
 Steps = Iterator[tuple[Answer, State]]
 
 
-@clause("RCV-2", "RCV-6", "ROUTE-7")
+@point("RCV-2", "RCV-6", "ROUTE-7")
 def partition_down(state: State, action: Action, seen: Observed | None) -> Steps:
     """A partition stops serving. Locks on its messages may end, with or without raising the count."""
     p = position(state.cfg, action.partition)
     if p is not None and not state.down >> p & 1:
-        after = _shake(state._replace(down=state.down | 1 << p, used=state.used | 1 << p), p)
-        for tainted in _ending(after, lambda txn: p in transactions.parts_of(txn)):
+        for tainted in ending(struck_down(state, p), lambda txn: p in transactions.parts_of(txn)):
             yield from ((OK, redrawn) for redrawn in routing.redrawn(tainted))
-        if not state.forbids("ROUTE-7"):
-            yield OK, _felt_elsewhere(_taint(after, lambda txn: p in transactions.parts_of(txn)))
 
 
-@clause("ROUTE-7")
-def _felt_elsewhere(state: State) -> State:
-    """The state after a partition's fault hit the locks and transactions of all others, too."""
-    for p in range(len(state.parts)):
-        state = _shake(state, p) if is_up(state, p) else state
-    return _taint(state, lambda txn: True)
+def struck_down(state: State, p: int) -> State:
+    """The state in which that partition is down, and locks on its messages may have ended."""
+    return shake(state._replace(down=state.down | 1 << p, used=state.used | 1 << p), p)
 
 
+@point("ROUTE-1")
 def partition_up(state: State, action: Action, seen: Observed | None) -> Steps:
     """A partition serves again."""
     p = position(state.cfg, action.partition)
     if p is not None and state.down >> p & 1:
         after = state._replace(down=state.down & ~(1 << p))
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
-    elif seen is not None:
-        yield from ((OK, redrawn) for redrawn in routing.anew(state))
 
 
-def _shake(state: State, p: int) -> State:
+def shake(state: State, p: int) -> State:
+    """The state in which locks on that partition's messages may have ended."""
     part = state.parts[p]
     if not part.log:
         return state
@@ -67,18 +60,14 @@ def _given_up(state: State) -> State:
     return state
 
 
-@clause("TXN-5")
-def _ending(state: State, hit: Callable[[Txn], bool]) -> Iterator[State]:
-    """The states after a fault that may have transactions rolled back, which shows as they are used. With
-    TXN-5 waived it may also have done them in part."""
-    states = [_taint(state, hit)]
-    for txn in filter(hit, state.txns if state.breaks("TXN-5") else ()):
-        if txn.settles or any(send.seq is not None for send in txn.sends):
-            states += [after for before in states for after in in_part(before, txn, 0)]
-    yield from states
+@point("TXN-5")
+def ending(state: State, hit: Callable[[Txn], bool]) -> Iterator[State]:
+    """The states after a fault that may have transactions rolled back, which shows as they are used."""
+    yield taint(state, hit)
 
 
-def _taint(state: State, hit: Callable[[Txn], bool]) -> State:
+def taint(state: State, hit: Callable[[Txn], bool]) -> State:
+    """The state in which the broker may refuse to commit these transactions."""
     return state._replace(txns=tuple(t._replace(tainted=True) if hit(t) else t for t in state.txns))
 
 
@@ -89,28 +78,27 @@ def broker_kill(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     after = state._replace(dead=True)
     for p in range(len(state.parts)):
-        after = _shake(after, p)
+        after = shake(after, p)
     after = _cursors_loosened(after)
     for known in state.clients:
         after = with_client(after, client(after, known.proc)._replace(shaky=True))
-    for tainted in _ending(after, lambda txn: True):
+    for tainted in ending(after, lambda txn: True):
         yield from ((OK, flows) for flows in rebalancing.killed(tainted))
 
 
+@point("ROUTE-1")
 def broker_start(state: State, action: Action, seen: Observed | None) -> Steps:
     """The broker serves again."""
     if state.dead:
         after = rebalancing.started(state._replace(dead=False), action.slack)
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
-    elif seen is not None:
-        yield from ((OK, redrawn) for redrawn in routing.anew(state))
 
 
 def frontend_lost(state: State, action: Action, seen: Observed | None) -> Steps:
     """The front end of a client is lost: its next call may fail. Which other clients it served is not known:
     the cursor and the transaction of any may be gone."""
     victim = action.victim or action.proc
-    for after in _ending(_cursors_loosened(_disturbed(state, victim)), lambda txn: True):
+    for after in ending(_cursors_loosened(_disturbed(state, victim)), lambda txn: True):
         for gone in rebalancing.lost(after, victim, action.slack):
             yield from ((OK, redrawn) for redrawn in routing.redrawn(gone))
 
@@ -134,7 +122,7 @@ def _disturbed(state: State, victim: str) -> State:
         after = _given_up(after)
     if state.cfg.profile.connection_ends_locks:
         after = _locks_shaken(after, victim)
-    return _taint(after, lambda txn: txn.proc == victim)
+    return taint(after, lambda txn: txn.proc == victim)
 
 
 @clause("RCV-6")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .clauses import clause
+from .clauses import clause, point
 from .state import (
     BACK,
     CACHED,
@@ -19,7 +19,6 @@ from .state import (
     FOREVER,
     FRESH,
     LOCKED,
-    NARROWLY,
     OWED,
     RESERVED,
     Config,
@@ -104,23 +103,25 @@ def most_tries(cfg: Config, entry: Entry, reach: int) -> int:
     return min(most, cfg.limit)
 
 
-@clause("RCV-6", "RCV-9", "PEEK-6")
+@point("RCV-6", "RCV-9", "PEEK-6")
 def ended(state: State, entry: Entry, reach: int) -> list[Entry | None]:
     """What a client's lock may have left by ``reach`` if it ended without a settlement: expiry raises the
-    count, a fault may or may not. None: the message was dead-lettered. Empty while the lock holds; with RCV-6
-    waived it may end at any time, counted or not."""
-    lock, cfg = entry.lock, state.cfg
+    count, a fault may or may not. None: the message was dead-lettered. Empty while the lock holds."""
+    lock = entry.lock
     assert lock is not None
     ways: list[Entry | None] = []
     if lock.shaken:
         ways.append(freed(state, entry, entry.tries, entry.since, entry.upsets))
-    elif lock.lo > reach and not state.forbids("RCV-6"):
-        ways.append(freed(state, entry, entry.tries, state.now, 1))
-    touched = state.breaks("PEEK-6")  # a peek has counted, and ended nothing
-    if lock.lo <= reach and (not lock.shaken or touched or (cfg.hindsight and lock.lo < entry.since)):
-        after = returned(state, entry, entry.tries + 1, lock.lo)
-        ways.append(after and after._replace(upsets=entry.upsets))
+    if lock.lo <= reach and (not lock.shaken or (state.cfg.hindsight and lock.lo < entry.since)):
+        ways.append(timed_out(state, entry, lock))
     return ways
+
+
+@clause("RCV-9")
+def timed_out(state: State, entry: Entry, lock: Lock) -> Entry | None:
+    """The message after this lock of it ran out, and it could not have been counted otherwise."""
+    after = returned(state, entry, entry.tries + 1, lock.lo)
+    return after and after._replace(upsets=entry.upsets)
 
 
 @clause("RCV-5", "RCV-9")
@@ -131,25 +132,20 @@ def raised(state: State, entry: Entry, tries: int) -> Entry | None:
     return after and after._replace(upsets=max(0, entry.upsets - (tries - entry.tries)))
 
 
-@clause("RCV-2", "RCV-9", "PEEK-6")
+@point("RCV-2", "RCV-9", "PEEK-6")
 def may_be_gone(state: State, entry: Entry, reach: int) -> bool:
     """Whether the message may be gone by ``reach`` though nobody completed it: no client holds it, and as
-    many deliveries of it as the entity allows may have come to nothing, so that it was dead-lettered. With
-    RCV-9 waived fewer may have sufficed (narrowly: half as many), with PEEK-6 waived a peek may have removed
-    it, with RCV-2 waived anything may be lost."""
-    peeked = entry.status == BACK and not entry.turn and not entry.tries
-    if not state.forbids("RCV-2") or (peeked and not state.forbids("PEEK-6")):
-        return True
-    cfg = state.cfg
-    limit = cfg.limit
-    if state.breaks("RCV-9"):
-        limit = max(1, cfg.entity.max_delivery_count // 2) if NARROWLY in cfg.waived else 1
-    elif not (cfg.profile.flows or state.forbids("RCV-9")):
-        limit = cfg.entity.max_delivery_count
+    many deliveries of it as the entity allows may have come to nothing, so that it was dead-lettered."""
+    return exhausted(state, entry, reach, state.cfg.limit)
+
+
+@clause("RCV-9")
+def exhausted(state: State, entry: Entry, reach: int, limit: int) -> bool:
+    """Whether so many deliveries of it may have come to nothing."""
     if entry.status == LOCKED:
         ways = ended(state, entry, reach)
-        return any(way is None or most_tries(cfg, way, reach) >= limit for way in ways)
-    return most_tries(cfg, entry, reach) >= limit
+        return any(way is None or most_tries(state.cfg, way, reach) >= limit for way in ways)
+    return most_tries(state.cfg, entry, reach) >= limit
 
 
 @clause("RCV-9")
@@ -162,8 +158,7 @@ def run_out(state: State, entry: Entry, lock: Lock) -> list[Entry | None]:
         return [entry._replace(status=FRESH, lock=None)]
     if state.cfg.hindsight:
         return [raised(state, entry, entry.tries + 1)]
-    after = returned(state, entry, entry.tries + 1, lock.lo)
-    return [after and after._replace(upsets=entry.upsets)]
+    return [timed_out(state, entry, lock)]
 
 
 @clause("RCV-5", "RCV-13")

@@ -40,7 +40,7 @@ without trying the others. The contract:
   any of them; for a send: with hints, ``explain`` with status ok).
 - Requirements waived (`initial(waived=…)`), and those that do not bind the profile, are relaxed in `explain`,
   which then allows what breaks only them, besides all that it allows otherwise. `steps` yields conforming
-  behaviour only, apart from guards that both share; `explain` adds deviations that fit the observation: what
+  behaviour only, apart from what both share; `explain` adds deviations that fit the observation: what
   a broken rule may do is mostly not enumerated finitely (any count, any loss). A delayed store is an
   action of its own, `STORE`, one for each such message that the history shows, at any time after its send.
 - A broker may refuse as busy what no partition fault touches (ROUTE-7 speaks of faults): `Action.calm`. That
@@ -48,7 +48,8 @@ without trying the others. The contract:
   `disconnect` by itself.
 - ``locked_until`` of `Answer` messages is the latest end, ``lock`` the model's token.
 
-Which rules a function implements: `clauses.of`. Mechanisms are one file each; this file only dispatches.
+Which rules a function implements: `clauses.of`. Mechanisms are one file each, the norm, and one beside it for
+how a broker breaks its rules (`departures`); this file only dispatches.
 """
 
 from __future__ import annotations
@@ -58,21 +59,19 @@ from typing import Final
 
 from . import (
     assignment_events,
-    commits,
     cursors,
     delivery,
     faults,
     peeking,
     rebalancing,
+    requests,
     routing,
+    routing_deviations,
     settling,
     transactions,
 )
 from .actions import (
-    FULL,
     GONE,
-    LOCK_LOST,
-    LOST,
     NOWHERE,
     OK,
     STORE,
@@ -82,12 +81,13 @@ from .actions import (
     agrees,
     failure,
 )
-from .clauses import clause
-from .edits import with_client, with_txn
-from .operations import CONNECTION_LOST, FOR_GOOD, UNAVAILABLE
-from .state import InvalidScope, State, client, initial, position, transaction
+from .departures import load
+from .edits import with_client
+from .state import InvalidScope, State, client, initial, position
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
+
+load()
 
 Steps = Iterator[tuple[Answer, State]]
 Mechanism = Callable[[State, Action, Observed | None], Steps]
@@ -133,7 +133,7 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
                 yield failure(GONE), routing.failed(state, action.messages)
             if action.op in _MAY_BE_EMPTY and (anywhere if seen is None else not seen.messages):
                 yield OK, state
-            if action.messages and _serves_nowhere(state):
+            if requests.reaches_the_dead(state, action):
                 yield from mechanism(state, action, seen)
             return
         known = client(state, action.proc)
@@ -142,61 +142,9 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
                 yield failure(GONE), routing.failed(state, action.messages)
             state = with_client(state, known._replace(shaky=False))
         yield from mechanism(state, action, seen)
-        if action.calm:
-            yield from _refused(state, action, UNAVAILABLE)
-        if seen is not None and seen.error == CONNECTION_LOST:
-            yield from _refused(state, action, GONE)
-        if not routing.isolated(state, action):
-            for_good = FOR_GOOD if state.breaks("ROUTE-7") else frozenset[str]()
-            yield from _refused(state, action, UNAVAILABLE | for_good)
-        if seen is not None and seen.error in _UNMODELLED and _may_be_refused(state, action, seen):
-            yield from _refused(state, action, _UNMODELLED)
+        yield from requests.turned_away(state, action, seen)
 
     return run
-
-
-@clause("ROUTE-8")
-def _serves_nowhere(state: State) -> bool:
-    """Whether it is waived that a broker without a partition that serves stores nothing."""
-    return not state.forbids("ROUTE-8")
-
-
-_UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
-"""Errors that a valid request may have for a reason which is not modelled."""
-
-_REQUESTS: Final = frozenset(
-    {"send", "send_batch", "receive", "peek", "begin", "commit", "rollback", "bind", "unbind"}
-)
-"""Operations whose refusal for good is KEY-9's alone. That of a settlement or renewal may be its lock's, too
-(`_certainly_held`)."""
-
-
-@clause("KEY-9")
-def _may_be_refused(state: State, action: Action, seen: Observed) -> bool:
-    """Whether a valid request may be refused so: a send, for its size or a quota; otherwise any one, but only
-    where it is waived that it must not be."""
-    if seen.error in FULL and action.messages:
-        return True
-    theirs = action.op in _REQUESTS or seen.error not in LOST or _certainly_held(state, action, seen)
-    return theirs and not state.forbids("KEY-9")
-
-
-def _certainly_held(state: State, action: Action, seen: Observed) -> bool:
-    """Whether all locks that are named certainly hold, and the error speaks of none."""
-    if seen.error == LOCK_LOST or None in (places := settling.held(state, action)):
-        return False
-    return all(settling.holds(state, place, action.slack) for place in places if place is not None)
-
-
-def _refused(state: State, action: Action, kinds: frozenset[str]) -> Steps:
-    """Refused: nothing happened. A transaction may be lost by it, or go on."""
-    after = routing.failed(state, action.messages)
-    yield failure(kinds), after
-    txn = transaction(after, action.txn)
-    if txn is not None:
-        tainted = with_txn(after, txn.name, txn._replace(tainted=True))
-        yield failure(kinds), tainted
-        yield failure(kinds), commits.rolled_back(tainted, txn)
 
 
 _MAY_BE_EMPTY: Final = frozenset({"receive", "peek"})
@@ -247,7 +195,7 @@ _TABLE: Final[dict[str, Mechanism]] = {
     "drained": faults.drained,
     "assignment": assignment_events.assignment,
     **dict.fromkeys(settling.OWN, settling.own),
-    STORE: routing.store_withheld,
+    STORE: routing_deviations.store_withheld,
     "forget": transactions.forget,
     "number": transactions.number,
     "reset": _reset,

@@ -9,25 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .actions import NOWHERE, Action
-from .clauses import clause
-from .cursors import certain, eligible, kept, most, moved, passed, start_of, starts
+from .clauses import clause, guard, point
+from .cursors import certain, eligible, kept, most, moved, passed, starts
+from .delivery import as_found
 from .edits import appeared, with_client, with_log, with_part
 from .locks import ended, may_be_gone, most_tries, raised, takings
-from .memory import elsewhere, revived
 from .messages import DEFERRED, SCHEDULED, Delivery
 from .sequencing import as_shown, home
 from .state import (
-    BACK,
-    CACHED,
     COUNTED,
     LAGGING,
     LOCKED,
-    NARROWLY,
     OWED,
     RESERVED,
-    SHOWN,
     Entry,
-    Lock,
     Part,
     State,
     client,
@@ -42,23 +37,43 @@ LeftOut = Mapping[int, Entry | None]
 def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Iterator[State]:
     """The state in which a peek that gave this answer left the broker, if it can have. With ``only`` an
     empty answer says nothing of other partitions."""
+    after: State | None
     if not answer:
         parts = range(len(state.parts)) if action.only is None else (action.only,)
-        yield from _found_empty(state, action, [p for p in parts if p != NOWHERE])
-        return
-    if len(answer) > most(state, action) and state.forbids("PEEK-4"):
-        return
-    if any(seen.lock is not None for seen in answer) and state.forbids("PEEK-6"):
-        return
-    if any(seen.state in (DEFERRED, SCHEDULED) for seen in answer) and state.forbids("PEEK-7"):
-        return
-    if state.cfg.waived:
-        state = elsewhere(revived(state, answer), answer)
+        after = found_empty(state, action, [p for p in parts if p != NOWHERE])
+    else:
+        may_show = (
+            is_bounded(state, action, answer) and is_unlocked(state, answer) and is_plain(state, answer)
+        )
+        after = _showed(as_found(state, answer), action, answer) if may_show else None
+    if after is not None:
+        yield after
+
+
+@guard("PEEK-4")
+def is_bounded(state: State, action: Action, answer: Sequence[Delivery]) -> bool:
+    """Whether no more messages are shown than asked for."""
+    return len(answer) <= most(state, action)
+
+
+@guard("PEEK-6")
+def is_unlocked(state: State, answer: Sequence[Delivery]) -> bool:
+    """Whether a peek locks nothing."""
+    return all(seen.lock is None for seen in answer)
+
+
+@guard("PEEK-7")
+def is_plain(state: State, answer: Sequence[Delivery]) -> bool:
+    """Whether no message is shown as deferred or scheduled: neither is modelled."""
+    return all(seen.state not in (DEFERRED, SCHEDULED) for seen in answer)
+
+
+def _showed(state: State, action: Action, answer: Sequence[Delivery]) -> State | None:
     by_part: dict[int, list[Delivery]] = {}
     for seen in answer:
         p = _home_of(state, seen, action.only)
         if p is None:
-            return
+            return None
         by_part.setdefault(p, []).append(seen)
     ids = {seen.id for seen in answer}
     groups = {e.group for p in by_part for e in state.parts[p].log if e.group is not None and e.id in ids}
@@ -66,14 +81,14 @@ def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Itera
         state = appeared(state, groups, action.slack)
     after: State | None = state
     for p, shown in by_part.items():
-        after = after and _shows(after, p, shown, action)
-    if after is not None:
-        yield after
+        after = after and shows(after, p, shown, action)
+    return after
 
 
-def _found_empty(state: State, action: Action, parts: Sequence[int]) -> Iterator[State]:
-    """The state after nothing of these partitions was shown. A cursor that a fault may have reset stays
-    undecided where nothing was to be shown either way."""
+@point("PEEK-4", "PEEK-5", "ROUTE-7")
+def found_empty(state: State, action: Action, parts: Sequence[int]) -> State | None:
+    """The state after nothing of these partitions was shown, if that can be. A cursor that a fault may have
+    reset stays undecided where nothing was to be shown either way."""
     after: State | None = state
     for p in parts:
         if not is_up(state, p) or not state.parts[p].log:
@@ -89,33 +104,25 @@ def _found_empty(state: State, action: Action, parts: Sequence[int]) -> Iterator
         after = here and _without(here, p, eligible(state, p, action, start), action)
         if after is None and here is not None:
             after = passed(here, action, p, here.parts[p].next)
-    if after is not None:
-        yield after
-    elif _may_miss(state, action):
-        yield state
-
-
-@clause("PEEK-4", "PEEK-5", "ROUTE-7")
-def _may_miss(state: State, action: Action) -> bool:
-    """Whether a peek may show nothing though something is there: with PEEK-4 waived; later in the walk of a
-    cursor with PEEK-5 waived; and, while another partition is down, with ROUTE-7 waived."""
-    if state.down and not state.forbids("ROUTE-7"):
-        return True
-    later = action.from_seq is None and any(start_of(state, p, action) for p in range(len(state.parts)))
-    return not state.forbids("PEEK-4") or (later and not state.forbids("PEEK-5"))
+    return after
 
 
 def _without(state: State, p: int, indexes: Sequence[int], action: Action) -> State | None:
-    """The state in which nothing certainly visible is at these places, or None where that cannot be. With
-    PEEK-7 waived what is hidden may stand for all that was asked for."""
+    """The state in which nothing certainly visible is at these places, or None where that cannot be."""
     part = state.parts[p]
     missing: dict[int, Entry | None] = {}
     for index in indexes:
         if certain(state, p, part.log[index], action) and not _skip(state, part, index, action, missing):
             return None
-        if len(missing) == action.max and not state.forbids("PEEK-7"):
+        if suffices(state, action, len(missing)):
             break
     return with_part(state, p, _less(part, missing)) if missing else state
+
+
+@point("PEEK-7")
+def suffices(state: State, action: Action, missing: int) -> bool:
+    """Whether an answer ends with so many messages that it does not show."""
+    return False
 
 
 def _less(part: Part, missing: LeftOut) -> Part:
@@ -123,18 +130,18 @@ def _less(part: Part, missing: LeftOut) -> Part:
     return with_log(part, tuple([entry for entry in log if entry is not None]))
 
 
-@clause("PEEK-7", "RCV-2", "RCV-9")
 def _skip(state: State, part: Part, index: int, action: Action, missing: dict[int, Entry | None]) -> bool:
-    """Whether a visible message may be left out, and what becomes of it: it is gone, or, with PEEK-7 waived,
-    hidden by a lock, or, as the wide form has it, by one that it had. Of a lock that nothing but this would
-    show nothing is said (PEEK-1, PEEK-2)."""
-    entry = part.log[index]
-    hidden = entry.status in (LOCKED, CACHED) or (entry.turn > 0 and NARROWLY not in state.cfg.waived)
-    if hidden and not state.forbids("PEEK-7"):
-        missing[index] = entry
-        return True
-    missing[index] = None
-    return may_be_gone(state, entry, state.now + action.slack)
+    ways = left_out(state, part.log[index], state.now + action.slack)
+    if ways:
+        missing[index] = ways[0]
+    return bool(ways)
+
+
+@point("PEEK-7", "RCV-2", "RCV-9")
+def left_out(state: State, entry: Entry, reach: int) -> list[Entry | None]:
+    """What becomes of a visible message that a peek does not show, if that can be: it is gone. Of a lock that
+    nothing but this would show nothing is said (PEEK-1, PEEK-2)."""
+    return [None] if may_be_gone(state, entry, reach) else []
 
 
 def _home_of(state: State, seen: Delivery, only: int | None) -> int | None:
@@ -149,47 +156,29 @@ def _home_of(state: State, seen: Delivery, only: int | None) -> int | None:
     return None
 
 
-@clause("PEEK-1", "PEEK-2", "PEEK-5", "PEEK-7")
-def _shows(state: State, p: int, shown: list[Delivery], action: Action) -> State | None:
+@point("PEEK-1", "PEEK-2", "PEEK-5", "PEEK-7")
+def shows(state: State, p: int, shown: list[Delivery], action: Action) -> State | None:
     """The state after a partition showed exactly these messages as its oldest, with what they reveal of it;
     None where it cannot have."""
     start, reset = starts(state, p, action)
     for begin in (start,) if reset is None else (start, reset):
-        chosen = _chosen(state, p, shown, action, begin)
-        if chosen is not None:
-            after = _revealed(state, p, shown, action, *chosen)
-            if after is not None:
-                return after
-    later = _shows_later(state, p, shown, action) if client(state, action.proc).unseen else None
-    if later is not None or not state.cfg.waived:
-        return later
-    return _shows_anyhow(state, p, shown, action, start)
+        after = shows_from(state, p, shown, action, begin)
+        if after is not None:
+            return after
+    return _shows_later(state, p, shown, action) if client(state, action.proc).unseen else None
+
+
+def shows_from(state: State, p: int, shown: list[Delivery], action: Action, start: int) -> State | None:
+    """The same from that number on."""
+    chosen = _chosen(state, p, shown, action, start)
+    return revealed(state, p, shown, action, *chosen) if chosen is not None else None
 
 
 def _shows_later(state: State, p: int, shown: list[Delivery], action: Action) -> State | None:
     """The same after answers that did not reach the client had moved its cursor."""
     first = next((entry.number for entry in state.parts[p].log if entry.id == shown[0].id), 0)
     after = passed(state, action, p, first)
-    chosen = after and _chosen(after, p, shown, action, first)
-    return _revealed(after, p, shown, action, *chosen) if after is not None and chosen else None
-
-
-@clause("PEEK-1", "PEEK-2", "PEEK-5")
-def _shows_anyhow(state: State, p: int, shown: list[Delivery], action: Action, start: int) -> State | None:
-    """The same with PEEK-5 waived, whose cursor may stand anywhere, or with PEEK-1 (PEEK-2) waived, when any
-    messages from the starting point on may be shown, in any order, whatever number was asked for."""
-    once = list({seen.id: seen for seen in shown}.values())
-    places = {entry.id: index for index, entry in enumerate(state.parts[p].log) if entry.status != RESERVED}
-    if any(seen.id not in places for seen in once):
-        return None
-    numbers = [state.parts[p].log[places[seen.id]].number for seen in once]
-    if action.from_seq is None and not state.forbids("PEEK-5"):
-        chosen = _chosen(state, p, once, action, numbers[0])
-        return chosen and _revealed(state, p, once, action, *chosen)
-    rule = "PEEK-2" if state.cfg.profile.partitioned else "PEEK-1"
-    if state.forbids(rule) or (action.from_seq is None and min(numbers) < start):
-        return None
-    return _revealed(state, p, once, action, [places[seen.id] for seen in once], {})
+    return after and shows_from(after, p, shown, action, first)
 
 
 def _chosen(
@@ -210,15 +199,16 @@ def _chosen(
     return (chosen, missing) if len(chosen) == len(shown) else None
 
 
-def _revealed(
+def revealed(
     state: State, p: int, shown: list[Delivery], action: Action, chosen: list[int], missing: LeftOut
 ) -> State | None:
+    """The state after these messages were shown and those left out; the client's cursor has passed them."""
     part = as_shown(state.cfg, state.parts[p], zip(chosen, shown, strict=True))
     if part is None:
         return None
     log = list(part.log)
     for index, seen in zip(chosen, shown, strict=True):
-        look = _look(state, log[index], seen, action)
+        look = looks(state, log[index], seen, action)
         if look is None:
             return None
         log[index] = look
@@ -226,79 +216,42 @@ def _revealed(
     return moved(with_part(state, p, after), action, p, max(part.log[index].number for index in chosen))
 
 
-@clause("PEEK-6")
-def _look(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry | None:
+@point("PEEK-6")
+def looks(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry | None:
     """The message as it must be to look like this: as it was, or as one of the broker's own moves left it.
     Of what the count leaves open, the least is decided."""
-    if not state.cfg.waived or state.forbids("PEEK-6"):
-        return _shown(state, entry, seen, action)
-    if NARROWLY not in state.cfg.waived:
-        return _shown(state, _touched(state, entry, seen, action), seen, action)
-    after = _shown(state, entry, seen, action)  # what it does shows in what comes after it
-    return after and _touched(state, after, seen._replace(delivery_count=None), action)
+    return counts(state, entry, seen.delivery_count, state.now + action.slack)
 
 
-@clause("RCV-9")
-def _shown(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry | None:
-    count, reach = seen.delivery_count, state.now + action.slack
-    counted = SHOWN if state.cfg.waived and not state.forbids("RCV-9") else COUNTED
+@point("RCV-9")
+def counts(state: State, entry: Entry, count: int | None, reach: int) -> Entry | None:
+    """The message as it must be to be shown with this count."""
     if count is None:
         return entry
     if count == entry.tries:
-        return entry if entry.owed == counted else entry._replace(owed=counted)
+        return entry if entry.owed == COUNTED else entry._replace(owed=COUNTED)
     if count == entry.tries - 1 and entry.owed == OWED:
         return entry
     after = _counted(state, entry, count, reach)
-    if after is None and counted == SHOWN:
-        after = _untold(state, entry, count, reach)
-    return after and after._replace(owed=counted)
+    return after and after._replace(owed=COUNTED)
 
 
-@clause("RCV-9")
-def _untold(state: State, entry: Entry, count: int, reach: int) -> Entry | None:
-    """With RCV-9 waived the count is what the first peek after a lock shows."""
-    if entry.status == LOCKED:
-        ways = [way for way in ended(state, entry, reach) if way is not None]
-        entry = ways[-1] if ways else entry
-    return None if entry.owed == SHOWN else entry._replace(tries=count)
-
-
-@clause("PEEK-5", "PEEK-6")
+@point("PEEK-5", "PEEK-6")
 def unseen(state: State, action: Action) -> Iterator[State]:
-    """The states after a peek whose answer no client saw: it may have moved cursors, and with PEEK-6 waived
-    have touched all."""
-    if not any(entry.status != RESERVED for part in state.parts for entry in part.log):
-        return
-    if action.from_seq is None:
-        who = client(state, action.proc)
-        state = with_client(state, who._replace(unseen=who.unseen + most(state, action)))
-        yield state
-    if state.forbids("PEEK-6"):
-        return
-    nothing = Delivery("")
-    for p, part in enumerate(state.parts):
-        log = (e if e.status == RESERVED else _touched(state, e, nothing, action) for e in part.log)
-        state = with_part(state, p, with_log(part, tuple(log)))
-    yield state
+    """The states after a peek whose answer no client saw: it may have moved cursors."""
+    if action.from_seq is None and shows_any(state):
+        yield moved_unseen(state, action)
 
 
-@clause("PEEK-6")
-def _touched(state: State, entry: Entry, seen: Delivery, action: Action) -> Entry:
-    """The message as a peek may leave it with PEEK-6 waived: locked by it, counted, moved, or with its lock
-    ended."""
-    upsets, lock = entry.upsets + 1, entry.lock
-    if entry.status == LOCKED and lock is not None:
-        rivals = lock.rivals if seen.lock is None else (*lock.rivals, seen.lock)
-        raises = 0 if seen.delivery_count is None else seen.delivery_count - entry.tries
-        raises = raises if 0 < raises <= upsets else 0
-        since = entry.since if lock.shaken else state.now
-        held = lock._replace(rivals=rivals, shaken=True)
-        return entry._replace(tries=entry.tries + raises, lock=held, upsets=upsets - raises, since=since)
-    if seen.lock is None:
-        return entry._replace(status=BACK, lock=None, upsets=upsets)
-    until = seen.locked_until or state.now + action.slack + state.cfg.lock_duration
-    held = Lock(seen.lock, action.proc, state.now, until, shaken=True)
-    return entry._replace(status=LOCKED, lock=held, since=state.now, upsets=upsets)
+def shows_any(state: State) -> bool:
+    """Whether a peek may show anything at all."""
+    return any(entry.status != RESERVED for part in state.parts for entry in part.log)
+
+
+def moved_unseen(state: State, action: Action) -> State:
+    """The state in which an answer that did not reach the client may have moved its cursors."""
+    who = client(state, action.proc)
+    return with_client(state, who._replace(unseen=who.unseen + most(state, action)))
 
 
 def _counted(state: State, entry: Entry, tries: int, reach: int) -> Entry | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from .actions import NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
-from .clauses import clause
+from .clauses import clause, point
 from .cursors import certain, eligible, most, moved, restarted, start_of
 from .edits import with_client, with_part
 from .messages import Delivery
@@ -26,7 +26,7 @@ Steps = Iterator[tuple[Answer, State]]
 def peek(state: State, action: Action, seen: Observed | None) -> Steps:
     """Look at up to ``max`` messages."""
     if not state.cfg.profile.peek:
-        yield from _browsed(state, seen)
+        yield from browsed(state, seen)
         return
     if (state.down or state.dead) and action.only in (None, NOWHERE):
         yield failure(UNAVAILABLE), state
@@ -42,12 +42,10 @@ def peek(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, begun
 
 
-@clause("REB-16")
-def _browsed(state: State, seen: Observed | None) -> Steps:
-    """Browsing is refused where it is not offered; where that is waived it may show anything."""
+@point("REB-16")
+def browsed(state: State, seen: Observed | None) -> Steps:
+    """Browsing is refused where it is not offered."""
     yield failure(REFUSED), state
-    if seen is not None and not state.forbids("REB-16"):
-        yield Answer(Outcome.OK, messages=seen.messages), state
 
 
 def _begun(state: State, action: Action) -> list[State]:

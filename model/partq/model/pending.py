@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .clauses import clause
+from .clauses import clause, guard
 from .edits import with_part, with_txn
 from .sequencing import assign, counter_of, entered, stamp
-from .state import FOREVER, RESERVED, Entry, State, transaction
+from .state import FOREVER, RESERVED, Entry, State, Txn, transaction
 
 Waiting = tuple[str, int, int | None]
 """A message without a number: its transaction, its place there, and the number that it is shown with."""
@@ -25,14 +25,20 @@ def take(state: State, name: str, n: int, strict: bool) -> Iterator[State]:
     txn = transaction(state, name)
     assert txn is not None
     send = txn.sends[n]
-    earlier = (s for s in txn.sends[:n] if s.number is None and s.seq is not None)
-    if send.seq is not None and any(earlier) and state.forbids("SEQ-3"):
+    if not is_next(state, txn, n):
         return
     for number, part, after in assign(state, send.part, send.seq, strict):
         entry = Entry(number, send.id, RESERVED, at=stamp(state, part, FOREVER, send.since))
         sends = (*txn.sends[:n], send._replace(number=number, since=0), *txn.sends[n + 1 :])
         stored = with_part(after, send.part, entered(part, entry))
         yield with_txn(stored, name, txn._replace(sends=sends))
+
+
+@guard("SEQ-3")
+def is_next(state: State, txn: Txn, n: int) -> bool:
+    """Whether of the messages that are shown with numbers none that was sent earlier waits for its own."""
+    earlier = (send.number is None and send.seq is not None for send in txn.sends[:n])
+    return txn.sends[n].seq is None or not any(earlier)
 
 
 @clause("SEQ-3", "SEQ-4", "TXN-5")

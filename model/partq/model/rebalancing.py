@@ -11,23 +11,19 @@ Reconnecting with a former mapping, and changing the partition count, are not mo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from itertools import chain, combinations, islice, product
 from typing import Final
 
 from . import delivery
 from .actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
-from .clauses import clause
-from .distributions import even, uneven
+from .clauses import clause, guard, point
+from .distributions import even
 from .edits import with_part
 from .operations import Outcome
-from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position, up
+from .state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position
 
 NOBODY: Final = ""
 """Whom a partition is handed to if the flow that it was for has gone, and none stands by. No source says
 whether such a handoff ends before the next rebalance."""
-
-FORGOTTEN: Final = 64
-"""How many sets of partitions that stay unbound are tried, with REB-11 waived."""
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -39,13 +35,19 @@ def bind(state: State, action: Action, seen: Observed | None) -> Steps:
     flows, name = state.flows, action.flow
     if flows is None or name is None or action.partition is not None:
         yield from _refuse_choice(state)
-    if flows is None or name is None or (action.partition is not None and state.forbids("REB-15")):
+    if flows is None or name is None or not is_dealt(state, action):
         return
-    if _is_bound(flows, name):
+    if is_bound(flows, name):
         yield failure(INVALID), state
     else:
-        for after in _bound(state, flows, (name, action.proc), action.slack):
+        for after in bound(state, flows, (name, action.proc), action.slack):
             yield OK, after
+
+
+@guard("REB-15")
+def is_dealt(state: State, action: Action) -> bool:
+    """Whether a flow does not choose its partition."""
+    return action.partition is None
 
 
 @clause("REB-15")
@@ -53,47 +55,26 @@ def _refuse_choice(state: State) -> Steps:
     yield failure(REFUSED), state
 
 
-@clause("REB-4", "REB-5", "REB-9")
-def _bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
-    surplus = len(flows.active) + len(flows.standby) >= len(state.parts)
-    if surplus:
+@point("REB-4", "REB-5", "REB-9")
+def bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
+    """The states after a flow is a consumer: a standby where there are enough, or active after the delay."""
+    if is_surplus(state, flows):
         yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
-    if surplus and state.forbids("REB-5"):
         return
-    any_time = surplus or not state.forbids("REB-4") or _may_wait(state, flows, flow[1])
-    for timer in [] if surplus else _timers(state, flows, slack):
-        yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
+    active = (*flows.active, flow)
+    for timer in timers(state, flows, slack):
+        yield state._replace(flows=flows._replace(active=active, timer=timer))
         if flows.timer is not None and any(flows.handoff):
             resumed, back = _cancelled(flows, range(len(flows.owner)))
-            active = (*flows.active, flow)
-            yield _changed(state, resumed._replace(active=active, timer=timer), back, slack)
-    if any_time:
-        timer = Deadline(state.now, FOREVER)
-        yield state._replace(flows=flows._replace(active=(*flows.active, flow), timer=timer))
-        yield from _left_out(state, flows, flow, slack)
+            yield changed(state, resumed._replace(active=active, timer=timer), back, slack)
 
 
-@clause("REB-4", "REB-5")
-def _left_out(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
-    """The states after a bind, where a requirement is waived, of a flow that rebalances leave out, though
-    there may be one; or that they include with those that they left out before."""
-    waiting = (*flows.standby, flow)
-    timers = [flows.timer, Deadline(state.now, FOREVER), *_timers(state, flows, slack)]
-    for joining in dict.fromkeys(((), flows.standby, waiting)) if state.breaks("REB-4") else ((),):
-        standby = tuple(one for one in waiting if one not in joining)
-        active = (*flows.active, *joining)
-        for timer in dict.fromkeys(timers):
-            yield state._replace(flows=flows._replace(active=active, standby=standby, timer=timer))
+def is_surplus(state: State, flows: Flows) -> bool:
+    """Whether one more flow is more than there are partitions."""
+    return len(flows.active) + len(flows.standby) >= len(state.parts)
 
 
-@clause("REB-9", "REB-10")
-def _may_wait(state: State, flows: Flows, proc: str) -> bool:
-    """Whether the flow of a client that comes back may be left out, or wait: before the delay ends (REB-9) or
-    after it (REB-10)."""
-    return proc in flows.gone and not state.forbids("REB-10" if flows.timer is None else "REB-9")
-
-
-def _timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
+def timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
     """The rebalance delay started; one that runs already may go on, or start anew."""
     ends = state.now + state.cfg.entity.rebalance_delay
     started = Deadline(state.now, FOREVER) if state.cfg.untimed else Deadline(ends, ends + slack)
@@ -104,12 +85,12 @@ def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
     """Stop consuming, in good order. To a flow that is gone already nothing happens; no source says what is
     answered."""
     flows, name = state.flows, action.flow
-    if flows is None or name is None or not _is_bound(flows, name):
+    if flows is None or name is None or not is_bound(flows, name):
         yield failure(REFUSED | LOST), state
         if flows is not None and seen is not None:
             yield OK, state
         return
-    for after in _left(state, name, action.slack):
+    for after in left(state, name, action.slack):
         yield OK, after
 
 
@@ -122,61 +103,65 @@ def lost(state: State, proc: str, slack: int) -> Iterator[State]:
     if name is None:
         yield state
         return
-    for after in _left(state, name, slack):
+    for after in left(state, name, slack):
         yield from lost(after, proc, slack)
 
 
-def _is_bound(flows: Flows, name: str) -> bool:
+def is_bound(flows: Flows, name: str) -> bool:
     return any(name == flow for flow, _ in flows.active + flows.standby)
 
 
-@clause("REB-4", "REB-9", "REB-10")
-def _left(state: State, name: str, slack: int) -> Iterator[State]:
+@point("REB-4", "REB-9", "REB-10")
+def left(state: State, name: str, slack: int) -> Iterator[State]:
     """The states after a flow is gone: what it had not settled is back in its place, marked redelivered."""
+    after, was_active = without_flow(state, name, slack)
+    flows = after.flows
+    assert flows is not None
+    if not was_active:
+        yield after
+    elif flows.standby:
+        yield from taken_over(after, flows, name, slack)
+    else:
+        yield from unbound(after, flows, name, slack)
+
+
+def without_flow(state: State, name: str, slack: int) -> tuple[State, bool]:
+    """The state without a flow, what it has not decided but for; and whether that was an active one."""
     flows = state.flows
     assert flows is not None
     state = given_back(state, name)
-    if state.cfg.waived and not (state.forbids("REB-9") and state.forbids("REB-10")):
-        who = next(proc for flow, proc in flows.active + flows.standby if flow == name)
-        flows = flows._replace(gone=tuple(sorted({*flows.gone, who})))
+    fewer = remaining(state, flows, name)
+    return settled(state._replace(flows=fewer), slack), len(fewer.active) < len(flows.active)
+
+
+@point("REB-9", "REB-10")
+def remaining(state: State, flows: Flows, name: str) -> Flows:
+    """The flows without this one. A client that comes back is another one."""
     standby = tuple(f for f in flows.standby if f[0] != name)
-    active = tuple(f for f in flows.active if f[0] != name)
-    left = settled(state._replace(flows=flows._replace(active=active, standby=standby)), slack)
-    assert left.flows is not None
-    if len(standby) < len(flows.standby):
-        yield left
-    elif standby:
-        yield from _taken_over(left, left.flows, name, slack)
-        if state.breaks("REB-4"):  # it is none, but a flow that was left out, and may go on to be
-            joined = left.flows._replace(active=active + standby, standby=())
-            for after in (left.flows, joined):
-                yield from _unbound(left, after, name, slack)
-    else:
-        yield from _unbound(left, left.flows, name, slack)
+    return flows._replace(active=tuple(f for f in flows.active if f[0] != name), standby=standby)
 
 
-@clause("REB-6")
-def _taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
+@point("REB-6")
+def taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
     """A standby has all the partitions at once; which one is free."""
     for heir in flows.standby:
-        after = flows._replace(
-            active=(*flows.active, heir),
-            standby=tuple(f for f in flows.standby if f != heir),
-            handoff=_without(flows, name, heir[0]),
-        )
-        left = _left_behind(state, flows, name)
-        kept = [p for p in left if flows.owner[p] == (name, "ready") or _to_nobody(flows, p)]
+        behind = left_behind(state, flows, name)
+        kept = [p for p in behind if flows.owner[p] == (name, "ready") or _to_nobody(flows, p)]
         changes = dict.fromkeys(kept, (heir[0], "ready"))
-        yield _changed(state, after, {**left, **changes}, slack)
-        if not state.forbids("REB-6"):  # it waits, or has some of them, or another flow does: events tell
-            loose = after._replace(timer=Deadline(state.now, FOREVER))
-            yield _changed(state, loose, left, slack)
-            untold = loose._replace(owner=tuple(left.get(p, pair) for p, pair in enumerate(loose.owner)))
-            yield state._replace(flows=untold)
+        yield changed(state, inherited(flows, name, heir), {**behind, **changes}, slack)
+
+
+def inherited(flows: Flows, name: str, heir: tuple[str, str]) -> Flows:
+    """The flows after a standby is in the place of one that is gone."""
+    return flows._replace(
+        active=(*flows.active, heir),
+        standby=tuple(f for f in flows.standby if f != heir),
+        handoff=_without(flows, name, heir[0]),
+    )
 
 
 @clause("REB-13")
-def _left_behind(state: State, flows: Flows, name: str) -> dict[int, Owner]:
+def left_behind(state: State, flows: Flows, name: str) -> dict[int, Owner]:
     """The partitions of a flow that is gone. One that it was handing off to another is due at once; where
     assignments are observed it is unbound until then from the event that tells so, if there is one."""
     return {
@@ -194,12 +179,10 @@ def _to_nobody(flows: Flows, p: int) -> bool:
 
 
 @clause("REB-7", "REB-9", "REB-13")
-def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
+def unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
     """Its partitions wait for the delay to end. Without any, there may be no need for a delay."""
-    changes = _left_behind(state, flows, name)
-    started = _timers(state, flows, slack)
-    if not state.forbids("REB-7"):
-        started.append(Deadline(state.now, FOREVER))
+    changes = left_behind(state, flows, name)
+    started = delays(state, flows, slack)
     orphaned = flows._replace(handoff=_without(flows, name))
     had = any(pair == (name, "ready") for pair in flows.owner)
     moved = {p for p, h in enumerate(flows.handoff) if h is not None and h[0] == name}
@@ -209,7 +192,13 @@ def _unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[Stat
         ways.append((kept, back, had or moved > back.keys()))
     for after, back, needs in ways:
         for timer in started if needs else dict.fromkeys([flows.timer, *started]):
-            yield _changed(state, after._replace(timer=timer), {**changes, **back}, slack)
+            yield changed(state, after._replace(timer=timer), {**changes, **back}, slack)
+
+
+@point("REB-7")
+def delays(state: State, flows: Flows, slack: int) -> list[Deadline]:
+    """The delay after which a lost flow's partitions are distributed."""
+    return timers(state, flows, slack)
 
 
 def _without(flows: Flows, name: str, heir: str = NOBODY) -> tuple[Handoff | None, ...]:
@@ -220,7 +209,7 @@ def _without(flows: Flows, name: str, heir: str = NOBODY) -> tuple[Handoff | Non
         if waiting is not None:
             target = heir if waiting[0] == name else waiting[0]
             remains = target != NOBODY or (
-                pair is not None and pair[1] == "paused" and _is_bound(flows, pair[0])
+                pair is not None and pair[1] == "paused" and is_bound(flows, pair[0])
             )
             handoff[p] = (target, *waiting[1:]) if remains else None
     return tuple(handoff)
@@ -232,7 +221,7 @@ def _cancelled(flows: Flows, among: Collection[int]) -> tuple[Flows, dict[int, O
     there. What is left of the handoffs, and which partitions are with their flows again."""
     kept: dict[int, Owner] = {}
     for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
-        if p in among and waiting and pair is not None and pair[1] == "paused" and _is_bound(flows, pair[0]):
+        if p in among and waiting and pair is not None and pair[1] == "paused" and is_bound(flows, pair[0]):
             kept[p] = (pair[0], "ready")
     handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
     return flows._replace(handoff=handoff), kept
@@ -302,47 +291,47 @@ def overdue(state: State, then: int) -> bool:
     ends = [waiting[2] for waiting in flows.handoff if waiting is not None and waiting[0] != NOBODY]
     if flows.timer is not None:
         ends.append(flows.timer.hi)
-    if any(end + late < then for end in ends):
-        return True
-    return any(latest < then for *_, latest in flows.unseen) and state.forbids("REB-13")
+    return any(end + late < then for end in ends) or not is_told(state, flows, then)
 
 
-@clause("REB-4", "REB-7", "REB-9", "REB-11", "REB-12")
+@guard("REB-13")
+def is_told(state: State, flows: Flows, then: int) -> bool:
+    """Whether no event would be too late by then."""
+    return all(latest >= then for *_, latest in flows.unseen)
+
+
+@point("REB-4", "REB-7", "REB-9", "REB-11", "REB-12")
 def rebalance(state: State, action: Action, seen: Observed | None) -> Steps:
     """The delay has ended: the partitions are distributed evenly over the active flows, in any way, or in
     one of those that the action's ``target`` leaves."""
     flows = state.flows
-    if flows is None or flows.timer is None or flows.timer.lo > state.now or state.dead:
+    if flows is None or not is_due(state, flows):
         return
-    names = [flow for flow, _ in flows.active]
-    wanted = action.target or (None,) * len(state.parts)
-    for target in even(wanted, names) if state.forbids("REB-12") else uneven(wanted, names):
-        for after in _redistributed(state, flows._replace(timer=None), target):
+    for target in distributed(state, wanted(state, action), [flow for flow, _ in flows.active]):
+        for after in redistributed(state, flows._replace(timer=None), target):
             yield OK, after
-    if not state.forbids("REB-11"):
-        yield from ((OK, after) for after in _forgotten(state, flows, wanted))
 
 
-@clause("REB-11")
-def _forgotten(state: State, flows: Flows, wanted: tuple[str | None, ...]) -> Iterator[State]:
-    """With REB-11 waived any partitions of lost flows may stay unbound: the others move, or nothing does."""
-    unbound = {p: pair for p, pair in enumerate(flows.owner) if pair is not None and pair[1] == "unbound"}
-    if not unbound:
-        return
-    ended = flows._replace(timer=None)
-    yield state._replace(flows=ended)
-    if None in wanted:
-        return
-    subsets = chain.from_iterable(combinations(unbound, size) for size in range(len(unbound), 0, -1))
-    for after, kept in product(_redistributed(state, ended, wanted), islice(subsets, FORGOTTEN)):
-        assert after.flows is not None
-        owner = tuple(unbound[p] if p in kept else pair for p, pair in enumerate(after.flows.owner))
-        unseen = tuple(event for event in after.flows.unseen if event[0] not in kept)
-        yield after._replace(flows=after.flows._replace(owner=owner, unseen=unseen))
+def is_due(state: State, flows: Flows) -> bool:
+    """Whether the rebalance delay may have ended."""
+    return flows.timer is not None and flows.timer.lo <= state.now and not state.dead
+
+
+def wanted(state: State, action: Action) -> tuple[str | None, ...]:
+    """The flow of each partition that a rebalance is restricted to."""
+    return action.target or (None,) * len(state.parts)
+
+
+@point("REB-12")
+def distributed(
+    state: State, wanted: tuple[str | None, ...], names: list[str]
+) -> Iterator[tuple[str | None, ...]]:
+    """The distributions over these flows: even ones."""
+    return even(wanted, names)
 
 
 @clause("REB-13", "REB-14")
-def _redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -> Iterator[State]:
+def redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -> Iterator[State]:
     """Partitions that nobody consumes are with their new flow at once; one that another flow consumes is
     paused for its handoff."""
     changes: dict[int, Owner] = {}
@@ -357,16 +346,14 @@ def _redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -
             changes[p] = (pair[0], "paused")
             moving[p] = name
     for handoff in _deadlines(state, flows, moving):
-        yield settled(_changed(state, flows._replace(handoff=handoff), changes), 0)
+        yield settled(changed(state, flows._replace(handoff=handoff), changes), 0)
 
 
 @clause("REB-14")
 def _deadlines(state: State, flows: Flows, moving: Mapping[int, str]) -> list[tuple[Handoff | None, ...]]:
     """The handoffs to these flows. Of one that is under way already the handoff time goes on, or starts anew:
     no source says which. All of them do the same, or those to another flow than before start anew."""
-    ends = state.now + state.cfg.entity.max_handoff
-    any_time = state.cfg.untimed or not state.forbids("REB-14")
-    low, high = (state.now, FOREVER) if any_time else (ends, ends)
+    low, high = handoff_time(state)
     ways = []
     for kept in ("all", "none", "of the same flow"):
         handoff: list[Handoff | None] = [None] * len(flows.owner)
@@ -378,12 +365,19 @@ def _deadlines(state: State, flows: Flows, moving: Mapping[int, str]) -> list[tu
     return list(dict.fromkeys(ways))
 
 
-@clause("REB-14")
+@point("REB-14")
+def handoff_time(state: State) -> tuple[int, int]:
+    """When a handoff that begins now ends."""
+    ends = state.now + state.cfg.entity.max_handoff
+    return (state.now, FOREVER) if state.cfg.untimed else (ends, ends)
+
+
+@point("REB-14")
 def settled(state: State, slack: int) -> State:
     """A handoff whose old flow has nothing unsettled any more is due now; one whose locks a fault may have
     ended may be."""
     flows = state.flows
-    if flows is None or not any(flows.handoff) or not state.forbids("REB-14"):
+    if flows is None or not any(flows.handoff):
         return state
     handoff = tuple(
         waiting if waiting is None or waiting[1] <= state.now else _due(state, p, waiting, slack)
@@ -400,25 +394,29 @@ def _due(state: State, p: int, waiting: Handoff, slack: int) -> Handoff:
     return (flow, state.now, latest if locks else min(latest, state.now + slack))
 
 
-@clause("REB-1", "REB-2", "REB-14")
+@point("REB-1", "REB-2", "REB-14")
 def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
     """A partition passes to its new flow; what the old one had not settled may be delivered again."""
+    passing = handed_over(state, action)
+    if passing is not None:
+        p, old, flows, change = passing
+        yield OK, changed(given_back(state, old, p), flows, {p: change})
+
+
+def handed_over(state: State, action: Action) -> tuple[int, str, Flows, Owner] | None:
+    """The partition whose handoff may end, its old flow, the flows without the handoff, and its new pair."""
     flows, p = state.flows, position(state.cfg, action.partition)
     if flows is None or p is None or state.dead:
-        return
+        return None
     waiting, pair = flows.handoff[p], flows.owner[p]
     if waiting is None or pair is None or waiting[1] > state.now:
-        return
+        return None
     after = flows._replace(handoff=(*flows.handoff[:p], None, *flows.handoff[p + 1 :]))
-    new = (waiting[0], "ready") if _is_bound(flows, waiting[0]) else None
-    yield OK, _changed(given_back(state, pair[0], p), after, {p: new})
-    early = state.now < waiting[1] + state.cfg.entity.max_handoff
-    if early and not state.forbids("REB-14"):  # the old flow still holds what it had
-        yield OK, _changed(state, after, {p: new})
+    return p, pair[0], after, (waiting[0], "ready") if is_bound(flows, waiting[0]) else None
 
 
 @clause("REB-1", "REB-13")
-def _changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int = 0) -> State:
+def changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int = 0) -> State:
     """The state with other pairs of partition and flow; of each change there will be an event. A flow that
     has come back under its name is another one (REB-9)."""
     owner, unseen = list(flows.owner), list(flows.unseen)
@@ -439,61 +437,52 @@ def _changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: in
 # Consuming
 
 
-@clause("REB-2", "REB-5", "REB-13", "REB-15")
+@point("REB-2", "REB-5", "REB-13", "REB-15")
 def receive(state: State, action: Action, seen: Observed | None) -> Steps:
     """A flow receives from the partitions that are ready for it, and is not told which they are."""
     flows, name = state.flows, action.flow
-    if flows is None or name is None or (name, action.proc) not in flows.active + flows.standby:
+    if flows is None or name is None or not is_own(flows, action):
         if action.only in (None, NOWHERE):
             yield failure(REFUSED | LOST), state
         if action.only in (None, NOWHERE) and (seen is None or not seen.messages):
             yield OK, state  # a receive may always come back empty
-        if flows is not None and seen is not None and seen.messages and not state.forbids("REB-2"):
-            yield from _one_by_one(state, action, seen, up(state))
         return
-    if seen is not None and any(shown.partition is not None for shown in seen.messages):
-        if state.forbids("REB-15"):
-            return
-        seen = seen._replace(messages=tuple(shown._replace(partition=None) for shown in seen.messages))
-    mine = [p for p in range(len(flows.owner)) if _delivers(state, flows, name, p) and is_up(state, p)]
+    if not is_nameless(state, seen):
+        return
+    seen = unnamed(seen)
+    mine = [p for p in range(len(flows.owner)) if delivers(state, flows, name, p) and is_up(state, p)]
     if seen is None or len(seen.messages) < 2:
         yield from delivery.receive(state, action, seen, mine)
-        if seen is not None and state.cfg.waived:
-            yield from _through_another(state, flows, action, seen)
     else:  # no requirement bounds their number
-        yield from _one_by_one(state, action, seen, mine)
+        yield from one_by_one(state, action, seen, mine)
 
 
-@clause("REB-2")
-def _through_another(state: State, flows: Flows, action: Action, seen: Observed) -> Steps:
-    """With REB-2 waived a client is handed through one of its flows what is another one's, whose it stays."""
-    for p, pair in enumerate(flows.owner):
-        if pair is not None and pair[0] != action.flow and (pair[0], action.proc) in flows.active:
-            if pair[1] == "ready" and is_up(state, p) and not state.forbids("REB-2"):
-                yield from delivery.receive(state, action._replace(flow=pair[0]), seen, [p])
+def is_own(flows: Flows, action: Action) -> bool:
+    """Whether the flow that an operation names is its client's."""
+    return (action.flow, action.proc) in flows.active + flows.standby
 
 
-@clause("REB-1", "REB-2", "REB-5", "REB-13", "REB-14")
-def _delivers(state: State, flows: Flows, name: str, p: int) -> bool:
-    """Whether the partition delivers to the flow: it is ready there. Or it is waived that it has to be the
-    flow's (REB-2), no other's any more (REB-1), not a standby's (REB-5), not in a handoff (REB-13), or that
-    the handoff has to end first (REB-14)."""
-    pair, waiting = flows.owner[p], flows.handoff[p]
-    if pair == (name, "ready"):
-        return True
-    if not state.cfg.waived:
-        return False
-    return (
-        not state.forbids("REB-2")
-        or (p, name) in flows.former
-        or (not state.forbids("REB-5") and any(name == flow for flow, _ in flows.standby))
-        or (not state.forbids("REB-13") and pair == (name, "paused"))
-        or (waiting is not None and waiting[0] == name and not state.forbids("REB-14"))
-    )
+@guard("REB-15")
+def is_nameless(state: State, seen: Observed | None) -> bool:
+    """Whether an answer does not tell partitions."""
+    return seen is None or all(shown.partition is None for shown in seen.messages)
+
+
+def unnamed(seen: Observed | None) -> Observed | None:
+    """The answer without them."""
+    if seen is None or all(shown.partition is None for shown in seen.messages):
+        return seen
+    return seen._replace(messages=tuple(shown._replace(partition=None) for shown in seen.messages))
+
+
+@point("REB-1", "REB-2", "REB-5", "REB-13", "REB-14")
+def delivers(state: State, flows: Flows, name: str, p: int) -> bool:
+    """Whether the partition delivers to the flow: it is ready there."""
+    return flows.owner[p] == (name, "ready")
 
 
 @clause("REB-3")
-def _one_by_one(state: State, action: Action, seen: Observed, mine: list[int]) -> Steps:
+def one_by_one(state: State, action: Action, seen: Observed, mine: list[int]) -> Steps:
     """The messages of an answer are delivered in its order."""
     states = [state]
     for shown in seen.messages if seen.status == Outcome.OK else ():

@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Final
 
-from .actions import INVALID, LONG_SEND, NOWHERE, OK, STORE, Action, Answer, Observed, failure
-from .clauses import clause
+from .actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
+from .clauses import clause, point
 from .domains import key_in_order
 from .edits import using, with_key, with_part
-from .memory import withheld
 from .messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
-from .operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
+from .operations import UNAVAILABLE, Outcome
 from .pending import before
 from .sequencing import assign, burn, counter_of, entered, home, named, stamp, timed
-from .state import FRESH, NARROWLY, Config, Entry, State, choices, is_up, key_partition, up
+from .state import FRESH, Config, Entry, State, choices, is_up, key_partition, up
 
 Steps = Iterator[tuple[Answer, State]]
 Placed = tuple[State, tuple[int, ...]]
@@ -30,13 +29,12 @@ _REFUSED: Final = frozenset({True})
 _EITHER: Final = frozenset({False, True})
 
 
+@point("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
 def send(state: State, action: Action, seen: Observed | None) -> Steps:
     """Send one message, or a batch: all or nothing."""
     verdicts = refusals(state, action.messages)
     if True in verdicts and action.only in (None, NOWHERE):
         yield failure(INVALID), failed(state, action.messages)
-    if seen is not None and state.cfg.waived:
-        yield from _stored_later(state, action, seen)
     if False not in verdicts:
         return
     if seen is None or seen.status == Outcome.ERROR:
@@ -44,103 +42,23 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     if seen is None or seen.status == Outcome.OK:
         for after in accepted(state, action, seen):
             yield OK, after
-        if seen is not None and not seen.messages and may_be_ignored(state, action):
-            yield OK, failed(state, action.messages)
-        if seen is not None and action.op == "send_batch" and may_be_torn(state):
-            yield from ((OK, after) for after in done_in_part(state, action, seen))
 
 
-@clause("KEY-3", "KEY-5", "KEY-7")
+@point("KEY-3", "KEY-5", "KEY-7")
 def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     """Whether the messages of one send must, may or must not be refused as an invalid operation."""
     cfg = state.cfg
     if cfg.profile.key_rule is KeyRule.USER_PROPERTY:
         return _ACCEPTED
     if any(map(conflicting, messages)):
-        return _REFUSED if cfg.profile.partitioned and state.forbids("KEY-3") else _EITHER
+        return _REFUSED if cfg.profile.partitioned else _EITHER
     if not cfg.profile.partitioned or len(messages) == 1:
         return _ACCEPTED
     keys = {key_of(cfg, m) for m in messages}
     if len(keys) == 1:
-        return _ACCEPTED if None not in keys or state.forbids("KEY-5") else _EITHER
+        return _ACCEPTED
     # Keyed and keyless messages in one batch: no source says whether those are different keys.
-    return _EITHER if (len(keys) == 2 and None in keys) or not state.forbids("KEY-7") else _REFUSED
-
-
-@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
-def _stored_later(state: State, action: Action, seen: Observed) -> Steps:
-    """Where a requirement that has a send refused is waived: it is refused, or not, and what the history
-    shows of it is stored at once or at any later time. With RCV-1 waived what is stored need not have been
-    sent."""
-    kinds, shown = _refusable(state, action), {d.id for d in seen.messages}
-    if not shown:
-        return
-    after = withheld(failed(state, tuple(m for m in action.messages if m.id not in shown)), shown)
-    if kinds and seen.status == Outcome.OK:
-        yield OK, after
-    kinds |= stored_by_refusals(state, action, seen)
-    if kinds and seen.status == Outcome.ERROR:
-        yield failure(kinds), after
-
-
-@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
-def store_withheld(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The broker stores a message that it has withheld; if it has not, there is nothing to do."""
-    if action.messages[0].id not in state.withheld:
-        yield OK, state
-    elif not state.dead:
-        left = tuple(id for id in state.withheld if id != action.messages[0].id)
-        yield from ((OK, after) for after in accepted(state._replace(withheld=left), action, seen))
-
-
-def _refusable(state: State, action: Action) -> frozenset[str]:
-    """As what a send may be refused by a requirement that is waived."""
-    messages, kinds = action.messages, frozenset[str]()
-    keys = {key_of(state.cfg, m) for m in messages}
-    home_of = next((key_partition(state, key) for key in keys if key is not None), None)
-    if state.breaks("KEY-3") and any(map(conflicting, messages)):
-        kinds |= INVALID
-    if state.breaks("KEY-7") and len(keys) > 1:
-        kinds |= INVALID
-    if state.breaks("ROUTE-5") and keys != {None} and state.down:
-        kinds |= UNAVAILABLE if home_of is None or not is_up(state, home_of) else frozenset()
-    if not up(state) and state.breaks("ROUTE-8"):
-        kinds |= UNAVAILABLE
-    if keys == {None} and state.down and up(state) and state.breaks("ROUTE-6"):
-        kinds |= UNAVAILABLE
-    return kinds
-
-
-@clause("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8", "RCV-2")
-def may_be_ignored(state: State, action: Action) -> bool:
-    """Whether a send may be answered ok and nothing be stored, as it has to be refused, or to be stored
-    elsewhere (ROUTE-6), by a requirement that is waived; or as what is accepted may be lost (RCV-2) before
-    it has a number."""
-    return bool(state.cfg.waived) and (state.breaks("RCV-2") or bool(_refusable(state, action)))
-
-
-@clause("KEY-7", "RCV-2")
-def may_be_torn(state: State) -> bool:
-    """Whether a part of a batch may be stored, where a requirement is waived."""
-    return state.breaks("KEY-7") or state.breaks("RCV-2")
-
-
-@clause("KEY-7")
-def stored_by_refusals(state: State, action: Action, seen: Observed) -> frozenset[str]:
-    """Errors after which a waived rule lets the send be stored anyway: any (RCV-1; not its clause, since
-    contents are not modelled), and part of a batch (KEY-7)."""
-    torn = len({d.id for d in seen.messages}) < len(action.messages)
-    if state.breaks("RCV-1") or (torn and state.breaks("KEY-7")):
-        return frozenset(ERRORS)
-    return frozenset()
-
-
-def done_in_part(state: State, action: Action, seen: Observed) -> Iterator[State]:
-    """The states after those messages of a send were stored that the history shows."""
-    shown = {d.id for d in seen.messages}
-    some = tuple(m for m in action.messages if m.id in shown)
-    rest = failed(state, tuple(m for m in action.messages if m.id not in shown))
-    yield from accepted(rest, action._replace(messages=some), seen) if some else (rest,)
+    return _EITHER if len(keys) == 2 and None in keys else _REFUSED
 
 
 @clause("KEY-1", "KEY-2", "KEY-8", "TXN-8")
@@ -149,13 +67,11 @@ def key_of(cfg: Config, message: Message) -> str | None:
     return effective_key(message, cfg.profile.key_rule) if cfg.profile.partitioned else None
 
 
-@clause("KEY-3", "KEY-8")
+@point("KEY-3", "KEY-8")
 def keys_of(cfg: Config, message: Message) -> tuple[str | None, ...]:
     """What its key may be: of two key properties that differ no source says which one counts."""
     if ambiguous(message, cfg.profile.key_rule):
         return message.property(SOLACE_KEY), message.property(JMS_KEY)
-    if cfg.profile.partitioned and conflicting(message) and not cfg.forbids("KEY-3"):
-        return message.session_id, message.partition_key
     return (key_of(cfg, message),)
 
 
@@ -198,9 +114,8 @@ def rejected(state: State, action: Action) -> Steps:
     after = failed(state, action.messages)
     keys = [key_of(state.cfg, m) for m in action.messages]
     key = next((k for k in keys if k is not None), None)
-    impatient = key is None and (action.timeout <= LONG_SEND or _may_fail(state))
-    kinds = _kinds(state, key)
-    if not up(state) or impatient:
+    kinds = outage(state, key)
+    if not up(state) or (key is None and may_give_up(state, action)):
         if action.only in (None, NOWHERE):
             yield failure(kinds), after
     elif key is not None:
@@ -210,45 +125,22 @@ def rejected(state: State, action: Action) -> Steps:
                 yield failure(kinds), after if home_of is not None else with_key(after, key, p)
 
 
-@clause("ROUTE-6", "KEY-5")
-def _may_fail(state: State) -> bool:
-    """Whether a keyless send that waits long enough may fail in an outage: it is waived that it must not, or
-    that its message's ID is no key."""
-    return not state.forbids("ROUTE-6") or not state.forbids("KEY-5")
+@point("ROUTE-6")
+def may_give_up(state: State, action: Action) -> bool:
+    """Whether a keyless send may fail while some partition is up."""
+    return action.timeout <= LONG_SEND
 
 
-@clause("ROUTE-5", "ROUTE-6")
-def _kinds(state: State, key: str | None) -> frozenset[str]:
-    """The errors that tell of an outage; where a requirement is waived that names them, also others."""
-    return UNAVAILABLE | FOR_GOOD if state.breaks("ROUTE-6" if key is None else "ROUTE-5") else UNAVAILABLE
+@point("ROUTE-5", "ROUTE-6")
+def outage(state: State, key: str | None) -> frozenset[str]:
+    """The errors that tell of an outage."""
+    return UNAVAILABLE
 
 
-@clause("ROUTE-7")
-def isolated(state: State, action: Action) -> bool:
-    """Whether an operation may not be refused because of a fault elsewhere. Whether a keyless send may, or
-    one to a partition that is down, is not said here (ROUTE-6, ROUTE-5)."""
-    if not state.down or state.forbids("ROUTE-7"):
-        return True
-    keys = {key_of(state.cfg, m) for m in action.messages}
-    homes = {None if key is None else key_partition(state, key) for key in keys}
-    struck = homes != {None} and all(p is not None and not is_up(state, p) for p in homes)
-    return bool(keys) and (keys == {None} or struck)
-
-
-@clause("ROUTE-1")
+@point("ROUTE-1")
 def redrawn(state: State) -> Iterator[State]:
-    """The state after a fault or a recovery: keys stay where they live. Where that is waived, they may also
-    be distributed anew, which shows as they are used."""
+    """The state after a fault or a recovery: keys stay where they live."""
     yield state
-    yield from anew(state)
-
-
-@clause("ROUTE-1")
-def anew(state: State) -> Iterator[State]:
-    """The state in which keys are distributed anew, where that is waived: also by the repair of what was not
-    broken."""
-    if state.keys and not state.forbids("ROUTE-1"):
-        yield state._replace(keys=())
 
 
 def accepted(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
@@ -288,84 +180,34 @@ def _placed(
     if n == len(action.messages):
         yield state, chosen
         return
-    for key in keys_of(state.cfg, action.messages[n]):
-        for p in _candidates(state, key, hints[n], action.only):
-            if not (is_up(state, p) or serves(state, key)):
-                continue
-            if key is not None and key_partition(state, key) is None:
-                after = with_key(state, key, p)
-            else:
-                after = using(state, p)
-            yield from _placed(after, action, hints, (*chosen, p))
-    if not state.cfg.pinned:
-        for after, p in _astray(state, action, action.messages[n], hints[n]):
-            yield from _placed(after, action, hints, (*chosen, p))
+    for after, p in places(state, action, action.messages[n], hints[n]):
+        yield from _placed(after, action, hints, (*chosen, p))
 
 
-@clause("ROUTE-5", "ROUTE-6", "ROUTE-8")
-def serves(state: State, key: str | None) -> bool:
-    """Whether a partition may take a message of that key while it is down: never, unless waived."""
-    if not up(state) and not state.forbids("ROUTE-8"):
-        return True
-    return (
-        not state.forbids("ROUTE-5") if key is not None else bool(up(state) and not state.forbids("ROUTE-6"))
-    )
-
-
-@clause("ROUTE-1", "ROUTE-2", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
-def unpinned(state: State, action: Action, message: Message) -> bool:
-    """Whether the message's key need not say where it goes: what makes it its key is waived, or what makes
-    another one of its batch, with which it goes, have one. Keys may move (ROUTE-1) without a fault in the
-    wide form only."""
-    if state.cfg.pinned or key_of(state.cfg, message) is None:
-        return False
-    binding = ["ROUTE-2", *dict.fromkeys(_key_rule(state, m) for m in action.messages)]
-    if NARROWLY not in state.cfg.waived:
-        binding.append("ROUTE-1")
-    if action.txn is not None:
-        binding.append("TXN-8")
-    waived = [requirement for requirement in binding if not state.forbids(requirement)]  # each one is asked
-    if waived == ["KEY-8"] and NARROWLY in state.cfg.waived:
-        return not _is_plain(message)
-    return bool(waived)
-
-
-def _key_rule(state: State, message: Message) -> str:
-    """The requirement that says what the message's key is."""
-    rule = state.cfg.profile.key_rule
-    if rule is KeyRule.USER_PROPERTY:
-        return "KEY-8"
-    return "KEY-1" if message.session_id and rule is KeyRule.SERVICE_BUS else "KEY-2"
-
-
-def _is_plain(message: Message) -> bool:
-    """Whether the key is where any broker finds it: the first property, under the first of its names."""
-    return message.properties[:1] == ((SOLACE_KEY, message.property(SOLACE_KEY)),)
-
-
-@clause("ROUTE-5")
-def _astray(
+@point("ROUTE-1", "ROUTE-2", "ROUTE-5", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
+def places(
     state: State, action: Action, message: Message, hint: Delivery | None
 ) -> Iterator[tuple[State, int]]:
-    """Where else a keyed message may go if a requirement is waived: anywhere; or, while its own partition is
-    down, or when it has waited for that, to another one."""
-    key = key_of(state.cfg, message)
-    if key is None:
-        return
-    home_of = key_partition(state, key)
-    free = unpinned(state, action, message) or (action.op == STORE and state.breaks("ROUTE-5"))
-    down = [p for p in range(len(state.parts)) if not is_up(state, p)]
-    for p in _candidates(state, None, hint, action.only):
-        after = using(state, p)
-        if free and is_up(state, p) and p != home_of:
-            yield after, p
-        elif state.breaks("ROUTE-5"):
-            for q in down if home_of is None else {home_of}.intersection(down):
-                if p != q:
-                    yield (after if home_of is not None else with_key(after, key, q)), p
+    """Where one message may go, with the state that knows its key's partition."""
+    for key in keys_of(state.cfg, message):
+        for p in candidates(state, key, hint, action.only):
+            if not (is_up(state, p) or takes(state, key)):
+                continue
+            if key is not None and key_partition(state, key) is None:
+                yield with_key(state, key, p), p
+            else:
+                yield using(state, p), p
 
 
-def _candidates(state: State, key: str | None, hint: Delivery | None, only: int | None) -> list[int]:
+@point("ROUTE-5", "ROUTE-6", "ROUTE-8")
+def takes(state: State, key: str | None) -> bool:
+    """Whether a partition that is down takes a message of that key."""
+    return False
+
+
+def candidates(state: State, key: str | None, hint: Delivery | None, only: int | None) -> list[int]:
+    """The partitions in which a message of that key may be, as it is shown and as far as the key is known;
+    the one that its number names comes first."""
     known = None if key is None else key_partition(state, key)
     wanted = only
     if hint is not None:
@@ -378,9 +220,8 @@ def _candidates(state: State, key: str | None, hint: Delivery | None, only: int 
     if wanted is not None:
         return [] if wanted == NOWHERE else [wanted]
     found = choices(state)
-    if hint is not None and state.cfg.waived:
-        shown = named(state.cfg, hint)[1]
-        found.sort(key=lambda p: p != shown)
+    if hint is not None and (name := named(state.cfg, hint)[1]) is not None:
+        found.sort(key=lambda p: p != name)
     return found
 
 

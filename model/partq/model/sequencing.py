@@ -8,12 +8,11 @@ may send, is not decided here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
-from .clauses import clause
-from .edits import more, with_entry, with_key, with_log
+from .clauses import clause, point
+from .edits import more, with_key, with_log
 from .messages import Delivery
-from .state import COUNTER_BITS, NARROWLY, RESERVED, Config, Entry, Part, State
+from .state import COUNTER_BITS, Config, Entry, Part, State
 
 
 @clause("SEQ-1", "SEQ-2", "SEQ-5")
@@ -27,18 +26,14 @@ def shown_seq(cfg: Config, p: int, part: Part, number: int) -> int | None:
     return None if cfg.names[p] < 0 else cfg.names[p] << COUNTER_BITS | counter
 
 
-@clause("SEQ-2", "SEQ-5")
+@point("SEQ-2", "SEQ-5")
 def home(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
-    """Whether what is shown of a message's partition is consistent and known, and its position if shown. With
-    SEQ-2 waived it says nothing; with SEQ-5 waived the number of an exhausted counter does not."""
-    if cfg.waived and cfg.profile.partitioned:
-        if "SEQ-2" in cfg.waived or ("SEQ-5" in cfg.waived and _spilt(cfg, seen)):
-            return True, None
+    """Whether what is shown of a message's partition is consistent and known, and its position if shown."""
     return named(cfg, seen)
 
 
 def named(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
-    """The same as it is shown, whatever is waived."""
+    """The same by name and number alone."""
     if not cfg.profile.partitioned:
         return True, 0
     name = seen.partition
@@ -49,18 +44,6 @@ def named(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
     if name is None:
         return True, None
     return (True, cfg.names.index(name)) if name in cfg.names else (False, None)
-
-
-NEAR: Final = 1 << 16
-"""So many numbers around its roll-over a counter may be wrong with SEQ-5 waived."""
-
-
-def _spilt(cfg: Config, seen: Delivery) -> bool:
-    """Whether it may be shown with a number that an exhausted counter spoilt: the counters of the entity are
-    known to begin near their end."""
-    start = cfg.entity.seq_start
-    near = start is not None and start + NEAR >= 1 << cfg.bits
-    return near and seen.seq is not None and counter_of(cfg, seen.seq) < NEAR
 
 
 def counter_of(cfg: Config, seq: int) -> int:
@@ -107,7 +90,7 @@ def _skipped(state: State, p: int, gap: int) -> Iterator[State]:
 Numbered = tuple[int, Part, State]
 
 
-@clause("SEQ-1", "SEQ-3", "SEQ-4", "SEQ-5")
+@point("SEQ-1", "SEQ-3", "SEQ-4", "SEQ-5")
 def assign(state: State, p: int, seq: int | None, strict: bool) -> Iterator[Numbered]:
     """Every number that the next message of a partition may get: (number, partition after, the state but for
     the partition). A gap is as long as numbers that failed sends may have used up (SEQ-4). ``seq`` is the
@@ -115,10 +98,8 @@ def assign(state: State, p: int, seq: int | None, strict: bool) -> Iterator[Numb
     part = state.parts[p]
     next, base = part.next, part.base
     if seq is not None:
-        counter, size = counter_of(state.cfg, seq), 1 << state.cfg.bits
-        if base is None:
-            base = (counter - next) % size
-        gaps: Sequence[int] = ((counter - base - next) % size,)
+        base, gap = ahead(state.cfg, part, seq)
+        gaps: Sequence[int] = (gap,)
     else:
         gaps = range(_most(state, p) + 1) if strict and state.burnt else (0,)
     for gap in gaps:
@@ -128,48 +109,19 @@ def assign(state: State, p: int, seq: int | None, strict: bool) -> Iterator[Numb
             yield number, after, state
         elif state.burnt:
             yield from ((number, after, explained) for explained in _skipped(state, p, gap))
-    if state.cfg.waived and seq is not None and gaps[0]:
-        yield from _irregular(state, part._replace(base=base), gaps[0])
 
 
-@clause("SEQ-1", "SEQ-3", "SEQ-4", "SEQ-5", "SEQ-6")
-def _irregular(state: State, part: Part, gap: int) -> Iterator[Numbered]:
-    """The number that a message may get because a requirement is waived: numbers are left out (SEQ-4), to be
-    given later (SEQ-3) or never, as another message will bear this one, too (SEQ-1), or were given to one
-    that got another (SEQ-6); one that was left out, or lies before the first (SEQ-3); one that was given
-    before, instead of its own (SEQ-1); any at the roll-over, or, as the wide form has it, soon after it
-    (SEQ-5)."""
-    assert part.base is not None
-    size, forbids = 1 << state.cfg.bits, state.forbids
-    beyond = part.base + part.next - size  # of a counter that began before its end
-    around = -NEAR <= beyond <= (0 if NARROWLY in state.cfg.waived else NEAR)
-    if gap < size // 2:
-        number = part.next + gap
-        renumbered = not forbids("SEQ-6") and any(entry.turn for entry in part.log)
-        if gap <= NEAR_HOLES and not (forbids("SEQ-3") and forbids("SEQ-1")):
-            holes = (Entry(n, "", RESERVED) for n in range(part.next, number))
-            yield number, part._replace(next=number + 1, log=(*part.log, *holes)), state
-        elif not forbids("SEQ-4") or (around and not forbids("SEQ-5")) or renumbered:
-            yield number, part._replace(next=number + 1), state
-        return
-    number = part.next + gap - size
-    hole = next((index for index, e in enumerate(part.log) if e.number == number and not e.id), None)
-    if hole is not None:
-        part = with_entry(part, hole, None)
-    fresh = hole is not None or number < 0
-    if not forbids("SEQ-3" if fresh else "SEQ-1") or (around and not forbids("SEQ-5")):
-        yield number, part, state
-        if not fresh:
-            yield number, part._replace(next=part.next + 1), state
-
-
-NEAR_HOLES: Final = 64
-"""How many numbers at once may be left out to be given later, with SEQ-3 waived."""
+def ahead(cfg: Config, part: Part, seq: int) -> tuple[int, int]:
+    """Where the partition's counter began, by this number that the next message is shown with if nothing told
+    before; and how many numbers that leaves out, around the counter's size."""
+    counter, size = counter_of(cfg, seq), 1 << cfg.bits
+    base = (counter - part.next) % size if part.base is None else part.base
+    return base, (counter - base - part.next) % size
 
 
 def entered(part: Part, entry: Entry) -> Part:
-    """The partition with one more message, at the end unless its number was irregular. The time of such a
-    message is not compared (SEQ-7)."""
+    """The partition with one more message, in its place by number. The time of one that is not the last is
+    not compared (SEQ-7)."""
     if entry.number == part.next - 1:
         return with_log(part, (*part.log, entry))
     index = sum(other.number <= entry.number for other in part.log)
@@ -181,7 +133,7 @@ def _most(state: State, p: int) -> int:
     return sum(count for where, _, count in state.burnt if where in (p, -1))
 
 
-@clause("SEQ-1", "SEQ-6")
+@point("SEQ-1", "SEQ-6")
 def bound(cfg: Config, part: Part, number: int, seq: int | None) -> Part | None:
     """The partition after one of its messages was shown with that number, or None if it can't be its own.
     The first number shown in a partition tells where its counter began."""
@@ -190,22 +142,15 @@ def bound(cfg: Config, part: Part, number: int, seq: int | None) -> Part | None:
     base = (counter_of(cfg, seq) - number) % (1 << cfg.bits)
     if part.base is None:
         return part._replace(base=base)
-    if part.base == base:
-        return part
-    if "SEQ-6" not in cfg.waived:
-        return None
-    renumbered = (counter_of(cfg, seq) - part.base) % (1 << cfg.bits)
-    return part._replace(next=renumbered + 1) if 0 <= renumbered - part.next <= NEAR_HOLES else part
+    return part if part.base == base else None
 
 
-@clause("SEQ-7")
+@point("SEQ-7")
 def timed(cfg: Config, part: Part, number: int, at: int | None) -> Part | None:
     """The partition after one of its messages was shown with that enqueued time, or None if it cannot be.
     True times lie within their sends and do not decrease along the numbers; what is shown of one may be wrong
     by the clock skew."""
-    if at is None or not cfg.timed or "SEQ-7" in cfg.waived:
-        return part
-    if cfg.waived and any(e.number == number and e.at is None for e in part.log):
+    if at is None or not cfg.timed:
         return part
     log = []
     for entry in part.log:

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from .actions import INVALID, LOST, OK, Action, Answer, Observed, failure
-from .clauses import clause
+from .clauses import clause, guard, point
 from .edits import appeared, put, with_entry, with_part
 from .locks import cached, ended, freed, raised, returned, run_out
-from .memory import finished, whose
 from .messages import Delivery
 from .operations import UNAVAILABLE, Outcome
 from .sequencing import as_shown, home
@@ -38,50 +37,13 @@ Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
 
 
+@point("RCV-8", "RCV-14")
 def settle(state: State, action: Action, seen: Observed | None) -> Steps:
     """Complete or abandon: all of the locks named, or none."""
     places = held(state, action)
     yield from refused(state, action, places, seen)
     if may_settle(state, places):
         yield OK, apply(state, action.op, [place for place in places if place is not None])
-    if seen is not None:
-        yield from _settled_anyhow(state, action, places, seen)
-
-
-@clause("RCV-8", "RCV-14")
-def _settled_anyhow(state: State, action: Action, places: list[Place | None], seen: Observed) -> Steps:
-    """Without RCV-8 a lost lock settles or does not, though it is answered ok, and where it is broken one
-    that is refused may settle all the same; with RCV-14 waived locks of several partitions, too."""
-    known = [place for place in places if place is not None]
-    several = len({p for p, _ in known}) > 1 and state.flows is None
-    if several and not state.forbids("RCV-14"):
-        answer = OK if seen.status == Outcome.OK else failure(INVALID | LOST)
-        for p in sorted({p for p, _ in known}):
-            yield answer, apply(state, action.op, [one for one in known if one[0] == p])
-        yield answer, apply(state, action.op, known)
-    if state.forbids("RCV-8") or (several and state.forbids("RCV-14")):
-        return
-    if seen.status == Outcome.ERROR and not state.breaks("RCV-8"):
-        return
-    meant = [place or whose(state, token) for place, token in zip(places, action.locks, strict=True)]
-    every = sorted({place for place in meant if place is not None})
-    answer = OK if seen.status == Outcome.OK else failure(LOST | INVALID | UNAVAILABLE)
-    if None in places or (seen.status == Outcome.ERROR and _may_be_refused(state, action, known, seen)):
-        for op in dict.fromkeys((action.op, "complete") if state.breaks("RCV-8") else (action.op,)):
-            yield answer, apply(state, op, every)
-    if None in places and every:
-        yield answer, apply(state, action.op, known)
-    for place in known:  # of which one may have been lost
-        for after in lost(state, place, state.now + action.slack):
-            found = (find_lock(after, token) for token in action.locks)
-            rest = [other for other in found if other is not None]
-            if rest or seen.status == Outcome.OK:
-                yield answer, apply(after, action.op, rest)
-
-
-def _may_be_refused(state: State, action: Action, places: list[Place], seen: Observed) -> bool:
-    """Whether the refusal breaks no requirement: it is a passing one, or a lock may have been lost."""
-    return seen.error in UNAVAILABLE or not all(holds(state, place, action.slack) for place in places)
 
 
 def holds(state: State, place: Place, slack: int) -> bool:
@@ -112,19 +74,41 @@ def lock_at(state: State, place: Place) -> Lock:
 @clause("RCV-8", "RCV-14", "ROUTE-7")
 def may_settle(state: State, places: list[Place | None]) -> bool:
     """Whether these locks can be settled in one request: all held, in one partition, and that is up."""
-    if None in places:
+    known = held_of(places)
+    if len(known) < len(places):
         return False
-    parts = {place[0] for place in places if place is not None}
-    together = len(parts) == 1 or state.flows is not None or not state.forbids("RCV-14")  # no rule with flows
-    return together and (state.cfg.serving or all(is_up(state, p) for p in parts))
+    return in_one_partition(state, known) and (state.cfg.serving or all(is_up(state, p) for p, _ in known))
 
 
-@clause("RCV-8", "RCV-14")
+@guard("RCV-14")
+def in_one_partition(state: State, places: list[Place]) -> bool:
+    """Whether these locks are of one partition's messages; with flows no rule asks."""
+    return state.flows is not None or len({p for p, _ in places}) == 1
+
+
+def held_of(places: list[Place | None]) -> list[Place]:
+    """Those of the places that are."""
+    return [place for place in places if place is not None]
+
+
+@point("RCV-8", "RCV-14", "RCV-6")
 def refused(state: State, action: Action, places: list[Place | None], seen: Observed | None) -> Steps:
     """Why a settlement or renewal may be rejected; it then changes nothing."""
     if seen is not None and seen.status != Outcome.ERROR:
         return
-    known = [place for place in places if place is not None]
+    kinds = reasons(state, places)
+    if kinds:
+        yield failure(kinds), state
+    if seen is not None and (seen.error is None or seen.error not in kinds):
+        for place in held_of(places):
+            for after in lost(state, place, state.now + action.slack):
+                yield failure(LOST), after
+
+
+@clause("RCV-8", "RCV-14")
+def reasons(state: State, places: list[Place | None]) -> frozenset[str]:
+    """The errors that a settlement or renewal of these may end in, as things are."""
+    known = held_of(places)
     kinds: frozenset[str] = frozenset()
     if len(known) < len(places) or any(lock_at(state, place).txn for place in known):
         kinds |= LOST
@@ -132,21 +116,12 @@ def refused(state: State, action: Action, places: list[Place | None], seen: Obse
         kinds |= INVALID | LOST
     if any(not is_up(state, p) for p, _ in known) or (state.down and len(known) < len(places)):
         kinds |= UNAVAILABLE
-    if kinds:
-        yield failure(kinds), state
-    if seen is not None and (seen.error is None or seen.error not in kinds):
-        for place in known:
-            for after in lost(state, place, state.now + action.slack):
-                yield failure(LOST), after
-        if known and not state.forbids("RCV-6"):
-            yield failure(LOST), state
+    return kinds
 
 
+@point("RCV-2")
 def lost(state: State, place: Place, reach: int) -> Iterator[State]:
-    """The states in which the lock turns out to have ended by itself; with RCV-2 waived also with its
-    message."""
-    if not state.forbids("RCV-2"):
-        yield put(state, *place, None)
+    """The states in which the lock turns out to have ended by itself."""
     for entry in ended(state, state.parts[place[0]].log[place[1]], reach):
         yield put(state, *place, entry)
 
@@ -155,103 +130,87 @@ def lost(state: State, place: Place, reach: int) -> Iterator[State]:
 def apply(state: State, op: str, places: list[Place]) -> State:
     """The state after these messages were settled: completed ones are gone, abandoned ones are back."""
     for p, index in sorted(places, reverse=True):
-        entry = state.parts[p].log[index]
-        after = None if op == "complete" else _abandoned(state, entry)
-        part = with_entry(state.parts[p], index, after)
-        if op == "complete" and state.cfg.waived:
-            part = finished(state, [entry], part)
-        state = with_part(state, p, part)
+        part = state.parts[p]
+        entry = part.log[index]
+        if op == "complete":
+            state = with_part(state, p, finished(state, with_entry(part, index, None), [entry]))
+        else:
+            state = with_part(state, p, with_entry(part, index, abandoned(state, entry)))
     return state
 
 
-def _abandoned(state: State, entry: Entry) -> Entry | None:
-    if entry.lock is None:  # by a lost lock, whose end may be counted already
-        return entry._replace(upsets=entry.upsets + 1)
+@point("RCV-7")
+def finished(state: State, part: Part, ended: list[Entry]) -> Part:
+    """The partition after these messages of it were completed or deleted: they never come back."""
+    return part
+
+
+@point("RCV-9", "PEEK-6")
+def abandoned(state: State, entry: Entry) -> Entry | None:
+    """The message after it was abandoned."""
+    assert entry.lock is not None
     after = returned(state, entry, entry.tries + 1, state.now)
-    left = (
-        0 if entry.lock.shaken and not state.breaks("PEEK-6") else entry.upsets
-    )  # those of peeks, if waived
-    return after and after._replace(status=BACK, upsets=left)
+    return after and after._replace(status=BACK, upsets=0 if entry.lock.shaken else entry.upsets)
 
 
-@clause("RCV-8")
+@point("RCV-8")
 def renew(state: State, action: Action, seen: Observed | None) -> Steps:
     """Restart a lock's clock. The answer may show the message with its new end."""
     places = held(state, action)
     yield from refused(state, action, places, seen)
-    if seen is not None:
-        yield from _renewed_anyhow(state, action, places[0], seen)
     if not may_settle(state, places) or places[0] is None:
         return
     p, index = places[0]
-    shown = seen.messages[0] if seen is not None and seen.messages else None
+    shown = shown_by(seen)
     part = state.parts[p] if shown is None else _as_renewal(state, action, p, index, shown)
     if part is None:
         return
-    renewed = _renewed(state, part.log[index], action, shown)
+    after = renewed(state, part.log[index], action, shown)
     answer = Answer(Outcome.OK, messages=() if seen is None else seen.messages)
-    yield answer, with_part(state, p, with_entry(part, index, renewed))
+    yield answer, with_part(state, p, with_entry(part, index, after))
 
 
-@clause("RCV-8")
-def _renewed_anyhow(state: State, action: Action, place: Place | None, seen: Observed) -> Steps:
-    """Without RCV-8 a lost lock may be renewed, or be said to (one that may just have been lost, too), and
-    where it is broken a renewal that is refused be made."""
-    if state.forbids("RCV-8"):
-        return
-    if place is not None and seen.status == Outcome.OK:
-        for after in lost(state, place, state.now + action.slack):
-            yield Answer(Outcome.OK, messages=seen.messages), after
-        return
-    if seen.status == Outcome.ERROR and not state.breaks("RCV-8"):
-        return
-    if place is not None and not _may_be_refused(state, action, [place], seen):
-        return
-    answer = failure(LOST) if seen.status == Outcome.ERROR else Answer(Outcome.OK, messages=seen.messages)
-    if seen.status == Outcome.OK:
-        yield answer, state
-    found = place or whose(state, action.locks[0])
-    if found is None:
-        return
-    entry = state.parts[found[0]].log[found[1]]
-    count = entry.tries if place is not None else max(0, entry.tries - 1)  # its end may be not counted
-    again = entry._replace(status=LOCKED, tries=count, lock=Lock(action.locks[0], action.proc, 0, 0))
-    shown = seen.messages[0] if seen.messages else None
-    renewed = _renewed(state, again, action, shown)
-    yield answer, put(state, *found, renewed._replace(upsets=entry.tries - count))
+def shown_by(seen: Observed | None) -> Delivery | None:
+    """The message in the answer to a renewal, if there is one."""
+    return seen.messages[0] if seen is not None and seen.messages else None
 
 
-@clause("RCV-13", "SEQ-2", "SEQ-6", "SEQ-7")
+@clause("RCV-13", "SEQ-2", "SEQ-7")
 def _as_renewal(state: State, action: Action, p: int, index: int, shown: Delivery) -> Part | None:
     """The partition after a renewal showed its message so, or None where it is another one, in another
-    partition, with another number, or its lock ends later than it can. With SEQ-6 waived a message may be
-    renumbered into another partition."""
-    cfg, until = state.cfg, shown.locked_until
-    early_or_late = until is not None and not state.now - cfg.skew <= until <= _latest(state, action)
-    consistent, where = home(cfg, shown)
-    part = state.parts[p]
-    if not consistent or shown.id != part.log[index].id or (early_or_late and state.forbids("RCV-13")):
+    partition, with another number, or its lock ends later than it can."""
+    if shown.id != state.parts[p].log[index].id or not ends_in_time(state, action, shown.locked_until):
         return None
-    if where in (None, p):
-        return as_shown(cfg, part, [(index, shown)])
-    return None if state.forbids("SEQ-6") else part
+    return shown_renewed(state, p, index, shown)
 
 
-def _latest(state: State, action: Action) -> int:
+@guard("RCV-13")
+def ends_in_time(state: State, action: Action, until: int | None) -> bool:
+    """Whether a lock that is renewed now may be shown to last until then."""
+    return until is None or state.now - state.cfg.skew <= until <= latest(state, action)
+
+
+@point("SEQ-6")
+def shown_renewed(state: State, p: int, index: int, shown: Delivery) -> Part | None:
+    """The partition after its message was shown so, if it is this one's."""
+    consistent, where = home(state.cfg, shown)
+    if not consistent or where not in (None, p):
+        return None
+    return as_shown(state.cfg, state.parts[p], [(index, shown)])
+
+
+def latest(state: State, action: Action) -> int:
     """Until when a lock that is renewed now may be shown to last."""
     return state.now + action.slack + state.cfg.lock_duration + state.cfg.skew
 
 
-@clause("RCV-13")
-def _renewed(state: State, entry: Entry, action: Action, shown: Delivery | None) -> Entry:
-    """The message with its lock's new end: as it is shown; with RCV-13 waived, where that is too late, then
-    or when it would have to."""
+@point("RCV-13")
+def renewed(state: State, entry: Entry, action: Action, shown: Delivery | None) -> Entry:
+    """The message with its lock's new end, as it is shown."""
     assert entry.lock is not None
     until, skew = None if shown is None else shown.locked_until, state.cfg.skew
     low = state.now + state.cfg.lock_duration
-    high = low + action.slack if until is None else until + skew
-    if until is not None and (until <= _latest(state, action) or not state.breaks("RCV-13")):
-        low = until - skew
+    low, high = (low, low + action.slack) if until is None else (until - skew, until + skew)
     return entry._replace(lock=entry.lock._replace(lo=low, hi=high, shaken=False), upsets=0)
 
 

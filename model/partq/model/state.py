@@ -9,11 +9,12 @@ Times are ns of one clock, `State.now`. A deadline is a pair (lo, hi): not befor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from .departures import in_force
 from .messages import KeyRule
 from .profiles import Entity, Profile, profile, requirements_of
 
@@ -241,6 +242,9 @@ class Config:
     pinned: bool = field(init=False)
     """Whether each key certainly has one partition: what says so binds, and nothing is waived."""
 
+    departures: Mapping[Callable[..., Any], Callable[..., Any]] = field(init=False, repr=False)
+    """What a point of the norm is called as instead, where a departure is in force."""
+
     def __post_init__(self) -> None:
         family, entity = self.profile, self.entity
         object.__setattr__(self, "lock_duration", entity.lock_duration if family.locks_expire else FOREVER)
@@ -249,6 +253,7 @@ class Config:
         object.__setattr__(self, "pinned", known and not self.waived)
         unlimited = family.flows or not self.forbids("RCV-9")
         object.__setattr__(self, "limit", FOREVER if unlimited else entity.max_delivery_count)
+        object.__setattr__(self, "departures", in_force(self))
 
     @property
     def bits(self) -> int:
@@ -270,7 +275,7 @@ class State(NamedTuple):
     partition -1: that of the key, once it has one; -1 and the key "": any. ``former``: every token that was
     given, with its message (remembered only where RCV-8 is not enforced). ``withheld``: messages that may be
     stored after their send, though that was refused or has its place in a transaction (remembered only with a
-    requirement waived, see `memory`)."""
+    requirement waived)."""
 
     cfg: Config
     now: int
@@ -287,8 +292,7 @@ class State(NamedTuple):
     withheld: tuple[str, ...] = ()
 
     def forbids(self, requirement: str) -> bool:
-        """Whether the requirement is enforced. Where it is waived, or does not bind the profile, its clause
-        takes its relaxed form."""
+        """Whether the requirement is enforced: for deviations to ask, not the norm."""
         cfg = self.cfg
         return requirement in cfg.binding and requirement not in cfg.waived
 

@@ -32,13 +32,13 @@ def test_small_pairs_agree(name: str) -> None:
 
 def test_a_fault_planted_in_the_model_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     needs_tlc()
-    abandoned = settling._abandoned
+    abandoned = settling.abandoned
 
     def uncounted(state: State, entry: Entry) -> Entry | None:
         after = abandoned(state, entry)
         return after and after._replace(tries=entry.tries)
 
-    monkeypatch.setattr(settling, "_abandoned", uncounted)
+    monkeypatch.setattr(settling, "abandoned", uncounted)
     found = compare(PAIRS["flat"]).difference
 
     assert found is not None

@@ -4,7 +4,8 @@ The model is asked again with one requirement waived at a time, so that its clau
 requirement whose waiver alone explains the history is a *candidate*: one candidate is the violated
 requirement; of several each may be it. Where no single waiver helps, pairs are tried.
 
-Only what the model consulted while it rejected the history can make a difference, and only that is waived.
+Only what would have changed something while the model rejected the history can explain it, and only that is
+waived.
 A waived search that gives up makes the candidates a lower bound.
 
 What is blamed is mostly a small part of a history, or of a program, in which many a requirement explains what
@@ -22,6 +23,7 @@ from partq.conformance.history import History
 from partq.conformance.oracle.indications import KINDS, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
 from partq.model import clauses
+from partq.model.departures import Consulted
 from partq.model.profiles import requirements_of
 from partq.model.requirements import requirement, special_first, unpreceded
 from partq.model.state import NARROWLY, WIDE
@@ -65,31 +67,6 @@ class Blame:
         return self.candidates[0] if len(self.candidates) == 1 and self.complete else None
 
 
-class _Consulted(frozenset[str]):
-    """No waiver but what is ``spared``, and a memory of which ones the model asked for. Not equal to any
-    other, nor empty."""
-
-    asked: dict[str, None]
-    spared: frozenset[str]
-
-    def __new__(cls, spared: frozenset[str]) -> _Consulted:
-        made = super().__new__(cls, ("nothing", *spared))
-        made.asked, made.spared = {}, spared
-        return made
-
-    def __contains__(self, requirement: object) -> bool:
-        if requirement in self.spared:
-            return True
-        self.asked[str(requirement)] = None
-        return False
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
-
-
 def blame(
     history: History,
     seconds: float = SECONDS,
@@ -102,7 +79,7 @@ def blame(
     was cut or shrunk from, if anything. ``spared``: what is never enforced, nor blamed. The other arguments
     are as for `judge`: the budget is that of each waived search, and `REJECTING` times as much that of the
     rejection."""
-    consulted = _Consulted(spared)
+    consulted = Consulted(spared)
     most = None if nodes is None else REJECTING * nodes
     judgement = judge(history, REJECTING * seconds, late, consulted, most)
     visited, all_asked = judgement.visited, judgement.status is Judged.REJECTED

@@ -43,7 +43,7 @@ WITHHELD: Final = frozenset(
     }
 )
 """With one of these waived a message may be stored at another time than that of its send
-(`routing.store_withheld`)."""
+(`routing_deviations.store_withheld`)."""
 
 REPAIRS: Final = frozenset({"partition_up", "broker_start"})
 """What ends a fault."""
