@@ -45,8 +45,6 @@ OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 NO_BAR: Final = ("spark.ui.showConsoleProgress", "false")
 """Spark's shells have it unless told at once; it would spoil our own."""
 
-QUIET: Final = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
-
 WORKER: Final = 2 * 2**30
 """Bytes of addresses that a local worker may have at least: some 20 times what it needs."""
 
@@ -132,8 +130,10 @@ def open_session(master: str) -> SparkSession:
     _choose_python(local)
     hush()
     said, gateway = JavaOutput(), None
+    logging_of_java = Path(__file__).with_name("log4j2.properties")
+    quiet = f"-Dlog4j2.configurationFile={logging_of_java.as_uri()}"
     try:
-        with _options(f"{QUIET} {QUICK}" if local else QUIET):
+        with _options(f"{quiet} {QUICK}" if local else quiet):
             chosen = SparkConf().setMaster(master).set(*NO_BAR)
             gateway = said.by(lambda end: launch_gateway(chosen, {"stderr": end}))  # type: ignore[no-untyped-call]
         context = SparkContext(conf=_completed(SparkConf(_jvm=gateway.jvm)), gateway=gateway)
