@@ -70,8 +70,8 @@ class Lock:
 def locked(folder: Folder, made: Mapping[str, str], broken: bool) -> Iterator[Lock]:
     """The folder's lock, taken meanwhile. ``broken``: whoever had it is gone."""
     lock = Lock(folder, made)
+    lock.take(broken)  # whoever is refused gives nothing back
     try:
-        lock.take(broken)
         yield lock
     finally:
         lock.release()
