@@ -315,7 +315,7 @@ def test_a_spark_that_stops_is_told_from_a_chunk_that_fails(
 
     frame = SimpleNamespace(mapInArrow=fail)
     conf = {"spark.task.maxFailures": "4"}
-    context = SimpleNamespace(defaultParallelism=2, master="spark://there:1", getConf=lambda: conf)  # and no Java
+    context = SimpleNamespace(defaultParallelism=2, master="spark://there:1", getConf=lambda: conf)
     session = cast("SparkSession", SimpleNamespace(sparkContext=context, range=lambda *of: frame))
     tally = cast(Tally, SimpleNamespace(traces=0, violations=0, failure=0, lost=0, check=lambda: None))
     with pytest.raises(CampaignError, match=told) as failed:
