@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from partq.conformance.frontends.campaign import archive, manifest, queries
+from partq.conformance.frontends.campaign import archive, local_folder, manifest, queries, remote
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.plan import SUMMARY, Lane, Plan
 from partq.conformance.frontends.campaign.store import Store
 from partq.conformance.frontends.campaign.tables import TABLES
+from partq.conformance.frontends.cli.app import main
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -353,6 +354,26 @@ def test_nothing_that_was_changed_is_believed(opened: Opened, out: Path, what: s
     change(out)
     with pytest.raises(CampaignError, match=told):
         opened(out).open(resume=True)
+
+
+@pytest.mark.parametrize("name", ["_part-1.parquet", ".part-1.parquet"])
+def test_hidden_files_are_nobodys(opened: Opened, out: Path, name: str) -> None:
+    shutil.copy(part(out, "verdicts"), part(out, "verdicts").with_name(name))
+    assert len(opened(out).open(resume=True)) == 2
+    assert local_folder.totals(out, PLAN.names).traces == 20
+
+
+def test_a_campaign_elsewhere_is_reported_of_a_copy(
+    do: Do, out: Path, session: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    do(PLAN, out, resume=True)
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", f"file://{out}"]) == 0
+    page = (out / "report.html").read_text()
+    monkeypatch.setattr(remote, "local_path", lambda name: None)  # as a URI of another file system
+    assert main(["report", f"file://{out}", "--out", "copy.html"]) == 0
+    assert (tmp_path / "copy.html").read_text() == page
+    assert main(["report", f"file://{out}/none"]) == 2
 
 
 def test_what_was_not_changed_is(opened: Opened, out: Path) -> None:

@@ -25,5 +25,6 @@ def at_hand(name: str) -> Iterator[Path]:
         folder = Folder(session, uri)
         if not folder.names():
             raise CampaignError(f"{uri}: there is nothing")
-        folder.copy(Path(place, "copy"))
-        yield Path(place, "copy")
+        copy = Path(place, uri.rstrip("/").rpartition("/")[2])  # for a report says the folder's name
+        folder.copy(copy)
+        yield copy
