@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -122,8 +123,8 @@ def test_what_cannot_be_called_is_one_line(
     [
         ("mine", "no broker 'mine'; for a class in your mine.py say mine:ItsName; known: "),
         ("referense", "no broker 'referense'; did you mean reference?; known: "),
-        ("here_is_one:", "module 'here_is_one' has no ''; say here_is_one:Mine"),
-        ("here_is_one:Yours", "module 'here_is_one' has no 'Yours'; say here_is_one:Mine"),
+        ("here_is_one:", "module 'here_is_one' ({file}) has no ''; say here_is_one:Mine"),
+        ("here_is_one:Yours", "module 'here_is_one' ({file}) has no 'Yours'; say here_is_one:Mine"),
     ],
 )
 def test_a_name_that_leads_nowhere_has_a_hint(
@@ -134,10 +135,12 @@ def test_a_name_that_leads_nowhere_has_a_hint(
     told: str,
 ) -> None:
     text = "from partq.conformance.adapters import Broker\n\n\nclass Mine(Broker):\n    pass\n"
-    (tmp_path / "here_is_one.py").write_text(text, encoding="utf-8")
+    file = tmp_path / "here_is_one.py"
+    file.write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "here_is_one", raising=False)
     assert main(["run", name]) == 2
-    assert told in capsys.readouterr().err
+    assert told.format(file=file) in capsys.readouterr().err
 
 
 class Misspelt(Fine):
