@@ -256,7 +256,8 @@ def test_beyond_the_allowance_a_rejection_is_one_rule_or_another(monkeypatch: py
     said = decider.decide(LOST_LOCK, 1)
     assert len(asked) == 1
     assert not said.findings and said.candidates == {"RCV-8": ("RCV-8",)}
-    assert "too many histories were rejected" in said.open["RCV-8"]
+    assert said.open["RCV-8"].startswith("The complete at ")
+    assert "Too many histories were rejected to tell" in said.open["RCV-8"]
 
 
 def test_once_a_rule_was_blamed_the_judge_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:

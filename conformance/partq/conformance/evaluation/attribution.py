@@ -12,6 +12,7 @@ from typing import Final
 from partq.conformance.evaluation.reasons import Reason, reason
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.blame import Blame
+from partq.conformance.oracle.judge import Judgement
 from partq.conformance.verdict import Finding
 from partq.model.operations import Outcome
 from partq.model.requirements import requirement
@@ -29,25 +30,25 @@ def attribution(cut: History, blamed: Blame) -> Finding | None:
     candidates = blamed.candidates or tuple(dict.fromkeys(id for pair in blamed.pairs for id in pair))
     if not candidates:
         return None
-    first, stuck = candidates[0], _stuck(cut, blamed)
+    first, stuck = candidates[0], _stuck(cut, blamed.judgement)
     why = None if stuck is None else reason(cut, _answer(cut, stuck), candidates)
     how = "" if stuck is None else f"/{stuck.op} {stuck.error or stuck.outcome}"
     return Finding(
         first,
         requirement(first).title,
         _witness(cut, stuck, why),
-        observed(cut, blamed, why) + _by(candidates, blamed),
-        (why and why.expected) or _expected(stuck, blamed.judgement.allowed) or requirement(first).title,
+        observed(cut, blamed.judgement, why) + _by(candidates, blamed),
+        (why and why.expected) or expected(cut, blamed.judgement) or requirement(first).title,
         f"{first}{how}",
         () if blamed.violated else candidates,
     )
 
 
-def observed(cut: History, blamed: Blame, why: Reason | None = None) -> str:
+def observed(cut: History, judgement: Judgement, why: Reason | None = None) -> str:
     """What cannot have happened so, and why, in a sentence."""
-    stuck = _stuck(cut, blamed)
+    stuck = _stuck(cut, judgement)
     if stuck is None:
-        return blamed.judgement.reason
+        return judgement.reason
     if why is not None:
         return f"{_what(_answer(cut, stuck), why.message)}: {why.why}."
     refused = stuck.outcome == Outcome.ERROR
@@ -56,13 +57,13 @@ def observed(cut: History, blamed: Blame, why: Reason | None = None) -> str:
         if refused
         else "nothing that happened before leads to it"
     )
-    said = blamed.judgement.reason if blamed.judgement.owner else said
+    said = judgement.reason if judgement.owner else said
     return f"{_what(stuck)}: {said}."
 
 
-def _stuck(history: History, blamed: Blame) -> Record | None:
+def _stuck(history: History, judgement: Judgement) -> Record | None:
     """The operation that no explanation reaches."""
-    numbers = set(blamed.judgement.stuck)
+    numbers = set(judgement.stuck)
     return next((record for record in history.records if record.i in numbers), None)
 
 
@@ -96,10 +97,11 @@ def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _expected(stuck: Record | None, allowed: Sequence[str]) -> str:
+def expected(history: History, judgement: Judgement) -> str:
     """What the model would have answered, in words; empty where that is not known."""
+    stuck = _stuck(history, judgement)
     shown = stuck.messages[0].id if stuck is not None and stuck.messages else None
-    firsts = dict.fromkeys(said.removeprefix("ok: ").partition(", ")[0] for said in allowed)
+    firsts = dict.fromkeys(said.removeprefix("ok: ").partition(", ")[0] for said in judgement.allowed)
     return ", or ".join(sorted((_word(said, shown) for said in firsts), key="nothing".__ne__))
 
 

@@ -268,7 +268,8 @@ class Decider:
         elif not self._spent or (self.blamed is None and not decision.findings):
             self._blame(decision, history, said.excerpts)
         elif self.blamed is not None and not decision.broken:
-            why = f"{judgement.reason}; too many histories were rejected to tell of each what it violates"
+            seen = observed(history, judgement)
+            why = f"{seen} Too many histories were rejected to tell of each what it violates."
             decision.leave_open(self.blamed, why, (self.blamed,))
 
     def _second_look(self, history: History, suspect: bool) -> Judgement:
@@ -309,7 +310,7 @@ class Decider:
             which = "by no single rule" if blamed.complete else "by which rule is not known"
             several = blamed.consulted or _enforced(history)
             for id in several:
-                decision.leave_open(id, f"violated, {which}: {observed(cut, blamed)}", several)
+                decision.leave_open(id, f"violated, {which}: {observed(cut, blamed.judgement)}", several)
 
     def _rejects(self, history: History) -> bool:
         return self._judgement_of(history).status is Judged.REJECTED

@@ -277,7 +277,7 @@ def _judgement(found: Found, budget: _Budget, operations: int) -> Judgement:
     if found.outcome is Outcome.GAVE_UP:
         reason = _gave_up(found, budget, operations)
         return Judgement(Judged.UNKNOWN, found.path, stuck, (), visited, reason, kind=OVER_BUDGET)
-    reason = "no order of the operations is allowed"
+    reason = "nothing explains the history, in whatever order its operations took effect"
     return Judgement(Judged.REJECTED, found.path, stuck, found.allowed, visited, reason)
 
 

@@ -37,6 +37,7 @@ from partq.conformance.verdict import Besides, Exit, came_about
 if TYPE_CHECKING:
     from partq.conformance.evaluation.decision import Exactness
     from partq.conformance.frontends.api import Result
+    from partq.conformance.frontends.api.result import Judged
     from partq.conformance.history import History
     from partq.conformance.verdict import Finding
 
@@ -75,7 +76,7 @@ def check(
     asked = exactness(EVERY, exact, exact_nodes)
     with _progress(max(map(len, read.values()))) as tell:
         result = result_of(tuple(read.items()), strict, wanted, asked, tell)
-        searched = {file: _judged(history, asked) for file, history in read.items()} if order else {}
+        searched = {one.name: _judged(one, asked) for one in result.judged} if order else {}
     besides = (*_rejections(result, searched, known is not None), *result.besides)
     document, matched = held(known, result.broker, result.verdicts, strict, besides, whole=False)
     evidence = partial(_evidence, result)
@@ -142,19 +143,29 @@ def _progress(records: int) -> Iterator[Callable[[int, int], None]]:
         yield tell
 
 
-def _judged(history: History, asked: Exactness) -> dict[str, Any]:
-    """What the exact judge says of the history, as plain data. Operations are named by their ``i``."""
+def _judged(one: Judged, asked: Exactness) -> dict[str, Any]:
+    """What the exact judge says of the history, as plain data. Operations are named by their ``i``. Where a
+    finding is about the operation that is not explained, both say the same."""
+    from partq.conformance.evaluation.attribution import expected, observed
     from partq.conformance.evaluation.decision import EACH
+    from partq.conformance.oracle.judge import Judged as Answer
     from partq.conformance.oracle.judge import judge
 
+    history = one.history
     most = None if asked.nodes is None else asked.nodes + EACH * len(history)
     found = judge(history, asked.seconds, nodes=most)
+    why, allowed = found.reason, ""
+    if found.status is Answer.REJECTED:
+        findings = (finding for verdict in one.verdicts.values() for finding in verdict.findings)
+        same = next((finding for finding in findings if {*found.stuck[:1]} & {*finding.witness}), None)
+        why = same.detail if same else observed(history, found)
+        allowed = same.allowed if same else expected(history, found)
     return {
         "judgement": found.status.value,
         "explained": list(found.explained),
         "stuck": list(found.stuck),
-        "allowed": list(found.allowed),
-        "reason": found.reason,
+        "allowed": allowed,
+        "reason": why,
     }
 
 
@@ -174,8 +185,8 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
             say(f"  {title}:")
         for i in numbers:
             say(f"  {i:>4}  {printable(line(records[i], family))}")
-    for answer in found["allowed"]:
-        say(f"  allowed instead of {found['stuck'][0]}: {printable(answer)}")
+    if found["allowed"]:
+        say(f"  expected: {printable(found['allowed'])}")
 
 
 def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]:

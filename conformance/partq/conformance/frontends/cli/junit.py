@@ -28,11 +28,9 @@ _COUNTS: Final = {"failures": "failure", "errors": "error", "skipped": "skipped"
 _CONCLUDED: Final = {Exit.CONFORMANT: Outcome.PASSED, Exit.VIOLATED: Outcome.FAILED}
 
 
-def junit(
-    broker: str, outcomes: Iterable[RuleOutcome], code: int, conclusion: str, seconds: float = 0
-) -> bytes:
+def junit(broker: str, outcomes: Iterable[RuleOutcome], code: int, conclusion: str, seconds: float) -> bytes:
     """The XML document. ``broker``: its name as it may be shown. ``seconds``: how long it all took, which is
-    said of the conclusion: rules share their programs, and have none of their own."""
+    said of the conclusion: rules share their programs, and have no time of their own."""
     by_profile: dict[str, list[xml.Element]] = {}
     for one in outcomes:
         by_profile.setdefault(one.profile, []).append(_rule(one))
@@ -54,7 +52,8 @@ def _group(tag: str, name: str, inside: Iterable[xml.Element]) -> xml.Element:
     group.set("tests", str(tags["testcase"]))
     for count, counted in _COUNTS.items():
         group.set(count, str(tags[counted]))
-    group.set("time", f"{sum(float(one.get('time', 0)) for one in group.iter('testcase')):.3f}")
+    if times := [float(time) for one in group.iter("testcase") if (time := one.get("time"))]:
+        group.set("time", f"{sum(times):.3f}")
     return group
 
 
@@ -63,9 +62,11 @@ def _rule(one: RuleOutcome) -> xml.Element:
 
 
 def _case(
-    name: str, group: str, outcome: Outcome, message: str, text: str, seconds: float = 0
+    name: str, group: str, outcome: Outcome, message: str, text: str, seconds: float | None = None
 ) -> xml.Element:
-    case = xml.Element("testcase", name=name, classname=group, time=f"{seconds:.3f}")
+    case = xml.Element("testcase", name=name, classname=group)
+    if seconds is not None:
+        case.set("time", f"{seconds:.3f}")
     if outcome in _TAGS:
         said = xml.SubElement(case, _TAGS[outcome], message=message, type=outcome.value)
         said.text = text or message
