@@ -81,6 +81,16 @@ def test_what_is_lawful_is_so_under_every_waiver(name: str) -> None:
         assert explained(waived, LAWFUL[name]), waived
 
 
+def test_a_count_that_nothing_binds_is_one_way_and_not_two() -> None:
+    states = [initial(QUEUE, Entity(1), ())]
+    for action, observed in (*HELD, ok(Action("broker_kill")), ok(Action("broker_start")), wait(1)):
+        states = [after for before in states for after in explain(before, action, observed)]
+    again = receive(1, "q"), Observed("ok", None, (seen("a", lock="q-a", delivery_count=1),))
+    found = [list(explain(state, *again)) for state in states]
+    assert any(found)
+    assert [len(ways) for ways in found] == [len({*ways}) for ways in found]
+
+
 def _shown(answer: Answer) -> list[str]:
     return [shown.id for shown in answer.messages]
 
