@@ -40,6 +40,14 @@ IN_ORDER = history(
 UNCLEAR = history("p send m1\np send m2\np receive 1 delete -> m2#2", "azure-flat")
 
 
+def test_what_screens_leave_between_rules_has_a_witness() -> None:
+    said = decide(UNCLEAR, NONE)
+    assert said.candidates == dict.fromkeys(("RCV-2", "RCV-3"), ("RCV-3", "RCV-2"))
+    ((finding,),) = said.findings.values()
+    assert (finding.candidates, finding.witness) == (("RCV-3", "RCV-2"), (0, 1, 2))
+    assert not said.violated
+
+
 def crying(facts: Facts) -> Report:
     report = Report()
     report.find("RCV-3", "wolf", "It is wrong", (facts.records[0],), "really", "nothing")

@@ -7,7 +7,7 @@ from canned_broker import Canned, Split
 
 from partq.conformance.adapters.mutants import open_mutant
 from partq.conformance.evaluation import shrinking
-from partq.conformance.evaluation.decision import Decider
+from partq.conformance.evaluation.decision import NONE, Decider
 from partq.conformance.evaluation.shrinking import shown, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.screens.assess import inspect
@@ -41,6 +41,17 @@ def test_a_finding_of_the_screens_is_shrunk_without_the_judge(monkeypatch: pytes
     (finding,) = inspect(run(broker, PROGRAM)).findings["RCV-1"][:1]
     monkeypatch.setattr(shrinking, "judge", None)
     assert len(smallest(broker, PROGRAM, finding).steps) == 1
+
+
+def test_what_screens_leave_between_rules_is_shrunk_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = open_mutant("abandon-not-counted")
+    program = generate("azure-flat", 44, length=14)
+    ((finding,),) = Decider(NONE).decide(run(broker, program)).findings.values()
+    assert finding.candidates == ("RCV-9", "RCV-6", "RCV-7")
+    monkeypatch.setattr(shrinking, "judge", None)
+    small = smallest(broker, program, finding)
+    assert len(small.steps) <= 4 < len(program.steps)
+    assert finding.candidates in inspect(run(broker, small)).candidates.values()
 
 
 def test_what_no_screen_suspects_is_shrunk_by_the_judge() -> None:

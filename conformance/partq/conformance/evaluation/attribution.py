@@ -6,7 +6,7 @@ show it are named.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final
 
 from partq.conformance.evaluation.reasons import Reason, reason
@@ -42,6 +42,18 @@ def attribution(cut: History, blamed: Blame) -> Finding | None:
         f"{first}{how}",
         () if blamed.violated else candidates,
     )
+
+
+def one_of(several: Sequence[str], cut: History, why: str) -> Finding:
+    """The finding that one of these rules certainly is violated. ``cut``: the history up to the answer that
+    shows it. ``why``: it in a sentence."""
+    first, *others = several
+    last = max((one for one in cut.records if one.ret is not None), key=lambda one: one.ret or 0)
+    sent = {message.id for record in cut.records for message in record.args.get("messages", ())}
+    about = {("message", id) for id in sent if repr(id) in why}
+    title = requirement(first).title
+    key = f"{first}/or {', '.join(others[:NAMED])}"
+    return Finding(first, title, _witness(cut, last, None, about), why, title, key, tuple(several))
 
 
 def observed(cut: History, judgement: Judgement, why: Reason | None = None) -> str:
@@ -124,13 +136,15 @@ def _by(candidates: tuple[str, ...], blamed: Blame) -> str:
     return "" if blamed.complete else " Other rules may explain it, too: not every search came to an end."
 
 
-def _witness(history: History, stuck: Record | None, why: Reason | None) -> tuple[int, ...]:
-    """The operation, those that the reason names, and those before it that concern the same messages, their
-    locks or transactions."""
+def _witness(
+    history: History, stuck: Record | None, why: Reason | None, about: Set[_Name] = frozenset()
+) -> tuple[int, ...]:
+    """The operation, those that the reason names, and those before it that concern the same messages, or what
+    it is ``about``, their locks or transactions."""
     if stuck is None:
         return ()
     certain = {stuck.i, *(() if why is None else (_answer(history, stuck).i, *why.witness[: WITNESSES - 2]))}
-    names = _names(stuck)
+    names = _names(stuck) | about
     shown = (one for record in history.records for one in record.messages if ("message", one.id) in names)
     names |= {("lock", one.lock) for one in shown if one.lock is not None}
     names |= {name for r in history.records for name in _names(r) if name[0] == "txn" and names & _names(r)}
@@ -139,12 +153,13 @@ def _witness(history: History, stuck: Record | None, why: Reason | None) -> tupl
     return tuple(sorted({*certain, *related[len(related) - room :]}))
 
 
-def _names(record: Record) -> set[tuple[str, str | None]]:
+_Name = tuple[str, str | None]
+
+
+def _names(record: Record) -> set[_Name]:
     """The messages, locks, transactions and flows that the record names."""
     args = record.args
-    names: set[tuple[str, str | None]] = {
-        ("message", m.id) for m in (*args.get("messages", ()), *record.messages)
-    }
+    names: set[_Name] = {("message", m.id) for m in (*args.get("messages", ()), *record.messages)}
     names |= {("lock", token) for token in (*args.get("locks", ()), args.get("lock"))}
     names |= {("lock", shown.lock) for shown in record.messages}
     names |= {(name, args.get(name)) for name in ("txn", "flow")}

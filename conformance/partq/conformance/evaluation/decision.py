@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple
 
 from partq.conformance.evaluation import circumstances
 from partq.conformance.evaluation.activity import only_drained, without_drain
-from partq.conformance.evaluation.attribution import attribution, observed
+from partq.conformance.evaluation.attribution import attribution, observed, one_of
 from partq.conformance.evaluation.endings import left_behind, unreceivable
 from partq.conformance.history import History
 from partq.conformance.oracle.blame import blame
@@ -216,7 +217,7 @@ class Decider:
         seen, exact = inspect(history, self.screens), self.exact
         if not exact.drained and only_drained(history):
             seen.exercised = inspect(without_drain(history), self.screens).exercised
-        decision = Decision(seen.exercised, seen.doubts)
+        decision, either = Decision(seen.exercised, seen.doubts), {*seen.candidates.values()}
         self.left += exact.allowance or 0
         self.spare += exact.more
         shared = number % 100 < exact.share
@@ -234,10 +235,20 @@ class Decider:
             decision.add(finding)
         elif why := left_behind(history):
             decision.leave_open("RCV-2", why)
+        for several in sorted(either):
+            self._witness(decision, several, history)
         for id in decision.violated:  # exercised, whichever client saw it
             decision.exercised.setdefault(id, 1)
         circumstances.place(decision, history)
         return decision
+
+    def _witness(self, decision: Decision, several: tuple[str, ...], history: History) -> None:
+        """Make a finding of it that screens saw one of several rules violated, where that stands and none of
+        them is known to be."""
+        found = any(id in decision.findings for id in several)
+        if decision.candidates.get(several[0]) == several and not found:
+            cut = shortest_rejected(history, partial(_shows, several, self.screens))
+            decision.add(one_of(several, cut, decision.open[several[0]]))
 
     @property
     def _spent(self) -> bool:
@@ -334,6 +345,11 @@ class Decider:
         exact = self.exact
         nodes = exact.nodes if self.blamed is None or exact.after is None else exact.after
         return None if nodes is None else nodes + EACH * len(history)
+
+
+def _shows(several: tuple[str, ...], screens: Sequence[Screen], history: History) -> bool:
+    """Whether screens see that one of these rules certainly is violated."""
+    return several in inspect(history, screens).candidates.values()
 
 
 def _enforced(history: History) -> tuple[str, ...]:

@@ -100,8 +100,10 @@ def _ways(history: History, finding: Finding) -> Iterator[tuple[_Question, ...]]
 
 
 def _suspected(finding: Finding, key: str | None, history: History) -> bool:
-    findings = inspect(history).findings.get(finding.requirement, ())
-    return any(key is None or one.key == key for one in findings)
+    seen = inspect(history)
+    if finding.candidates in seen.candidates.values():
+        return True
+    return any(key is None or one.key == key for one in seen.findings.get(finding.requirement, ()))
 
 
 @dataclass(slots=True)
