@@ -92,7 +92,7 @@ def free_name(example: Counterexample, taken: set[str]) -> str:
     return free
 
 
-def replay_command(file: Path, broker: str) -> str:
+def replay_command(file: Path | str, broker: str) -> str:
     """The command line that runs the stored counterexample of that broker again. It names the broker where
     the file may not choose it; where the password was left out, it has a place for it."""
     words = ["partq", "replay", str(file)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ import pytest
 
 from partq.conformance.frontends.campaign import archive, local_folder, manifest, queries, remote
 from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.examples import StoredExample, write_examples
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.plan import SUMMARY, Lane, Plan
 from partq.conformance.frontends.campaign.store import Store
@@ -374,6 +376,24 @@ def test_a_campaign_elsewhere_is_reported_of_a_copy(
     assert main(["report", f"file://{out}", "--out", "copy.html"]) == 0
     assert (tmp_path / "copy.html").read_text() == page
     assert main(["report", f"file://{out}/none"]) == 2
+
+
+def test_what_is_advised_of_a_campaign_elsewhere_is_of_there(
+    do: Do, out: Path, session: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    do(PLAN, out, resume=True)
+    kept = pq.read_table(part(out, "violations")).to_pylist()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(remote, "local_path", lambda name: None)  # as a URI of another file system
+    stored = list[StoredExample]()
+    there = Folder(session, f"file://{out}")
+    write_examples(kept, PLAN.lanes[0].broker, there, lambda *_: None, 1000, stored.append)
+    assert main(["report", there.name, "--out", "copy.html"]) == 0
+    told = re.sub("<.*?>", "", (tmp_path / "copy.html").read_text())
+    file = told.partition("partq replay ")[2].partition(".json")[0] + ".json"
+    assert Path(file) == Path(stored[0].place)
+    assert main(["replay", file]) == 1
+    assert main(["replay", f"{file}.none"]) == 2
 
 
 def test_what_was_not_changed_is(opened: Opened, out: Path) -> None:

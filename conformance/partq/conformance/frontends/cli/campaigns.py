@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partq.conformance.frontends.cli.common import console, fail, printable
@@ -70,6 +71,24 @@ def check_extra() -> None:
     """End with one line unless the extra ``spark`` is installed."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         fail(f"{' and '.join(missing)} not installed: pip install 'partq[spark]'")
+
+
+@contextmanager
+def at_hand(name: Path) -> Iterator[tuple[Path, Path, str]]:
+    """Where the file or folder, which may be a URI, can be read, where what is made of it goes, and its name.
+    Ends with one line where it is not to be had."""
+    if ":/" not in str(name):
+        yield name, name, str(name)
+        return
+    check_extra()
+    from partq.conformance.frontends.campaign import remote
+    from partq.conformance.frontends.campaign.errors import CampaignError
+
+    try:
+        with remote.at_hand(str(name)) as found:
+            yield found
+    except CampaignError as error:
+        fail(str(error))
 
 
 @contextmanager

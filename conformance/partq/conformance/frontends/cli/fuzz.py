@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -234,7 +233,7 @@ def _show_undecided(undecided: Mapping[str, Any]) -> None:
 def _replay(broker: str, example: StoredExample) -> str:
     from partq.conformance.evaluation.counterexample import replay_command
 
-    return replay_command(Path(example.place), broker)
+    return replay_command(example.place, broker)
 
 
 def _again(

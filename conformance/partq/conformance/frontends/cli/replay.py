@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from partq.conformance.frontends.cli.campaigns import at_hand
 from partq.conformance.frontends.cli.common import (
     Format,
     fail,
@@ -74,7 +75,7 @@ _IDLE: Final = "it does not show again, but the program no longer exercises the 
 
 def replay(
     file: Annotated[
-        Path, typer.Argument(help="A counterexample, or a program.", exists=True, dir_okay=False)
+        Path, typer.Argument(help="A counterexample, or a program; of a campaign elsewhere, its URI.")
     ],
     broker: Annotated[
         str | None,
@@ -97,7 +98,8 @@ def replay(
     """
     from partq.conformance.adapters import public_name
 
-    stored = read_replayable(file)
+    with at_hand(file) as (there, *_):
+        stored = read_replayable(there)
     name = broker or _named_in(file, stored)
     live = _is_live(name)
     rate = stored.seen or ASSUMED

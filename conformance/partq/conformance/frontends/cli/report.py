@@ -11,7 +11,6 @@ import shlex
 import webbrowser
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from partq.conformance.frontends.campaign.errors import CampaignError
-from partq.conformance.frontends.cli.campaigns import EXACT, check_extra
+from partq.conformance.frontends.cli.campaigns import EXACT, at_hand
 from partq.conformance.frontends.cli.common import fail, say
 from partq.conformance.frontends.cli.mutants import MATRIX
 from partq.conformance.frontends.cli.stored import (
@@ -74,29 +73,16 @@ def report(
             target = out or Path("comparison.html")
             write_comparison(compare([columns_in(folder) for folder in folders]), target)
         else:
-            with _at_hand(folders[0]) as (folder, place):
+            with at_hand(folders[0]) as (folder, place, name):
                 target = out or place / "report.html"
-                _write(_page(folder), target)
-    except (BadResults, CampaignError) as error:
+                _write(_page(folder, name), target)
+    except BadResults as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename}: {error.strerror or error}")
     say(f"report {target}")
     if open:
         webbrowser.open(target.resolve().as_uri())
-
-
-@contextmanager
-def _at_hand(folder: Path) -> Iterator[tuple[Path, Path]]:
-    """Where the folder, which may be a URI, can be read, and where its page goes."""
-    if ":/" not in str(folder):
-        yield folder, folder
-        return
-    check_extra()
-    from partq.conformance.frontends.campaign.remote import at_hand
-
-    with at_hand(str(folder)) as there:
-        yield there, there if str(folder).startswith("file:") else Path()
 
 
 def write_comparison(comparison: Comparison, target: Path) -> None:
@@ -106,10 +92,10 @@ def write_comparison(comparison: Comparison, target: Path) -> None:
     _write(render(comparison, _version()), target)
 
 
-def _page(folder: Path) -> str:
+def _page(folder: Path, name: str) -> str:
     from partq.reports.html import render
 
-    return render(gather(folder))
+    return render(gather(folder, name))
 
 
 def _write(page: str, target: Path) -> None:
@@ -120,12 +106,14 @@ def _write(page: str, target: Path) -> None:
         fail(f"{error.filename or target}: {error.strerror or error}")
 
 
-def gather(folder: Path) -> Material:
-    """What a report on that folder is made of. Raises `BadResults`, or `OSError` for unreadable files."""
+def gather(folder: Path, name: str | None = None) -> Material:
+    """What a report on that folder is made of; ``name`` is what commands call it where it is a copy. Raises
+    `BadResults`, or `OSError` for unreadable files."""
+    name = name or str(folder)
     if (folder / CAMPAIGN[0]).is_file():
-        return _campaign(folder)
+        return _campaign(folder, name)
     if (folder / RUN[0]).is_file():
-        return _run(folder)
+        return _run(folder, name)
     what = "holds neither a campaign nor a run" if folder.is_dir() else "is not a folder"
     raise BadResults(f"{folder} {what}: give the folder that partq fuzz or partq run got as --out")
 
@@ -133,7 +121,7 @@ def gather(folder: Path) -> Material:
 # --- a campaign -------------------------------------------------------------------------------------
 
 
-def _campaign(folder: Path) -> Material:
+def _campaign(folder: Path, name: str) -> Material:
     from partq.reports.material import Material
 
     file = folder / CAMPAIGN[0]
@@ -142,7 +130,7 @@ def _campaign(folder: Path) -> Material:
         complete = bool(data["complete"])
         lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
         options = [*(["--strict"] if data.get("strict") else []), *map(str, data.get("options", ()))]
-        command = _fuzz_command(folder, data["plan"], options, complete)
+        command = _fuzz_command(folder, name, data["plan"], options, complete)
         conclusion = _conclusion(data)
         code, made = _code(data, lanes), _made(data)
     except UNREADABLE as error:
@@ -157,7 +145,7 @@ def _campaign(folder: Path) -> Material:
         lanes,
         code,
         figures,
-        _examples(folder),
+        _examples(folder, name),
         spread,
         coverage,
         _blind_spots(),
@@ -244,7 +232,9 @@ def _seconds(data: Mapping[str, Any]) -> float | None:
     return seconds
 
 
-def _fuzz_command(folder: Path, planned: Mapping[str, Any], options: Sequence[str], complete: bool) -> str:
+def _fuzz_command(
+    folder: Path, name: str, planned: Mapping[str, Any], options: Sequence[str], complete: bool
+) -> str:
     """The command line that does the campaign again, or finishes it; for one broker or a set of mutants."""
     from partq.conformance.adapters.mutants import MUTANTS
 
@@ -263,7 +253,7 @@ def _fuzz_command(folder: Path, planned: Mapping[str, Any], options: Sequence[st
     words += [] if planned["length"] is None else ["--length", str(planned["length"])]
     words += ["--exact", str(planned["exact"])] if planned.get("exact", EXACT) != EXACT else []
     words += options
-    return _again(words, folder) if complete else shlex.join([*words, "--out", str(folder), "--resume"])
+    return _again(words, folder) if complete else shlex.join([*words, "--out", name, "--resume"])
 
 
 def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]]:
@@ -292,7 +282,7 @@ def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, 
 # --- a run ------------------------------------------------------------------------------------------
 
 
-def _run(folder: Path) -> Material:
+def _run(folder: Path, name: str) -> Material:
     from partq.reports.material import Material
 
     file = folder / RUN[0]
@@ -308,7 +298,7 @@ def _run(folder: Path) -> Material:
     return Material(
         lanes,
         code,
-        examples=_examples(folder),
+        examples=_examples(folder, name),
         blind_spots=_blind_spots(),
         command=command,
         made=made,
@@ -364,7 +354,7 @@ def _again(words: Sequence[str], folder: Path) -> str:
     return shlex.join([*words, "--out", f"{folder.resolve().name}-again"])
 
 
-def _examples(folder: Path) -> tuple[Example, ...]:
+def _examples(folder: Path, name: str) -> tuple[Example, ...]:
     from partq.conformance.evaluation import counterexample
     from partq.conformance.workload import program as programs
     from partq.conformance.workload.untaken import untaken
@@ -383,7 +373,7 @@ def _examples(folder: Path) -> tuple[Example, ...]:
                 stored.program.profile,
                 stored.history,
                 programs.to_json(stored.program),
-                counterexample.replay_command(file, stored.broker),
+                counterexample.replay_command(f"{name}/{file.relative_to(folder).as_posix()}", stored.broker),
                 stored.trace,
                 stored.found_steps,
                 untaken(stored.program, stored.history),
