@@ -46,6 +46,12 @@ def test_the_worst_profile_is_named_and_a_should_counts_if_strict() -> None:
     assert conclusion(should, True)[0] == Exit.VIOLATED
 
 
+def test_what_binds_is_counted_for_each_of_several_profiles() -> None:
+    held = {"azure-premium": {"SEQ-1": PASS, "SEQ-3": PASS}, "azure-flat": {"SEQ-1": PASS, "ROUTE-4": PASS}}
+    said = "CONFORMANT: all 2 binding rules that are checked held (azure-premium 2, azure-flat 1)"
+    assert conclusion(held, False) == (0, said)
+
+
 def test_what_counts_besides_is_worse_than_a_success_and_no_better_than_a_violation() -> None:
     besides = [(Exit.INCONCLUSIVE, "1 answer was unusable")]
     held, bad = {"azure-premium": {"SEQ-1": PASS}}, {"azure-premium": {"SEQ-1": BAD}}

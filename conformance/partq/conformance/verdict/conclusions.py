@@ -99,8 +99,14 @@ def _nothing_violated(results: Mapping[str, Verdicts], failing: Collection[str])
     besides += "".join(f"; {one}" for one in _few_undecided(results, failing))
     if found.whole:
         held = f"all {len(found.exercised)} binding rules that are checked held"
-        return f"{WORDS[Exit.CONFORMANT]}: {held}{besides}"
-    return f"NOTHING VIOLATED: {found}{besides}"
+        return f"{WORDS[Exit.CONFORMANT]}: {held}{_by_profile(results, failing)}{besides}"
+    return f"NOTHING VIOLATED: {found}{_by_profile(results, failing)}{besides}"
+
+
+def _by_profile(results: Mapping[str, Verdicts], failing: Collection[str]) -> str:
+    """Of several profiles, which share rules, how many binding ones were exercised under each."""
+    counts = [f"{name} {len(coverage(verdicts, failing).exercised)}" for name, verdicts in results.items()]
+    return f" ({', '.join(counts)})" if len(counts) > 1 else ""
 
 
 LISTED: Final = 3
@@ -130,7 +136,7 @@ def _nothing_new(
         return Exit.INCONCLUSIVE, f"BASELINE OUT OF DATE: {'; '.join(told)}"
     if not known.known:
         return Exit.CONFORMANT, "; ".join([_nothing_violated(results, failing), *told])
-    exercised = str(coverage(merge(results.values()), failing))
+    exercised = f"{coverage(merge(results.values()), failing)}{_by_profile(results, failing)}"
     loose = dict.fromkeys(named(one.rules) for one in known.new if not one.binds(failing))
     besides = [f"violated or undecided, but no MUST: {', '.join(loose)}"] if loose else []
     besides += _few_undecided(results, failing)

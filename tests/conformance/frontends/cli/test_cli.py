@@ -184,6 +184,18 @@ def test_conformant_is_only_who_was_put_to_every_test(partq: Partq) -> None:
     assert last_line(ran) == "CONFORMANT: all 21 binding rules that are checked held"
 
 
+def test_the_numbers_of_one_output_agree(partq: Partq) -> None:
+    profiles = ("azure-premium", "solace")
+    ran = partq(
+        "run", "reference", "--programs", "3", *(word for one in profiles for word in ("--profile", one))
+    )
+    for profile in profiles:
+        (counts,) = re.findall(rf"{profile}: (\d+ rules pass.*?implemented yet)", ran.flat)
+        assert sum(map(int, re.findall(r"(\d+) [a-z]", counts))) == len(catalogue())
+        passed, should = map(int, re.findall(r"(\d+) rules pass \((\d+) SHOULD\)", counts)[0])
+        assert f"{profile} {passed - should}" in last_line(ran)
+
+
 @pytest.mark.parametrize(
     ("require", "code", "line"),
     [

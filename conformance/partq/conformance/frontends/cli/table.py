@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from partq.conformance.verdict import NOT_IN_QUESTION, Status, Verdict, Verdicts
-from partq.model.requirements import catalogue
+from partq.model.requirements import Level, catalogue
 
 STYLES: Final = {
     Status.PASS: "green",
@@ -24,6 +24,11 @@ STYLES: Final = {
     Status.NOT_IMPLEMENTED: "dim",
 }
 
+_LOOSE: Final = {
+    status: () if status in (Status.SEEN, *NOT_IN_QUESTION) else (Level.SHOULD, Level.MAY)
+    for status in STYLES
+}
+"""The levels of which it is told how many rules have that status: the conclusion counts what binds."""
 
 Numbers = Mapping[tuple[str, str], Sequence[int]]
 """(profile, rule) -> the numbers under which findings say that it is violated, or one of several."""
@@ -121,15 +126,19 @@ def violations(number: int) -> str:
 
 
 def summary(results: Mapping[str, Verdicts]) -> Text:
-    """How many rules ended how, profile by profile."""
+    """How many rules ended how, profile by profile, and how many of these need not bind."""
     text = Text()
     for name, result in results.items():
         counts = Counter(verdict.status for verdict in result.values())
+        rows = [(catalogue().get(id), verdict.status) for id, verdict in result.items()]
+        levels = Counter((status, row.level) for row, status in rows if row)
         text.append(f"{name}: " if len(results) > 1 else "")
         for number, status in enumerate(status for status in STYLES if counts[status]):
             noun = "" if number else " rule" if counts[status] == 1 else " rules"
             text.append(", " if number else "")
-            text.append(f"{counts[status]}{noun} {status.words}", style=STYLES[status])
+            loose = [f"{n} {level}" for level in _LOOSE[status] if (n := levels[status, level])]
+            of = f" ({', '.join(loose)})" if loose else ""
+            text.append(f"{counts[status]}{noun} {status.words}{of}", style=STYLES[status])
         text.append("\n")
     text.rstrip()
     return text
