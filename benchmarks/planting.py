@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.history import History, Record
-from partq.model.delivery import DELETE
+from partq.model.delivery.norm import DELETE
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND

@@ -8,14 +8,15 @@ from itertools import permutations, product
 
 import pytest
 
-from partq.model import peeked, settling
 from partq.model.actions import FULL, Action, Answer, Observed, agrees
 from partq.model.explore import reach
 from partq.model.machine import State, explain, internal, steps
 from partq.model.messages import Delivery
 from partq.model.operations import ERRORS
+from partq.model.peeking import observed as peeked
 from partq.model.scope import Scope
-from partq.model.settling import OWN
+from partq.model.settling import norm as settling
+from partq.model.settling.norm import OWN
 
 OPERATIONS = ("receive", "complete", "abandon", "stale")
 SCOPES = {

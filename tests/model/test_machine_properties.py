@@ -212,6 +212,6 @@ def test_every_row_of_the_model_has_a_clause_and_every_clause_a_row() -> None:
 
 
 def test_clauses_are_found_by_requirement() -> None:
-    assert "routing.rejected" in clauses.of("ROUTE-5")
+    assert "routing.norm.rejected" in clauses.of("ROUTE-5")
     assert clauses.of("FWD-1") == ()
-    assert "routing.refusals" in clauses.of("KEY-3")
+    assert "routing.norm.refusals" in clauses.of("KEY-3")

@@ -8,35 +8,15 @@ what a clause does.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import wraps
 from typing import Final, TypeVar, cast
 
+from . import mechanisms
 from .requirements import requirement
 
 F = TypeVar("F", bound=Callable[..., object])
 P = TypeVar("P", bound=Callable[..., bool])
-
-_MECHANISMS: Final = (
-    "sequencing",
-    "pending",
-    "routing",
-    "locks",
-    "domains",
-    "delivery",
-    "settling",
-    "cursors",
-    "peeked",
-    "peeking",
-    "commits",
-    "transactions",
-    "distributions",
-    "rebalancing",
-    "assignment_events",
-    "faults",
-    "requests",
-)
 
 _registry: Final[dict[str, list[str]]] = {}
 
@@ -45,7 +25,7 @@ def clause(*ids: str) -> Callable[[F], F]:
     """Mark a function as the clause of these requirements. Raises `UnknownRequirement` for a wrong ID."""
 
     def mark(function: F) -> F:
-        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        name = f"{function.__module__.removeprefix(f'{__package__}.')}.{function.__qualname__}"
         for id in ids:
             _registry.setdefault(requirement(id).id, []).append(name)
         return function
@@ -95,6 +75,5 @@ def covered() -> tuple[str, ...]:
 
 
 def _all() -> dict[str, list[str]]:
-    for module in _MECHANISMS:
-        importlib.import_module(f"{__package__}.{module}")
+    mechanisms.load(mechanisms.NORMS)
     return _registry

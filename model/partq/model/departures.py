@@ -11,34 +11,18 @@ noted where it would have made a difference.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from inspect import isgeneratorfunction, unwrap
 from itertools import chain
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
+from . import mechanisms
+
 Where = Callable[[Any], bool]
 P = ParamSpec("P")
 R = TypeVar("R")
 Norm = Callable[..., Any]
-
-MECHANISMS: Final = (
-    "sequencing",
-    "locks",
-    "settling",
-    "routing",
-    "faults",
-    "transactions",
-    "requests",
-    "domains",
-    "delivery",
-    "peeked",
-    "peeking",
-    "rebalancing",
-    "assignment_events",
-)
-"""The mechanisms that have a module of deviations."""
 
 
 class Departure(NamedTuple):
@@ -125,8 +109,7 @@ class Consulted(frozenset[str]):
 @cache
 def load() -> None:
     """Have the registry filled."""
-    for mechanism in MECHANISMS:
-        importlib.import_module(f"{__package__}.{mechanism}_deviations")
+    mechanisms.load(mechanisms.DEVIATIONS)
 
 
 _in_force: Final[dict[tuple[str, frozenset[str]], Mapping[Norm, Norm]]] = {}

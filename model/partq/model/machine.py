@@ -13,7 +13,7 @@ a receive or peek answers, what a fault does. An `Answer` has ``status`` ok or e
 messages stand in the order of partitions and numbers: another mix is the same answer.
 
 ``internal(state)``: the broker's own moves that may happen now, as actions that `steps` accepts:
-``expire`` ``release`` ``lapse`` ``exhaust`` ``prefetch`` ``appear`` on one message (`settling.OWN`),
+``expire`` ``release`` ``lapse`` ``exhaust`` ``prefetch`` ``appear`` on one message (`settling.norm.OWN`),
 ``number`` a message that waits for a commit, ``forget`` an open transaction that a fault hit, ``reset`` a
 cursor that a fault hit, ``rebalance``, ``handoff``.
 Any sequence of `steps` and `internal` moves is a behaviour that the catalogue allows, and vice versa.
@@ -57,19 +57,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from . import (
-    assignment_events,
-    cursors,
-    delivery,
-    faults,
-    peeking,
-    rebalancing,
-    requests,
-    routing,
-    routing_deviations,
-    settling,
-    transactions,
-)
 from .actions import (
     GONE,
     NOWHERE,
@@ -81,9 +68,20 @@ from .actions import (
     agrees,
     failure,
 )
+from .admission import norm as requests
+from .delivery import norm as delivery
 from .departures import load
 from .edits import with_client
+from .faults import norm as faults
+from .peeking import cursors
+from .peeking import norm as peeking
+from .rebalancing import events as assignment_events
+from .rebalancing import norm as rebalancing
+from .routing import deviations as routing_deviations
+from .routing import norm as routing
+from .settling import norm as settling
 from .state import InvalidScope, State, client, initial, position
+from .transactions import norm as transactions
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
 

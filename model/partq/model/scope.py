@@ -16,7 +16,7 @@ from .machine import initial
 from .messages import SOLACE_KEY, KeyRule, Message
 from .operations import Outcome
 from .profiles import Entity, profile
-from .settling import moves_in
+from .settling.norm import moves_in
 from .state import LOCKED, State, choices
 
 OPERATIONS: Final = (

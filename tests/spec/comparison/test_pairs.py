@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from test_tlc import needs_tlc
 
-from partq.model import settling
+from partq.model.settling import norm as settling
 from partq.model.state import Entry, State
 from partq.spec import MODULES
 from partq.spec.comparison.equivalence import Difference

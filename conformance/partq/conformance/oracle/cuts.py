@@ -18,7 +18,7 @@ from msgspec import structs
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
 from partq.conformance.oracle.question import PUNCTUAL
-from partq.model.delivery import DELETE
+from partq.model.delivery.norm import DELETE
 from partq.model.operations import Outcome
 from partq.model.profiles import profile, requirements_of
 from partq.model.state import COUNTER_BITS

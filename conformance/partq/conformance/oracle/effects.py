@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import Header, Record
 from partq.model.actions import STORE, Action, Observed, action_of
-from partq.model.delivery import DELETE
+from partq.model.delivery.norm import DELETE
 from partq.model.messages import Delivery, conflicting, effective_keys
 from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
 from partq.model.profiles import Entity, Profile, profile
@@ -43,7 +43,7 @@ WITHHELD: Final = frozenset(
     }
 )
 """With one of these waived a message may be stored at another time than that of its send
-(`routing_deviations.store_withheld`)."""
+(`routing.deviations.store_withheld`)."""
 
 REPAIRS: Final = frozenset({"partition_up", "broker_start"})
 """What ends a fault."""

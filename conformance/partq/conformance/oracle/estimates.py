@@ -14,7 +14,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, name_of
-from partq.model.domains import key_in_order
+from partq.model.domains.norm import key_in_order
 from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
 from partq.model.state import FOREVER, Config, position

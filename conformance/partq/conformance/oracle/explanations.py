@@ -16,9 +16,9 @@ from partq.model.actions import Action, Answer, Observed
 from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery
 from partq.model.operations import OPS, Outcome
-from partq.model.peeked import unseen
-from partq.model.routing import failed
-from partq.model.sequencing import burn
+from partq.model.peeking.observed import unseen
+from partq.model.routing.norm import failed
+from partq.model.sequencing.norm import burn
 from partq.model.state import State, position
 
 SHOWN: Final = 6

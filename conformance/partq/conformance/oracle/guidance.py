@@ -16,7 +16,7 @@ from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.model.operations import Outcome
-from partq.model.routing import key_of
+from partq.model.routing.norm import key_of
 from partq.model.state import Config, position
 
 REQUIRED: Final = 0

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from partq.conformance.oracle.effects import Effect, held_messages
 from partq.model.messages import Message
 from partq.model.operations import Outcome
-from partq.model.routing import keys_of
+from partq.model.routing.norm import keys_of
 from partq.model.state import FOREVER, Config
 
 TOGETHER: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-2"})

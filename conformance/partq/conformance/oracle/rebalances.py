@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from partq.conformance.oracle.effects import Effect
-from partq.model.assignment_events import may_be_untold
+from partq.model.rebalancing.events import may_be_untold
 from partq.model.state import FOREVER, Flows
 
 Target = tuple[str | None, ...]

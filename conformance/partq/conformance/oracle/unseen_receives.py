@@ -15,8 +15,8 @@ from typing import NamedTuple
 from partq.conformance.oracle.effects import MAYBE, Effect
 from partq.conformance.oracle.explanations import at, showing
 from partq.model.actions import Action
-from partq.model.delivery import DELETE
-from partq.model.locks import ended, takings
+from partq.model.delivery.norm import DELETE
+from partq.model.locks.norm import ended, takings
 from partq.model.machine import explain
 from partq.model.messages import Delivery
 from partq.model.state import FRESH, LAGGING, LOCKED, STATUS_NAMES, Entry, State

@@ -1,0 +1,1 @@
+"""What any valid request of a client may be turned away for."""

@@ -1,0 +1,1 @@
+"""Locks on messages: how they end, and what may have become of a message whose lock ended (RCV)."""

@@ -1,0 +1,16 @@
+"""How a broker lets itself be browsed though it does not offer that (REB-16)."""
+
+from __future__ import annotations
+
+from ..actions import Answer, Observed
+from ..departures import beyond
+from ..operations import Outcome
+from ..state import State
+from .norm import Steps, browsed
+
+
+@beyond(browsed, "REB-16")
+def browsed_anyhow(state: State, seen: Observed | None) -> Steps:
+    """Browsing shows anything."""
+    if seen is not None:
+        yield Answer(Outcome.OK, messages=seen.messages), state

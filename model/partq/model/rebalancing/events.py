@@ -1,0 +1,78 @@
+"""Assignment events: what the broker tells of partitions and flows is true, and nothing is left untold.
+
+How partitions change hands is `norm`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..actions import OK, Action, Answer, Observed
+from ..clauses import clause, point
+from ..state import Flows, State, position
+from .norm import Owner, handoff, moves, rebalance
+
+Steps = Iterator[tuple[Answer, State]]
+Change = tuple[int, str, str, int]
+
+
+@clause("REB-1", "REB-13")
+def assignment(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The broker tells that a partition and a flow are a pair in this state from now on: it has to be true.
+    With an observation, moves of the broker that are due are made if the event tells of them."""
+    flows, p = state.flows, position(state.cfg, action.partition)
+    if flows is not None and p is not None:
+        yield from ((OK, after) for after in told(state, flows, p, action, 0 if seen is None else 2))
+
+
+@point("REB-1", "REB-13")
+def told(state: State, flows: Flows, p: int, action: Action, fold: int) -> Iterator[State]:
+    """The states after an event of that partition. ``fold``: how many moves of the broker may be made that it
+    tells of."""
+    news = [event for event in flows.unseen if event[0] == p]
+    while news and may_be_untold(news[0], action):
+        news = news[1:]
+    if news:
+        if news[0][2] == action.state and action.flow in (None, news[0][1]):
+            yield heard(state, flows, p, news[1:])
+        return
+    if _tells_of_end(flows, p, action):
+        yield owned(heard(state, flows, p, []), p, (str(action.flow), "unbound"))
+    for move in moves(state) if fold else ():
+        mechanism = rebalance if move.op == "rebalance" else handoff
+        for _, after in mechanism(state, move, None):
+            if after.flows is not None:
+                yield from told(after, after.flows, p, action, fold - 1)
+
+
+def may_be_untold(change: Change, action: Action) -> bool:
+    """Whether the event may come without one that tells of this change before it: of a handoff with nothing
+    to wait for, or of what a flow that has come back under its name has lost and has again."""
+    _, flow, told, _ = change
+    if told == "unassigned":
+        return action.state == "ready" and action.flow in (None, flow)
+    return told == "paused" != action.state
+
+
+def _tells_of_end(flows: Flows, p: int, action: Action) -> bool:
+    """Whether the event tells that a flow is gone that was handing the partition off."""
+    gone = all(action.flow != name for name, _ in flows.active + flows.standby)
+    return gone and action.state == "unbound" and flows.owner[p] == (action.flow, "paused")
+
+
+def heard(state: State, flows: Flows, p: int, left: list[Change]) -> State:
+    """The state in which these changes of the partition are still to be told of."""
+    others = (event for event in flows.unseen if event[0] != p)
+    return state._replace(flows=flows._replace(unseen=tuple(sorted((*others, *left), key=_partition))))
+
+
+def owned(state: State, p: int, pair: Owner) -> State:
+    """The state in which the partition has that pair."""
+    flows = state.flows
+    assert flows is not None
+    return state._replace(flows=flows._replace(owner=(*flows.owner[:p], pair, *flows.owner[p + 1 :])))
+
+
+def _partition(event: Change) -> int:
+    """What unseen events are sorted by: those of one partition stay in their order."""
+    return event[0]

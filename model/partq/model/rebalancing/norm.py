@@ -1,0 +1,492 @@
+"""Flows: who consumes, which partitions each of them has, and how these change hands (REB).
+
+A flow that binds or leaves starts the rebalance delay, or a standby takes over at once; at the delay's end
+any even distribution is allowed. A partition that moves is paused first, until its old flow has nothing
+unsettled or the handoff time ends. `rebalance` and `handoff` are the broker's own moves; `advance` cannot
+pass them once they are overdue. How messages are picked from a partition is `delivery`'s business.
+
+Reconnecting with a former mapping, and changing the partition count, are not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+from ..actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
+from ..clauses import clause, guard, point
+from ..delivery import norm as delivery
+from ..edits import with_part
+from ..operations import Outcome
+from ..state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position
+from .distributions import even
+
+NOBODY: Final = ""
+"""Whom a partition is handed to if the flow that it was for has gone, and none stands by. No source says
+whether such a handoff ends before the next rebalance."""
+
+Steps = Iterator[tuple[Answer, State]]
+Owner = tuple[str, str] | None
+Handoff = tuple[str, int, int]
+
+
+def bind(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Become a consumer under a new flow name."""
+    flows, name = state.flows, action.flow
+    if flows is None or name is None or action.partition is not None:
+        yield from _refuse_choice(state)
+    if flows is None or name is None or not is_dealt(state, action):
+        return
+    if is_bound(flows, name):
+        yield failure(INVALID), state
+    else:
+        for after in bound(state, flows, (name, action.proc), action.slack):
+            yield OK, after
+
+
+@guard("REB-15")
+def is_dealt(state: State, action: Action) -> bool:
+    """Whether a flow does not choose its partition."""
+    return action.partition is None
+
+
+@clause("REB-15")
+def _refuse_choice(state: State) -> Steps:
+    yield failure(REFUSED), state
+
+
+@point("REB-4", "REB-5", "REB-9")
+def bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
+    """The states after a flow is a consumer: a standby where there are enough, or active after the delay."""
+    if is_surplus(state, flows):
+        yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
+        return
+    active = (*flows.active, flow)
+    for timer in timers(state, flows, slack):
+        yield state._replace(flows=flows._replace(active=active, timer=timer))
+        if flows.timer is not None and any(flows.handoff):
+            resumed, back = _cancelled(flows, range(len(flows.owner)))
+            yield changed(state, resumed._replace(active=active, timer=timer), back, slack)
+
+
+def is_surplus(state: State, flows: Flows) -> bool:
+    """Whether one more flow is more than there are partitions."""
+    return len(flows.active) + len(flows.standby) >= len(state.parts)
+
+
+def timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
+    """The rebalance delay started; one that runs already may go on, or start anew."""
+    ends = state.now + state.cfg.entity.rebalance_delay
+    started = Deadline(state.now, FOREVER) if state.cfg.untimed else Deadline(ends, ends + slack)
+    return [started] if flows.timer in (None, started) else [flows.timer, started]
+
+
+def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Stop consuming, in good order. To a flow that is gone already nothing happens; no source says what is
+    answered."""
+    flows, name = state.flows, action.flow
+    if flows is None or name is None or not is_bound(flows, name):
+        yield failure(REFUSED | LOST), state
+        if flows is not None and seen is not None:
+            yield OK, state
+        return
+    for after in left(state, name, action.slack):
+        yield OK, after
+
+
+def lost(state: State, proc: str, slack: int) -> Iterator[State]:
+    """Every flow of a client gone."""
+    flows = state.flows
+    name = (
+        None if flows is None else next((f for f, who in flows.active + flows.standby if who == proc), None)
+    )
+    if name is None:
+        yield state
+        return
+    for after in left(state, name, slack):
+        yield from lost(after, proc, slack)
+
+
+def is_bound(flows: Flows, name: str) -> bool:
+    return any(name == flow for flow, _ in flows.active + flows.standby)
+
+
+@point("REB-4", "REB-9", "REB-10")
+def left(state: State, name: str, slack: int) -> Iterator[State]:
+    """The states after a flow is gone: what it had not settled is back in its place, marked redelivered."""
+    after, was_active = without_flow(state, name, slack)
+    flows = after.flows
+    assert flows is not None
+    if not was_active:
+        yield after
+    elif flows.standby:
+        yield from taken_over(after, flows, name, slack)
+    else:
+        yield from unbound(after, flows, name, slack)
+
+
+def without_flow(state: State, name: str, slack: int) -> tuple[State, bool]:
+    """The state without a flow, what it has not decided but for; and whether that was an active one."""
+    flows = state.flows
+    assert flows is not None
+    state = given_back(state, name)
+    fewer = remaining(state, flows, name)
+    return settled(state._replace(flows=fewer), slack), len(fewer.active) < len(flows.active)
+
+
+@point("REB-9", "REB-10")
+def remaining(state: State, flows: Flows, name: str) -> Flows:
+    """The flows without this one. A client that comes back is another one."""
+    standby = tuple(f for f in flows.standby if f[0] != name)
+    return flows._replace(active=tuple(f for f in flows.active if f[0] != name), standby=standby)
+
+
+@point("REB-6")
+def taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
+    """A standby has all the partitions at once; which one is free."""
+    for heir in flows.standby:
+        behind = left_behind(state, flows, name)
+        kept = [p for p in behind if flows.owner[p] == (name, "ready") or _to_nobody(flows, p)]
+        changes = dict.fromkeys(kept, (heir[0], "ready"))
+        yield changed(state, inherited(flows, name, heir), {**behind, **changes}, slack)
+
+
+def inherited(flows: Flows, name: str, heir: tuple[str, str]) -> Flows:
+    """The flows after a standby is in the place of one that is gone."""
+    return flows._replace(
+        active=(*flows.active, heir),
+        standby=tuple(f for f in flows.standby if f != heir),
+        handoff=_without(flows, name, heir[0]),
+    )
+
+
+@clause("REB-13")
+def left_behind(state: State, flows: Flows, name: str) -> dict[int, Owner]:
+    """The partitions of a flow that is gone. One that it was handing off to another is due at once; where
+    assignments are observed it is unbound until then from the event that tells so, if there is one."""
+    return {
+        p: (name, "unbound")
+        for p, pair in enumerate(flows.owner)
+        if pair == (name, "ready")
+        or (pair == (name, "paused") and (not state.cfg.observed or _to_nobody(flows, p)))
+    }
+
+
+def _to_nobody(flows: Flows, p: int) -> bool:
+    """Whether a partition is in a handoff to a flow that has gone."""
+    waiting = flows.handoff[p]
+    return waiting is not None and waiting[0] == NOBODY
+
+
+@clause("REB-7", "REB-9", "REB-13")
+def unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
+    """Its partitions wait for the delay to end. Without any, there may be no need for a delay."""
+    changes = left_behind(state, flows, name)
+    started = delays(state, flows, slack)
+    orphaned = flows._replace(handoff=_without(flows, name))
+    had = any(pair == (name, "ready") for pair in flows.owner)
+    moved = {p for p, h in enumerate(flows.handoff) if h is not None and h[0] == name}
+    ways = [(orphaned, dict[int, Owner](), had or bool(moved))]
+    if moved:
+        kept, back = _cancelled(orphaned, moved)
+        ways.append((kept, back, had or moved > back.keys()))
+    for after, back, needs in ways:
+        for timer in started if needs else dict.fromkeys([flows.timer, *started]):
+            yield changed(state, after._replace(timer=timer), {**changes, **back}, slack)
+
+
+@point("REB-7")
+def delays(state: State, flows: Flows, slack: int) -> list[Deadline]:
+    """The delay after which a lost flow's partitions are distributed."""
+    return timers(state, flows, slack)
+
+
+def _without(flows: Flows, name: str, heir: str = NOBODY) -> tuple[Handoff | None, ...]:
+    """The handoffs after a flow is gone: those to it are to its heir, and those to nobody are over if their
+    old flow is gone, too."""
+    handoff = list(flows.handoff)
+    for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
+        if waiting is not None:
+            target = heir if waiting[0] == name else waiting[0]
+            remains = target != NOBODY or (
+                pair is not None and pair[1] == "paused" and is_bound(flows, pair[0])
+            )
+            handoff[p] = (target, *waiting[1:]) if remains else None
+    return tuple(handoff)
+
+
+@clause("REB-9")
+def _cancelled(flows: Flows, among: Collection[int]) -> tuple[Flows, dict[int, Owner]]:
+    """As many flows as before: the handoffs of these partitions may be cancelled, by flows that are still
+    there. What is left of the handoffs, and which partitions are with their flows again."""
+    kept: dict[int, Owner] = {}
+    for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
+        if p in among and waiting and pair is not None and pair[1] == "paused" and is_bound(flows, pair[0]):
+            kept[p] = (pair[0], "ready")
+    handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
+    return flows._replace(handoff=handoff), kept
+
+
+@clause("REB-3", "REB-14")
+def given_back(state: State, name: str, only: int | None = None) -> State:
+    """What a flow had not settled, back in its place."""
+    for p, part in enumerate(state.parts):
+        if only in (None, p) and any(e.lock is not None and e.lock.holder == name for e in part.log):
+            log = tuple(
+                e._replace(status=FRESH, lock=None) if e.lock is not None and e.lock.holder == name else e
+                for e in part.log
+            )
+            state = with_part(state, p, part._replace(log=log))
+    return state
+
+
+def killed(state: State) -> Iterator[State]:
+    """What a kill of the broker may do to the flows: they are there again when it is, or all are gone. Of
+    those that are kept the locks may be lost, so that a handoff has nothing to wait for any more (REB-14)."""
+    flows = state.flows
+    if flows is None or not any(flows.handoff):
+        yield state
+    else:
+        due = tuple(h and (h[0], min(h[1], state.now), h[2]) for h in flows.handoff)
+        yield state._replace(flows=flows._replace(handoff=due))
+    if flows is not None and (flows.active or flows.standby or any(flows.owner)):
+        for name, _ in flows.active + flows.standby:
+            state = given_back(state, name)
+        count = len(state.parts)
+        yield state._replace(flows=Flows(owner=(None,) * count, handoff=(None,) * count))
+
+
+def started(state: State, slack: int) -> State:
+    """What timers and events a kill left over begins anew with the broker, if it was kept at all."""
+    flows, now = state.flows, state.now + slack
+    if flows is None:
+        return state
+    delay, time = state.cfg.entity.rebalance_delay, state.cfg.entity.max_handoff
+    timer = flows.timer and Deadline(flows.timer.lo, max(flows.timer.hi, now + delay))
+    handoff = tuple(h and (h[0], h[1], max(h[2], now + time)) for h in flows.handoff)
+    unseen = tuple((*event[:3], max(event[3], now + state.cfg.telling)) for event in flows.unseen)
+    return state._replace(flows=flows._replace(timer=timer, handoff=handoff, unseen=unseen))
+
+
+# What the broker does by itself
+
+
+def moves(state: State) -> list[Action]:
+    """The rebalance and the handoffs that are due."""
+    flows = state.flows
+    if flows is None or state.dead:
+        return []
+    found = [Action("rebalance")] if flows.timer is not None and flows.timer.lo <= state.now else []
+    for p, waiting in enumerate(flows.handoff):
+        if waiting is not None and waiting[1] <= state.now:
+            found.append(Action("handoff", partition=state.cfg.names[p]))
+    return found
+
+
+def overdue(state: State, then: int) -> bool:
+    """Whether by then something that is due, or an event that tells of it, would be too late."""
+    flows, late = state.flows, state.cfg.late
+    if flows is None or state.dead:
+        return False
+    ends = [waiting[2] for waiting in flows.handoff if waiting is not None and waiting[0] != NOBODY]
+    if flows.timer is not None:
+        ends.append(flows.timer.hi)
+    return any(end + late < then for end in ends) or not is_told(state, flows, then)
+
+
+@guard("REB-13")
+def is_told(state: State, flows: Flows, then: int) -> bool:
+    """Whether no event would be too late by then."""
+    return all(latest >= then for *_, latest in flows.unseen)
+
+
+@point("REB-4", "REB-7", "REB-9", "REB-11", "REB-12")
+def rebalance(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The delay has ended: the partitions are distributed evenly over the active flows, in any way, or in
+    one of those that the action's ``target`` leaves."""
+    flows = state.flows
+    if flows is None or not is_due(state, flows):
+        return
+    for target in distributed(state, wanted(state, action), [flow for flow, _ in flows.active]):
+        for after in redistributed(state, flows._replace(timer=None), target):
+            yield OK, after
+
+
+def is_due(state: State, flows: Flows) -> bool:
+    """Whether the rebalance delay may have ended."""
+    return flows.timer is not None and flows.timer.lo <= state.now and not state.dead
+
+
+def wanted(state: State, action: Action) -> tuple[str | None, ...]:
+    """The flow of each partition that a rebalance is restricted to."""
+    return action.target or (None,) * len(state.parts)
+
+
+@point("REB-12")
+def distributed(
+    state: State, wanted: tuple[str | None, ...], names: list[str]
+) -> Iterator[tuple[str | None, ...]]:
+    """The distributions over these flows: even ones."""
+    return even(wanted, names)
+
+
+@clause("REB-13", "REB-14")
+def redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -> Iterator[State]:
+    """Partitions that nobody consumes are with their new flow at once; one that another flow consumes is
+    paused for its handoff."""
+    changes: dict[int, Owner] = {}
+    moving: dict[int, str] = {}
+    for p, name in enumerate(target):
+        pair = flows.owner[p]
+        if name is None:
+            changes[p] = None
+        elif pair is None or pair[1] == "unbound" or pair[0] == name:
+            changes[p] = (name, "ready")
+        else:
+            changes[p] = (pair[0], "paused")
+            moving[p] = name
+    for handoff in _deadlines(state, flows, moving):
+        yield settled(changed(state, flows._replace(handoff=handoff), changes), 0)
+
+
+@clause("REB-14")
+def _deadlines(state: State, flows: Flows, moving: Mapping[int, str]) -> list[tuple[Handoff | None, ...]]:
+    """The handoffs to these flows. Of one that is under way already the handoff time goes on, or starts anew:
+    no source says which. All of them do the same, or those to another flow than before start anew."""
+    low, high = handoff_time(state)
+    ways = []
+    for kept in ("all", "none", "of the same flow"):
+        handoff: list[Handoff | None] = [None] * len(flows.owner)
+        for p, name in moving.items():
+            old = flows.handoff[p]
+            anew = old is None or kept == "none" or (kept != "all" and old[0] != name)
+            handoff[p] = (name, low, high) if old is None or anew else (name, *old[1:])
+        ways.append(tuple(handoff))
+    return list(dict.fromkeys(ways))
+
+
+@point("REB-14")
+def handoff_time(state: State) -> tuple[int, int]:
+    """When a handoff that begins now ends."""
+    ends = state.now + state.cfg.entity.max_handoff
+    return (state.now, FOREVER) if state.cfg.untimed else (ends, ends)
+
+
+@point("REB-14")
+def settled(state: State, slack: int) -> State:
+    """A handoff whose old flow has nothing unsettled any more is due now; one whose locks a fault may have
+    ended may be."""
+    flows = state.flows
+    if flows is None or not any(flows.handoff):
+        return state
+    handoff = tuple(
+        waiting if waiting is None or waiting[1] <= state.now else _due(state, p, waiting, slack)
+        for p, waiting in enumerate(flows.handoff)
+    )
+    return state._replace(flows=flows._replace(handoff=handoff))
+
+
+def _due(state: State, p: int, waiting: Handoff, slack: int) -> Handoff:
+    locks = [entry.lock for entry in state.parts[p].log if entry.lock is not None and entry.status == LOCKED]
+    if not all(lock.shaken for lock in locks):
+        return waiting
+    flow, _, latest = waiting
+    return (flow, state.now, latest if locks else min(latest, state.now + slack))
+
+
+@point("REB-1", "REB-2", "REB-14")
+def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A partition passes to its new flow; what the old one had not settled may be delivered again."""
+    passing = handed_over(state, action)
+    if passing is not None:
+        p, old, flows, change = passing
+        yield OK, changed(given_back(state, old, p), flows, {p: change})
+
+
+def handed_over(state: State, action: Action) -> tuple[int, str, Flows, Owner] | None:
+    """The partition whose handoff may end, its old flow, the flows without the handoff, and its new pair."""
+    flows, p = state.flows, position(state.cfg, action.partition)
+    if flows is None or p is None or state.dead:
+        return None
+    waiting, pair = flows.handoff[p], flows.owner[p]
+    if waiting is None or pair is None or waiting[1] > state.now:
+        return None
+    after = flows._replace(handoff=(*flows.handoff[:p], None, *flows.handoff[p + 1 :]))
+    return p, pair[0], after, (waiting[0], "ready") if is_bound(flows, waiting[0]) else None
+
+
+@clause("REB-1", "REB-13")
+def changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int = 0) -> State:
+    """The state with other pairs of partition and flow; of each change there will be an event. A flow that
+    has come back under its name is another one (REB-9)."""
+    owner, unseen = list(flows.owner), list(flows.unseen)
+    latest = state.now + slack + state.cfg.telling
+    for p, pair in sorted(changes.items()):
+        before = owner[p]
+        if before == pair:
+            continue
+        if before is not None and (pair is None or pair[0] != before[0] or before[1] == "unbound"):
+            unseen.append((p, before[0], "unassigned", latest))
+        if pair is not None:
+            unseen.append((p, *pair, latest))
+        owner[p] = pair
+    events = tuple(unseen) if state.cfg.observed else ()
+    return state._replace(flows=flows._replace(owner=tuple(owner), unseen=events))
+
+
+# Consuming
+
+
+@point("REB-2", "REB-5", "REB-13", "REB-15")
+def receive(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A flow receives from the partitions that are ready for it, and is not told which they are."""
+    flows, name = state.flows, action.flow
+    if flows is None or name is None or not is_own(flows, action):
+        if action.only in (None, NOWHERE):
+            yield failure(REFUSED | LOST), state
+        if action.only in (None, NOWHERE) and (seen is None or not seen.messages):
+            yield OK, state  # a receive may always come back empty
+        return
+    if not is_nameless(state, seen):
+        return
+    seen = unnamed(seen)
+    mine = [p for p in range(len(flows.owner)) if delivers(state, flows, name, p) and is_up(state, p)]
+    if seen is None or len(seen.messages) < 2:
+        yield from delivery.receive(state, action, seen, mine)
+    else:  # no requirement bounds their number
+        yield from one_by_one(state, action, seen, mine)
+
+
+def is_own(flows: Flows, action: Action) -> bool:
+    """Whether the flow that an operation names is its client's."""
+    return (action.flow, action.proc) in flows.active + flows.standby
+
+
+@guard("REB-15")
+def is_nameless(state: State, seen: Observed | None) -> bool:
+    """Whether an answer does not tell partitions."""
+    return seen is None or all(shown.partition is None for shown in seen.messages)
+
+
+def unnamed(seen: Observed | None) -> Observed | None:
+    """The answer without them."""
+    if seen is None or all(shown.partition is None for shown in seen.messages):
+        return seen
+    return seen._replace(messages=tuple(shown._replace(partition=None) for shown in seen.messages))
+
+
+@point("REB-1", "REB-2", "REB-5", "REB-13", "REB-14")
+def delivers(state: State, flows: Flows, name: str, p: int) -> bool:
+    """Whether the partition delivers to the flow: it is ready there."""
+    return flows.owner[p] == (name, "ready")
+
+
+@clause("REB-3")
+def one_by_one(state: State, action: Action, seen: Observed, mine: list[int]) -> Steps:
+    """The messages of an answer are delivered in its order."""
+    states = [state]
+    for shown in seen.messages if seen.status == Outcome.OK else ():
+        found = (after for s in states for after in delivery.explained(s, action, (shown,), mine))
+        states = list(dict.fromkeys(found))
+    answer = Answer(Outcome.OK, messages=seen.messages)
+    yield from ((answer, after) for after in states)

@@ -1,0 +1,315 @@
+"""Sending: which messages are refused, which partition takes one, and what stays behind of a refused send.
+
+The partition of a key is part of the state, extended when the key is first used: which function maps keys to
+partitions is never assumed. Sends in transactions are in `transactions`, which uses what is here. Nothing
+here knows how messages are received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Final
+
+from ..actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
+from ..clauses import clause, point
+from ..domains.norm import key_in_order
+from ..edits import using, with_key, with_part
+from ..messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
+from ..operations import UNAVAILABLE, Outcome
+from ..sequencing.norm import assign, burn, counter_of, entered, home, named, stamp, timed
+from ..sequencing.pending import before
+from ..state import FRESH, Config, Entry, State, choices, is_up, key_partition, up
+
+Steps = Iterator[tuple[Answer, State]]
+Placed = tuple[State, tuple[int, ...]]
+
+_ACCEPTED: Final = frozenset({False})
+_REFUSED: Final = frozenset({True})
+_EITHER: Final = frozenset({False, True})
+
+
+@point("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
+def send(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Send one message, or a batch: all or nothing."""
+    verdicts = refusals(state, action.messages)
+    if True in verdicts and action.only in (None, NOWHERE):
+        yield failure(INVALID), failed(state, action.messages)
+    if False not in verdicts:
+        return
+    if seen is None or seen.status == Outcome.ERROR:
+        yield from rejected(state, action)
+    if seen is None or seen.status == Outcome.OK:
+        for after in accepted(state, action, seen):
+            yield OK, after
+
+
+@point("KEY-3", "KEY-5", "KEY-7")
+def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
+    """Whether the messages of one send must, may or must not be refused as an invalid operation."""
+    cfg = state.cfg
+    if cfg.profile.key_rule is KeyRule.USER_PROPERTY:
+        return _ACCEPTED
+    if any(map(conflicting, messages)):
+        return _REFUSED if cfg.profile.partitioned else _EITHER
+    if not cfg.profile.partitioned or len(messages) == 1:
+        return _ACCEPTED
+    keys = {key_of(cfg, m) for m in messages}
+    if len(keys) == 1:
+        return _ACCEPTED
+    # Keyed and keyless messages in one batch: no source says whether those are different keys.
+    return _EITHER if len(keys) == 2 and None in keys else _REFUSED
+
+
+@clause("KEY-1", "KEY-2", "KEY-8", "TXN-8")
+def key_of(cfg: Config, message: Message) -> str | None:
+    """The key that pins a message to a partition, in a transaction and outside."""
+    return effective_key(message, cfg.profile.key_rule) if cfg.profile.partitioned else None
+
+
+@point("KEY-3", "KEY-8")
+def keys_of(cfg: Config, message: Message) -> tuple[str | None, ...]:
+    """What its key may be: of two key properties that differ no source says which one counts."""
+    if ambiguous(message, cfg.profile.key_rule):
+        return message.property(SOLACE_KEY), message.property(JMS_KEY)
+    return (key_of(cfg, message),)
+
+
+@clause("SEQ-4")
+def failed(state: State, messages: tuple[Message, ...]) -> State:
+    """The state after a send failed: nothing is stored, but it may have used up a number for each message, in
+    the partition of its key; without a key in any one, and in each that was tried while it was down."""
+    if not state.cfg.gaps:
+        return state
+    for message in messages:
+        if not state.cfg.profile.partitioned:
+            state = burn(state, 0, "", 1)
+            continue
+        key = None if conflicting(message) else key_of(state.cfg, message)
+        if key is None:
+            state = burn(_tried(state, 1), None, "", 1)
+        else:
+            home_of = key_partition(state, key)
+            state = burn(state, home_of, key if home_of is None else "", 1)
+    return state
+
+
+@clause("SEQ-4", "ROUTE-6")
+def _tried(state: State, keyless: int) -> State:
+    """The state after so many keyless messages may have been tried in the partitions that are down: an
+    aborted try, too, may use up a number."""
+    if state.down and state.cfg.profile.partitioned:
+        for p in range(len(state.parts)):
+            if state.down >> p & 1:
+                state = burn(state, p, "", keyless)
+    return state
+
+
+@clause("ROUTE-5", "ROUTE-6", "ROUTE-8")
+def rejected(state: State, action: Action) -> Steps:
+    """Why a valid send may be answered with an error: its key's partition is down, all are, or some are and
+    the client does not wait long enough for the re-routing."""
+    if not state.down:
+        return
+    after = failed(state, action.messages)
+    keys = [key_of(state.cfg, m) for m in action.messages]
+    key = next((k for k in keys if k is not None), None)
+    kinds = outage(state, key)
+    if not up(state) or (key is None and may_give_up(state, action)):
+        if action.only in (None, NOWHERE):
+            yield failure(kinds), after
+    elif key is not None:
+        home_of = key_partition(state, key)
+        for p in choices(state) if home_of is None else (home_of,):
+            if action.only in (None, p) and not is_up(state, p):
+                yield failure(kinds), after if home_of is not None else with_key(after, key, p)
+
+
+@point("ROUTE-6")
+def may_give_up(state: State, action: Action) -> bool:
+    """Whether a keyless send may fail while some partition is up."""
+    return action.timeout <= LONG_SEND
+
+
+@point("ROUTE-5", "ROUTE-6")
+def outage(state: State, key: str | None) -> frozenset[str]:
+    """The errors that tell of an outage."""
+    return UNAVAILABLE
+
+
+@point("ROUTE-1")
+def redrawn(state: State) -> Iterator[State]:
+    """The state after a fault or a recovery: keys stay where they live."""
+    yield state
+
+
+def accepted(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
+    """The states after the messages were stored, where the history shows them, if it does."""
+    hints = hints_of(state, action, seen)
+    keyless = sum(key_of(state.cfg, m) is None for m in action.messages) if state.down else 0
+    for placed, places in placements(_tried(state, keyless), action, hints):
+        if len(places) == 1:
+            yield from store(placed, places[0], action.messages[0].id, hints[0], seen is None, action)
+        elif seen is None:
+            for order in _orders(places):
+                yield from _stored(placed, action, places, order)
+        else:
+            yield from _fitted(placed, action, places, hints)
+
+
+def hints_of(state: State, action: Action, seen: Observed | None) -> list[Delivery | None]:
+    """For each message of a send, where the history shows it, if anywhere. A number says nothing where the
+    broker owes none (SEQ)."""
+    shown = {} if seen is None else {d.id: d for d in seen.messages}
+    if not state.cfg.profile.shows_seq:
+        shown = {id: d._replace(seq=None) for id, d in shown.items()}
+    return [shown.get(m.id) for m in action.messages]
+
+
+@clause("ROUTE-1", "ROUTE-2", "ROUTE-3", "ROUTE-6", "ROUTE-7", "ROUTE-9")
+def placements(state: State, action: Action, hints: list[Delivery | None]) -> Iterator[Placed]:
+    """Every way to distribute the messages: a known key goes to its partition, a new one and a keyless
+    message to any partition that is up. The state after knows the new keys."""
+    yield from _placed(state, action, hints, ())
+
+
+def _placed(
+    state: State, action: Action, hints: list[Delivery | None], chosen: tuple[int, ...]
+) -> Iterator[Placed]:
+    n = len(chosen)
+    if n == len(action.messages):
+        yield state, chosen
+        return
+    for after, p in places(state, action, action.messages[n], hints[n]):
+        yield from _placed(after, action, hints, (*chosen, p))
+
+
+@point("ROUTE-1", "ROUTE-2", "ROUTE-5", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
+def places(
+    state: State, action: Action, message: Message, hint: Delivery | None
+) -> Iterator[tuple[State, int]]:
+    """Where one message may go, with the state that knows its key's partition."""
+    for key in keys_of(state.cfg, message):
+        for p in candidates(state, key, hint, action.only):
+            if not (is_up(state, p) or takes(state, key)):
+                continue
+            if key is not None and key_partition(state, key) is None:
+                yield with_key(state, key, p), p
+            else:
+                yield using(state, p), p
+
+
+@point("ROUTE-5", "ROUTE-6", "ROUTE-8")
+def takes(state: State, key: str | None) -> bool:
+    """Whether a partition that is down takes a message of that key."""
+    return False
+
+
+def candidates(state: State, key: str | None, hint: Delivery | None, only: int | None) -> list[int]:
+    """The partitions in which a message of that key may be, as it is shown and as far as the key is known;
+    the one that its number names comes first."""
+    known = None if key is None else key_partition(state, key)
+    wanted = only
+    if hint is not None:
+        consistent, shown = home(state.cfg, hint)
+        if not consistent:
+            return []
+        wanted = shown if shown is not None else only
+    if known is not None:
+        return [known] if wanted is None or wanted == known else []
+    if wanted is not None:
+        return [] if wanted == NOWHERE else [wanted]
+    found = choices(state)
+    if hint is not None and (name := named(state.cfg, hint)[1]) is not None:
+        found.sort(key=lambda p: p != name)
+    return found
+
+
+def _orders(places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The orders in which the messages of a batch may be numbered: no source fixes it within a partition."""
+    yielded = set()
+    for order in permutations(range(len(places))):
+        by_part = tuple(tuple(n for n in order if places[n] == p) for p in sorted(set(places)))
+        if by_part not in yielded:
+            yielded.add(by_part)
+            yield order
+
+
+def _stored(state: State, action: Action, places: tuple[int, ...], order: tuple[int, ...]) -> Iterator[State]:
+    if not order:
+        yield state
+        return
+    n, rest = order[0], order[1:]
+    for after in store(state, places[n], action.messages[n].id, None, True, action):
+        yield from _stored(after, action, places, rest)
+
+
+Hints = tuple[tuple[int, Delivery | None], ...]
+"""Messages of a send, by their position in it, and how each is shown, if it is."""
+
+
+def _fitted(
+    state: State, action: Action, places: tuple[int, ...], hints: list[Delivery | None]
+) -> Iterator[State]:
+    """A batch stored in the order of the numbers that its messages are shown with, if they are."""
+    states = [state]
+    for p in sorted(set(places)):
+        here = [(n, hints[n]) for n, place in enumerate(places) if place == p]
+        others = tuple((n, hint) for n, hint in here if hint is None or hint.seq is None)
+        shown = [(n, hint) for n, hint in here if hint is not None and hint.seq is not None]
+        known = in_order(state.cfg, shown)
+        states = [after for before in states for after in _fitted_in(before, p, action, known, others)]
+    yield from states
+
+
+def in_order(cfg: Config, shown: list[tuple[int, Delivery]]) -> Hints:
+    """Messages that are shown with numbers, by these: in serial order, across the roll-over too."""
+    if len(shown) > 1:
+        size, first = 1 << cfg.bits, shown[0][1].seq or 0
+        shown.sort(key=lambda one: ((one[1].seq or 0) - first + size // 2) % size)
+    return tuple(shown)
+
+
+def _fitted_in(state: State, p: int, action: Action, known: Hints, others: Hints) -> Iterator[State]:
+    """Messages stored in one partition: those with numbers by these, the others where they leave room and
+    after them, in any order if they are shown at all."""
+    if known:
+        n, hint = known[0]
+        for after in store(state, p, action.messages[n].id, hint, False, action):
+            yield from _fitted_in(after, p, action, known[1:], others)
+        if not _room(state, p, hint):
+            return
+    elif not others:
+        yield state
+    unseen = False
+    for index, (n, hint) in enumerate(others):
+        if hint is not None or not unseen:
+            for after in store(state, p, action.messages[n].id, hint, False, action):
+                yield from _fitted_in(after, p, action, known, others[:index] + others[index + 1 :])
+        unseen = unseen or hint is None
+
+
+def _room(state: State, p: int, hint: Delivery | None) -> bool:
+    """Whether a message may be numbered before the one that is shown so."""
+    part = state.parts[p]
+    assert hint is not None and hint.seq is not None
+    return part.base is None or part.base + part.next != counter_of(state.cfg, hint.seq)
+
+
+def store(
+    state: State, p: int, id: str, hint: Delivery | None, strict: bool, send: Action
+) -> Iterator[State]:
+    """The message stored at the end of a partition, under every number it may get. The enqueued time that the
+    history shows it with has to fit already (SEQ-7)."""
+    since, begun = state.now if state.cfg.hindsight else 0, state.now - send.early
+    seq = None if hint is None else hint.seq
+    at = None if hint is None else hint.enqueued_at
+    key = next(key_in_order(state.cfg, message) for message in send.messages if message.id == id)
+    for ready in (state,) if strict or not state.txns else before(state, p, seq):
+        for number, part, after in assign(ready, p, seq, strict):
+            entry = Entry(
+                number, id, FRESH, 0, since, 0, None, stamp(ready, part, send.slack, begun), key=key
+            )
+            stored = timed(state.cfg, entered(part, entry), number, at)
+            if stored is not None:
+                yield with_part(after, p, stored)

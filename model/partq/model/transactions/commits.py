@@ -1,0 +1,78 @@
+"""How a transaction ends: all of it happens, or nothing.
+
+Who may end it, and what is refused before, is `norm`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..clauses import clause
+from ..edits import put, with_entry, with_part, with_txn
+from ..sequencing.norm import burn
+from ..sequencing.pending import before, take
+from ..settling.norm import apply
+from ..state import FRESH, LAGGING, Pending, State, Txn, find_number, transaction
+
+
+@clause("TXN-5", "SEQ-3")
+def sent(state: State, txn: Txn, slack: int, strict: bool) -> Iterator[State]:
+    """The messages visible, or about to be, all at once: visibility may lag behind the commit."""
+    states = [state]
+    for n, send in enumerate(txn.sends):
+        if send.number is None:
+            ways = (s for way in states for s in (before(way, send.part, send.seq) if not strict else (way,)))
+            states = [s for way in ways for s in _numbered(way, txn.name, n, strict)]
+    for numbered in states:
+        done = transaction(numbered, txn.name)
+        assert done is not None
+        after = numbered
+        for send in done.sends:
+            after = _revealed(after, send, txn.name, slack)
+        yield after
+
+
+def _numbered(state: State, name: str, n: int, strict: bool) -> Iterator[State]:
+    txn = transaction(state, name)
+    assert txn is not None
+    return take(state, name, n, strict) if txn.sends[n].number is None else iter((state,))
+
+
+def _revealed(state: State, send: Pending, name: str, slack: int) -> State:
+    assert send.number is not None
+    p, index = send.part, find_number(state.parts[send.part], send.number)
+    assert index is not None
+    entry = state.parts[p].log[index]
+    at = entry.at and (entry.at[0], max(entry.at[0], min(entry.at[1], state.now + slack)))
+    since = state.now if state.cfg.hindsight else 0
+    if not state.cfg.lag:
+        return put(state, p, index, entry._replace(status=FRESH, at=at, since=since))
+    return put(state, p, index, entry._replace(status=LAGGING, at=at, since=since, group=name))
+
+
+def settled(state: State, txn: Txn) -> State:
+    for op, p, number, token in txn.settles:
+        index = find_number(state.parts[p], number)
+        if index is not None:
+            lock = state.parts[p].log[index].lock
+            if op == "complete" or (lock is not None and lock.token == token):
+                state = apply(state, op, [(p, index)])
+    return state
+
+
+@clause("TXN-5", "SEQ-4")
+def rolled_back(state: State, txn: Txn) -> State:
+    """The state without the transaction: nothing of it is stored, its locks are free to be used again."""
+    for send in txn.sends:
+        p, number = send.part, send.number
+        index = None if number is None else find_number(state.parts[p], number)
+        if index is None:
+            state = burn(state, p, "", 1)
+        else:
+            state = with_part(state, p, with_entry(state.parts[p], index, None))
+    for _, p, number, token in txn.settles:
+        index = find_number(state.parts[p], number)
+        entry = None if index is None else state.parts[p].log[index]
+        if index is not None and entry is not None and entry.lock and entry.lock.token == token:
+            state = put(state, p, index, entry._replace(lock=entry.lock._replace(txn=None)))
+    return with_txn(state, txn.name, None)

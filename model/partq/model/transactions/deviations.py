@@ -1,0 +1,297 @@
+"""How a broker breaks the rules on transactions (TXN)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..actions import BROKEN_TXN, INVALID, LOST, OK, Action, Observed, failure
+from ..departures import beyond
+from ..edits import put, with_log, with_part, with_txn
+from ..locks.norm import returned
+from ..messages import conflicting
+from ..operations import Outcome
+from ..routing.deviations import PINNING, keys_in, stored_by_refusals, unpinned, withheld
+from ..settling.deviations import whose
+from ..settling.norm import apply, held, held_of, lost
+from ..state import Pending, State, Txn, find_number, transaction
+from .commits import rolled_back, sent
+from .norm import (
+    Place,
+    Steps,
+    commit,
+    doomed,
+    ended,
+    enlisted_locks,
+    fits,
+    idled,
+    is_second,
+    is_unfit,
+    may_be_enlisted,
+    may_enlist,
+    may_leave,
+    may_refuse_key,
+    rollback,
+    send,
+    settle,
+    settling,
+    tainted,
+    takes_keyless,
+    takes_locks,
+)
+
+
+def _shown(action: Action, seen: Observed | None) -> set[str]:
+    """Those of the messages sent that the history shows."""
+    return set() if seen is None else {d.id for d in seen.messages if action.messages}
+
+
+@beyond(ended, "TXN-10", "RCV-1", "KEY-7", broken=True)
+def refused_and_stored(state: State, action: Action, seen: Observed | None) -> Steps:
+    """In a transaction that is over a send is refused, and stored all the same."""
+    shown = _shown(action, seen)
+    if shown and seen is not None and seen.status == Outcome.ERROR:
+        if state.breaks("TXN-10") or stored_by_refusals(state, action, seen):
+            yield failure(BROKEN_TXN), withheld(state, shown)
+
+
+@beyond(ended, "TXN-10")
+def done_outside(state: State, action: Action, seen: Observed | None) -> Steps:
+    """In a transaction that is over what is asked is done outside of it, or not at all."""
+    yield OK, withheld(state, _shown(action, seen))
+    places = held_of(held(state, action))
+    if action.locks and len(places) == len(action.locks):
+        yield OK, apply(state, action.op, places)
+
+
+# Sending
+
+
+@beyond(takes_keyless, "TXN-1", "KEY-5")
+def keyless_taken(state: State) -> bool:
+    """A keyless message is part of a transaction (TXN-1), or its ID is taken for a key (KEY-5)."""
+    return True
+
+
+@beyond(send, "TXN-1", "TXN-2", "KEY-3", "KEY-7", "RCV-1", broken=True)
+def refused_and_done(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A send that has to be refused is, and what the history shows of it is stored at once or at any later
+    time."""
+    state, txn = _open(state, action)
+    if txn is None or seen is None or seen.status != Outcome.ERROR or not seen.messages:
+        return
+    keys, kinds = keys_in(state, action), stored_by_refusals(state, action, seen)
+    if (
+        (None in keys and state.breaks("TXN-1"))
+        or (is_second(txn, keys) and state.breaks("TXN-2"))
+        or (any(map(conflicting, action.messages)) and state.breaks("KEY-3"))
+        or (len(keys) > 1 and state.breaks("KEY-7"))
+    ):
+        kinds |= INVALID
+    if kinds:
+        yield failure(kinds), withheld(tainted(state, txn), _shown(action, seen))
+
+
+def _open(state: State, action: Action) -> tuple[State, Txn | None]:
+    state = idled(state, action)
+    return state, transaction(state, action.txn)
+
+
+def _accepting(state: State, action: Action, seen: Observed | None) -> tuple[State, Txn | None]:
+    """The state and the transaction if it may take the send, as an answer that is ok."""
+    state, txn = _open(state, action)
+    ok = seen is None or seen.status == Outcome.OK
+    return state, txn if ok and (not is_unfit(state, action) or may_be_enlisted(state, action)) else None
+
+
+@beyond(send, "TXN-1", "TXN-2", "TXN-5", broken=True)
+def done_apart(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A send is done apart from its transaction."""
+    state, txn = _accepting(state, action, seen)
+    if txn is None or seen is None or not seen.messages:
+        return
+    keys = keys_in(state, action)
+    if (
+        state.breaks("TXN-5")
+        or (is_second(txn, keys) and state.breaks("TXN-2"))
+        or (None in keys and state.breaks("TXN-1"))
+    ):
+        yield OK, withheld(state, _shown(action, seen))
+
+
+@beyond(send, "TXN-2", broken=True)
+def second_key_found_out(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A second key is found out at the commit."""
+    state, txn = _accepting(state, action, seen)
+    if txn is not None and is_second(txn, keys_in(state, action)):
+        yield OK, doomed(state, txn)
+
+
+@beyond(send, "TXN-1", "TXN-2", "KEY-5", broken=True)
+def never_done(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A send that has to be refused is answered ok and never done."""
+    state, txn = _accepting(state, action, seen)
+    if txn is None or seen is None or seen.messages or not state.cfg.profile.partitioned:
+        return
+    keys = keys_in(state, action)
+    second = is_second(txn, keys) and not state.forbids("TXN-2")
+    if second or (None in keys and takes_keyless(state)):
+        yield OK, state
+
+
+@beyond(may_refuse_key, *PINNING, where=lambda cfg: not cfg.pinned)
+def unpinned_refused(state: State, txn: Txn, action: Action) -> bool:
+    """A key that does not say where it lives may live elsewhere than what the transaction settles."""
+    apart = state.cfg.profile.partitioned and txn.key is None and txn.locks_in is not None
+    return apart and any(unpinned(state, action, m) for m in action.messages)
+
+
+@beyond(may_leave, "TXN-1", "TXN-2", "KEY-5", "KEY-7", "ROUTE-5", *PINNING, broken=True)
+def leaves(state: State, txn: Txn, action: Action) -> bool:
+    """A send does not go where its transaction is: it has another key, or none, or keys say nothing."""
+    keys = keys_in(state, action)
+    return (
+        (is_second(txn, keys) and state.breaks("TXN-2"))
+        or (len(keys) > 1 and state.breaks("KEY-7"))
+        or (None in keys and takes_keyless(state))
+        or state.breaks("ROUTE-5")
+        or state.breaks("ROUTE-1")
+        or any(unpinned(state, action, m) for m in action.messages)
+    )
+
+
+# Settling
+
+
+@beyond(takes_locks, "TXN-7")
+def any_taken(state: State, txn: Txn, places: list[Place]) -> bool:
+    """Locks of any partition are part of it."""
+    return True
+
+
+@beyond(takes_locks, "RCV-14")
+def several_taken(state: State, txn: Txn, places: list[Place]) -> bool:
+    """Locks of several partitions are settled in one request."""
+    return len({p for p, _ in places}) > 1
+
+
+@beyond(settle, "TXN-5")
+def settled_at_once(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Locks do not wait for the end of their transaction: they settle, or end, at once."""
+    state, txn = _open(state, action)
+    if txn is None:
+        return
+    state, places = settling(state, txn, action, seen)
+    if len(places) == len(action.locks) and may_enlist(state, txn, places):
+        yield OK, apply(state, action.op, places)
+        yield OK, _let_go(enlisted_locks(state, txn, action, places), places)
+
+
+def _let_go(state: State, places: list[Place]) -> State:
+    """The state in which locks that a transaction settles do not wait for its end."""
+    for p, index in places:
+        entry = state.parts[p].log[index]
+        state = put(state, p, index, returned(state, entry, entry.tries, state.now))
+    return state
+
+
+@beyond(settle, "RCV-2", "RCV-6", "RCV-9", "PEEK-6", "TXN-7", broken=True)
+def refused_though_held(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A lock that holds is refused, having been lost with its message (RCV-2) or without (RCV-6); one in a
+    second partition is refused, and settles all the same (TXN-7)."""
+    state, txn = _open(state, action)
+    if txn is None or seen is None or seen.status != Outcome.ERROR:
+        return
+    state, places = settling(state, txn, action, seen)
+    for place in places:
+        for after in lost(state, place, state.now + action.slack):
+            yield failure(LOST), tainted(after, txn)
+    if places and not state.forbids("RCV-6"):
+        yield failure(LOST), tainted(state, txn)
+    if places and not fits(txn, places) and not state.forbids("TXN-7"):
+        yield failure(INVALID | LOST), enlisted_locks(state, txn, action, places)
+        yield failure(INVALID | LOST), apply(state, action.op, places)
+
+
+@beyond(settle, "TXN-7", "RCV-8", broken=True)
+def accepted_though_lost(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A lock that is lost settles, or is said to (RCV-8); one in a second partition is found out at the
+    commit, or its settlement is never done (TXN-7)."""
+    state, txn = _open(state, action)
+    if txn is None or seen is None or seen.status == Outcome.ERROR:
+        return
+    state, places = settling(state, txn, action, seen)
+    if len(places) == len(action.locks):
+        if not fits(txn, places) and not state.forbids("TXN-7"):
+            yield OK, doomed(state, txn)
+            yield OK, state
+    elif not state.forbids("RCV-8"):
+        yield OK, enlisted_locks(state, txn, action, places) if places else state
+        meant = {whose(state, token) for token in action.locks}
+        yield OK, apply(state, "complete", sorted(place for place in meant if place is not None))
+
+
+# The end
+
+
+@beyond(commit, "TXN-5")
+def committed_in_part(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A commit does any part of it, whatever is answered."""
+    state, txn = _open(state, action)
+    for after in in_part(state, txn, action.slack) if txn is not None else ():
+        yield OK, after
+        yield failure(BROKEN_TXN), after
+
+
+@beyond(rollback, "TXN-5")
+def rolled_back_in_part(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A rollback does any part of it all the same."""
+    state, txn = _open(state, action)
+    if txn is not None:
+        yield from ((OK, after) for after in in_part(state, txn, action.slack))
+
+
+def in_part(state: State, txn: Txn, slack: int) -> Iterator[State]:
+    """The states after any part of a transaction happened: what it sent is stored, or just what the history
+    shows of it, or nothing, each message visible by itself; and any of its settlements is done, not done, or
+    has ended its lock."""
+    shown = tuple(send for send in txn.sends if send.seq is not None or send.number is not None)
+    for sends in dict.fromkeys((txn.sends, shown, ())):
+        kept = txn._replace(sends=sends)
+        base = rolled_back(
+            state, txn._replace(sends=tuple(s for s in txn.sends if s not in sends), settles=())
+        )
+        stored = sent(with_txn(base, txn.name, kept), kept, slack, False) if sends else (base,)
+        for after in stored:
+            yield from _settled_in_part(_apart(with_txn(after, txn.name, None), sends), txn.settles)
+
+
+def _apart(state: State, sends: tuple[Pending, ...]) -> State:
+    """The state in which these messages become visible each by itself."""
+    ids = {send.id for send in sends}
+    for p, part in enumerate(state.parts):
+        if any(entry.id in ids and entry.group is not None for entry in part.log):
+            log = (e._replace(group=f"{e.group}/{e.id}") if e.group and e.id in ids else e for e in part.log)
+            state = with_part(state, p, with_log(part, tuple(log)))
+    return state
+
+
+def _settled_in_part(state: State, settles: tuple[tuple[str, int, int, str], ...]) -> Iterator[State]:
+    if not settles:
+        yield state
+        return
+    (op, p, number, token), rest = settles[0], settles[1:]
+    index = find_number(state.parts[p], number)
+    lock = None if index is None else state.parts[p].log[index].lock
+    ways = [state]
+    if index is not None and lock is not None and lock.token == token:
+        entry = state.parts[p].log[index]
+        ways = [
+            apply(state, op, [(p, index)]),
+            put(state, p, index, entry._replace(lock=lock._replace(txn=None))),
+            put(state, p, index, returned(state, entry, entry.tries, state.now)),
+            *(apply(state, done, [(p, index)]) for done in ("abandon",) if op != done),
+        ]
+    elif index is not None and op == "complete":
+        ways.append(apply(state, op, [(p, index)]))
+    for way in ways:
+        yield from _settled_in_part(way, rest)

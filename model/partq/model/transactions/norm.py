@@ -1,0 +1,387 @@
+"""Transactions: sends and settlements that happen together at the commit, or not at all.
+
+A transaction is coordinated by one partition, which its key names. Until its end nothing of it is visible;
+when its messages get their numbers, at the send or at the commit, is the broker's choice. What a single send
+may be refused for is `routing`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
+from ..clauses import clause, guard, point
+from ..edits import put, with_txn
+from ..messages import Delivery
+from ..operations import UNAVAILABLE, Outcome
+from ..profiles import MAX_IDLE, SECOND
+from ..routing.norm import (
+    failed,
+    hints_of,
+    in_order,
+    key_of,
+    placements,
+    refusals,
+    rejected,
+)
+from ..sequencing.pending import take
+from ..settling.norm import held, held_of, lock_at, lost
+from ..state import Pending, State, Txn, find_number, is_up, key_partition, transaction
+from .commits import rolled_back, sent, settled
+
+Steps = Iterator[tuple[Answer, State]]
+Place = tuple[int, int]
+
+
+def begin(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Open a transaction under a new name, or under that of one that the broker may have rolled back."""
+    state = idled(state, action)
+    known = transaction(state, action.txn)
+    if seen is not None and known is not None and known.tainted:
+        state = rolled_back(state, known)
+    if not state.cfg.profile.transactions:
+        yield failure(REFUSED), state
+    elif action.txn is None or transaction(state, action.txn) is not None:
+        yield failure(INVALID), state
+    else:
+        yield OK, with_txn(state, action.txn, _used(state, Txn(action.txn, action.proc)))
+
+
+def idled(state: State, action: Action) -> State:
+    """The state in which every transaction that may have been idle for too long may be rolled back.
+    Not a TXN-9 clause: rollback is optional."""
+    oldest = state.now + action.slack - MAX_IDLE
+    if state.cfg.untimed or all(txn.tainted or txn.used > oldest for txn in state.txns):
+        return state
+    return state._replace(txns=tuple(t._replace(tainted=t.tainted or t.used <= oldest) for t in state.txns))
+
+
+def _used(state: State, txn: Txn) -> Txn:
+    """The transaction after an operation in it. To the second before: what differs by less is one state."""
+    return txn if state.cfg.untimed else txn._replace(used=state.now // SECOND * SECOND)
+
+
+@point("TXN-10")
+def ended(state: State, action: Action, seen: Observed | None) -> Steps:
+    """In a transaction that is over nothing succeeds."""
+    yield failure(BROKEN_TXN), state
+
+
+@point("TXN-1", "TXN-2", "TXN-5", "TXN-10")
+def send(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Send in a transaction: refused at once, or enlisted."""
+    state = idled(state, action)
+    txn = transaction(state, action.txn)
+    anywhere = action.only in (None, NOWHERE)
+    if txn is None:
+        yield from ended(state, action, seen) if anywhere else ()
+        return
+    refused = failed(tainted(state, txn), action.messages)
+    if txn.tainted and anywhere:
+        yield failure(BROKEN_TXN), refused
+    if is_unfit(state, action):
+        yield from ((failure(INVALID), refused),) if anywhere else ()
+        if seen is not None and seen.status == Outcome.OK:  # found out at the commit
+            yield OK, doomed(state, txn)
+        if not may_be_enlisted(state, action):
+            return
+    if anywhere and (True in refusals(state, action.messages) or may_refuse_key(state, txn, action)):
+        yield failure(INVALID), refused
+    yield from _answered(state, txn, action, seen)
+
+
+def _answered(state: State, txn: Txn, action: Action, seen: Observed | None) -> Steps:
+    """A send that fits is refused as things are, or enlisted."""
+    if seen is None or seen.status == Outcome.ERROR:
+        for answer, after in rejected(state, action):
+            yield answer, tainted(after, txn)
+    if seen is None or seen.status == Outcome.OK:
+        for after in _enlisted(state, txn, action, seen):
+            yield OK, after
+
+
+@clause("TXN-1", "KEY-3", "KEY-7")
+def is_unfit(state: State, action: Action) -> bool:
+    """Whether a send may be refused as no part of any transaction: for its keys, or as it has none."""
+    keyless = any(key_of(state.cfg, m) is None for m in action.messages)
+    return state.cfg.profile.partitioned and (keyless or True in refusals(state, action.messages))
+
+
+@clause("TXN-1", "KEY-3", "KEY-7")
+def may_be_enlisted(state: State, action: Action) -> bool:
+    """Whether a send may be part of a transaction."""
+    keyless = any(key_of(state.cfg, m) is None for m in action.messages)
+    fits = not (keyless and state.cfg.profile.partitioned) or takes_keyless(state)
+    return fits and False in refusals(state, action.messages)
+
+
+@point("TXN-1", "KEY-5")
+def takes_keyless(state: State) -> bool:
+    """Whether a message without a key may be part of a transaction."""
+    return False
+
+
+def is_second(txn: Txn, keys: set[str | None]) -> bool:
+    """Whether these keys are others than the one of the transaction, or more than one."""
+    return keys != {txn.key} if txn.key is not None else len(keys) > 1
+
+
+def doomed(state: State, txn: Txn) -> State:
+    """The state in which the transaction will not be committed."""
+    return with_txn(state, txn.name, txn._replace(tainted=True, doomed=True))
+
+
+@point("TXN-2", "TXN-8")
+def may_refuse_key(state: State, txn: Txn, action: Action) -> bool:
+    """Whether a key may be refused: it is a second one (even if both live in one partition), or it lives in
+    another partition than the messages that the transaction settles (not settled by any source)."""
+    if not state.cfg.profile.partitioned:
+        return False
+    keys = {key_of(state.cfg, m) for m in action.messages}
+    if txn.key is not None:
+        return keys != {txn.key}
+    return txn.locks_in is not None and any(key and key_partition(state, key) != txn.locks_in for key in keys)
+
+
+@clause("TXN-2", "TXN-8", "ROUTE-1")
+def _enlisted(state: State, txn: Txn, action: Action, seen: Observed | None) -> Iterator[State]:
+    """The states after these sends were enlisted. A second key must live in the partition of the first."""
+    hints = hints_of(state, action, seen)
+    for placed, places in placements(state, action, hints):
+        p = txn.part if txn.part is not None else places[0]
+        if set(places) != {p} and state.cfg.profile.partitioned and not may_leave(state, txn, action):
+            continue
+        key = txn.key if txn.key is not None else key_of(state.cfg, action.messages[0])
+        yield _pending(placed, txn._replace(part=p, key=key), action, places, hints)
+
+
+@point("TXN-1", "TXN-2")
+def may_leave(state: State, txn: Txn, action: Action) -> bool:
+    """Whether a send may be stored in another partition than that of its transaction."""
+    return False
+
+
+@clause("SEQ-3")
+def _pending(
+    state: State, txn: Txn, action: Action, places: tuple[int, ...], hints: list[Delivery | None]
+) -> State:
+    """The state in which the messages wait for the commit, those of a batch in the order of their numbers."""
+    shown = [(n, hint) for n, hint in enumerate(hints) if hint is not None and hint.seq is not None]
+    known = in_order(state.cfg, shown)
+    others = [(n, hint) for n, hint in enumerate(hints) if hint is None or hint.seq is None]
+    since = state.now - action.early if state.cfg.timed else 0
+    sends = tuple(
+        Pending(action.messages[n].id, places[n], None, since, None if hint is None else hint.seq)
+        for n, hint in (*known, *others)
+    )
+    return with_txn(state, txn.name, _used(state, txn)._replace(sends=txn.sends + sends))
+
+
+@point("TXN-5", "TXN-7", "RCV-2", "RCV-6", "RCV-8")
+def settle(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Settle in a transaction: refused at once, or enlisted, the locks being held until its end."""
+    state = idled(state, action)
+    txn = transaction(state, action.txn)
+    if txn is None:
+        yield from ended(state, action, seen)
+        return
+    state, places = settling(state, txn, action, seen)
+    kinds = _settle_refusals(state, txn, action, places, action.slack if seen is not None else None)
+    if kinds:
+        yield failure(kinds), tainted(state, txn)
+    if len(places) == len(action.locks) and may_enlist(state, txn, places):
+        yield OK, enlisted_locks(state, txn, action, places)
+
+
+def settling(state: State, txn: Txn, action: Action, seen: Observed | None) -> tuple[State, list[Place]]:
+    """The state before a settlement that was accepted, if it was, and the places of the locks that hold."""
+    if seen is not None and seen.status == Outcome.OK:
+        state = _released(state, txn, action)
+    return state, held_of(held(state, action))
+
+
+@clause("TXN-10")
+def _released(state: State, txn: Txn, action: Action) -> State:
+    """The state in which no other transaction, that the broker may have rolled back, holds these locks."""
+    holders = [lock_at(state, place).txn for place in held(state, action) if place is not None]
+    for name in dict.fromkeys(holders):  # a rollback may end locks that are named, too
+        other = transaction(state, name) if name != txn.name else None
+        if other is not None and other.tainted:
+            state = rolled_back(state, other)
+    return state
+
+
+@clause("TXN-7", "RCV-8", "RCV-14")
+def _settle_refusals(
+    state: State, txn: Txn, action: Action, places: list[Place], slack: int | None
+) -> frozenset[str]:
+    """The kinds of error that a settlement in a transaction may have; none where it has to succeed."""
+    kinds: frozenset[str] = frozenset()
+    parts = {p for p, _ in places}
+    if len(places) < len(action.locks) or not _all_hold(state, places, slack):
+        kinds |= LOST
+    if state.cfg.profile.partitioned and len(parts | {txn.locks_in, txn.part} - {None}) > 1:
+        kinds |= INVALID
+    if any(not is_up(state, p) for p in parts) or (state.down and len(places) < len(action.locks)):
+        kinds |= UNAVAILABLE
+    return kinds | BROKEN_TXN if txn.tainted else kinds
+
+
+def _all_hold(state: State, places: list[Place], slack: int | None) -> bool:
+    """Whether no transaction settles by these locks, and none ends within ``slack``, if that is given."""
+    locks = [lock_at(state, place) for place in places]
+    if any(lock.txn for lock in locks):
+        return False
+    return slack is None or all(lock.lo > state.now + slack and not lock.shaken for lock in locks)
+
+
+@point("TXN-7", "RCV-14")
+def takes_locks(state: State, txn: Txn, places: list[Place]) -> bool:
+    """Whether these locks are all in one partition, that of those that the transaction settles already."""
+    return fits(txn, places)
+
+
+def fits(txn: Txn, places: list[Place]) -> bool:
+    """The same by where they are."""
+    parts = {p for p, _ in places}
+    return len(parts) == 1 and txn.locks_in in (None, *parts)
+
+
+@clause("TXN-7", "RCV-14")
+def may_enlist(state: State, txn: Txn, places: list[Place]) -> bool:
+    """Whether these settlements can be part of the transaction. That it also sends to another partition than
+    the one it settles in, or settles by a lock once more, is not settled by any source: allowed."""
+    return (
+        takes_locks(state, txn, places)
+        and (state.cfg.serving or all(is_up(state, p) for p, _ in places))
+        and all(lock_at(state, place).txn in (None, txn.name) for place in places)
+    )
+
+
+@clause("TXN-5")
+def enlisted_locks(state: State, txn: Txn, action: Action, places: list[Place]) -> State:
+    """The state in which these messages are settled at the end of the transaction."""
+    settles = list(txn.settles)
+    for p, index in places:
+        entry = state.parts[p].log[index]
+        lock = lock_at(state, (p, index))
+        token = next(token for token in action.locks if token == lock.token or token in lock.rivals)
+        settled = (action.op, p, entry.number, token)
+        if settled not in settles:
+            settles.append(settled)
+        state = put(state, p, index, entry._replace(lock=lock._replace(txn=txn.name)))
+    first = places[0][0] if txn.locks_in is None else txn.locks_in
+    return with_txn(state, txn.name, _used(state, txn)._replace(locks_in=first, settles=tuple(settles)))
+
+
+@point("TXN-5", "ROUTE-5")
+def commit(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Make all of it happen; or, where something came in between, none of it."""
+    state = idled(state, action)
+    txn = transaction(state, action.txn)
+    if txn is None:
+        yield from ended(state, action, seen)
+        return
+    out = any(not is_up(state, p) for p in parts_of(txn))
+    if _may_fail(state, txn, out):
+        yield failure(BROKEN_TXN), rolled_back(state, txn)
+        if not txn.doomed:
+            yield from _refused_in_passing(state, txn, out)
+    elif seen is not None and seen.status == Outcome.ERROR:
+        for after in _after_lost_lock(state, txn, state.now + action.slack):
+            yield failure(BROKEN_TXN), after
+    serves = not out or (state.cfg.serving and stores_in_service(state, txn))
+    if serves and not txn.doomed:
+        for after in sent(state, txn, action.slack, seen is None):
+            yield OK, with_txn(settled(after, txn), txn.name, None)
+
+
+@guard("ROUTE-5")
+def stores_in_service(state: State, txn: Txn) -> bool:
+    """Whether all partitions that the commit stores messages in are up. Settling in others is free."""
+    return all(is_up(state, send.part) for send in txn.sends)
+
+
+def _may_fail(state: State, txn: Txn, out: bool) -> bool:
+    """Whether something came in between the commit and what it is to do."""
+    return out or txn.tainted or txn.doomed or not _all_held(state, txn)
+
+
+def _all_held(state: State, txn: Txn) -> bool:
+    """Whether every lock that the transaction settles is still held for it."""
+    for _, p, number, token in txn.settles:
+        index = find_number(state.parts[p], number)
+        lock = None if index is None else state.parts[p].log[index].lock
+        if lock is None or lock.token != token:
+            return False
+    return True
+
+
+def _after_lost_lock(state: State, txn: Txn, reach: int) -> Iterator[State]:
+    """Rolled back because a lock turns out to have ended by itself."""
+    for _, p, number, _ in txn.settles:
+        index = find_number(state.parts[p], number)
+        assert index is not None
+        for after in lost(state, (p, index), reach):
+            yield rolled_back(after, txn)
+
+
+@point("TXN-5")
+def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Make none of it happen."""
+    state = idled(state, action)
+    txn = transaction(state, action.txn)
+    if txn is None:
+        yield from ended(state, action, seen)
+        return
+    out = any(not is_up(state, p) for p in parts_of(txn))
+    if txn.tainted or out:
+        yield failure(BROKEN_TXN), rolled_back(state, txn)
+        yield from _refused_in_passing(state, txn, out)
+    yield OK, rolled_back(state, txn)
+
+
+def _refused_in_passing(state: State, txn: Txn, out: bool) -> Steps:
+    """The end of a transaction refused as busy, amid a fault or after one: it may be open still."""
+    if out or txn.tainted:
+        yield failure(UNAVAILABLE), tainted(state, txn)
+
+
+def tainted(state: State, txn: Txn) -> State:
+    """The state in which the broker may refuse to commit, for an operation in the transaction failed."""
+    return with_txn(state, txn.name, txn._replace(tainted=True))
+
+
+def moves(state: State) -> list[Action]:
+    """The broker may number what waits for a commit, and roll back a transaction that a fault or a failed
+    operation hit, or that was idle for too long."""
+    state = idled(state, Action("forget"))
+    found = [Action("forget", txn.proc, txn=txn.name) for txn in state.txns if txn.tainted]
+    if state.cfg.early:
+        waiting = (txn for txn in state.txns if any(send.number is None for send in txn.sends))
+        found += [Action("number", txn.proc, txn=txn.name) for txn in waiting]
+    return found
+
+
+def number(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The broker numbers the next message that waits for a commit."""
+    txn = transaction(state, action.txn)
+    waiting = [] if txn is None else [n for n, send in enumerate(txn.sends) if send.number is None]
+    if txn is not None and waiting and state.cfg.early:
+        for after in take(state, txn.name, waiting[0], True):
+            yield OK, after
+
+
+def forget(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The broker rolls back a transaction that a fault or a failed operation hit, or that was idle for too
+    long."""
+    state = idled(state, action)
+    txn = transaction(state, action.txn)
+    if txn is not None and txn.tainted:
+        yield OK, rolled_back(state, txn)
+
+
+def parts_of(txn: Txn) -> set[int]:
+    """The partitions that the transaction sends to, or settles in."""
+    parts = {send.part for send in txn.sends}.union(p for _, p, _, _ in txn.settles)
+    return parts.union(p for p in (txn.part, txn.locks_in) if p is not None)
