@@ -27,12 +27,13 @@ Norm = Callable[..., Any]
 
 class Departure(NamedTuple):
     """``change``: the result with it, of that of the norm and its arguments. ``where``: the configurations in
-    which it may differ at all."""
+    which it may differ at all. ``function``: what is marked."""
 
     rules: tuple[str, ...]
     broken: bool
     change: Callable[..., Any]
     where: Where | None
+    function: Callable[..., Any]
 
 
 _registry: Final[dict[Norm, list[Departure]]] = {}
@@ -45,7 +46,7 @@ def beyond(
 
     def mark(function: Callable[P, R]) -> Callable[P, R]:
         more = _chained if isgeneratorfunction(unwrap(norm)) else _more
-        _add(norm, Departure(rules, broken, partial(more, function), where))
+        _add(norm, Departure(rules, broken, partial(more, function), where, function))
         return function
 
     return mark
@@ -57,7 +58,7 @@ def instead(
     """Mark a function as giving the result of a point, from that of the norm."""
 
     def mark(function: Callable[Concatenate[R, P], R]) -> Callable[Concatenate[R, P], R]:
-        _add(norm, Departure(rules, broken, function, where))
+        _add(norm, Departure(rules, broken, function, where, function))
         return function
 
     return mark
@@ -112,6 +113,12 @@ def load() -> None:
     mechanisms.load(mechanisms.DEVIATIONS)
 
 
+def of(rule: str) -> list[Callable[..., Any]]:
+    """The deviations of a rule, besides where its guards do not hold."""
+    load()
+    return [one.function for departures in _registry.values() for one in departures if rule in one.rules]
+
+
 _in_force: Final[dict[tuple[str, frozenset[str]], Mapping[Norm, Norm]]] = {}
 
 
@@ -131,7 +138,7 @@ def _put_together(cfg: Any, waived: frozenset[str], consulted: Consulted | None)
     found: dict[Norm, Norm] = {}
     for norm, departures in _registry.items():
         changes = []
-        for rules, broken, change, where in departures:
+        for rules, broken, change, where, _ in departures:
             if where is not None and not where(cfg):
                 continue
             if not lifted.isdisjoint(rules) or not (broken or cfg.binding.issuperset(rules)):

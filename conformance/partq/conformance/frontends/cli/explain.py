@@ -7,9 +7,8 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -133,7 +132,7 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.screens.registry import ALL
     from partq.conformance.workload.cases import ALL_CASES
-    from partq.model import clauses
+    from partq.model import clauses, departures
     from partq.model.requirements import contradictions
 
     screens = [screen for screen in ALL if requirement.id in screen.requirements]
@@ -150,6 +149,7 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
             if requirement.id in one.requirements
         ],
         "clauses": [_clause(name) for name in clauses.of(requirement.id)] or ["none"],
+        "deviations": sorted(map(_at, departures.of(requirement.id))),
         "screens": [f"{_place(one.check)} {one.name}" for one in screens] or ["none: not implemented"],
         "cases": [", ".join(case.name for case in cases) or "none"],
         "mutants": [", ".join(mutants) or "none"],
@@ -199,10 +199,13 @@ def _profiles(requirement: Requirement) -> list[str]:
 
 
 def _clause(name: str) -> str:
-    """Such as ``partq/model/routing.py:199 _kinds``, of the clause ``routing._kinds``."""
-    module, _, path = name.partition(".")
-    found: Any = reduce(getattr, path.split("."), importlib.import_module(f"partq.model.{module}"))
-    return f"{_place(found)} {path}"
+    """Such as ``partq/model/routing/norm.py:199 _kinds``, of the clause ``routing.norm._kinds``."""
+    module, _, function = name.rpartition(".")
+    return _at(getattr(importlib.import_module(f"partq.model.{module}"), function))
+
+
+def _at(function: Callable[..., object]) -> str:
+    return f"{_place(function)} {function.__name__}"
 
 
 def _place(function: Callable[..., object]) -> str:
