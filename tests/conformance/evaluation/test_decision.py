@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from corpus import corpus
 from partq.conformance.evaluation import decision
 from partq.conformance.evaluation.decision import (
     ALIKE,
@@ -112,6 +113,18 @@ def test_suspects_beyond_the_allowance_are_undecided() -> None:
     assert said.judging.not_asked == 1
 
 
+def test_one_of_several_beyond_the_allowance_is_suspected_of_a_broker_with_flows() -> None:
+    """What a lost lock's settlement, which is lawful there, may explain is the judge's to refute."""
+    given = corpus()["flows/bad: a lost flow's partition, or another's"]
+    (several,) = given.one_of
+    assert {*decide(given.history, NONE).candidates.values()} == {several}
+    verdicts, judging = Decider(THRIFTY, left=-1000).check(given.history)
+    suspected = {id: verdict for id, verdict in verdicts.items() if verdict.status is Status.UNKNOWN}
+    assert suspected.keys() == {*several} and judging.not_asked == 1
+    assert not any(verdict.findings or verdict.candidates for verdict in suspected.values())
+    assert conclusion({"solace": verdicts}, strict=True)[0] == Exit.INCONCLUSIVE
+
+
 def test_a_rejection_is_a_violation_that_no_screen_saw() -> None:
     said = decide(LOST_LOCK, screens=())
     assert said.violated == ["RCV-8"]
@@ -199,13 +212,32 @@ STORED_ELSEWHERE = "p send m1 key=a\nq receive 1 delete -> m1#1.1\n" + "".join(
 )
 
 
-def test_a_screen_overrules_no_rank_of_blame() -> None:
-    """Keyed sends stored elsewhere while their partition is down: ROUTE-5 comes before ROUTE-2, which a
-    screen finds violated as the key is in two partitions."""
-    given = history(STORED_ELSEWHERE, "azure-premium", partitions=2)
-    assert "ROUTE-2" in decide(given, NONE).findings
+REFUSED_AND_DONE = """p send m1
+p send m2
+q receive 2 -> m1#1 lock=l1 count=0, m2#2 lock=l2 count=0
+q complete l1
+q abandon l2 l1 -> error lock_lost
+p receive 1 -> m2#2 lock=l3 count=1
+"""
+
+OUTRANKED = {
+    "ROUTE-5": ("ROUTE-2", history(STORED_ELSEWHERE, "azure-premium", partitions=2)),
+    "ROUTE-1": ("ROUTE-2", corpus()["routing/bad: a key moves as a front end is lost"].history),
+    "TXN-8": ("ROUTE-2", corpus()["routing/bad: too little speaks for the transaction"].history),
+    "RCV-9": ("RCV-2", corpus()["delivery/bad: ten deliveries are too many"].history),
+    "RCV-8": ("RCV-6", history(REFUSED_AND_DONE, "azure-flat")),
+}
+"""What blame puts first -> what a screen finds, and where."""
+
+
+@pytest.mark.parametrize("rule", OUTRANKED)
+def test_a_screen_overrules_no_rank_of_blame(rule: str) -> None:
+    """Such as keyed sends stored elsewhere while their partition is down: ROUTE-5 comes before ROUTE-2, which
+    a screen finds violated as the key is in two partitions."""
+    by_screen, given = OUTRANKED[rule]
+    assert by_screen in decide(given, NONE).findings
     (finding,) = (found for several in decide(given).findings.values() for found in several)
-    assert finding.requirements[0] == "ROUTE-5"
+    assert finding.requirements[0] == rule and by_screen in finding.requirements
 
 
 def test_a_rejection_that_blame_does_not_explain_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:

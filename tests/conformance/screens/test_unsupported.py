@@ -15,6 +15,7 @@ from partq.conformance.facts.index import facts_of
 from partq.conformance.facts.lifetimes import TWO_KEYS, Lifetimes
 from partq.conformance.history import Header, History
 from partq.conformance.history.notation import history
+from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.registry import ALL
 from partq.conformance.screens.unsupported import TOUCHED
@@ -151,6 +152,24 @@ def test_assignments_known_to_an_interval_are_no_instants() -> None:
     assert "REB-13" in inspected(text.format("8s"), "solace", partitions=1).findings
     polled = inspected(text.format("8s-10s"), "solace", partitions=1)
     assert not polled.findings and "interval" in polled.open["REB-13"]
+
+
+LOOKS = (("3s", "6s"), ("18s", "21s"), ("24s", "27s"))
+"""Three looks at the assignments, each with the one before it: what is seen changed in between."""
+
+
+def test_a_reconnect_between_two_looks_breaks_no_delay() -> None:
+    """Taken for instants the looks say that a flow was given its partition too soon after it was bound."""
+    text = (
+        "c1 bind f1 @1-2\nenv assignment 0 f1 ready @{0}\nc1 disconnect f1 @20s-20001ms\n"
+        "env assignment 0 f1 unbound @{1}\nc1 bind f2 @20500ms-20501ms\n"
+        "env assignment 0 f1 unassigned @{2}\nenv assignment 0 f2 ready @{2}\nenv drained @40s"
+    )
+    instants = text.format(*(before for before, _ in LOOKS))
+    assert "REB-4" in inspected(instants, "solace", partitions=1).findings
+    polled = history(text.format(*map("-".join, LOOKS)), "solace", partitions=1)
+    assert not inspect(polled).findings and not inspect(polled).candidates
+    assert judge(polled).status is Judged.ACCEPTED
 
 
 KEYED_BY_ID = {
