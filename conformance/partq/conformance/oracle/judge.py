@@ -3,7 +3,7 @@
 What no order of a history's effects explains is a violation; what one explains is allowed, whatever a screen
 suspects. The judge is never wrong. When the budget is spent it answers `UNKNOWN` and says how far it
 came; it does so, too, where something is not modelled (`judge_scope`): families, operations, ends of a
-message's life, messages whose way into an entity is not known, IDs sent twice.
+message's life, messages whose way into an entity is not known, IDs sent twice that nothing tells apart.
 
 Incomplete searches run first; only their acceptance is used: one that jumps back where it is stuck;
 and with flows, whose partitions are not shown and have to be guessed, a few that try

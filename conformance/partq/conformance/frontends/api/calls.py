@@ -23,6 +23,7 @@ from partq.conformance.evaluation.suite import JOBS, Ways, cases_for, default_pr
 from partq.conformance.frontends.api.explanation import Explanation
 from partq.conformance.frontends.api.result import Judged, Result
 from partq.conformance.history import History
+from partq.conformance.history.births import told_apart
 from partq.conformance.history.codec import read_history
 from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.history.gaps import missing_records
@@ -85,8 +86,9 @@ def result_of(
 ) -> Result:
     """What these histories, each under its name, come to. ``wanted``: what has to be exercised. ``exact``:
     how much the judge is asked about each. ``tell``: hears how far it has come."""
+    named = [(name, told_apart(one)) for name, one in read]
     judged = tuple(
-        Judged(one.header.profile, name, one, *Decider(exact, tell=tell).check(one)) for name, one in read
+        Judged(one.header.profile, name, one, *Decider(exact, tell=tell).check(one)) for name, one in named
     )
     judging = added(one.judging for one in judged)
     subject = judged[0].name if len(judged) == 1 else f"{len(judged)} histories"

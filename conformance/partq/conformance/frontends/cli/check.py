@@ -89,8 +89,8 @@ def check(
         detail = Detail.of(verbose, whole_catalogue)
         place = partial(_place, result)
         show_verdicts(result.broker, result.verdicts, detail, evidence, place, matched, besides)
-        for file, found in searched.items():
-            _show_judged(file, found, read[file])
+        for one in result.judged if order else ():
+            _show_judged(one.name, searched[one.name], one.history)
         say(printable(str(result.judging)))
         conclude(result.verdicts, strict, besides, matched)
     raise typer.Exit(document["exit"])
