@@ -15,6 +15,7 @@ from partq.conformance.frontends.campaign import work
 from partq.conformance.frontends.campaign.limits import TraceTimeout, each_within
 from partq.conformance.frontends.campaign.plan import Chunk
 from partq.conformance.frontends.campaign.work import ChunkFailed, do_chunk
+from partq.conformance.frontends.cli.app import main
 
 CHILDREN_FILE = Path(f"/proc/self/task/{os.getpid()}/children")
 CHUNK = Chunk("mine:Mine", "azure-flat", 10, 4)
@@ -91,7 +92,24 @@ def test_the_trace_and_the_line_of_code_are_named(
     assert isinstance(failed, ChunkFailed)
     assert str(failed).startswith(f"a chunk failed: {told}")
     assert f"({__file__}:" in str(failed)
-    assert str(failed).endswith(", in trace 12")
+    assert str(failed).endswith(
+        ", in trace 12; that trace alone: "
+        "partq fuzz mine:Mine --trace 12 --seed 7 --profile azure-flat --length 2"
+    )
+
+
+def test_a_trace_alone_has_the_same_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "endless_alone.py").write_text(
+        "from partq.conformance.adapters.reference import Reference\n\n\n"
+        "class Mine(Reference):\n    def stage(self, program, on_event):\n        while True: pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    alone = ("fuzz", "endless_alone:Mine", "--trace", "3", "--profile", "azure-flat")
+    assert main([*alone, "--trace-timeout", "0.5"]) == 2
+    told = "partq: error: Mine raised TraceTimeout: no end after 0.5 s (--trace-timeout) ("
+    assert capsys.readouterr().err.startswith(told)
 
 
 LEAVING = """

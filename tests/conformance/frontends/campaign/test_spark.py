@@ -128,7 +128,7 @@ FAULTY = dedent(
 @pytest.mark.parametrize(
     ("broker", "tries", "told"),
     [
-        ("Simulated", 1, "a chunk failed: Simulated raised ValueError: oh dear (*faulty.py:*), in trace 0"),
+        ("Simulated", 1, "a chunk failed: Simulated raised ValueError: oh dear (*), in trace 0; that *"),
         ("Live", 4, "a chunk failed 4 times: Live.open raised ConnectionError: oh dear (*faulty.py:*)"),
         ("Deadly", 4, "a chunk failed 4 times: Python worker exited unexpectedly (crashed).*"),
     ],

@@ -1,8 +1,11 @@
-"""The programs of a campaign's traces, from its seed. Pure, and without Spark."""
+"""The programs of a campaign's traces, from its seed, and how to run one alone. Pure, and without Spark."""
 
 from __future__ import annotations
 
-from partq.conformance.adapters import Broker
+import shlex
+
+from partq.conformance.adapters import Broker, public_name
+from partq.conformance.history.codec_profiles import typed
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
 
@@ -13,3 +16,10 @@ def program_of(broker: Broker, seed: int, trace: int, length: int | None, lacks:
     return generate(
         broker.profile or "", drawn, length=length, lacks=lacks, lock_duration=broker.lock_duration
     )
+
+
+def command_of(broker: str, profile: str, trace: int, seed: int, length: int | None) -> str:
+    """What runs that trace of the campaign alone, without the broker's password."""
+    words = ["partq", "fuzz", public_name(broker), "--trace", str(trace), "--seed", str(seed)]
+    words += ["--profile", typed(profile)]
+    return shlex.join(words if length is None else [*words, "--length", str(length)])

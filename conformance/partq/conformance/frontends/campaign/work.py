@@ -26,7 +26,7 @@ from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways,
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.limits import TooMany, check_children, each_within
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
-from partq.conformance.frontends.campaign.programs import program_of
+from partq.conformance.frontends.campaign.programs import command_of, program_of
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import OVER_BUDGET
 from partq.conformance.verdict import Finding, Status
@@ -183,7 +183,7 @@ def do_chunk(
         try:
             return run_chunk(chunk, seed, length, exact, limit)
         except Exception as error:
-            text = _in_one_line(error)
+            text = "; that trace alone: ".join([_in_one_line(error), *getattr(error, "__notes__", ())])
             if isinstance(error, UnknownBroker) or isinstance(open_broker(chunk.broker), SimulatedBroker):
                 return ChunkFailed(f"a chunk failed: {text}")
     return ChunkFailed(f"a chunk failed {TRIES} times: {text}", lost=True)
@@ -212,10 +212,16 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0, limit
     ]
     ways = Ways(another=lambda: open_broker(chunk.broker))
     with closing(histories(broker, chunk.profile, programs, ways)) as ending:
-        for number, history in each_within(seconds, _uninterrupted(ending, broker, programs)):
-            check_children(f"trace {traces[number]}")
-            decision = decider.decide(history, traces[number])
-            _fold(result, traces[number], programs[number].program, history, decision)
+        try:
+            for number, history in each_within(seconds, _uninterrupted(ending, broker, programs)):
+                check_children(f"trace {traces[number]}")
+                decision = decider.decide(history, traces[number])
+                _fold(result, traces[number], programs[number].program, history, decision)
+        except Exception as error:
+            if isinstance(broker, SimulatedBroker):  # of which one is run at a time, in order
+                trace = traces[len(result.verdicts)]
+                error.add_note(command_of(chunk.broker, chunk.profile, trace, seed, length))
+            raise
     return result
 
 

@@ -47,7 +47,7 @@ WAVE_HELP: Final = (
 TRACE_TIMEOUT: Final = 60.0
 
 TRACE_TIMEOUT_HELP: Final = (
-    "Seconds that a simulated broker may take for a trace: one that takes longer ends the campaign; with 0 "
+    "Seconds that a simulated broker may take for a trace: one that takes longer ends the command; with 0 "
     "none does."
 )
 

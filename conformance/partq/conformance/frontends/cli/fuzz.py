@@ -113,7 +113,7 @@ def fuzz(
         if traces is not None:
             fail("give --traces for a campaign, or --trace for one trace of it")
         one = trace_of(broker, profiles_for(broker, profile), trace, seed, length, out)
-        run_trace(one, out, strict, verbose, format)
+        run_trace(one, out, strict, verbose, format, trace_timeout)
     if traces is None or out is None:
         fail("a campaign needs --traces and --out; --trace N runs one trace of it")
     check_extra()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,6 @@ from partq.conformance.frontends.cli.common import (
     verdicts_document,
 )
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
-from partq.conformance.history.codec_profiles import typed
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
@@ -51,11 +49,9 @@ class Trace:
     @property
     def command(self) -> str:
         """What runs it alone, without the broker's password."""
-        from partq.conformance.adapters import public_name
+        from partq.conformance.frontends.campaign.programs import command_of
 
-        words = ["partq", "fuzz", public_name(self.broker), "--trace", str(self.number)]
-        words += ["--seed", str(self.seed), "--profile", typed(self.profile)]
-        return shlex.join(words if self.length is None else [*words, "--length", str(self.length)])
+        return command_of(self.broker, self.profile, self.number, self.seed, self.length)
 
     def program(self, broker: Broker) -> Program:
         """Its program. Raises `BrokerFailed`."""
@@ -77,18 +73,23 @@ def trace_of(
     return Trace(broker, profiles[0], number, seed, length)
 
 
-def run_trace(trace: Trace, out: str | None, strict: bool, verbose: bool, format: Format) -> NoReturn:
-    """Run it, judge it, print what there is to say of it, and store program and history in the folder."""
-    from partq.conformance.adapters import Unreachable, public_name
+def run_trace(
+    trace: Trace, out: str | None, strict: bool, verbose: bool, format: Format, limit: float
+) -> NoReturn:
+    """Run it, judge it, print what there is to say of it, and store program and history in the folder.
+    ``limit``: the seconds that a simulated broker may take; 0: as many as it takes."""
+    from partq.conformance.adapters import SimulatedBroker, Unreachable, public_name
     from partq.conformance.evaluation.decision import Decider, Exactness
     from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Run, histories
+    from partq.conformance.frontends.campaign.limits import each_within
     from partq.conformance.screens.registry import ALL
     from partq.conformance.verdict import verdicts_of
 
     broker, name = opened(trace.broker), f"trace {trace.number}"
     try:
         program = trace.program(broker)
-        ((_, history),) = histories(broker, trace.profile, [NamedProgram(name, program)])
+        ending = histories(broker, trace.profile, [NamedProgram(name, program)])
+        ((_, history),) = each_within(limit if isinstance(broker, SimulatedBroker) else 0.0, ending)
     except (Unreachable, BrokerFailed) as error:
         fail(str(error))
     stored = _stored(out, program, history)
