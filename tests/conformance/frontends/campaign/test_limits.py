@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -114,6 +115,7 @@ def test_a_trace_alone_has_the_same_limit(
 
 LEAVING = """
 import os
+import signal
 import subprocess
 import sys
 from partq.conformance.frontends.campaign import limits
@@ -133,3 +135,55 @@ def test_processes_that_are_left_are_counted_and_ended() -> None:
     """In a process of its own, as a worker is: this one has others."""
     ran = subprocess.run([sys.executable, "-c", LEAVING], capture_output=True, text=True, check=True)
     assert ran.stdout == "the adapter leaves 3 processes running, after trace 7 -9 -9 -9\n"
+
+
+BOMB = """
+import os
+import resource
+import signal
+from partq.conformance.adapters.reference import Reference
+from partq.conformance.frontends.campaign import work
+from partq.conformance.frontends.campaign.plan import Chunk
+
+tokens, ends = os.pipe()
+os.write(ends, bytes(200))  # no more than so many, even if the limit were none
+os.close(ends)
+
+class Mine(Reference):
+    def stage(self, program, on_event):
+        first = os.getpid()
+        try:
+            while os.getuid() and os.read(tokens, 1):
+                os.fork()
+        finally:
+            if os.getpid() != first:
+                signal.alarm(60)
+                signal.pause()
+        return super().stage(program, on_event)
+
+def failure():
+    return work.do_chunk(Chunk("mine:Mine", "azure-flat", 10, 4), 7, 2)
+
+work.open_broker = lambda name: Mine()
+assert not isinstance(failure(), work.ChunkFailed)  # as root it does nothing; all is imported now
+os.setgroups([])
+os.setgid(65534)
+resource.setrlimit(resource.RLIMIT_NPROC, (50, 50))
+os.setuid(65534)
+print(failure(), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="only root can become a user of none")
+def test_processes_that_start_processes_end_at_the_limit_of_the_system() -> None:
+    """Under a limit that is set before, for a user who has no other processes: never without."""
+    with subprocess.Popen(
+        [sys.executable, "-c", BOMB], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as first:
+        try:
+            assert first.stdout is not None
+            line = first.stdout.readline()
+        finally:
+            os.killpg(first.pid, signal.SIGKILL)
+    assert line.startswith("a chunk failed: Mine raised BlockingIOError: ")
+    assert ", in trace 10; " in line
