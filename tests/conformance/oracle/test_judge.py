@@ -68,6 +68,18 @@ def test_where_no_number_is_shown_first_deliveries_show_the_order_of_sends(
     assert judge(given, seconds=60, nodes=1_000).status is Judged.UNKNOWN
 
 
+@pytest.mark.parametrize("number", [54, 160])
+def test_of_deliveries_that_overlap_those_of_what_was_sent_sooner_come_first(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recorded with Redis 7: several clients receive at once. What one of them was given shows that it came
+    first, as its messages were sent before another's, or stood before them in one batch."""
+    given = read_history(Path(__file__).parent / "redis" / f"streams-{number}.ndjson")
+    assert judge(given, seconds=60, nodes=1_000).status is Judged.ACCEPTED
+    monkeypatch.setattr(estimates, "_sent_sooner", lambda *_: False)
+    assert judge(given, seconds=60, nodes=1_000).status is Judged.UNKNOWN
+
+
 def test_a_second_look_decides_what_more_nodes_alone_do_not() -> None:
     """A trace of a campaign, whose messages' places and unseen locks are guessed wrong."""
     broker = open_broker("reference")

@@ -201,22 +201,45 @@ def _by_number(effects: Sequence[Effect], bits: int) -> Iterator[Ordering]:
 
 
 def _by_domain(effects: Sequence[Effect], senders: dict[str, int], cfg: Config) -> Iterator[Ordering]:
-    """Sends of one order domain in the order of first deliveries (ORD-1)."""
+    """Sends of one order domain in the order of first deliveries (ORD-1); and these, where they overlap, in
+    the order in which their messages certainly were sent."""
     if cfg.profile.order is OrderDomain.NONE:
         return
     keys = {message.id: key_in_order(cfg, message) for e in effects for message in e.action.messages}
+    places = {message.id: n for e in effects for n, message in enumerate(e.action.messages)}
     by_key = cfg.profile.order is OrderDomain.KEY
-    last: dict[int | str | None, int] = {}
+    lines: dict[int | str, dict[int, list[_Sent]]] = {}
     met: set[str] = set()
-    for effect in effects:
+    for n, effect in enumerate(effects):
         for shown in effect.observed.messages if effect.action.op == "receive" else ():
             sender, domain = senders.get(shown.id), keys.get(shown.id) if by_key else name_of(shown)
-            if shown.id in met or sender is None or domain in (None, ""):
+            if shown.id in met or sender is None or domain is None or domain == "":
                 continue
             met.add(shown.id)
-            if last.get(domain, sender) != sender:
-                yield last[domain], sender
-            last[domain] = sender
+            lines.setdefault(domain, {}).setdefault(n, []).append((sender, places[shown.id]))
+    for line in lines.values():
+        firsts: list[int] = []
+        for n in line:
+            place = len(firsts)
+            while place and _overlap(effects, n, other := firsts[place - 1]):
+                if not _sent_sooner(effects, line[n], line[other]):
+                    break
+                place -= 1
+            firsts.insert(place, n)
+        yield from pairwise(dict.fromkeys(sender for n in firsts for sender, _ in line[n]))
+        yield from pairwise(firsts)
+
+
+_Sent = tuple[int, int]
+"""A message: the effect that sent it, and its place there."""
+
+
+def _sent_sooner(effects: Sequence[Effect], some: Sequence[_Sent], others: Sequence[_Sent]) -> bool:
+    """Whether any of these messages certainly was sent before any of the others."""
+    soonest = min(effects[sender].ret for sender, _ in some)
+    if soonest < max(effects[sender].call for sender, _ in others):
+        return True
+    return any(sender == other and n < m for sender, n in some for other, m in others)
 
 
 def _serially(numbered: list[tuple[int, int]], bits: int) -> list[tuple[int, int]]:
