@@ -165,13 +165,13 @@ def draw(graph: Graph) -> str:
     """The graph in Graphviz' DOT language; transitions between the same two states share an arrow."""
     lines = ["digraph states {", "  rankdir=LR;", "  node [shape=box, fontname=monospace];"]
     for number, node in enumerate(graph.nodes):
-        lines.append(f"  n{number} [label={_quoted(describe(node))}];")
+        lines.append(f"  n{number} [label={quoted(describe(node))}];")
     for edges in graph.edges:
         arrows: dict[int, dict[str, None]] = {}
         for edge in edges:
             arrows.setdefault(edge.target, {})[label(edge.action, edge.answer)] = None
         for target, labels in arrows.items():
-            lines.append(f"  n{edges[0].source} -> n{target} [label={_quoted(chr(10).join(labels))}];")
+            lines.append(f"  n{edges[0].source} -> n{target} [label={quoted(chr(10).join(labels))}];")
     return "\n".join([*lines, "}", ""])
 
 
@@ -205,7 +205,8 @@ def label(action: Action, answer: Answer) -> str:
     return " ".join(word for word in words if word) + (f" → {ended}" if ended else "")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """The text as DOT quotes it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 

@@ -23,6 +23,7 @@ from partq.conformance.frontends.cli.completion import complete, completion
 from partq.conformance.frontends.cli.examples import epilog
 from partq.conformance.frontends.cli.explain import explain
 from partq.conformance.frontends.cli.fuzz import fuzz
+from partq.conformance.frontends.cli.graph import graph
 from partq.conformance.frontends.cli.init import init
 from partq.conformance.frontends.cli.listing import listing
 from partq.conformance.frontends.cli.mutants import mutants
@@ -111,6 +112,7 @@ _COMMANDS: Final[Mapping[str, Callable[..., None]]] = {
     "replay": replay,
     "report": report,
     "explain": explain,
+    "graph": graph,
     "list": listing,
     "completion": completion,
 }

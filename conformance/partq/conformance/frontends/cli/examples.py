@@ -12,6 +12,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "partq list cases lock --format json",
     ),
     "explain": ("partq explain ROUTE-2", "partq explain KEY", "partq explain route-by-body"),
+    "graph": ("partq graph transactions", "partq graph azure-premium --format graphml --out life.graphml"),
     "init": ("partq init", "partq init begun --profile my-queue"),
     "profile": (
         "partq profile new my-queue",

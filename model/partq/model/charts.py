@@ -1,0 +1,127 @@
+"""State charts, drawn from the model as it is: what becomes of one message, or of one partition's owner, as a
+small scope is explored. Nothing here says what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import networkx as nx
+
+from .actions import Action
+from .delivery.norm import DELETE
+from .explore import quoted, reach
+from .profiles import PROFILES, profile
+from .scope import Node, Scope
+from .state import LOCKED, STATUS_NAMES, Entry
+
+
+class Part(NamedTuple):
+    """What a mechanism does: under which profile, and with which operations of a scope besides sends."""
+
+    profile: str
+    operations: tuple[str, ...]
+
+
+PARTS: Final = {
+    "delivery": Part("azure-premium", ("receive", "delete", "prefetch")),
+    "faults": Part("azure-flat", ("receive", "broker faults", "lost front ends")),
+    "locks": Part("azure-flat", ("receive", "expire", "prefetch")),
+    "rebalancing": Part("solace", ()),
+    "settling": Part("azure-flat", ("receive", "complete", "abandon", "stale", "expire")),
+    "transactions": Part("azure-flat", ("receive", "complete", "abandon", "transactions")),
+}
+"""The mechanisms of which there is a chart. That of a profile has what all of them do under it: one scope
+with everything would be too large."""
+
+NOT_SENT: Final = "not sent"
+WAITING: Final = "waiting for a commit"
+GONE: Final = "gone"
+NOBODY: Final = "nobody's"
+
+
+class NoChart(LookupError):
+    """There is no chart of that; the text says of what there are."""
+
+
+def subjects() -> tuple[str, ...]:
+    """Of what there are charts: mechanisms and modelled profiles."""
+    return (*PARTS, *(name for name, family in PROFILES.items() if family.modelled))
+
+
+def chart(subject: str) -> nx.DiGraph[str]:
+    """The chart of a mechanism, or of a message's life under a profile: edges bear what leads from one state
+    to another (``label``, a line each). Raises `NoChart`."""
+    if subject not in subjects():
+        raise NoChart(f"no chart of {subject!r}; there are charts of {', '.join(subjects())}")
+    known = PARTS.get(subject)
+    parts = (known,) if known else tuple(Part(subject, part.operations) for part in PARTS.values())
+    told = _owners if subject == "rebalancing" else _life
+    changes: dict[tuple[str, str], dict[str, None]] = {}
+    for action, before, after in (step for part in parts for step in _steps(part)):
+        for was, now in zip(told(before), told(after), strict=True):
+            if was != now:
+                changes.setdefault((was, now), {})[_said(action)] = None
+    found: nx.DiGraph[str] = nx.DiGraph(name=subject)
+    for (was, now), words in sorted(changes.items()):
+        found.add_edge(was, now, label="\n".join(sorted(words)))
+    return found
+
+
+def _steps(part: Part) -> Iterator[tuple[Action, Node, Node]]:
+    """Every step of a scope with one message, in as few partitions as an entity of the profile may have, with
+    flows in two: one to pass on."""
+    family = profile(part.profile)
+    without = set() if family.transactions else {"transactions"}
+    fewest = (2,) if family.flows else (1, 2, *family.partitions)
+    count = next(n for n in fewest if not family.partitions or n in family.partitions)
+    clients = 2 if family.flows and not part.operations else 1
+    operations = tuple(name for name in part.operations if name not in without)
+    graph = reach(Scope(part.profile, count, ("a",), clients, operations=operations, freedoms=("lag",)))
+    for edges in graph.edges:
+        for edge in edges:
+            yield edge.action, graph.nodes[edge.source], graph.nodes[edge.target]
+
+
+def _said(action: Action) -> str:
+    """What happens, in the words of a history."""
+    mode = " and delete" if action.mode == DELETE else ""
+    return f"{action.op}{mode}{' in a transaction' if action.txn and action.op not in _ENDS else ''}"
+
+
+_ENDS: Final = ("begin", "commit", "rollback")
+
+
+def _life(node: Node) -> list[str]:
+    """What has become of the scope's one message."""
+    entries = [entry for part in node.state.parts for entry in part.log]
+    if entries:
+        return [_status(entries[0])]
+    return [WAITING if any(txn.sends for txn in node.state.txns) else GONE if node.sent else NOT_SENT]
+
+
+def _status(entry: Entry) -> str:
+    settled = entry.status == LOCKED and entry.lock is not None and entry.lock.txn is not None
+    return f"{STATUS_NAMES[entry.status]}{', settled in a transaction' if settled else ''}"
+
+
+def _owners(node: Node) -> list[str]:
+    """Whose each partition is, as its flow was told."""
+    owners = () if node.state.flows is None else node.state.flows.owner
+    return [NOBODY if owner is None else owner[1] for owner in owners]
+
+
+def dot(found: nx.DiGraph[str]) -> str:
+    """The chart in Graphviz' DOT language."""
+    numbers = {state: f"s{n}" for n, state in enumerate(found)}
+    lines = ["digraph chart {", "  rankdir=LR;", "  node [shape=box, style=rounded];"]
+    lines += [f"  {number} [label={quoted(state)}];" for state, number in numbers.items()]
+    for was, now, words in found.edges(data=True):
+        lines.append(f"  {numbers[was]} -> {numbers[now]} [label={quoted(words['label'])}];")
+    return "\n".join([*lines, "}", ""])
+
+
+def graphml(found: nx.DiGraph[str]) -> str:
+    """The chart as GraphML, for networkx, Gephi, yEd."""
+    return "\n".join([*nx.generate_graphml(found), ""])
