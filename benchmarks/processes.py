@@ -31,9 +31,21 @@ def since(before: Used) -> float:
 
 def peak() -> int:
     """The most bytes that this process itself has had in memory."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024
+    return _peak(os.getpid())
+
+
+def peak_of(name: str) -> int:
+    """The same of its living descendants of that name."""
+    return sum(_peak(pid) for pid, _ in _tree() if _line(pid, "Name:") == name)
+
+
+def _peak(pid: int) -> int:
+    return int(_line(pid, "VmHWM:").split()[0]) * 1024
+
+
+def _line(pid: int, field: str) -> str:
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    return next(line.removeprefix(field).strip() for line in lines if line.startswith(field))
 
 
 def _tree() -> Iterator[tuple[int, list[str]]]:
