@@ -156,3 +156,10 @@ def test_the_budget_counts_what_struck_locks_may_have_left_too() -> None:
     )
     said = judge(history(text, "azure-flat"), waived=frozenset({"PEEK-6"}), nodes=500)
     assert (said.status, said.kind) == (Judged.UNKNOWN, "over the budget") and said.visited <= 600
+
+
+def test_what_order_domains_allow_is_told_however_many_messages_they_hold_back() -> None:
+    """Of the sets of 40 messages behind one in flight none may be shown: they are not gone through."""
+    sends = "\n".join(f"p send m{n} key=k" for n in range(41))
+    found = judge(told("ordered-queue", f"{sends}\np receive 1 -> m0 lock=l\nq receive 64 delete -> m2"))
+    assert found.allowed == ("ok: nothing shown",)

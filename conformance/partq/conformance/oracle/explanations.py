@@ -17,6 +17,7 @@ from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery
 from partq.model.operations import OPS, Outcome
 from partq.model.peeking.observed import unseen
+from partq.model.profiles import OrderDomain
 from partq.model.routing.norm import failed
 from partq.model.sequencing.norm import burn
 from partq.model.state import State, position
@@ -26,6 +27,10 @@ SHOWN: Final = 6
 
 TRIED: Final = 100
 """How many of its answers, and of the states before it, the model is asked for, to name them."""
+
+FEW: Final = 2
+"""How many messages these answers have where order domains rule: of more it may take for ever to find one
+that they allow."""
 
 ANSWERING: Final = frozenset(name for name, op in OPS.items() if op.answers)
 """The operations that show messages."""
@@ -140,6 +145,8 @@ def allowed_answers(state: State, effect: Effect, horizon: int) -> tuple[str, ..
     found: dict[str, None] = {}
     for moved in islice(at(state, instant), TRIED):
         action = effect.action._replace(slack=horizon - instant)
+        if state.cfg.profile.order is not OrderDomain.NONE:
+            action = action._replace(max=min(action.max, FEW))
         for answer, _ in islice(steps(moved, action), TRIED):
             found[_in_words(answer, effect.action.op in ANSWERING)] = None
             if len(found) == SHOWN:
