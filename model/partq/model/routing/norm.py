@@ -8,7 +8,8 @@ here knows how messages are received.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
+from functools import partial
+from itertools import chain, permutations
 from typing import Final
 
 from ..actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
@@ -252,13 +253,14 @@ def _fitted(
     state: State, action: Action, places: tuple[int, ...], hints: list[Delivery | None]
 ) -> Iterator[State]:
     """A batch stored in the order of the numbers that its messages are shown with, if they are."""
-    states = [state]
+    states: Iterator[State] = iter((state,))
     for p in sorted(set(places)):
         here = [(n, hints[n]) for n, place in enumerate(places) if place == p]
         others = tuple((n, hint) for n, hint in here if hint is None or hint.seq is None)
         shown = [(n, hint) for n, hint in here if hint is not None and hint.seq is not None]
         known = in_order(state.cfg, shown)
-        states = [after for before in states for after in _fitted_in(before, p, action, known, others)]
+        stored = partial(_fitted_in, p=p, action=action, known=known, others=others)
+        states = chain.from_iterable(map(stored, states))
     yield from states
 
 
