@@ -65,6 +65,10 @@ def test_which_rules_apply_to_a_broker_and_why_not(
     assert main([*toy, "--rule", "KEY-1", "--profile", "azure-flat", "--format", "json"]) == 0
     (entry,) = json.loads(capsys.readouterr().out)["rules"]
     assert entry["exempt"] == {"azure-flat": "the broker shows no partitions"}
+    both = ("--profile", "solace", "--profile", "azure-premium", "--format", "json")
+    assert main(["list", "rules", "--broker", "reference", "--rule", "REB-1", *both]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["rules"]
+    assert entry["exempt"]["solace"] is None, "what a broker lacks depends on its profile"
     assert main(["list", "cases", "--broker", "reference"]) == 2
     assert "--broker is about rules: partq list rules --broker reference" in capsys.readouterr().err
 

@@ -76,6 +76,13 @@ def opened(name: str) -> Broker:
         fail(str(error))
 
 
+def opened_as(name: str, profile: str) -> Broker:
+    """The broker of that name under one profile, which what it lacks may depend on."""
+    target = opened(name)
+    target.profile = profile
+    return target
+
+
 def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     """The profiles to run under: those asked for, else the one the broker claims, else all it can take.
 

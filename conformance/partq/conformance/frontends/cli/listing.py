@@ -14,7 +14,7 @@ from partq.conformance.frontends.cli.common import (
     Format,
     fail,
     known_profile,
-    opened,
+    opened_as,
     output,
     print_json,
     profiles_for,
@@ -155,12 +155,12 @@ def exempt_for(broker: str, asked: list[str] | None) -> Exempt:
 
     names = profiles_for(broker, asked)
     try:
-        lacks = tuple(sorted(lacks_of(opened(broker))))
+        lacks = {name: tuple(sorted(lacks_of(opened_as(broker, name)))) for name in names}
     except BrokerFailed as error:
         fail(str(error))
     checked = {id for screen in ALL for id in screen.requirements}
     unchecked = {id: "not implemented yet" for id in catalogue() if id not in checked}
-    return {name: {**unchecked, **not_applicable(name, ALL, lacks)} for name in names}
+    return {name: {**unchecked, **not_applicable(name, ALL, lacks[name])} for name in names}
 
 
 def _plain(entry: Entry, exempt: Exempt) -> dict[str, Any]:

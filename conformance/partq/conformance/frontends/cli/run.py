@@ -31,6 +31,7 @@ from partq.conformance.frontends.cli.common import (
     focus_of,
     focus_options,
     opened,
+    opened_as,
     outcome,
     print_json,
     printable,
@@ -435,8 +436,7 @@ def _suite(
     from partq.conformance.adapters import SimulatedBroker, Unreachable, open_broker
     from partq.conformance.evaluation import suite
 
-    target = opened(broker)
-    target.profile = profile
+    target = opened_as(broker, profile)
     seeded = suite.default_programs(target) if wanted.programs is None else wanted.programs
     live = not isinstance(target, SimulatedBroker)
     problems = ProblemPrinter()

@@ -16,7 +16,7 @@ from partq.conformance.frontends.cli.common import (
     conclude,
     console,
     fail,
-    opened,
+    opened_as,
     output,
     print_json,
     profiles_for,
@@ -58,7 +58,7 @@ def tours(
     results = {name: _Result(name, seed, folder) for name in chosen}
     for name, surveys in chosen.items():
         for survey in surveys:
-            results[name].run(_opened_as(broker, name), survey, rounds)
+            results[name].run(opened_as(broker, name), survey, rounds)
     verdicts = {name: result.verdicts for name, result in results.items()}
     visited = {name: result.visited() for name, result in results.items()}
     document = verdicts_document(public_name(broker), verdicts, strict)
@@ -72,19 +72,13 @@ def tours(
     raise typer.Exit(document["exit"])
 
 
-def _opened_as(broker: str, profile: str) -> Broker:
-    target = opened(broker)
-    target.profile = profile
-    return target
-
-
 def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[Survey, ...]:
     """The surveys asked for; ends with one line where there are none."""
     from partq.conformance.evaluation.suite import BrokerFailed, lacks_of
     from partq.conformance.workload.tours import SCOPES, surveys
 
     try:
-        found = surveys(profile, lacks_of(_opened_as(broker, profile)))
+        found = surveys(profile, lacks_of(opened_as(broker, profile)))
     except BrokerFailed as error:
         fail(str(error))
     if not found:
