@@ -403,7 +403,11 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         (("run", "canned_broker:Canned", "--case", "same-keys"), "did you mean same-key"),
         (
             ("run", "canned_broker:Canned", "--case", "surplus-flow-stands-by"),
-            "none of these cases is for the profile",
+            "none of these cases is for azure-premium: partq list cases --profile PROFILE names its",
+        ),
+        (
+            ("run", "canned_broker:Any", "--case", "same-key", "--profile", "partitioned-queue"),
+            "none of these cases is for partitioned-queue",
         ),
         (("run", "canned_broker:Canned", "--save-histories"), "--out"),
         (("run", "canned_broker:Canned", "--out", "canned_broker.py"), "canned_broker.py"),

@@ -174,12 +174,11 @@ def run(
     programs = _given(programs, 0 if only else settings.programs, None)
     cases = _cases(case) if case or not chosen else ()
     wanted = _Wanted(cases, chosen, programs, seed, exact, exact_nodes)
-    names = [
-        name for name in _profiles(broker, profile, chosen) if profile or not only or wanted.has_any(name)
-    ]
-    if not names:
-        named = public_name(broker)
-        fail(f"none of these cases is for the profile of {named}: partq explain CASE names theirs")
+    names = _profiles(broker, profile, chosen)
+    fitting = tuple(name for name in names if wanted.has_any(name))
+    if only and not fitting:
+        fail(f"none of these cases is for {' or '.join(names)}: partq list cases --profile PROFILE names its")
+    names = names if profile or not only else fitting
     known = baseline_of(baseline, write_baseline, settings)
     _prepare(out, save_histories)
     xml = new_file(junit)
