@@ -203,7 +203,7 @@ def test_what_all_agree_on_is_a_line_unless_asked_for(tmp_path: Path, capsys: Ca
     main(["compare", *folders, "-v"])
     long = capsys.readouterr().out
     assert ("KEY-1 " in short, "KEY-1 " in long) == (False, True)
-    assert "rules pass wherever they apply" in short
+    assert "Agreed rules: " in short and " pass where applicable" in short
     assert "SEQ-4" in short, "what is left open is never folded"
 
 

@@ -158,5 +158,5 @@ def _show(found: Comparison, every: bool) -> None:
         for line in lines:
             out.print(Text(f"  {printable(line)}"))
     if (rows := found.of(Group.AGREED)) and not every:
-        out.print(Text(f"\nAgreed: {tables.agreed(rows)} (--all lists them)", style="dim"))
+        out.print(Text(f"\nAgreed rules: {tables.agreed(rows)} (--all lists them)", style="dim"))
     out.print()

@@ -145,11 +145,11 @@ def _times(number: int) -> str:
 
 
 AGREED: Final[Mapping[Status, str]] = {
-    Status.PASS: "pass wherever they apply",
-    Status.SEEN: "are freedoms, seen wherever they apply",
-    Status.NOT_EXERCISED: "are exercised by none",
-    Status.NOT_APPLICABLE: "apply to none",
-    Status.NOT_IMPLEMENTED: "are checked for none",
+    Status.PASS: "pass where applicable",
+    Status.SEEN: "freedoms seen where applicable",
+    Status.NOT_EXERCISED: "exercised by none",
+    Status.NOT_APPLICABLE: "applicable to none",
+    Status.NOT_IMPLEMENTED: "checked for none",
 }
 """What is said of rules of which all columns say the same."""
 
@@ -160,7 +160,7 @@ def agreed(rows: Iterable[Row]) -> str:
     for row in rows:
         words = AGREED[row.status]
         counts[words] = counts.get(words, 0) + 1
-    return "; ".join(f"{counts[words]} rules {words}" for words in AGREED.values() if words in counts)
+    return "; ".join(f"{counts[words]} {words}" for words in AGREED.values() if words in counts)
 
 
 _CHANGE_STYLES: Final = {

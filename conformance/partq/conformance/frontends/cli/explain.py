@@ -32,8 +32,8 @@ def explain(
     ] = None,
     whole_catalogue: Annotated[bool, typer.Option("--all", help="The whole catalogue.")] = False,
 ) -> None:
-    """Print a requirement: text, sources, profiles, reading, and the code, cases and mutants that belong to
-    it; of a group, its requirements in a line each; of a case or a mutant, what it is for."""
+    """Print a rule: text, sources, profiles, reading, and the code, cases and mutants that belong to
+    it; of a group, its rules in a line each; of a case or a mutant, what it is for."""
     from partq.model.requirements import UnknownRequirement, catalogue, groups, requirement
 
     if whole_catalogue == (id is not None):
