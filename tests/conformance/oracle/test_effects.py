@@ -99,3 +99,14 @@ def test_a_passing_error_may_have_no_reason() -> None:
 
 def test_what_a_broker_does_not_offer_is_no_effect() -> None:
     assert told("azure-flat", "p peek 1 -> error unsupported") == ()
+
+
+def test_an_unseen_receive_took_what_was_there_and_is_gone() -> None:
+    """Not what was shown later, completed, or sent after it had returned."""
+    text = (
+        "p send m1\np send m2\np send m3\nq receive 3 -> m1#1 lock=l count=0, m2#2 lock=k count=0\n"
+        "q complete k\np receive 1 delete -> unknown timeout\nq peek 3 -> m3#3\n"
+        "p send m4\nq receive 1 delete -> unknown timeout\nenv drained"
+    )
+    first, second = (e for e in told("azure-flat", text) if e.doubt & MAYBE)
+    assert first.missed == {"m1"} and second.missed == {"m1", "m3", "m4"}

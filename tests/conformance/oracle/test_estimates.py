@@ -48,3 +48,13 @@ def test_drawn_estimates_stay_within_their_spans() -> None:
     sends, completes = ([one.estimates[n] // FINE for one in drawn] for n in (0, 2))
     assert 1 <= min(sends) < max(sends) <= 9
     assert 21 <= min(completes) < max(completes) <= 45
+
+
+def test_a_send_that_is_never_shown_does_not_wait_for_peeks_to_find_something() -> None:
+    text = (
+        "p send m1 key=a @1-2\np receive 1 delete -> m1#1.1 @3-4\np send m2 key=a -> unknown timeout @5-6\n"
+        "q peek 1 -> nothing @11-12"
+    )
+    question = question_of(ByEntity(history(text, "azure-premium")), "q", 0, frozenset())
+    _, _, sent, *peeks = Guide(question.effects, question.start.cfg).guidance().estimates
+    assert sent < min(peeks)

@@ -102,7 +102,8 @@ def effects_of(
             effect = _effect(record, header, appearances)
             if effect.doubt & MAYBE and record.op == "receive":
                 deletes = effect.action.mode == DELETE
-                effect = effect._replace(missed=vanished if deletes else unseen_locks[record.i])
+                lost = frozenset(id for id, last in vanished.items() if last <= (record.ret or FOREVER))
+                effect = effect._replace(missed=lost if deletes else unseen_locks[record.i])
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
             else:
@@ -235,12 +236,25 @@ def _without(locks: Sequence[_HiddenLock], taken: Iterable[_HiddenLock]) -> list
     return left
 
 
-def _vanished(records: Sequence[Record]) -> frozenset[str]:
-    """The messages that no receive shows, though at the end nothing is left."""
+def _vanished(records: Sequence[Record]) -> dict[str, int]:
+    """The messages of which nothing tells who took them, though at the end nothing is left, and when each was
+    shown or sent last, ns."""
     if not any(record.op == "drained" for record in records):
-        return frozenset()
-    sent = {m.id for r in records if r.outcome == Outcome.OK for m in r.args.get("messages", ())}
-    return frozenset(sent - {d.id for r in records if r.op == "receive" for d in r.messages})
+        return {}
+    found = {m.id: r.call for r in records if r.outcome == Outcome.OK for m in r.args.get("messages", ())}
+    held: dict[str, str] = {}
+    for record in records:
+        found |= {d.id: max(found[d.id], record.call) for d in record.messages if d.id in found}
+        held |= {d.lock: d.id for d in record.messages if d.lock is not None}
+    for record in records:
+        if record.op == "receive" and record.args.get("mode") == DELETE:
+            taken = [shown.id for shown in record.messages]
+        else:
+            completes = record.op == "complete" and record.outcome != Outcome.ERROR
+            taken = [held.get(token, "") for token in record.args.get("locks", ()) if completes]
+        for id in taken:
+            found.pop(id, None)
+    return found
 
 
 def _with_waiting(effects: list[Effect], family: Profile) -> None:

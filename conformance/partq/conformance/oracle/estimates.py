@@ -13,7 +13,7 @@ from itertools import pairwise
 from random import Random
 from typing import Final, NamedTuple
 
-from partq.conformance.oracle.effects import Effect, name_of
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
 from partq.model.domains.norm import key_in_order
 from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
@@ -134,7 +134,7 @@ def orderings_of(
         *_by_number(effects, cfg.bits),
         *_by_domain(effects, senders, cfg),
         *_by_emptiness(effects, homes, cfg),
-        *_by_outage(effects),
+        *_by_outage(effects, homes, cfg),
         *_by_first_ready(effects),
     ):
         if effects[pair[0]].ret >= effects[pair[1]].call:  # else real time says so
@@ -252,10 +252,10 @@ def _serially(numbered: list[tuple[int, int]], bits: int) -> list[tuple[int, int
 
 
 def _by_emptiness(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator[Ordering]:
-    """A peek that finds nothing in a partition comes before what is sent there meanwhile."""
+    """A peek that finds nothing in a partition comes before what is sent there meanwhile, and shown."""
     sends: dict[int | None, list[int]] = {}
     for n, effect in enumerate(effects):
-        if effect.action.messages:
+        if effect.action.messages and not effect.doubt & MAYBE:
             places = {position(cfg, name_of(hint)) for hint in effect.observed.messages}
             for place in places | set(homes[n][:1]):
                 sends.setdefault(place, []).append(n)
@@ -266,19 +266,23 @@ def _by_emptiness(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Itera
                     yield n, other
 
 
-def _by_outage(effects: Sequence[Effect]) -> Iterator[Ordering]:
-    """What a partition answers comes before its outage or after it."""
+def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator[Ordering]:
+    """What a partition answers comes before its outage or after it; what it refuses, in between."""
     faults = [
         (n, effect)
         for n, effect in enumerate(effects)
         if effect.action.op in ("partition_down", "partition_up")
     ]
     for f, fault in faults:
+        begins, name = fault.action.op == "partition_down", fault.action.partition
         for n, effect in enumerate(effects):
-            if effect.call > fault.ret or effect.ret < fault.call or effect.observed.status != Outcome.OK:
+            if effect.call > fault.ret or effect.ret < fault.call:
                 continue
-            if any(name_of(shown) == fault.action.partition for shown in effect.observed.messages):
-                yield (n, f) if fault.action.op == "partition_down" else (f, n)
+            if effect.doubt == BUSY and position(cfg, name) in homes[n][:1]:
+                yield (f, n) if begins else (n, f)
+            elif effect.observed.status == Outcome.OK:
+                if any(name_of(shown) == name for shown in effect.observed.messages):
+                    yield (n, f) if begins else (f, n)
 
 
 def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:

@@ -25,7 +25,7 @@ from partq.conformance.oracle.explanations import (
     failed_send,
     left_to_itself,
 )
-from partq.conformance.oracle.guidance import FAILED, OPTIONAL, Guidance
+from partq.conformance.oracle.guidance import FAILED, OPTIONAL, REQUIRED, Guidance
 from partq.conformance.oracle.rebalances import Foretold
 from partq.conformance.oracle.unseen_receives import Receivings, is_unseen, moves
 from partq.model.operations import Outcome as Completion
@@ -86,9 +86,10 @@ class _Node(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    """How deep the way has got since the last jump, since how many visited nodes, and to which node."""
+    """How many certain effects the way has explained since the last jump, since how many visited nodes, and
+    at which node."""
 
-    depth: int
+    explained: int
     since: int
     node: _Node | None
 
@@ -131,6 +132,7 @@ class Search:
         self.by_call = sorted(required, key=lambda n: effects[n].call)
         self.by_return = sorted(required, key=lambda n: effects[n].ret)
         self.needed = sum(1 << n for n in required)
+        self.certain = sum(1 << n for n in required if guidance.roles[n] == REQUIRED)
         self.exhausted: set[_Key] = set()
         self.foretold = Foretold(effects, guidance.events, guidance.handoff)
         self.visited = 0
@@ -180,23 +182,31 @@ class Search:
         return bool(self.exhausted) and node.key in self.exhausted
 
     def _reached(self, node: _Node, placed: list[int | None]) -> None:
-        if len(placed) > self.progress.depth:
-            self.progress = _Progress(len(placed), self.visited, node)
+        if (explained := self._explained(node)) > self.progress.explained:
+            self.progress = _Progress(explained, self.visited, node)
         if len(placed) > len(self.longest):
             self.longest, self.furthest = placed[:], node
 
     def _back(self, levels: list[Level[_Node]], placed: list[int | None]) -> Choice | None:
-        """Jump back to where the effect may be explained by which the next one has to take place."""
+        """Jump back to where the effect may be explained by which the next one has to take place, or what
+        certainly comes before it."""
         node = self.progress.node or levels[0].node
         if node.due == len(self.by_return):
             return None
-        effect, horizon = self.effects[self.by_return[node.due]], self._horizon(node)
+        n = self.by_return[node.due]
+        while earlier := self.guidance.before[n] & ~node.done:
+            n = earlier.bit_length() - 1
+        effect, horizon = self.effects[n], self._horizon(node)
         conflict = conflict_of(node.state, effect, horizon, self.guidance.held)
         choice = jump_back(levels, placed, conflict, self._is_exhausted, self.tried, self._over)
         if choice is not None:
             self.jumps += 1
-            self.progress = _Progress(len(placed), self.visited, choice[1])
+            self.progress = _Progress(self._explained(choice[1]), self.visited, choice[1])
         return choice
+
+    def _explained(self, node: _Node) -> int:
+        """How many of the effects that certainly took place are done: the others may always come later."""
+        return (node.done & self.certain).bit_count()
 
     def _over(self) -> bool:
         """Whether the budget is spent."""
