@@ -77,7 +77,7 @@ def keep_example(
         example = counterexample.Counterexample(
             shown, small.program, small.finding, small.history, None, steps, small.seen
         )
-        cut = f", the {seconds:.0f} s of --shrink-seconds were over" if small.over else ""
+        cut = f", shrinking cut short after {seconds:.0f} s" if small.over else ""
         size = f"{len(small.program.steps)} of {steps} steps{cut}"
     folder, file = out.place / counterexample.FOLDER / profile, counterexample.free_name(example, taken)
     path = out.as_shown(counterexample.write(folder, example, file))
