@@ -85,6 +85,13 @@ def test_only_a_rule_that_was_put_to_the_test_is_fixed(
     assert document["requirement"] == "ROUTE-2"
 
 
+def test_one_sender_of_one_key_puts_route_2_to_the_test(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(stored(tmp_path)), "--broker", "reference"]) == 0
+    assert capsys.readouterr().out.startswith("FIXED ROUTE-2 on reference (azure-premium)")
+
+
 def test_a_rule_that_does_not_apply_is_not_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = stored(tmp_path, "REB-14")
     assert main(["replay", str(file), "--broker", "canned_broker:Canned"]) == 3

@@ -69,20 +69,18 @@ def _start(interval: Interval) -> int:
 
 def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Lifetime]]) -> list[Group]:
     """Count what was exercised; gives the groups that are in several partitions."""
-    pairs = sessions = plain = enlisted = varied = 0
+    pairs = sessions = plain = enlisted = 0
     split = []
     for key, group in groups.items():
         if len(group) < 2:
             continue
-        first = group[0]
-        partition, proc = first.partition, first.record.proc
+        partition = group[0].partition
         with_session = in_txn = 0
-        same_proc = together = True
+        together = True
         for life in group:
             sent, record = life.sent, life.record
             with_session += sent.message.session_id is not None
             in_txn += "txn" in record.args
-            same_proc &= record.proc == proc
             together &= life.partition == partition
         if not together:
             split.append(key)
@@ -92,9 +90,8 @@ def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Lifetime]
         sessions += max(with_session - 1, 0)
         plain += max(size - with_session - 1, 0)
         enlisted += min(in_txn, size - in_txn)
-        varied += 0 if same_proc else size - 1
     report.count("ROUTE-1", pairs)
-    report.count("ROUTE-2", varied)
+    report.count("ROUTE-2", pairs)
     report.count("TXN-8", enlisted)
     if facts.profile.key_rule is KeyRule.SERVICE_BUS:
         report.count("KEY-1", sessions)
