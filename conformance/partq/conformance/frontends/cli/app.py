@@ -47,9 +47,9 @@ EPILOG: Final = (
     "Exit codes: 0 no new violation; 1 violated, even if it is not certain which rule (search: found "
     "something; replay: reproduced; mutants: one survived; compare: newly violated by the last of two runs "
     "of one broker); 2 bad input or usage, or no room for the results; 3 inconclusive: a rule is undecided, "
-    "nothing was exercised, the broker hangs or delivers nothing, the baseline is out of date, or the adapter "
-    f"gave answers that no history can hold; {INTERRUPTED} interrupted; {UNREAD} nobody reads on; {BROKEN} a "
-    "defect of partq."
+    "nothing was exercised, the broker hangs or delivers nothing, the baseline is out of date, or the "
+    f"adapter gave answers that no history can hold; {INTERRUPTED} interrupted; {UNREAD} nobody reads on; "
+    f"{BROKEN} a defect of partq."
 )
 
 _KINDS: Final = {
