@@ -57,6 +57,26 @@ def test_a_drain_that_was_not_done_to_its_end_shows_nothing() -> None:
     assert ending(cut) is Ending.UNDRAINED and unreceivable(cut) is None
 
 
+NOTHING, NEW = "drain receive 64 delete -> nothing\n", "drain receive 64 delete -> m2#3.1\n"
+
+
+@pytest.mark.parametrize(
+    ("profile", "drained", "lost"),
+    [
+        ("azure-flat", NOTHING * 7, False),
+        ("azure-flat", NOTHING * 8, True),
+        ("azure-premium", NOTHING * 23, False),
+        ("azure-premium", NOTHING * 24, True),
+        ("azure-premium", NOTHING * 23 + NEW + NOTHING * 23, False),
+        ("azure-premium", NEW + NOTHING * 12 + NEW + NOTHING * 12, True),
+    ],
+)
+def test_front_ends_may_fetch_what_is_left_again_and_again(profile: str, drained: str, lost: bool) -> None:
+    number = "m2#1" if profile == "azure-flat" else "m2#3.1"
+    given = history(f"p send m1\np send m2\n{drained}".replace("m2#3.1", number), profile)
+    assert (unreceivable(given) is not None) is lost
+
+
 def test_of_a_live_broker_it_leaves_open_whether_messages_are_lost() -> None:
     given = never_drained()
     live = History(replace(given.header, clock="wall"), given.records)

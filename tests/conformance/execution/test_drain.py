@@ -136,6 +136,22 @@ def test_a_broker_that_never_runs_dry_is_given_up() -> None:
     assert len(steps) < 100
 
 
+def advances(receives: tuple[StepResult | None, ...], **settings: int) -> int:
+    """How often a drain waits for locks, where the broker never says that it is empty."""
+    plan = replace(AZURE, quiet=1, is_empty=lambda: False, **settings)
+    empty, steps = played(plan, receives=receives)
+    assert not empty
+    return [step.op for step in steps].count("advance")
+
+
+def test_only_rounds_in_a_row_that_show_nothing_new_are_in_vain() -> None:
+    assert advances(()) == 7, "the first round waits for nothing"
+    assert advances((), rounds=12) == 11
+    slowly = (*[OK] * 6, one("m1"), OK, *[OK] * 6, one("m2"), OK)
+    assert advances(slowly) == 6 + 1 + 6 + 1 + 7, "each new message begins the count anew"
+    assert advances((one("m1"), OK) * 20) == 8, "the same again is nothing new"
+
+
 def test_flows_leave_and_the_drainer_takes_over_after_delay_and_handoff() -> None:
     empty, steps = played(SOLACE)
     assert empty

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from partq.conformance.execution.drain import ROUNDS
+from partq.conformance.execution.drain import ROUNDS, rounds_of
 from partq.conformance.history import History, Record
 from partq.conformance.verdict import Finding
 from partq.model.operations import DRAINER, Outcome
@@ -65,12 +65,22 @@ def left_behind(history: History) -> str:
 
 
 def _in_vain(history: History) -> tuple[int, ...]:
-    """The receives of a drain that came back with nothing, where it never found the entity empty, was done to
-    its end, and was alone."""
+    """The receives of a drain that came back with nothing since something new came, where it never found the
+    entity empty, was done to its end, and was alone."""
     if ending(history) is not Ending.UNDRAINED or _lingering(history):
         return ()
-    empty = [r.i for r in _drain_of(history) if r.op == "receive" and r.outcome == "ok" and not r.messages]
-    return tuple(empty) if len(empty) >= ROUNDS else ()
+    empty, met = list[int](), set[str]()
+    for record in _drain_of(history):
+        shown = {message.id for message in record.messages}
+        if record.op != "receive":
+            continue
+        if not shown <= met:
+            empty.clear()
+            met |= shown
+        elif not shown and record.outcome == Outcome.OK:
+            empty.append(record.i)
+    enough = rounds_of(profile(history.header.profile), history.header.clock == "virtual")
+    return tuple(empty) if len(empty) >= enough else ()
 
 
 def _lingering(history: History) -> bool:

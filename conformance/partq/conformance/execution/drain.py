@@ -23,7 +23,11 @@ from partq.model.operations import DRAINER, ENV, Outcome
 from partq.model.profiles import SECOND, Entity, Profile
 
 ROUNDS: Final = 8
-"""So often is the entity found not yet empty before the drain gives up."""
+"""So many rounds in a row show nothing new, though the entity is not yet empty, until the drain gives up."""
+
+UNSEEN_ROUNDS: Final = 24
+"""The same in virtual time where front ends may fetch, and lock, what a round asks for (RCV-5): in each round
+some of them may again, so that a few in vain say nothing."""
 
 TRIES: Final = 3
 """So often is a step tried whose outcome is not ok."""
@@ -55,7 +59,7 @@ class DrainPlan:
     effect, in order. ``sent``: how many messages were sent at most; it bounds the work. ``patience``: ns
     that one receive waits. ``quiet``: so many receives in a row must find nothing. ``most_flows``: so
     many a client may have. ``is_empty``: what the broker itself says, where it can. ``locks_left``: ns until
-    every lock that was given has ended, where the driver knows that.
+    every lock that was given has ended, where the driver knows that. ``rounds``: so many in vain are enough.
     """
 
     profile: Profile
@@ -69,6 +73,7 @@ class DrainPlan:
     most_flows: int = 1
     is_empty: Callable[[], bool | None] = lambda: None
     locks_left: Callable[[], int] | None = None
+    rounds: int = ROUNDS
 
     @property
     def first_wait(self) -> int:
@@ -103,6 +108,11 @@ def drain(plan: DrainPlan) -> Drain:
     if plan.profile.flows and not (yield from _insist(Step(DRAINER, "bind"))):
         return False
     return (yield from _empty(plan)) and left
+
+
+def rounds_of(profile: Profile, virtual: bool) -> int:
+    """How many rounds in vain are enough: in real time each takes as long as a lock."""
+    return UNSEEN_ROUNDS if virtual and profile.caching_front_ends else ROUNDS
 
 
 def repairs(faults: Iterable[Step]) -> tuple[Step, ...]:
@@ -158,8 +168,9 @@ def _unbind(plan: DrainPlan, client: str) -> Drain:
 
 def _empty(plan: DrainPlan) -> Drain:
     wait = plan.first_wait if plan.is_empty() is None else 0
-    budget = 2 * plan.sent // BATCH + 2 * plan.sent + ROUNDS * (plan.quiet + TRIES)
-    for _ in range(ROUNDS):
+    budget = 2 * plan.sent // BATCH + 2 * plan.sent + plan.rounds * (plan.quiet + TRIES)
+    met, vain = set[str](), 0
+    while vain < plan.rounds:
         if wait and not (yield from _wait(wait)):
             return False
         found, budget = yield from _receive_all(plan, budget)
@@ -168,6 +179,9 @@ def _empty(plan: DrainPlan) -> Drain:
             return bool(empty)
         if empty is None and not found and (yield from _peeks_nothing(plan)):
             return True
+        vain = vain + 1 if found <= met else 0
+        budget += 0 if found <= met else plan.quiet + TRIES
+        met |= found
         # Front ends may have fetched and locked what this round asked for; partitions may have moved.
         lingers = empty is False or plan.profile.caching_front_ends or plan.profile.flows
         wait = plan.settling_time if lingers else 0
@@ -179,9 +193,9 @@ def _wait(by: int) -> Drain:
     return did is None or did.ok
 
 
-def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | None, tuple[int, int]]:
-    """Receive until nothing comes. How many messages came, and what is left of the budget of receives."""
-    mode, found, quiet = "receive_and_delete", 0, 0
+def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | None, tuple[set[str], int]]:
+    """Receive until nothing comes. Which messages came, and what is left of the budget of receives."""
+    mode, found, quiet = "receive_and_delete", set[str](), 0
     while quiet < plan.quiet and budget > 0:
         budget -= 1
         did = yield Step(DRAINER, "receive", {"max": BATCH, "mode": mode, "timeout": plan.patience})
@@ -193,7 +207,7 @@ def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | N
                 yield Step(DRAINER, "bind")
             continue
         quiet = 0 if did.messages else quiet + 1
-        found += len(did.messages)
+        found.update(message.id for message in did.messages)
         if did.messages and mode == "peek_lock":
             yield Step(DRAINER, "complete", {"pick": list(range(len(did.messages)))})
     return found, budget
