@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 import networkx as nx
 
+from . import explore
 from .actions import Action
 from .delivery.norm import DELETE
-from .explore import quoted, reach
 from .profiles import PROFILES, profile
 from .scope import Node, Scope
 from .state import LOCKED, STATUS_NAMES, Entry
@@ -78,7 +78,9 @@ def _steps(part: Part) -> Iterator[tuple[Action, Node, Node]]:
     count = next(n for n in fewest if not family.partitions or n in family.partitions)
     clients = 2 if family.flows and not part.operations else 1
     operations = tuple(name for name in part.operations if name not in without)
-    graph = reach(Scope(part.profile, count, ("a",), clients, operations=operations, freedoms=("lag",)))
+    graph = explore.reach(
+        Scope(part.profile, count, ("a",), clients, operations=operations, freedoms=("lag",))
+    )
     for edges in graph.edges:
         for edge in edges:
             yield edge.action, graph.nodes[edge.source], graph.nodes[edge.target]
@@ -114,12 +116,9 @@ def _owners(node: Node) -> list[str]:
 
 def dot(found: nx.DiGraph[str]) -> str:
     """The chart in Graphviz' DOT language."""
-    numbers = {state: f"s{n}" for n, state in enumerate(found)}
-    lines = ["digraph chart {", "  rankdir=LR;", "  node [shape=box, style=rounded];"]
-    lines += [f"  {number} [label={quoted(state)}];" for state, number in numbers.items()]
-    for was, now, words in found.edges(data=True):
-        lines.append(f"  {numbers[was]} -> {numbers[now]} [label={quoted(words['label'])}];")
-    return "\n".join([*lines, "}", ""])
+    numbers = {state: n for n, state in enumerate(found)}
+    arrows = ((numbers[was], numbers[now], said["label"]) for was, now, said in found.edges(data=True))
+    return explore.dot("chart", "shape=box, style=rounded", found, arrows)
 
 
 def graphml(found: nx.DiGraph[str]) -> str:

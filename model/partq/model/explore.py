@@ -13,6 +13,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -163,15 +164,19 @@ def _way(came: dict[int, Edge | None], node: int) -> list[Edge]:
 
 def draw(graph: Graph) -> str:
     """The graph in Graphviz' DOT language; transitions between the same two states share an arrow."""
-    lines = ["digraph states {", "  rankdir=LR;", "  node [shape=box, fontname=monospace];"]
-    for number, node in enumerate(graph.nodes):
-        lines.append(f"  n{number} [label={quoted(describe(node))}];")
-    for edges in graph.edges:
-        arrows: dict[int, dict[str, None]] = {}
-        for edge in edges:
-            arrows.setdefault(edge.target, {})[label(edge.action, edge.answer)] = None
-        for target, labels in arrows.items():
-            lines.append(f"  n{edges[0].source} -> n{target} [label={quoted(chr(10).join(labels))}];")
+    arrows: dict[tuple[int, int], dict[str, None]] = {}
+    for edge in chain.from_iterable(graph.edges):
+        arrows.setdefault((edge.source, edge.target), {})[label(edge.action, edge.answer)] = None
+    labelled = ((*ends, "\n".join(labels)) for ends, labels in arrows.items())
+    return dot("states", "shape=box, fontname=monospace", map(describe, graph.nodes), labelled)
+
+
+def dot(name: str, style: str, nodes: Iterable[str], arrows: Iterable[tuple[int, int, str]]) -> str:
+    """A graph in DOT. ``nodes``: what each is called, by its number; ``arrows``: from, to, and what they are
+    called."""
+    lines = [f"digraph {name} {{", "  rankdir=LR;", f"  node [{style}];"]
+    lines += [f"  n{number} [label={_quoted(text)}];" for number, text in enumerate(nodes)]
+    lines += [f"  n{one} -> n{other} [label={_quoted(text)}];" for one, other, text in arrows]
     return "\n".join([*lines, "}", ""])
 
 
@@ -205,8 +210,7 @@ def label(action: Action, answer: Answer) -> str:
     return " ".join(word for word in words if word) + (f" → {ended}" if ended else "")
 
 
-def quoted(text: str) -> str:
-    """The text as DOT quotes it."""
+def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 

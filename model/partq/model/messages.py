@@ -101,6 +101,15 @@ class Delivery(NamedTuple):
     redelivered: bool | None = None
 
 
+def is_shown_as(message: Message, shown: Delivery) -> bool:
+    """Whether body and keys, as far as they are shown, are those of the message (RCV-1)."""
+    return (
+        shown.body in (None, message.body)
+        and shown.session_id in (None, message.session_id)
+        and shown.partition_key in (None, message.partition_key, message.session_id)
+    )
+
+
 class KeyRule(StrEnum):
     """Where a broker family takes a message's partition key from: session ID, else partition key; a user
     property; the partition key alone."""

@@ -179,9 +179,11 @@ def _empty(plan: DrainPlan) -> Drain:
             return bool(empty)
         if empty is None and not found and (yield from _peeks_nothing(plan)):
             return True
-        vain = vain + 1 if found <= met else 0
-        budget += 0 if found <= met else plan.quiet + TRIES
-        met |= found
+        if found <= met:
+            vain += 1
+        else:
+            vain, met = 0, met | found
+            budget += plan.quiet + TRIES
         # Front ends may have fetched and locked what this round asked for; partitions may have moved.
         lingers = empty is False or plan.profile.caching_front_ends or plan.profile.flows
         wait = plan.settling_time if lingers else 0

@@ -8,7 +8,7 @@ own: ``m``, ``m~2`` …; otherwise the ID is left as it is. Nothing here judges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from msgspec import structs
 
 from partq.conformance.history.entities import settings_of
 from partq.conformance.history.record import Header, History, Record
-from partq.model.messages import Delivery, Message
+from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.operations import Outcome
 
 
@@ -52,8 +52,9 @@ def told_apart(history: History) -> History:
         return history
     taken = {message.id for record in history.records for message in record.args.get("messages", ())}
     names: dict[Place, str] = {}
+    shown = _appearances(history, again)
     for id, sends in again.items():
-        names |= _names(id, sends, history, taken)
+        names |= _names(id, sends, shown[id], history.header, taken)
     records = tuple(_renamed(n, record, names) for n, record in enumerate(history.records))
     return replace(history, records=records)
 
@@ -67,15 +68,21 @@ def _sent_again(history: History) -> dict[str, list[Born]]:
     return {id: sends for id, sends in found.items() if len(sends) > 1}
 
 
-def _names(id: str, sends: Sequence[Born], history: History, taken: set[str]) -> dict[Place, str]:
+def _appearances(history: History, ids: Iterable[str]) -> dict[str, list[Shown]]:
+    """How each of these IDs is shown."""
+    found: dict[str, list[Shown]] = {id: [] for id in ids}
+    for n, record in enumerate(history.records):
+        for nth, delivery in enumerate(record.messages):
+            if delivery.id in found:
+                found[delivery.id].append(Shown(Place(n, False, nth), record, delivery))
+    return found
+
+
+def _names(
+    id: str, sends: Sequence[Born], shown: Sequence[Shown], header: Header, taken: set[str]
+) -> dict[Place, str]:
     """What each send and each appearance is called; nothing where what is shown does not tell."""
-    shown = [
-        Shown(Place(n, False, nth), record, delivery)
-        for n, record in enumerate(history.records)
-        for nth, delivery in enumerate(record.messages)
-        if delivery.id == id
-    ]
-    origins = _origins(sends, shown, history.header) if _can_be_told(sends, shown, history.header) else None
+    origins = _origins(sends, shown, header) if _can_be_told(sends, shown, header) else None
     if origins is None:
         return {}
     names = {sends[0].place: id}
@@ -120,13 +127,8 @@ def _number(one: Shown) -> tuple[object, ...]:
 
 def _fits(send: Born, one: Shown, skew: int) -> bool:
     """Whether it may be the message of this send that is shown."""
-    message, shown = send.message, one.delivery
-    return (
-        (one.record.ret is None or send.record.call <= one.record.ret + skew)
-        and shown.body in (None, message.body)
-        and shown.session_id in (None, message.session_id)
-        and shown.partition_key in (None, message.partition_key, message.session_id)
-    )
+    called = one.record.ret is None or send.record.call <= one.record.ret + skew
+    return called and is_shown_as(send.message, one.delivery)
 
 
 def _eliminated(candidates: Mapping[tuple[object, ...], list[Born]]) -> bool:

@@ -16,7 +16,7 @@ from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
-from partq.model.messages import Delivery, Message
+from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Profile, profile, requirements_of
 from partq.model.state import InvalidScope, State, initial
 
@@ -104,10 +104,4 @@ def _check_messages(family: Profile, records: Sequence[Record]) -> None:
 
 def _as_sent(family: Profile, shown: Delivery, message: Message | None) -> bool:
     """Whether the message that is shown is one that was sent, unchanged in all that is shown (RCV-1)."""
-    return (
-        message is not None
-        and shown.body in (None, message.body)
-        and shown.session_id in (None, message.session_id)
-        and shown.partition_key in (None, message.partition_key, message.session_id)
-        and family.may_show(shown, message)
-    )
+    return message is not None and is_shown_as(message, shown) and family.may_show(shown, message)
