@@ -10,10 +10,11 @@ import pytest
 
 from partq.conformance.history.entities import ByEntity, entities_of
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.backjumping import Level, jump_back
+from partq.conformance.oracle.backjumping import Level, conflict_of, jump_back
 from partq.conformance.oracle.guidance import Guide
 from partq.conformance.oracle.question import question_of
 from partq.conformance.oracle.search import Found, Outcome, Search
+from partq.model.state import Txn
 
 
 class Point(NamedTuple):
@@ -79,3 +80,16 @@ def searched(text: str, patience: int | None) -> Found:
 def test_after_a_jump_only_an_acceptance_counts(patience: int | None, outcome: Outcome) -> None:
     lost = "p send m1\np send m2\np receive 1 -> unknown timeout\np peek 2 -> m1#1, m2#2\nenv drained"
     assert searched(lost, patience).outcome is outcome
+
+
+def test_a_send_that_its_transaction_does_not_wait_for_goes_back_to_the_end_of_that() -> None:
+    text = (
+        "q begin t @2-3\nq send m2 key=a txn=t -> unknown timeout @4-5\np send m1 key=b @5-6\nq commit t @10-30\n"
+        "r receive 1 delete -> m2#0 @40-41"
+    )
+    question = question_of(ByEntity(history(text, "azure-premium")), "q", 0, frozenset())
+    send = next(effect for effect in question.effects if effect.action.messages)
+    conflict = conflict_of(question.start, send, 50, {})
+    opened = Txn("t", "q")
+    assert conflict(question.start) is None
+    assert conflict(question.start._replace(txns=(opened,))) == opened

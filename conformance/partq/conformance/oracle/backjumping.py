@@ -138,7 +138,10 @@ def _explained(state: State, effect: Effect, horizon: int) -> int:
 
 
 def _of_send(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
-    """The numbers of its partitions, and where keys are."""
+    """The numbers of its partitions, and where keys are; of a transaction that ended too soon that alone."""
+    txn = effect.action.txn
+    if txn is not None and transaction(state, txn) is None:
+        return lambda state: transaction(state, txn)
     shown = {position(state.cfg, name_of(hint)) for hint in effect.observed.messages}
     places = sorted(p for p in shown if p is not None) or range(len(state.parts))
     return lambda state: (tuple(state.parts[p][:3] for p in places), state.burnt, state.keys, state.down)

@@ -144,20 +144,27 @@ def orderings_of(
 def _by_visibility(
     effects: Sequence[Effect], senders: dict[str, int], shows: dict[str, list[int]]
 ) -> Iterator[Ordering]:
-    commits = {
-        effect.action.txn: n
-        for n, effect in enumerate(effects)
-        if effect.action.op == "commit" and effect.observed.status == Outcome.OK
-    }
+    commits = _commits(effects)
     for id, showing in shows.items():
         sender = senders.get(id)
         if sender is None:
             continue
         commit = commits.get(effects[sender].action.txn)
+        if commit is not None:
+            yield sender, commit
         for n in showing:
             yield sender, n
             if commit is not None:
                 yield commit, n
+
+
+def _commits(effects: Sequence[Effect]) -> dict[str | None, int]:
+    """Of each transaction its commit, where that was answered well."""
+    return {
+        effect.action.txn: n
+        for n, effect in enumerate(effects)
+        if effect.action.op == "commit" and effect.observed.status == Outcome.OK
+    }
 
 
 def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> Iterator[Ordering]:
@@ -186,16 +193,18 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
 
 
 def _by_number(effects: Sequence[Effect], bits: int) -> Iterator[Ordering]:
-    """Sends, and first deliveries, of one partition in the order of numbers."""
+    """Sends, or the commits that end them, and first deliveries, of one partition in the order of numbers."""
+    commits = _commits(effects)
     for sends in (True, False):
         first: dict[int, list[tuple[int, int]]] = {}
         for n, effect in enumerate(effects):
             fits = effect.action.messages if sends else effect.action.op == "receive"
-            if fits and effect.action.txn is None:
+            done = n if effect.action.txn is None else commits.get(effect.action.txn)
+            if fits and done is not None:
                 fresh = [d for d in effect.observed.messages if d.seq is not None and not d.delivery_count]
                 if fresh:
                     counter = min((d.seq or 0) % (1 << bits) for d in fresh)
-                    first.setdefault(name_of(fresh[0]) or 0, []).append((counter, n))
+                    first.setdefault(name_of(fresh[0]) or 0, []).append((counter, done))
         for numbered in first.values():
             yield from ((a, b) for (_, a), (_, b) in pairwise(_serially(numbered, bits)))
 
