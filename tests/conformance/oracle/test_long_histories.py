@@ -121,7 +121,14 @@ CUT = {
         "p send m1\np receive 1 delete -> m1#1.1\nq receive 1 delete -> unknown connection_lost"
     ),
     "an answer without it": "p receive 1 -> nothing\np send m1\np receive 1 delete -> m1#1.1",
-    "a fault elsewhere in time": "p send m1\np receive 1 delete -> m1#1.1\np send m2",
+    "what is sent later": "p send m1\np receive 1 delete -> m1#1.1\np send m2",
+    "a fault after the end": (
+        "p send m1\np receive 1 delete -> m1#1.1\nenv broker_kill\nenv broker_start\nenv partition_down 1\n"
+        "env partition_up 1"
+    ),
+    "an outage elsewhere": (
+        "p send m1\nenv partition_down 2\nenv partition_up 2\np receive 1 delete -> m1#1.1"
+    ),
 }
 
 
@@ -137,6 +144,18 @@ KEPT = {
         "p send m1\nq receive 1 delete -> unknown connection_lost\np peek 1",
         "receive",
     ),
+    "an outage of its partition": (
+        "p send m1\nenv partition_down 1\nenv partition_up 1\np receive 1 delete -> m1#1.1",
+        "partition_down",
+    ),
+    "an outage wherever it was stored": (
+        "p send m1\nenv partition_down 2\np receive 1 delete -> m1",
+        "partition_down",
+    ),
+    "a fault after which it is shown once more": (
+        "p send m1\np receive 1 delete -> m1#1.1\nenv broker_kill\nenv broker_start\np peek 1 from=0.0 -> m1#1.1",
+        "broker_kill",
+    ),
 }
 
 
@@ -146,6 +165,14 @@ def test_what_may_touch_the_messages_is_kept(name: str) -> None:
     assert op in [
         r.op for r in Cuts(history(text, "azure-premium", partitions=1)).of(frozenset({"m1"})).records
     ]
+
+
+def test_of_old_unknown_receives_as_many_are_kept_as_may_have_taken_the_messages() -> None:
+    """What one took that was called long before, one that was called later may have taken, too."""
+    old = "q receive 1 delete -> unknown connection_lost\nr receive 1 -> unknown connection_lost\n" * 40
+    cuts = Cuts(history(old + "p send m1\np receive 1 -> m1#1.1 count=3", "azure-premium", partitions=1))
+    kept = cuts.of(frozenset({"m1"})).records
+    assert [r.i for r in kept] == list(range(68, 82))
 
 
 def test_candidates_are_those_of_every_excerpt_stuck_alike() -> None:

@@ -2,9 +2,9 @@
 
 What the broker did to these messages it might have done without the others, so that what nothing explains of
 an excerpt nothing explains of the whole; one that is explained says nothing. Left out are: other messages,
-answers that show nothing, refusals, peeks that continue the last one, what was over before the first of the
-messages was sent, unknown receives called after the last of them was gone, and flows. What only these would
-tell is waived (`spared`). A transaction is there as a whole or not at all.
+answers that show nothing, refusals, peeks that continue the last one, faults that were over before the first of
+the messages was sent, faults and unknown receives after the last of them was gone, outages of other partitions,
+unknown receives of old as far as more may have taken the messages, and flows. What only these would tell is waived (`spared`). A transaction is there as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from partq.conformance.oracle.question import PUNCTUAL
 from partq.model.delivery.norm import DELETE
 from partq.model.operations import Outcome
 from partq.model.profiles import profile, requirements_of
-from partq.model.state import COUNTER_BITS
+from partq.model.state import COUNTER_BITS, FOREVER
 
 LARGEST: Final = 24
 """How many messages an excerpt is about at the most."""
@@ -66,6 +66,8 @@ class Cuts:
         self.faults: list[int] = []
         self.unknown: list[int] = []
         self.always: list[int] = []
+        self.committed: dict[str, int] = {}
+        self.counted: dict[str, int] = {}
         for n, record in enumerate(self.records):
             self._index(n, record)
         self.txns = {txn: self._touched(places) for txn, places in self.of_txn.items()}
@@ -88,6 +90,7 @@ class Cuts:
             self.of_message.setdefault(shown.id, []).append(n)
             if shown.lock is not None and record.op not in _SETTLING:
                 self.held.setdefault(shown.lock, shown.id)
+            self.counted[shown.id] = max(self.counted.get(shown.id, 0), shown.delivery_count or 0)
             if shown.seq is not None:
                 name = shown.seq >> COUNTER_BITS if self.family.partitioned else 0
                 self.numbers.setdefault(shown.id, (name, shown.seq))
@@ -96,6 +99,8 @@ class Cuts:
                 self.of_message[self.held[token]].append(n)
         if "txn" in record.args:
             self.of_txn.setdefault(record.args["txn"], []).append(n)
+            if record.op == "commit" and record.outcome == Outcome.OK:
+                self.committed[record.args["txn"]] = self._end(n)
 
     def _touched(self, places: Iterable[int]) -> Ids:
         """What a transaction sends and settles."""
@@ -163,7 +168,10 @@ class Cuts:
         places = {n for id in ids for n in self.of_message.get(id, ())}
         places |= {n for txn in txns for n in self.of_txn[txn]}
         first = min((self.records[n].call for n in places), default=0)
-        places |= {*self.always, *self._faults_since(first, ids), *self._unknown_until(self._gone(ids))}
+        gone = self._gone(ids)
+        last = max((gone, *(self._end(n) for n in places)))
+        unknown = self._unknown(first, gone, self._takings(ids))
+        places |= {*self.always, *self._faults(first, last, ids), *unknown}
         kept = (self._part(self.records[n], ids, txns) for n in sorted(places))
         return History(self.header, tuple(record for record in kept if record is not None))
 
@@ -201,37 +209,67 @@ class Cuts:
 
     def _gone(self, ids: Ids) -> int:
         """An instant by which none of the messages was there any more, ns, or the end of the history."""
-        gone = [self._gone_at(id) for id in ids]
-        return max((at for at in gone if at is not None), default=0) if None not in gone else 2**63
+        return max((self._gone_at(id) for id in ids), default=0)
 
-    def _gone_at(self, id: str) -> int | None:
+    def _gone_at(self, id: str) -> int:
         for n in self.of_message.get(id, ()):
             record = self.records[n]
-            if record.outcome != Outcome.OK or "txn" in record.args or record.ret is None:
-                continue
             deleted = record.op == "receive" and record.args.get("mode") == DELETE
-            if deleted or record.op == "complete":
-                return record.ret
-        return None
+            if record.outcome == Outcome.OK and (deleted or record.op == "complete"):
+                end = self._end(n) if "txn" not in record.args else self.committed.get(record.args["txn"])
+                if end is not None:
+                    return end
+        return FOREVER
 
-    def _unknown_until(self, end: int) -> Iterator[int]:
-        return (n for n in self.unknown if self.records[n].call <= end)
+    def _end(self, n: int) -> int:
+        """The instant by which the record certainly took effect, ns."""
+        ret = self.records[n].ret
+        return FOREVER if ret is None else ret
 
-    def _faults_since(self, first: int, ids: Ids) -> Iterator[int]:
-        """The faults but for those that were over before the first instant; where the messages' partitions
-        are all shown, those of other partitions but for the broker's."""
-        begun: dict[Any, list[int]] = {}
+    def _takings(self, ids: Ids) -> int:
+        """How often the messages were taken unseen at the most, as far as anything shows it: counted, passed
+        over by an answer, and for good."""
+        counted = sum(self.counted.get(id, 0) + 1 for id in ids)
+        return counted + sum(len(self.of_message.get(id, ())) for id in ids)
+
+    def _unknown(self, first: int, gone: int, takings: int) -> Iterator[int]:
+        """The unknown receives called until then; of those from before the first instant as many of each
+        mode as may have taken something, the last ones: what an earlier one took, a later one may have."""
+        called = [n for n in self.unknown if self.records[n].call <= gone]
+        before = [n for n in called if self.records[n].call < first]
+        deleting = [n for n in before if self.records[n].args.get("mode") == DELETE]
+        locking = [n for n in before if self.records[n].args.get("mode") != DELETE]
+        yield from (*deleting[-takings:], *locking[-takings:], *called[len(before) :])
+
+    def _faults(self, first: int, last: int, ids: Ids) -> Iterator[int]:
+        """The faults but for those that were over before the first instant, or began after the last; where
+        the messages' partitions are all shown, those of these partitions and of the broker."""
+        names = {self.numbers[id][0] if id in self.numbers else None for id in ids}
+        elsewhere = self.family.partitioned and None not in names
+        over: dict[Any, list[int]] = {}
+        later: set[Any] = set()
         for n in self.faults:
             record = self.records[n]
-            over = record.ret is not None and record.ret < first
-            kind, where = _ENDS.get(record.op, record.op), record.args.get("partition")
-            if record.op in _BEGUN and over:
-                begun.setdefault((kind, where), []).append(n)
-            elif record.op in _ENDS and over and record.outcome == Outcome.OK:
-                begun.pop((kind, where), None)
-            elif not (record.op in _LOSSES and over):
+            where = record.args.get("partition")
+            fault = _ENDS.get(record.op, record.op), where
+            if elsewhere and where is not None and where not in names:
+                continue
+            if record.op in _ENDS:
+                kept = fault not in later
+                if self._end(n) < first and record.outcome == Outcome.OK:
+                    over.pop(fault, None)
+                    kept = False
+            else:
+                kept = record.call <= last
+                later = later - {fault} if kept else later | {fault}
+                if record.op in _BEGUN and self._end(n) < first:
+                    over.setdefault(fault, []).append(n)
+                    kept = False
+                elif record.op in _LOSSES and self._end(n) < first:
+                    kept = False
+            if kept:
                 yield n
-        yield from (n for several in begun.values() for n in several)
+        yield from (n for several in over.values() for n in several)
 
 
 def _is_unknown(record: Record) -> bool:
