@@ -84,8 +84,8 @@ def test_after_a_jump_only_an_acceptance_counts(patience: int | None, outcome: O
 
 def test_a_send_that_its_transaction_does_not_wait_for_goes_back_to_the_end_of_that() -> None:
     text = (
-        "q begin t @2-3\nq send m2 key=a txn=t -> unknown timeout @4-5\np send m1 key=b @5-6\nq commit t @10-30\n"
-        "r receive 1 delete -> m2#0 @40-41"
+        "q begin t @2-3\nq send m2 key=a txn=t -> unknown timeout @4-5\np send m1 key=b @5-6\n"
+        "q commit t @10-30\nr receive 1 delete -> m2#0 @40-41"
     )
     question = question_of(ByEntity(history(text, "azure-premium")), "q", 0, frozenset())
     send = next(effect for effect in question.effects if effect.action.messages)

@@ -62,8 +62,9 @@ def test_a_send_that_is_never_shown_does_not_wait_for_peeks_to_find_something() 
 
 def test_what_a_transaction_stores_is_numbered_when_it_is_committed() -> None:
     text = (
-        "p send m1 key=a -> unknown timeout @1-9\nq begin t @2-3\nq send m2 key=a txn=t -> unknown timeout @4-5\n"
-        "q commit t @10-30\np send m3 key=a @11-28\nr receive 3 -> m1#1.0, m2#1.1, m3#1.2 @40-41"
+        "p send m1 key=a -> unknown timeout @1-9\nq begin t @2-3\n"
+        "q send m2 key=a txn=t -> unknown timeout @4-5\nq commit t @10-30\n"
+        "p send m3 key=a @11-28\nr receive 3 -> m1#1.0, m2#1.1, m3#1.2 @40-41"
     )
     question = question_of(ByEntity(history(text, "azure-premium")), "q", 0, frozenset())
     first, _, joined, commit, last, _ = Guide(question.effects, question.start.cfg).guidance().estimates

@@ -153,7 +153,8 @@ KEPT = {
         "partition_down",
     ),
     "a fault after which it is shown once more": (
-        "p send m1\np receive 1 delete -> m1#1.1\nenv broker_kill\nenv broker_start\np peek 1 from=0.0 -> m1#1.1",
+        "p send m1\np receive 1 delete -> m1#1.1\nenv broker_kill\nenv broker_start\n"
+        "p peek 1 from=0.0 -> m1#1.1",
         "broker_kill",
     ),
 }

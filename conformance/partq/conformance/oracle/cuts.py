@@ -2,9 +2,10 @@
 
 What the broker did to these messages it might have done without the others, so that what nothing explains of
 an excerpt nothing explains of the whole; one that is explained says nothing. Left out are: other messages,
-answers that show nothing, refusals, peeks that continue the last one, faults that were over before the first of
-the messages was sent, faults and unknown receives after the last of them was gone, outages of other partitions,
-unknown receives of old as far as more may have taken the messages, and flows. What only these would tell is waived (`spared`). A transaction is there as a whole or not at all.
+answers that show nothing, refusals, peeks that continue the last one, faults that were over before the first
+of the messages was sent, faults and unknown receives after the last of them was gone, outages of other
+partitions, unknown receives of old as far as more may have taken the messages, and flows. What only these
+would tell is waived (`spared`). A transaction is there as a whole or not at all.
 """
 
 from __future__ import annotations
