@@ -424,6 +424,8 @@ def test_a_long_history_that_stays_undecided_is_told_of_as_its_excerpts_were_jud
     excerpts = AtLength(Judgement(Judged.UNKNOWN, reason="9 of 9 messages", kind=OVER_BUDGET))
     monkeypatch.setattr(decision, "judge_any", lambda *_: excerpts)
     assert (decide(LAWFUL, LOOKING).why, asked) == ("9 of 9 messages", [(True, 1_000 // UNSUSPECTED)])
+    monkeypatch.setattr(decision, "RETRIED", 1)
+    assert (decide(LAWFUL, LOOKING).again, len(asked)) == ({}, 1), "too long for a second look"
 
 
 def test_what_is_not_modelled_gets_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from partq.conformance.evaluation.endings import left_behind, unreceivable
 from partq.conformance.history import History
 from partq.conformance.oracle.blame import blame
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement, judge
-from partq.conformance.oracle.long_histories import SHORT, WHOLE, AtLength, blame_excerpts, judge_any
+from partq.conformance.oracle.long_histories import RETRIED, SHORT, AtLength, blame_excerpts, judge_any
 from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.oracle.search import Tell, untold
 from partq.conformance.screens.assess import inspect
@@ -263,7 +263,7 @@ class Decider:
     def _follow_judge(self, decision: Decision, history: History, price: int) -> None:
         """Ask the judge, at ``price`` for a node, and do as it says."""
         said = self._judged_at_length(history, price)
-        if said.judgement.kind == OVER_BUDGET and self.spare > 0 and len(history) <= WHOLE:
+        if said.judgement.kind == OVER_BUDGET and self.spare > 0 and len(history) <= RETRIED:
             again = self._second_look(history, decision.suspect)
             decision.again[again.status.value] += 1
             if again.status is not Judged.UNKNOWN or len(history) <= SHORT:

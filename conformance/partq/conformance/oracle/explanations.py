@@ -79,9 +79,11 @@ def _taken(state: State, action: Action, missed: frozenset[str]) -> Iterator[Sta
     """The states after a receive took as many of these messages as it can."""
     taken: tuple[Delivery, ...] = ()
     for part in state.parts:
-        here = (Delivery(entry.id) for entry in part.log if entry.id in missed)
-        more = (*taken, *islice(here, action.max - len(taken)))
-        if len(more) > len(taken) and next(explain(state, action, showing(more)), None) is not None:
+        here = [entry.id for entry in part.log if entry.id in missed]
+        if not here or len(taken) == action.max:
+            continue
+        more = (*taken, *map(Delivery, here[: action.max - len(taken)]))
+        if next(explain(state, action, showing(more)), None) is not None:
             taken = more
     if taken:
         yield from explain(state, action, showing(taken))

@@ -28,6 +28,10 @@ STRAIGHT: Final = 3
 WHOLE: Final = 30_000
 """Records of the longest history that is searched as a whole: each node remembers what was done before."""
 
+RETRIED: Final = 2_000
+"""Records of the longest history that has a second look: with the length each node costs more, and what a
+longer one may hide its excerpts were asked about."""
+
 EACH: Final = 20
 SOME: Final = 100
 """How many nodes an excerpt has: so many for each of its records, and some."""
