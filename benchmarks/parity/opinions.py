@@ -8,7 +8,7 @@ from partq.conformance.evaluation.decision import EMERGENCY
 from partq.conformance.history import History
 from partq.conformance.oracle.blame import Blame, blame
 from partq.conformance.oracle.judge import Judged, judge
-from partq.conformance.oracle.long_histories import SHORT, AtLength, blame_excerpts, judge_any
+from partq.conformance.oracle.long_histories import AtLength, blame_excerpts, judge_any
 from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.screens.assess import inspect
 
@@ -49,7 +49,7 @@ def opinions_of(history: History) -> Opinions:
     they leave open -> those of which one is violated. ``judge``: its status. Of what it rejects, ``blame``:
     the candidates in order; ``level``, ``pairs`` and ``undecided`` as `Blame` has them."""
     seen = inspect(history)
-    said = _judged(history)
+    said = judge_any(history, EMERGENCY, _nodes(history))
     opinions: Opinions = {
         "exercised": seen.exercised,
         "found": {cause: count for causes in seen.found.values() for cause, count in causes.items()},
@@ -91,12 +91,6 @@ def _flat(opinions: Opinions) -> dict[str, object]:
 
 def _nodes(history: History) -> int:
     return NODES + EACH * len(history)
-
-
-def _judged(history: History) -> AtLength:
-    if len(history) > SHORT:
-        return judge_any(history, EMERGENCY, _nodes(history))
-    return AtLength(judge(history, EMERGENCY, nodes=_nodes(history)))
 
 
 def _blamed(history: History, said: AtLength) -> Blame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -24,6 +25,7 @@ from partq.conformance.evaluation.decision import (
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
+from partq.conformance.oracle import long_histories
 from partq.conformance.oracle.blame import Blame, blame
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement
 from partq.conformance.oracle.long_histories import AtLength
@@ -307,7 +309,7 @@ def test_once_a_rule_was_blamed_the_judge_takes_less(monkeypatch: pytest.MonkeyP
         limits.append(nodes)
         return Judgement(Judged.ACCEPTED)
 
-    monkeypatch.setattr(decision, "judge", limited)
+    _instead_of_the_judge(monkeypatch, limited)
     decider = Decider(SUITE)
     decider.decide(LAWFUL)
     decider.blamed = "RCV-8"
@@ -369,6 +371,11 @@ def test_a_witness_names_the_faults_between_its_operations(
 LOOKING = Exactness(nodes=10, again=1_000, more=5, allowance=1_000)
 
 
+def _instead_of_the_judge(monkeypatch: pytest.MonkeyPatch, says: Callable[..., Judgement]) -> None:
+    monkeypatch.setattr(decision, "judge", says)
+    monkeypatch.setattr(long_histories, "judge", says)
+
+
 def _looks(monkeypatch: pytest.MonkeyPatch, status: Judged, kind: str = "") -> list[tuple[bool, int]]:
     """The judge gives up at first, and says this at a second look. What it was asked, each time with how many
     nodes, and whether again."""
@@ -379,7 +386,7 @@ def _looks(monkeypatch: pytest.MonkeyPatch, status: Judged, kind: str = "") -> l
         said = (status, kind) if again else (Judged.UNKNOWN, OVER_BUDGET)
         return Judgement(said[0], reason="no answer", kind=said[1], visited=nodes)
 
-    monkeypatch.setattr(decision, "judge", judge)
+    _instead_of_the_judge(monkeypatch, judge)
     return asked
 
 
@@ -435,7 +442,7 @@ def test_what_is_not_modelled_gets_no_second_look(monkeypatch: pytest.MonkeyPatc
         asked.append("once")
         return Judgement(Judged.UNKNOWN, kind=NOT_MODELLED)
 
-    monkeypatch.setattr(decision, "judge", judge)
+    _instead_of_the_judge(monkeypatch, judge)
     assert decide(LAWFUL, LOOKING).undecided == {NOT_MODELLED: 1}
     assert asked == ["once"]
 

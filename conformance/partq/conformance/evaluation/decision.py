@@ -327,11 +327,7 @@ class Decider:
         return self._judgement_of(history).status is Judged.REJECTED
 
     def _judged_at_length(self, history: History, price: int) -> AtLength:
-        nodes, seconds = self._nodes(history), self.exact.seconds
-        if len(history) > SHORT:
-            said = judge_any(history, seconds, nodes, self.tell)
-        else:
-            said = AtLength(judge(history, seconds, nodes=nodes))
+        said = judge_any(history, self.exact.seconds, self._nodes(history), self.tell)
         self.left -= price * said.judgement.visited
         return said
 

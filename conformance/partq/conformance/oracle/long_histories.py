@@ -67,7 +67,9 @@ class AtLength:
 def judge_any(
     history: History, seconds: float = SECONDS, nodes: int | None = None, tell: Tell = untold
 ) -> AtLength:
-    """Judge a history of any length by the whole and by its excerpts."""
+    """Judge a history of any length: by the whole, and where that is long by its excerpts, too."""
+    if len(history) <= SHORT:
+        return AtLength(judge(history, seconds, nodes=nodes))
     first = _first(history, seconds, nodes, tell)
     if first.status is Judged.ACCEPTED or first.kind == NOT_MODELLED:
         return AtLength(first)
