@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -51,17 +51,20 @@ def _has(history: History, counts: Counter[str]) -> None:
     lacked = {op for op, lacking in tried if lacking}.union(history.header.lacks) - offered
     counts.update(key(Count.OFFERED, op) for op in offered)
     counts.update(key(Count.LACKED, op) for op in lacked)
+    shown = [one for record in history.records for one in record.messages]
+    if not shown:
+        return
     family = profile(history.header.profile)
-    for record in history.records:
-        for shown in record.messages:
-            counts[key(Count.SHOWN, MESSAGES)] += 1
-            counts[key(Count.SHOWN, LOCKED)] += shown.lock is not None
-            counts[key(Count.SHOWN, "sequence numbers")] += shown.seq is not None
-            counts[key(Count.SHOWN, "partitions")] += family.flows or family.partition_of(shown) is not None
-            counts[key(Count.SHOWN, "enqueued times")] += shown.enqueued_at is not None
-            counted = shown.delivery_count is not None or shown.redelivered is not None
-            counts[key(Count.SHOWN, "delivery counts")] += counted
-            counts[key(Count.SHOWN, "ends of locks")] += shown.locked_until is not None
+    fields: Mapping[str, Iterable[bool]] = {
+        MESSAGES: (True for _ in shown),
+        LOCKED: (one.lock is not None for one in shown),
+        "sequence numbers": (one.seq is not None for one in shown),
+        "partitions": (family.flows or family.partition_of(one) is not None for one in shown),
+        "enqueued times": (one.enqueued_at is not None for one in shown),
+        "delivery counts": (one.delivery_count is not None or one.redelivered is not None for one in shown),
+        "ends of locks": (one.locked_until is not None for one in shown),
+    }
+    counts.update({key(Count.SHOWN, field): sum(shows) for field, shows in fields.items()})
 
 
 def _asked(record: Record) -> Iterator[str]:
