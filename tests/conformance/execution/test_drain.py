@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -136,7 +137,7 @@ def test_a_broker_that_never_runs_dry_is_given_up() -> None:
     assert len(steps) < 100
 
 
-def advances(receives: tuple[StepResult | None, ...], **settings: int) -> int:
+def advances(receives: tuple[StepResult | None, ...], **settings: Any) -> int:
     """How often a drain waits for locks, where the broker never says that it is empty."""
     plan = replace(AZURE, quiet=1, is_empty=lambda: False, **settings)
     empty, steps = played(plan, receives=receives)
@@ -150,6 +151,16 @@ def test_only_rounds_in_a_row_that_show_nothing_new_are_in_vain() -> None:
     slowly = (*[OK] * 6, one("m1"), OK, *[OK] * 6, one("m2"), OK)
     assert advances(slowly) == 6 + 1 + 6 + 1 + 7, "each new message begins the count anew"
     assert advances((one("m1"), OK) * 20) == 8, "the same again is nothing new"
+
+
+def test_it_ends_sooner_where_only_what_had_gone_comes_again() -> None:
+    again, gone = (one("m1"), OK), {"all_gone": lambda: True}
+    assert advances(again * 20, **gone) == 2
+    assert advances((*again, OK, OK, *again * 20), **gone) == 4, "rounds without anything say nothing"
+    assert advances((*again * 2, one("m2"), OK, *again * 20), **gone) == 3
+    assert advances((), **gone) == 7, "the broker may say later that it is empty"
+    left = iter([False, False, False])
+    assert advances(again * 20, all_gone=lambda: next(left, True)) == 5, "something that is left may come"
 
 
 def test_flows_leave_and_the_drainer_takes_over_after_delay_and_handoff() -> None:

@@ -91,6 +91,32 @@ def test_the_drain_waits_for_locks_that_were_given_and_no_longer() -> None:
     assert advances(ran(*steps)) == [SECOND // 2], "all locks had ended"
 
 
+class Hoard(Shelf):
+    """Gives all of it again, every second time, whatever was settled."""
+
+    def receive(
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        asked = self.stored.count("asked")
+        self.stored.append("asked")
+        return [Delivery(name, lock=f"lock-{asked}") for name in self.stored[:1] if asked % 2 == 0]
+
+
+class Hoards(Shelves):
+    def connect(self, proc: str) -> Client:
+        return Hoard(self.stored)
+
+    def is_empty(self) -> bool:
+        return False
+
+
+def test_the_drain_ends_soon_where_the_same_comes_again_with_each_lock() -> None:
+    program = Program("azure-flat", (send("a", "m"),), replace(FLAT, lock_duration=SECOND // 100))
+    history = run(Hoards(), program, limits=Limits(wait=WAIT / SECOND))
+    assert len(advances(history)) == 2
+    assert not any(record.op == "drained" for record in history.records)
+
+
 SENT = {"messages": (Message("m"),)}
 LOCKED = CallResult(messages=(Delivery("m", lock="l"),))
 

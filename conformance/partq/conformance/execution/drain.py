@@ -29,6 +29,9 @@ UNSEEN_ROUNDS: Final = 24
 """The same in virtual time where front ends may fetch, and lock, what a round asks for (RCV-5): in each round
 some of them may again, so that a few in vain say nothing."""
 
+REPEATS: Final = 2
+"""So many rounds are enough that show again what had gone, while all that was accepted has gone."""
+
 TRIES: Final = 3
 """So often is a step tried whose outcome is not ok."""
 
@@ -59,7 +62,8 @@ class DrainPlan:
     effect, in order. ``sent``: how many messages were sent at most; it bounds the work. ``patience``: ns
     that one receive waits. ``quiet``: so many receives in a row must find nothing. ``most_flows``: so
     many a client may have. ``is_empty``: what the broker itself says, where it can. ``locks_left``: ns until
-    every lock that was given has ended, where the driver knows that. ``rounds``: so many in vain are enough.
+    every lock that was given has ended, where the driver knows that. ``all_gone``: whether every message that
+    was accepted has certainly gone. ``rounds``: so many in vain are enough.
     """
 
     profile: Profile
@@ -73,6 +77,7 @@ class DrainPlan:
     most_flows: int = 1
     is_empty: Callable[[], bool | None] = lambda: None
     locks_left: Callable[[], int] | None = None
+    all_gone: Callable[[], bool] = lambda: False
     rounds: int = ROUNDS
 
     @property
@@ -169,8 +174,8 @@ def _unbind(plan: DrainPlan, client: str) -> Drain:
 def _empty(plan: DrainPlan) -> Drain:
     wait = plan.first_wait if plan.is_empty() is None else 0
     budget = 2 * plan.sent // BATCH + 2 * plan.sent + plan.rounds * (plan.quiet + TRIES)
-    met, vain = set[str](), 0
-    while vain < plan.rounds:
+    met, vain, repeats = set[str](), 0, 0
+    while vain < plan.rounds and repeats < REPEATS:
         if wait and not (yield from _wait(wait)):
             return False
         found, budget = yield from _receive_all(plan, budget)
@@ -181,6 +186,7 @@ def _empty(plan: DrainPlan) -> Drain:
             return True
         if found <= met:
             vain += 1
+            repeats += bool(found) and plan.all_gone()
         else:
             vain, met = 0, met | found
             budget += plan.quiet + TRIES

@@ -357,6 +357,7 @@ class LiveRun:
             quiet=1 if can_say else QUIET,
             is_empty=(lambda: self._is_empty() is True) if can_say else (lambda: None),
             locks_left=lambda: self.ledger.locks_left(self.recorder.now(), self.entity.lock_duration),
+            all_gone=lambda: self.ledger.nothing_left,
         )
         empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
         if empty and not any(thread.lost for thread in self.threads.values()):
