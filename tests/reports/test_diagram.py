@@ -248,6 +248,12 @@ def test_long_names_are_cut_and_kept_in_the_tooltip() -> None:
     assert name in text
 
 
+def test_a_tooltip_tells_times_in_seconds() -> None:
+    text = str(sequence_svg(diagram(history("c0 receive 1 -> m lock=l until=31500ms @1s-1250ms")), "t"))
+    assert "call 1s, return 1.25s" in text
+    assert "locked_until=31.5s" in text
+
+
 def test_labels_of_one_lane_do_not_overlap() -> None:
     text = str(sequence_svg(diagram(long_history(30)), "t"))
     places: dict[str, list[float]] = {}

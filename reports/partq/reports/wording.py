@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from partq.conformance.history import Record
+from partq.conformance.history import TIMES, Record, time_text
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 from partq.model.state import COUNTER_BITS
@@ -66,7 +66,8 @@ def numbered(delivery: Delivery) -> str:
 
 def tooltip(record: Record, locks: Mapping[str, Delivery]) -> str:
     """Everything about the record that a reader may want to look up."""
-    times = f"call {record.call} ns, return {'never' if record.ret is None else f'{record.ret} ns'}"
+    returned = "never" if record.ret is None else time_text(record.ret)
+    times = f"call {time_text(record.call)}, return {returned}"
     lines = [f"record {record.i}: {record.proc} {label(record, locks)}", note(record), times]
     lines += [f"sends {_fields(message)}" for message in record.args.get("messages", ())]
     lines += [f"shows {_fields(delivery)}" for delivery in record.messages]
@@ -76,4 +77,5 @@ def tooltip(record: Record, locks: Mapping[str, Delivery]) -> str:
 def _fields(message: Any) -> str:
     names = getattr(message, "_fields", None) or message.__dataclass_fields__
     pairs = ((name, getattr(message, name)) for name in names)
-    return ", ".join(f"{name}={value}" for name, value in pairs if value not in (None, "", ()))
+    shown = ((name, value) for name, value in pairs if value not in (None, "", ()))
+    return ", ".join(f"{name}={time_text(value) if name in TIMES else value}" for name, value in shown)

@@ -368,6 +368,17 @@ def test_a_witness_names_the_faults_between_its_operations(
     assert check_history(later, exact)["RCV-7"].findings[0].witness == finding.witness
 
 
+@pytest.mark.parametrize("exact", [EVERY, NONE], ids=["judge", "screens"])
+def test_a_witness_of_what_came_again_after_a_kill_is_what_tells(exact: Exactness) -> None:
+    text = (
+        "p send m0\np send m1\np receive 2 -> m0 partition=0 lock=l0, m1 partition=0 lock=l1\n"
+        "p complete l0 l1\np send m2\n"
+        "env broker_kill\nenv broker_start\np receive 1 -> m2 lock=l2\np receive 1 -> m0 lock=l3"
+    )
+    (finding,) = check_history(history(text, "partitioned-queue"), exact)["RCV-7"].findings
+    assert finding.witness == (0, 2, 3, 5, 8)
+
+
 LOOKING = Exactness(nodes=10, again=1_000, more=5, allowance=1_000)
 
 

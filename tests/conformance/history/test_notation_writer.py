@@ -48,7 +48,9 @@ def test_printed_records_are_read_again_as_they_were(name: str) -> None:
         "env assignment 3 state=unassigned -> ok @1-1",
         "env advance 30 -> ok @1-31",
         "env advance 90s -> ok @1-31",
-        "c1 receive 3 timeout=1500ms -> nothing @1-2",
+        "c1 receive 3 timeout=1.5s -> nothing @1-2",
+        "c1 receive 3 timeout=0.05s -> m1#7 enqueued=1.000000001s lock=l1 until=31.25s @1-2",
+        "c1 send m1 at=2.5s ttl=90s -> ok @1-2",
         "env frontend_lost c1 -> ok @1-2",
         "c1 send m1 -> ok @10.015000001s-20s",
         "c1 send m1 -> ok @999999-0.001s",
@@ -93,6 +95,22 @@ def test_a_witness_shows_the_messages_that_matter() -> None:
         "   0  p peek 9 -> m2, m5 lock=l5, m7 @1-2  # of 9 messages",
         "   4  p peek 9 -> m2 @3-4  # of 3 messages",
         "   6  p complete l5 -> ok @7-8",
+    ]
+
+
+def test_a_settlement_of_many_shows_the_locks_of_the_messages_that_matter() -> None:
+    many = "".join(f", m{n} lock=l{n}" for n in range(1, 6))
+    text = (
+        f"p send m0\np receive 6 -> m0 lock=l0{many}\np complete l0 l1 l2 l3 l4 l5\n"
+        f"env broker_kill\np receive 6 -> m0 lock=l6{many}"
+    )
+    finding = Finding("RCV-7", "title", (0, 1, 2, 3, 4), "'m0' came again", "allowed", "key")
+    assert list(witness(finding, read(text, "partitioned-queue"))) == [
+        "   0  p send m0 -> ok @1-2",
+        "   1  p receive 6 -> m0 lock=l0 @3-4  # of 6 messages",
+        "   2  p complete l0 -> ok @5-6  # of 6 locks",
+        "   3  env broker_kill -> ok @7-8",
+        "   4  p receive 6 -> m0 lock=l6 @9-10  # of 6 messages",
     ]
 
 

@@ -6,6 +6,14 @@ Nothing here runs a broker or judges an answer.
 
 from __future__ import annotations
 
-from partq.conformance.history.record import LIVE_LATENESS, SCHEMA, Header, History, Record
+from partq.conformance.history.record import (
+    LIVE_LATENESS,
+    SCHEMA,
+    TIMES,
+    Header,
+    History,
+    Record,
+    time_text,
+)
 
-__all__ = ["LIVE_LATENESS", "SCHEMA", "Header", "History", "Record"]
+__all__ = ["LIVE_LATENESS", "SCHEMA", "TIMES", "Header", "History", "Record", "time_text"]

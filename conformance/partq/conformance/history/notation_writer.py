@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from partq.conformance.history.record import History, Record
+from partq.conformance.history.record import TIMES, History, Record, time_text
 from partq.conformance.verdict import Finding
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
 from partq.model.operations import OPS, Kind, Outcome
-from partq.model.profiles import SECOND, Profile, profile
+from partq.model.profiles import Profile, profile
 
 _PLAIN: Final = re.compile(r'[^\s"=#@,>]+')
 _SENT: Final = {"body": "body", "session_id": "session", "scheduled_at": "at", "ttl": "ttl"}
@@ -29,10 +29,6 @@ _SHOWN: Final = {
     "redelivered": "redelivered",
 }
 
-
-LONG: Final = SECOND // 1000
-"""From so many ns on an instant is written in seconds."""
-
 SHORT: Final = 1
 """An answer of more messages is cut down to those that matter, if there are any."""
 
@@ -42,16 +38,18 @@ TOKEN: Final = 32
 
 
 def witness(finding: Finding, history: History) -> Iterator[str]:
-    """The finding's records, a line each. Of answers of several messages, only those that the finding speaks
-    of, or whose locks its other records name. A body is shown where it was sent, and where it came back as
-    another. Long locks are cut (`TOKEN`)."""
+    """The finding's records, a line each. Of answers and settlements of several messages, only those that the
+    finding speaks of, or whose locks its other records name. A body is shown where it was sent, and where it
+    came back as another. Long locks are cut (`TOKEN`)."""
     family, wanted = profile(history.header.profile), set(finding.witness)
     records = [record for record in history.records if record.i in wanted]
-    named = {lock for r in records for lock in (*r.args.get("locks", ()), r.args.get("lock"))} - {None}
+    told = {one.lock for r in records for one in r.messages if repr(one.id) in finding.detail} - {None}
+    settling = [_settling(record, told) for record in records]
+    named = {lock for r in settling for lock in (*r.args.get("locks", ()), r.args.get("lock"))} - {None}
     sent = {message.id: message.body for r in history.records for message in r.args.get("messages", ())}
     given = [m.lock for record in records for m in record.messages]
     short = _cut(lock for lock in (*named, *given) if lock is not None)
-    for record in records:
+    for whole, record in zip(records, settling, strict=True):
         kept = tuple(m for m in record.messages if m.lock in named or repr(m.id) in finding.detail)
         cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
         shown = tuple(
@@ -61,7 +59,17 @@ def witness(finding: Finding, history: History) -> Iterator[str]:
         text = line(replace(record, messages=shown), family)
         for lock, name in short.items():
             text = text.replace(_text(lock), _text(name))
-        yield f"{record.i:>4}  {text}{f'  # of {len(record.messages)} messages' if cut else ''}"
+        of = f"  # of {len(record.messages)} messages" if cut else ""
+        of = of if record is whole else f"  # of {len(whole.args['locks'])} locks"
+        yield f"{record.i:>4}  {text}{of}"
+
+
+def _settling(record: Record, told: Collection[str | None]) -> Record:
+    """The record, of several locks with those alone that are ``told`` of, if it has any."""
+    locks = record.args.get("locks", ())
+    kept = tuple(lock for lock in locks if lock in told)
+    cut = 0 < len(kept) < len(locks)
+    return replace(record, args={**record.args, "locks": kept}) if cut else record
 
 
 def _cut(locks: Iterable[str]) -> Mapping[str, str]:
@@ -82,14 +90,9 @@ def evidence(finding: Finding, history: History | None) -> Iterator[tuple[str, b
 def line(record: Record, family: Profile) -> str:
     """The record in one line, such as ``p1 send m1 key=a -> ok @1-4``."""
     words = [_text(record.proc), record.op, *_arguments(record, family), "->", *_answer(record, family)]
-    return f"{' '.join(words)} @{_instant(record.call)}-{'' if record.ret is None else _instant(record.ret)}"
-
-
-def _instant(ns: int) -> str:
-    """Seconds, to the ns, for what takes its time; ns where a simulation counts its steps."""
-    if ns < LONG:
-        return str(ns)
-    return f"{ns // SECOND}.{ns % SECOND:09d}".rstrip("0").rstrip(".") + "s"
+    return (
+        f"{' '.join(words)} @{time_text(record.call)}-{'' if record.ret is None else time_text(record.ret)}"
+    )
 
 
 def _arguments(record: Record, family: Profile) -> Iterator[str]:
@@ -106,26 +109,17 @@ def _arguments(record: Record, family: Profile) -> Iterator[str]:
         elif arg.kind in (Kind.TEXTS, Kind.SEQS):
             yield from (_word(item, arg.kind, family) for item in value)
         elif first and not missing:
-            yield _duration(value) if name in _DURATIONS else _word(value, arg.kind, family)
+            yield time_text(value) if name in _DURATIONS else _word(value, arg.kind, family)
         elif (name, value) == ("mode", "receive_and_delete"):
             named.append("delete")
         else:
-            word = _duration(value) if name in _DURATIONS else _word(value, arg.kind, family)
+            word = time_text(value) if name in _DURATIONS else _word(value, arg.kind, family)
             named.append(f"{_ALIASES.get(name, name)}={word}")
     yield from named
 
 
 _DURATIONS: Final = ("timeout", "by")
 """Arguments in ns."""
-
-
-def _duration(ns: int) -> str:
-    """Such as ``30s``: the largest unit that it is a whole number of."""
-    unit = next((name for name, size in _UNITS.items() if ns and ns % size == 0), "")
-    return f"{ns // _UNITS[unit]}{unit}" if unit else str(ns)
-
-
-_UNITS: Final = {"s": SECOND, "ms": SECOND // 1000, "us": SECOND // 1_000_000}
 
 
 _FIRST: Final = {
@@ -175,7 +169,7 @@ def _attributes(item: Any, names: Mapping[str, str], family: Profile) -> Iterato
     for field, name in names.items():
         value = getattr(item, field)
         if value is not None and (value != "" or names is _SHOWN):
-            yield f"{name}={_text(value)}"
+            yield f"{name}={time_text(value) if field in TIMES else _text(value)}"
     for key, value in item.properties or ():
         by_key = key == SOLACE_KEY and family.key_rule is KeyRule.USER_PROPERTY
         yield f"{'key' if by_key else f'prop.{key}'}={_text(value)}"

@@ -22,6 +22,12 @@ LIVE_LATENESS: Final = SECOND
 """ns by which timers of a live broker may be late, and what it does at once may lag, unless a history says
 otherwise."""
 
+TIMES: Final = ("scheduled_at", "ttl", "enqueued_at", "locked_until")
+"""Fields of messages in ns."""
+
+LONG: Final = SECOND // 1000
+"""From so many ns on a time is written in seconds."""
+
 
 class Record(Struct, frozen=True, gc=False):
     """One operation of one client, or one environment event (`proc` is ``env``).
@@ -80,3 +86,10 @@ class History:
 
     def __len__(self) -> int:
         return len(self.records)
+
+
+def time_text(ns: int) -> str:
+    """Seconds, to the ns, for what takes its time; ns where a simulation counts its steps."""
+    if ns < LONG:
+        return str(ns)
+    return f"{ns // SECOND}.{ns % SECOND:09d}".rstrip("0").rstrip(".") + "s"

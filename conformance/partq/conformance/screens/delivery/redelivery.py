@@ -129,7 +129,7 @@ class Redelivery:
             "RCV-7",
             f"after {end.op}",
             "A finished message was delivered again",
-            (first.record, end, again),
+            (self.facts.by_id[first.delivery.id][0].record, first.record, end, again),
             f"Message {first.delivery.id!r} was finished by the {end.op} of {end.proc}, yet a later receive "
             f"of {again.proc} returned it.",
             "any message that was neither completed nor received and deleted, or none",
