@@ -23,12 +23,13 @@ from partq.conformance.verdict import (
     Status,
     Verdict,
     letters,
+    plural,
 )
 from partq.model.requirements import Requirement, catalogue
 
 from .html import environment, static
 from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
-from .text import compact, count, plural
+from .text import compact, count
 
 _SHOWN_CAUSES: Final = 5
 """Causes told of a cell; the rest are counted."""

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from markupsafe import Markup
 
 from partq.conformance.history import Record
-from partq.conformance.verdict import Finding, causes_of
+from partq.conformance.verdict import Finding, causes_of, plural
 from partq.model.messages import Message
 from partq.model.operations import OUTCOMES
 from partq.model.requirements import catalogue
@@ -23,7 +23,7 @@ from .diagram import Diagram, diagram
 from .material import Cell, Example, Lane, Spread
 from .plots import Bar, histogram_svg
 from .sequence import sequence_svg
-from .text import compact, count, duration, plural, shortened
+from .text import compact, count, duration, shortened
 from .timescale import elapsed, passes
 from .wording import SENDS, describe, locks_of
 

@@ -14,9 +14,11 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from partq.conformance.verdict import plural
+
 from .material import Material
 from .signs import SIGNS
-from .text import count, plural, visible
+from .text import count, visible
 from .view import report_view
 
 

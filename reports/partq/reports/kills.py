@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from partq.conformance.verdict import Status, Verdict
+from partq.conformance.verdict import Status, Verdict, plural
 from partq.model.requirements import catalogue
 
 from .material import Kill
 from .signs import Share, Sign
-from .text import count, plural
+from .text import count
 
 COLUMN: Final = "kills its mutants"
 """What the table of requirements says of each: whether it does."""

@@ -69,8 +69,3 @@ def compact(number: int) -> str:
             short = number / size
             return f"{short:.1f}{unit}" if short < 9.95 else f"{short:.0f}{unit}"
     return str(number)
-
-
-def plural(number: int, noun: str, nouns: str | None = None) -> str:
-    """The number and its noun: ``1 trace``, ``2,000 traces``."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"

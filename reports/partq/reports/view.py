@@ -19,6 +19,7 @@ from partq.conformance.verdict import (
     coverage,
     in_words,
     merge,
+    plural,
 )
 from partq.model.profiles import grounds_of, known
 from partq.model.requirements import Requirement, Source, catalogue, groups, sources
@@ -27,7 +28,7 @@ from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples
 from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_verdicts, kill_views
 from .material import BlindSpots, Figures, Lane, Material, Opinions, Undecided
 from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
-from .text import count, plural
+from .text import count
 
 _INFORMATIVE: Final = frozenset(
     {Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.SEEN, Status.NOT_EXERCISED}

@@ -25,7 +25,7 @@ ONE_OF = Verdict(Status.UNKNOWN, 1, candidates=("SEQ-1", "SEQ-3"))
 @pytest.mark.parametrize(
     ("rows", "code", "said"),
     [
-        ({"SEQ-1": PASS}, Exit.CONFORMANT, "CONFORMANT: all 1 binding rules that are checked held"),
+        ({"SEQ-1": PASS}, Exit.CONFORMANT, "CONFORMANT: the one binding rule that is checked held"),
         ({"SEQ-1": PASS, "SEQ-3": IDLE}, Exit.CONFORMANT, "NOTHING VIOLATED: 1 of 2 binding rules exercised"),
         ({"SEQ-1": BAD, "SEQ-3": OPEN}, Exit.VIOLATED, "NOT CONFORMANT: SEQ-1 (2 times) violated"),
         ({"SEQ-1": ONE_OF, "SEQ-3": ONE_OF}, Exit.VIOLATED, "NOT CONFORMANT: SEQ-1 or SEQ-3 violated"),

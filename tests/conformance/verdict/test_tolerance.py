@@ -116,7 +116,7 @@ def test_the_document_has_both_numbers_and_those_of_before_are_read() -> None:
 
 def test_the_conclusion_names_them_and_the_exit_code_is_0() -> None:
     few = {RULE: of(history(open="too much"))}
-    said = "CONFORMANT: all 1 binding rules that are checked held; SEQ-1: 1 of 1,001 traces undecided"
+    said = "CONFORMANT: the one binding rule that is checked held; SEQ-1: 1 of 1,001 traces undecided"
     assert conclusion({PROFILE: few}, False) == (Exit.CONFORMANT, said)
     both = {PROFILE: few, "azure-flat": {RULE: Verdict(Status.PASS, 1)}}
     assert conclusion(both, False)[1].endswith("SEQ-1: 1 of 1,001 traces undecided (azure-premium)")

@@ -13,7 +13,7 @@ from partq.conformance.evaluation.decision import NONE, check_history
 from partq.conformance.evaluation.live_shrinking import LiveShrinking
 from partq.conformance.evaluation.suite import Run
 from partq.conformance.execution.runner import run
-from partq.conformance.verdict import Finding, ambiguities
+from partq.conformance.verdict import Finding, ambiguities, plural
 from partq.conformance.workload.program import Program, dumps
 from partq.conformance.workload.shrinker import shrink
 
@@ -96,14 +96,14 @@ def keep_program(
     def shows(program: Program) -> bool:
         return candidates in ambiguities(check_history(run(target, program), NONE))
 
-    size = f"{len(small.steps)} steps"
+    size = f"{plural(len(small.steps), 'step')}"
     if not isinstance(target, SimulatedBroker):
         size = f"{size}, not shrunk: the broker is a live one"
     elif not shows(small):
         size = f"{size}, {_GONE}"
     else:
         small = shrink(small, shows)
-        size = f"{len(small.steps)} of {len(done.program.steps)} steps"
+        size = f"{len(small.steps)} of {plural(len(done.program.steps), 'step')}"
     path = out.place / PROGRAMS / profile / f"{'-or-'.join(candidates)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dumps(small) + "\n", encoding="utf-8")

@@ -45,6 +45,7 @@ from partq.conformance.verdict import (
     merge,
     narrowed,
     not_applicable,
+    plural,
     share_of,
     stalled,
     tolerated,
@@ -143,7 +144,7 @@ class SuiteResult:
         found += [(code, f"{why} ({self.profile})") for code, why in self.judging.besides()]
         if not self.unusable:
             return found
-        several = f"{self.unusable:,} answers of the adapter were"
+        several = f"{plural(self.unusable, 'answer')} of the adapter were"
         answers = "1 answer of the adapter was" if self.unusable == 1 else several
         text = f"{answers} unusable: first that to {self.unusable_first} ({self.profile})"
         return [*found, (Exit.INCONCLUSIVE, text)]

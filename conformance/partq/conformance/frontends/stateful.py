@@ -39,7 +39,7 @@ from partq.conformance.evaluation.suite import (
     runs,
 )
 from partq.conformance.screens.registry import ALL
-from partq.conformance.verdict import Verdicts, merge, narrowed
+from partq.conformance.verdict import Verdicts, merge, narrowed, plural
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
@@ -75,7 +75,7 @@ class NotConformant(AssertionError):
     def story(self) -> str:
         """What was found, and the program that shows it."""
         lines = steps_of(self.program)
-        heading = f"The program, {len(lines)} step{'' if len(lines) == 1 else 's'}:"
+        heading = f"The program, {plural(len(lines), 'step')}:"
         seldom = [] if self.steady else ["It did not show each time that the program was run."]
         return "\n".join([*self.trouble, *seldom, heading, *(f"  {text}" for text in lines)])
 

@@ -57,6 +57,7 @@ from partq.conformance.verdict.focus import EVERYTHING, Focus, UnknownRule, rule
 from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.judging import NOTHING_JUDGED, Judging, added
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
+from partq.conformance.verdict.plurals import plural
 from partq.conformance.verdict.recurrence import ASSUMED, MISS, Recurrence
 from partq.conformance.verdict.regression import Change, Changed, Regression
 from partq.conformance.verdict.statuses import Check, narrowed, not_applicable, verdicts_of
@@ -146,6 +147,7 @@ __all__ = [
     "not_applicable",
     "outcome",
     "plain",
+    "plural",
     "required",
     "resolved",
     "rules_named",

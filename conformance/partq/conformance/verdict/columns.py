@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from partq.conformance.verdict.exercised import coverage
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements
+from partq.conformance.verdict.plurals import plural
 from partq.conformance.verdict.types import Verdicts
 from partq.model.conditions import STRIKES
 
@@ -26,7 +27,7 @@ class Done(NamedTuple):
         return {"programs": self.programs, "faults": dict(self.faults or {})}
 
     def __str__(self) -> str:
-        programs = f"{self.programs:,} program{'s'[: self.programs != 1]}"
+        programs = plural(self.programs, "program")
         if self.faults is None:
             return programs
         struck = [f"{op} {self.faults[op]:,}" for op in FAULTS if self.faults.get(op)]

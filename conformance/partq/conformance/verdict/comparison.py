@@ -15,6 +15,7 @@ from partq.conformance.verdict.columns import Column, names
 from partq.conformance.verdict.document import plain
 from partq.conformance.verdict.exercised import NOT_IN_QUESTION
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements
+from partq.conformance.verdict.plurals import plural
 from partq.conformance.verdict.regression import Regression
 from partq.conformance.verdict.types import Status, Verdict
 from partq.model.requirements import catalogue
@@ -123,7 +124,7 @@ def _compared(columns: Sequence[Column], rows: Sequence[Row]) -> tuple[int, str]
     """What is said of several brokers: no verdict on any."""
     differing = sum(row.differs for row in rows)
     bad = [row.requirement for row in rows if row.group in (Group.BY_SOME, Group.BY_ALL)]
-    said = f"{len(columns)} columns, {differing} of {len(rows)} rules differ"
+    said = f"{plural(len(columns), 'column')}, {differing} of {plural(len(rows), 'rule')} differ"
     return Exit.CONFORMANT, f"COMPARED: {said}; violated: {', '.join(bad) or 'none'}"
 
 

@@ -15,6 +15,7 @@ from partq.conformance.verdict.exercised import coverage, unmet
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.judging import Judging
 from partq.conformance.verdict.merging import ambiguities, merge
+from partq.conformance.verdict.plurals import plural
 from partq.conformance.verdict.types import Status, Verdicts, violated_one_of
 from partq.model.profiles import embedded
 
@@ -98,7 +99,9 @@ def _nothing_violated(results: Mapping[str, Verdicts], failing: Collection[str])
     besides = f"; violated, but no MUST: {', '.join(bad)}" if bad else ""
     besides += "".join(f"; {one}" for one in _few_undecided(results, failing))
     if found.whole:
-        held = f"all {len(found.exercised)} binding rules that are checked held"
+        number = len(found.exercised)
+        one = "the one binding rule that is checked held"
+        held = one if number == 1 else f"all {number} binding rules that are checked held"
         return f"{WORDS[Exit.CONFORMANT]}: {held}{_by_profile(results, failing)}{besides}"
     return f"NOTHING VIOLATED: {found}{_by_profile(results, failing)}{besides}"
 
@@ -124,7 +127,7 @@ def _few_undecided(results: Mapping[str, Verdicts], failing: Collection[str]) ->
     found.sort(key=lambda one: -one[0])
     several = len(results) > 1
     said = [f"{id}: {words}{f' ({name})' * several}" for _, id, name, words in found[:LISTED]]
-    return [*said, f"{len(found) - LISTED} more rules likewise"] if len(found) > LISTED else said
+    return [*said, f"{plural(len(found) - LISTED, 'more rule')} likewise"] if len(found) > LISTED else said
 
 
 def _nothing_new(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from partq.conformance.verdict.plurals import plural
+
 Counts = Mapping[str, Mapping[str, int]]
 """``judged``: of how many traces the judge said what, or why it was not asked · ``again``: the same of its
 second looks · ``undecided``: why it did not decide · ``overruled``: findings of screens that it contradicted,
@@ -27,7 +29,7 @@ def in_words(counts: Counts, traces: int) -> Iterator[tuple[str, str]]:
         why = ", ".join(f"{n:,} {reason}" for reason, n in sorted(counts.get("undecided", {}).items()))
         yield (
             "judged exactly",
-            f"{asked:,} of {traces:,} traces: {said}" + (f", undecided {why}" if why else ""),
+            f"{asked:,} of {plural(traces, 'trace')}: {said}" + (f", undecided {why}" if why else ""),
         )
     if overruled := counts.get("overruled"):
         listed = ", ".join(f"{id} {n:,}" for id, n in sorted(overruled.items()))
@@ -35,4 +37,4 @@ def in_words(counts: Counts, traces: int) -> Iterator[tuple[str, str]]:
     endings = counts.get("endings", {})
     for name in ("never drained", "got nowhere"):
         if endings.get(name):
-            yield name, f"{endings[name]:,} of {traces:,} traces"
+            yield name, f"{endings[name]:,} of {plural(traces, 'trace')}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
+from partq.conformance.verdict.plurals import plural
 from partq.conformance.verdict.types import Status, Verdicts
 from partq.model.requirements import catalogue
 
@@ -34,7 +35,8 @@ class Coverage(NamedTuple):
         return 100 * len(self.exercised) / total if total else 0.0
 
     def __str__(self) -> str:
-        return f"{len(self.exercised)} of {len(self.exercised) + len(self.missing)} binding rules exercised"
+        total = plural(len(self.exercised) + len(self.missing), "binding rule")
+        return f"{len(self.exercised)} of {total} exercised"
 
 
 def coverage(verdicts: Verdicts, binding: Collection[str]) -> Coverage:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.verdict.exit_codes import Exit
+from partq.conformance.verdict.plurals import plural
 
 NAMES: Final = {
     "decided": "decided",
@@ -35,7 +36,7 @@ class Judging(NamedTuple):
     def __str__(self) -> str:
         """All of that in words."""
         counts = [f"{words} {number:,}" for name, words in NAMES.items() if (number := getattr(self, name))]
-        histories = f"{self.total:,} histor{'y' if self.total == 1 else 'ies'}"
+        histories = f"{plural(self.total, 'history', 'histories')}"
         why = f" ({self.why})" if self.why else ""
         return f"judge, {histories}: {', '.join(counts) or 'nothing to judge'}{why}"
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from partq.conformance.verdict.plurals import plural
+
 
 class Status(StrEnum):
     """What is known of one requirement after a run. ``SEEN``: of a MAY, which nothing can violate, that the
@@ -98,7 +100,7 @@ class Verdict:
     @property
     def openness(self) -> str:
         """In how many histories it was left undecided, in words; empty if in none."""
-        return f"{self.undecided:,} of {self.traces:,} traces undecided" if self.undecided else ""
+        return f"{self.undecided:,} of {plural(self.traces, 'trace')} undecided" if self.undecided else ""
 
     @property
     def times(self) -> int:

@@ -23,13 +23,14 @@ from partq.conformance.evaluation.suite import PROGRAMS_LIVE, PROGRAMS_SIMULATED
 from partq.conformance.frontends.campaign.plan import Chunk
 from partq.conformance.frontends.campaign.work import run_chunk
 from partq.conformance.frontends.cli.app import BROKEN, INTERRUPTED, UNREAD, main
+from partq.conformance.frontends.cli.table import summary
 from partq.conformance.history import History
 from partq.conformance.history.codec import dumps as dumps_history
 from partq.conformance.history.codec import read_history, write_history
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, Judgement
 from partq.conformance.screens.protocol import Screen
-from partq.conformance.verdict import Inspection, Status
+from partq.conformance.verdict import Inspection, Status, Verdict, conclusion, coverage
 from partq.conformance.workload.cases import ALL_CASES
 from partq.conformance.workload.program import dumps, from_json
 from partq.model.requirements import PROFILE_COLUMNS, catalogue
@@ -150,6 +151,17 @@ def test_what_an_adapter_does_wrong_is_told_once_and_counted(partq: Partq) -> No
         "same-key: c1: connect answered NoneType, which is no Client",
         "in 2 runs: c1: connect answered NoneType, which is no Client",
     ]
+
+
+def test_counts_agree_with_their_nouns() -> None:
+    passes, not_exercised = Verdict(Status.PASS, 1), Verdict(Status.NOT_EXERCISED)
+    one = {"RCV-1": passes, "RCV-2": not_exercised}
+    assert str(summary({"mine": one})) == "1 rule passes, 1 not exercised"
+    assert str(summary({"mine": {**one, "RCV-7": passes}})) == "2 rules pass, 1 not exercised"
+    assert conclusion({"mine": {"RCV-1": passes}}, False)[1] == (
+        "CONFORMANT: the one binding rule that is checked held"
+    )
+    assert str(coverage({"RCV-2": not_exercised}, {"RCV-2"})) == "0 of 1 binding rule exercised"
 
 
 def test_nothing_exercised_is_no_success(partq: Partq) -> None:

@@ -14,6 +14,8 @@ from partq.conformance.adapters import open_broker
 from partq.conformance.adapters.mutants import MUTANTS
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.listing import ENTRIES, Kind
+from partq.conformance.screens.registry import ALL
+from partq.conformance.verdict import Inspection, verdicts_of
 from partq.conformance.workload.cases import ALL_CASES
 from partq.model.profiles import PROFILES
 from partq.model.requirements import catalogue
@@ -33,6 +35,16 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
 )
 def test_all_of_a_kind(kind: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
     assert listed(capsys, kind) == list(names)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_profile_says_how_many_rules_a_run_counts(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    applying = [v for v in verdicts_of(Inspection(), name, ALL).values() if v.status != "not applicable"]
+    own = len(listed(capsys, "rules", "--profile", name))
+    main(["list", "profiles", "--profile", name])
+    few = f", of which {len(applying)} apply" if len(applying) < own else ""
+    assert " ".join(capsys.readouterr().out.split()).endswith(f"; {own} rules{few}")
+    assert bool(few) == (name == "azure-flat"), "KEY-1 needs partitions"
 
 
 def test_built_in_brokers_can_be_opened(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,7 @@ from partq.conformance.verdict import (
     finding_of,
     narrowed,
     plain,
+    plural,
     stalled,
     tolerated,
     verdicts_of,
@@ -183,7 +184,7 @@ def _verdicts(
         if row["exercised"]:
             total.exercised[row["requirement"]] = row["exercised"]
         if n := row["unknown"]:
-            why = f"in {n} trace{'s'[: n > 1]}, for instance: {row['why']}"
+            why = f"in {plural(n, 'trace')}, for instance: {row['why']}"
             total.leave_open(row["requirement"], why, tuple(row["candidates"]))
         undecided = row["undecided"] if row["undecided"] == row["unknown"] else 0
         total.traces[row["requirement"]] = row["traces"], undecided

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partq.conformance.frontends.cli.common import console, fail, printable
-from partq.conformance.verdict import OPEN, share_of
+from partq.conformance.verdict import OPEN, plural, share_of
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.plan import Plan
@@ -126,7 +126,7 @@ def done(
         fail(str(error))
     except KeyboardInterrupt:
         stored = display.stored
-        text = f"{stored:,} of {plan.traces:,} traces are stored; {GO_ON}"
+        text = f"{stored:,} of {plural(plan.traces, 'trace')} are stored; {GO_ON}"
         console.print(text if stored else "nothing is stored yet", markup=False, soft_wrap=True)
         raise
     finally:
@@ -172,9 +172,9 @@ class Display:
         if console.is_terminal:
             self.bar.update(self.task, description=state.doing or "traces", **_fields(state))
         else:
-            traces = f"{state.traces:,} of {self.total:,} traces"
+            traces = f"{state.traces:,} of {plural(self.total, 'trace')}"
             rate = state.doing or f"{_rate(state)} traces/s"
-            self.lines.say_if_due(f"{traces}, {state.violations:,} violations, {rate}")
+            self.lines.say_if_due(f"{traces}, {plural(state.violations, 'violation')}, {rate}")
 
 
 def _fields(state: CampaignState) -> dict[str, Any]:

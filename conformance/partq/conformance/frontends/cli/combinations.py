@@ -8,6 +8,7 @@ from typing import Any, Final
 from rich.table import Table
 
 from partq.conformance.frontends.cli.common import output, say
+from partq.conformance.verdict import plural
 
 RAREST: Final = 3
 """So many combinations are named."""
@@ -34,7 +35,7 @@ def show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
     if table:
         output().print(_table(rows))
     rarest = "; ".join(" / ".join(_parts(row)) for row in rows[:RAREST])
-    say(f"{len(rows)} combinations of mechanism, fault and shape; the rarest: {rarest}")
+    say(f"{plural(len(rows), 'combination')} of mechanism, fault and shape; the rarest: {rarest}")
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
@@ -59,7 +60,7 @@ def _parts(row: dict[str, Any]) -> list[str]:
             row["mechanism"],
             row["fault"],
             row["shape"],
-            f"{row['traces']:,} trace{'s'[: row['traces'] != 1]}",
+            plural(row["traces"], "trace"),
         )
         if part
     ]

@@ -59,7 +59,7 @@ from partq.conformance.frontends.cli.project import (
 )
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, Evidence, Verbose, show_verdicts
-from partq.conformance.verdict import OPEN, Focus, in_words
+from partq.conformance.verdict import OPEN, Focus, in_words, plural
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.examples import StoredExample
@@ -210,10 +210,10 @@ def _show(
 ) -> None:
     """Print a campaign's figures, and where its files are."""
     totals = campaign.totals
-    did = f"{totals.operations:,} operations, {totals.violations:,} violations"
+    did = f"{plural(totals.operations, 'operation')}, {plural(totals.violations, 'violation')}"
     rate = f", {rate_in_words(campaign.rate)} traces/s" if campaign.rate else ""
     show_combinations(combinations(totals.combinations), table=verbose)
-    say(f"{totals.traces:,} traces, {did}{rate}")
+    say(f"{plural(totals.traces, 'trace')}, {did}{rate}")
     for name, text in in_words(totals.counts, totals.traces):
         say(f"{name}: {text}")
     say(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")

@@ -57,10 +57,15 @@ def _brokers(profiles: Sequence[str]) -> Iterator[Entry]:
 
 
 def _profiles(profiles: Sequence[str]) -> Iterator[Entry]:
+    from partq.conformance.screens.registry import ALL
+    from partq.conformance.verdict import not_applicable, plural
     from partq.model.profiles import profile, requirements_of
 
     for name in profiles:
-        yield Entry(name, f"{profile(name).title}; {len(requirements_of(name))} rules", profiles=(name,))
+        own = requirements_of(name)
+        applying = len(own - not_applicable(name, ALL).keys())
+        counted = plural(len(own), "rule") + (f", of which {applying} apply" if applying < len(own) else "")
+        yield Entry(name, f"{profile(name).title}; {counted}", profiles=(name,))
 
 
 def _cases(profiles: Sequence[str]) -> Iterator[Entry]:

@@ -20,6 +20,7 @@ from partq.conformance.frontends.cli.common import (
     verdicts_document,
 )
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
+from partq.conformance.verdict import plural
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
@@ -103,7 +104,8 @@ def run_trace(
         evidence = evidence_in({trace.profile: [Run(name, program, history, verdicts)]})
         show_verdicts(public_name(trace.broker), results, Detail(verbose), evidence)
         said = _figures(trace, decision)
-        say(f"{name}, seed {program.seed}: {len(history)} operations of {len(program.steps)} steps")
+        done = f"{plural(len(history), 'operation')} of {plural(len(program.steps), 'step')}"
+        say(f"{name}, seed {program.seed}: {done}")
         say(printable(": ".join(filter(None, ("judge", said["judged"], said["why"])))))
         if stored:
             say(printable(f"stored in {stored}"))

@@ -24,6 +24,7 @@ from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.profile_text import TODO, written
 from partq.conformance.history.codec_profiles import SUFFIX
+from partq.conformance.verdict import plural
 from partq.model.family import Ground, Profile
 from partq.model.profile_file import NAME_RULE, is_name, plain
 from partq.model.profiles import grounds_of
@@ -101,7 +102,8 @@ def check(profile: ProfileWord, format: Output = Format.TABLE) -> None:
         return
     levels = Counter(catalogue()[id].level.value for id in grounds)
     count = ", ".join(f"{number} {level}" for level, number in levels.items())
-    say(f"{printable(family.name)}: {printable(family.title)}; {len(grounds)} rules bind ({count})")
+    bound = plural(len(grounds), "rule binds", "rules bind")
+    say(f"{printable(family.name)}: {printable(family.title)}; {bound} ({count})")
     for doubt in doubts:
         output().print(printable(f"  {doubt}"), markup=False, highlight=False, soft_wrap=True)
 

@@ -77,6 +77,7 @@ from partq.conformance.verdict import (
     ambiguities,
     came_about,
     merge,
+    plural,
     share_of,
 )
 from partq.spec.simulation.itf import TRACES
@@ -347,7 +348,7 @@ def _tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | 
         return
     number = sum(map(len, ended.values()))
     verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items()}
-    besides = [(Exit.INCONCLUSIVE, f"interrupted after {number} runs")]
+    besides = [(Exit.INCONCLUSIVE, f"interrupted after {plural(number, 'run')}")]
     if out is not None:  # first: who hears of it may have ended, too
         _store_ended(out, verdicts_document(public_name(broker), verdicts, strict, besides), number, ended)
     if detail is not None:
@@ -369,7 +370,7 @@ def _store_ended(out: Target, document: Mapping[str, Any], number: int, ended: E
                 (folder / f"{_file_name(run.name)}.json").write_text(
                     dumps(run.program) + "\n", encoding="utf-8"
                 )
-    text = f"the verdicts of the {number} runs so far are in {out.shown / FILE}"
+    text = f"the verdicts of the {plural(number, 'run')} so far are in {out.shown / FILE}"
     console.print(printable(text), markup=False, soft_wrap=True)
 
 

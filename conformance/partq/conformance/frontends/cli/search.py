@@ -37,6 +37,7 @@ from partq.conformance.verdict import (
     Verdicts,
     binding_requirements,
     match_known,
+    plural,
     stalled,
 )
 from partq.model.profiles import profile as profile_named
@@ -137,7 +138,7 @@ def _conclude(
     if found is not None:
         verdicts[found.program.profile] = found.verdicts
         steps = len(found.program.steps)
-        besides.append((Exit.VIOLATED, f"a program of {steps} step{'s'[: steps != 1]} shows it"))
+        besides.append((Exit.VIOLATED, f"a program of {plural(steps, 'step')} shows it"))
     document = verdicts_document(public_name(broker), verdicts, strict=False, besides=besides)
     if found is not None and format is Format.TABLE:
         say(printable(f"{found.program.profile}: {found.story}"))

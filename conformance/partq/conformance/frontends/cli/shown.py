@@ -34,6 +34,7 @@ from partq.conformance.verdict import (
     Verdicts,
     ambiguities,
     causes_of,
+    plural,
     violated_one_of,
 )
 
@@ -247,4 +248,4 @@ def _show_table(
             out.print(Text(name, style="bold"))
             out.print(verdict_table({name: result}, whole_catalogue, out.width, numbers)[0])
     for status, rows in hidden.items():
-        out.print(f"{len(rows)} rules {status.words}: {' '.join(rows)}", style="dim")
+        out.print(f"{plural(len(rows), 'rule')} {status.words}: {' '.join(rows)}", style="dim")

@@ -13,6 +13,7 @@ import typer
 
 from partq.conformance.frontends.cli.common import console, fail, say
 from partq.conformance.frontends.cli.spec_answers import known, told
+from partq.conformance.verdict import plural
 from partq.spec.simulation.itf import SUFFIX, InvalidTrace, read_file, write_trace
 from partq.spec.tools.toolbox import Tool
 
@@ -132,4 +133,4 @@ def _ended(made: Made) -> str:
 
 
 def _count(number: int) -> str:
-    return "1 trace" if number == 1 else f"{number:,} traces"
+    return plural(number, "trace")

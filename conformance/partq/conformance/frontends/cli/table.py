@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.verdict import NOT_IN_QUESTION, Status, Verdict, Verdicts
+from partq.conformance.verdict import NOT_IN_QUESTION, Status, Verdict, Verdicts, plural
 from partq.model.requirements import Level, catalogue
 
 STYLES: Final = {
@@ -122,7 +122,7 @@ def _cells(verdicts: Sequence[Verdict], pointers: Sequence[str]) -> tuple[Text, 
 
 def violations(number: int) -> str:
     """How many, in words."""
-    return f"{number:,} violation{'' if number == 1 else 's'}"
+    return plural(number, "violation")
 
 
 def summary(results: Mapping[str, Verdicts]) -> Text:
@@ -134,11 +134,12 @@ def summary(results: Mapping[str, Verdicts]) -> Text:
         levels = Counter((status, row.level) for row, status in rows if row)
         text.append(f"{name}: " if len(results) > 1 else "")
         for number, status in enumerate(status for status in STYLES if counts[status]):
-            noun = "" if number else " rule" if counts[status] == 1 else " rules"
+            count = f"{counts[status]:,}" if number else plural(counts[status], "rule")
             text.append(", " if number else "")
             loose = [f"{n} {level}" for level in _LOOSE[status] if (n := levels[status, level])]
             of = f" ({', '.join(loose)})" if loose else ""
-            text.append(f"{counts[status]}{noun} {status.words}{of}", style=STYLES[status])
+            said = "passes" if status is Status.PASS and counts[status] == 1 else status.words
+            text.append(f"{count} {said}{of}", style=STYLES[status])
         text.append("\n")
     text.rstrip()
     return text

@@ -24,6 +24,7 @@ from partq.conformance.frontends.cli.common import (
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
+from partq.conformance.verdict import plural
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
@@ -134,14 +135,15 @@ class _Result:
         from partq.conformance.oracle.graph_coverage import Tally
 
         tally, title, number = Tally(survey), f"{self.profile}, {survey.name}", 1
-        console.print(f"{title}: {len(survey.tours)} tours", markup=False)
+        console.print(f"{title}: {plural(len(survey.tours), 'tour')}", markup=False)
         self._run(target, tally, survey.programs(self.seed))
         hidden = tally.hidden()
         while number < rounds and (programs := survey.further(tally.plan(hidden), self.seed, number + 1)):
             number += 1
             left = len(tally.plan(hidden).wanted)
             console.print(
-                f"{title}, round {number}: {len(programs)} tours to {left} transitions", markup=False
+                f"{title}, round {number}: {plural(len(programs), 'tour')} to {plural(left, 'transition')}",
+                markup=False,
             )
             self._run(target, tally, programs)
         self.scopes.append(_Scope(tally, number, tally.left_out()))
@@ -209,7 +211,7 @@ def _show(visited: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
     output().print(table)
     told = "; ".join(f"{reason}: {count:,}" for reason, count in reasons.items())
     output().print(f"not to be seen: {reasons.total():,} transitions ({told})", markup=False)
-    output().print(f"{left:,} tours left their scope before their end", markup=False)
+    output().print(f"{plural(left, 'tour')} left the scope before the end", markup=False)
     for profile, scopes in visited.items():
         for name, row in scopes.items():
             for reason, kinds in row["left_out"].items():
