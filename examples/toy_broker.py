@@ -145,7 +145,7 @@ class Toy(Broker):
 
     def connect(self, proc: str) -> Client:
         """A client; the name matters only to brokers that show it in their logs."""
-        return ToyClient(self)
+        return self.client_class(self)
 
     def is_empty(self) -> bool | None:
         """Optional: saves the wait for locks to expire at the end of each program."""

@@ -4,12 +4,14 @@ defect is found and named."""
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import count
 from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
+from wrong_clients import planted as plant
 
 from partq.conformance import run
 from partq.conformance.adapters import claimed_profiles
@@ -19,7 +21,7 @@ from partq.conformance.workload.cases import ALL_CASES
 from partq.model.profiles import profile
 
 if TYPE_CHECKING:
-    from partq.conformance.adapters import Broker, Client
+    from partq.conformance.adapters import Broker
 
 for module in ("nats", "redis"):
     pytest.importorskip(module, reason="its client is missing: pip install 'partq[examples]'")
@@ -45,37 +47,29 @@ def test_the_server_conforms(broker: type[Broker]) -> None:
     assert result.findings or result.conclusion.startswith("CONFORMANT"), result.conclusion
 
 
-DEFECTS: tuple[tuple[type[Client] | type[Broker], str, set[str]], ...] = (
-    (planted.Loses, "queue-keys", {"RCV-2"}),
-    (planted.Duplicates, "queue-keys", {"RCV-6", "RCV-7"}),
-    (planted.Forgets, "queue-keys", {"RCV-7"}),
-    (planted.Delays, "key-in-order", {"ORD-1"}),
-    (planted.Scatters, "queue-keys", {"KEY-2", "ROUTE-1", "ROUTE-2"}),
-    (planted.Unlocks, "queue-locks", {"RCV-6"}),
-)
+LOOKS = 8
+"""How often the shrinking of a defect may look at the clock, which it does before each candidate."""
+
+AT_ONCE = 5
+"""Programs mostly wait."""
 
 
+def shrunk(broker: Broker, case: str) -> LiveShrinking:
+    (name,) = claimed_profiles(broker)
+    with closing(runs(broker, name, [NamedProgram(case, ALL_CASES[case].build(name))])) as ending:
+        ((_, done),) = ending
+    assert done.findings, f"{type(broker).__name__}: nothing was found"
+    small = LiveShrinking(broker, done.program, done.history, done.findings[0], LOOKS, count().__next__)
+    small.shrink()
+    return small
+
+
+@pytest.mark.timeout(900)
 @brokers
-@pytest.mark.parametrize(("defect", "case", "rules"), DEFECTS, ids=[one.__name__ for one, _, _ in DEFECTS])
-def test_a_planted_defect_is_found_and_named(
-    broker: type[Broker], defect: type[Client] | type[Broker], case: str, rules: set[str]
-) -> None:
-    result = run(planted.planted(defect, broker), cases=[case])
-    assert result.findings, result.conclusion
-    for found in result.findings:
-        assert found.requirements[0] in rules, found
-
-
-@pytest.mark.timeout(600)
-def test_the_median_counterexample_on_redis_is_five_steps() -> None:
-    steps = []
-    for defect, case, rules in DEFECTS:
-        broker = planted.planted(defect, planted.RedisStreams)()
-        (name,) = claimed_profiles(broker)
-        with closing(runs(broker, name, [NamedProgram(case, ALL_CASES[case].build(name))])) as ending:
-            ((_, done),) = ending
-        small = LiveShrinking(broker, done.program, done.history, done.findings[0], 8, count().__next__)
-        small.shrink()
-        assert small.finding.requirement in rules
-        steps.append(len(small.program.steps))
-    assert median(steps) <= 5, steps
+def test_planted_defects_are_found_and_named_by_a_few_steps(broker: type[Broker]) -> None:
+    defects, cases, rules = zip(*planted.DEFECTS[broker], strict=True)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = list(pool.map(lambda defect, case: shrunk(plant(defect, broker)(), case), defects, cases))
+    for defect, small, named in zip(defects, found, rules, strict=True):
+        assert small.finding.requirements[0] in named, f"{defect.__name__}: {small.finding.heading}"
+    assert median(len(small.program.steps) for small in found) <= 5

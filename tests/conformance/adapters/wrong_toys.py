@@ -1,13 +1,14 @@
-"""The toy broker of the examples with a defect each: of routing, order, loss, duplication, locks, content."""
+"""The toy broker of the examples with a defect each, of its queue or of its clients."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+
+import wrong_clients
 
 from partq.model.messages import Message
 from partq.model.profiles import SECOND, Entity
@@ -17,8 +18,6 @@ sys.path.append(str(Path(__file__).parents[3] / "examples"))
 from toy_broker import Queue, Toy  # type: ignore[import-not-found]
 
 Row = list[Any]
-
-KEYS: Final = ("session_id", "partition_key")
 
 
 class KeysApart(Queue):  # type: ignore[misc]
@@ -52,51 +51,10 @@ class Renumbered(Queue):  # type: ignore[misc]
         return wrong
 
 
-class ThirdLost(Queue):  # type: ignore[misc]
-    def put(self, key: str | None, message: Message) -> None:
-        self.put_so_far = getattr(self, "put_so_far", 0) + 1
-        if self.put_so_far != 3:
-            super().put(key, message)
-
-
-class AbandonLoses(Queue):  # type: ignore[misc]
-    def settle(self, locks: Sequence[str], delete: bool) -> str | None:
-        wrong: str | None = super().settle(locks, True)
-        return wrong
-
-
-class ExpiryLoses(Queue):  # type: ignore[misc]
-    def _free(self, most: int) -> list[Row]:
-        for part in self.partitions:
-            part[:] = [row for row in part if row[2] is None or row[3] > time.monotonic()]
-        return list(super()._free(most))
-
-
 class LongLost(Queue):  # type: ignore[misc]
     def put(self, key: str | None, message: Message) -> None:
         if message.properties == ():
             super().put(key, message)
-
-
-class CompleteReleases(Queue):  # type: ignore[misc]
-    def settle(self, locks: Sequence[str], delete: bool) -> str | None:
-        rows = [row for part in self.partitions for row in part if row[2] in locks and row[4] == 0]
-        wrong: str | None = super().settle(locks, delete and not rows)
-        return wrong
-
-
-class StoredTwice(Queue):  # type: ignore[misc]
-    def put(self, key: str | None, message: Message) -> None:
-        super().put(key, message)
-        self.put_so_far = getattr(self, "put_so_far", 0) + 1
-        if self.put_so_far == 2:
-            super().put(key, message)
-
-
-class FirstOfSeveral(Queue):  # type: ignore[misc]
-    def settle(self, locks: Sequence[str], delete: bool) -> str | None:
-        wrong: str | None = super().settle(locks[:1], delete)
-        return wrong
 
 
 class NoLocks(Queue):  # type: ignore[misc]
@@ -140,20 +98,6 @@ class CountedFirst(Queue):  # type: ignore[misc]
                 row[4] = row[4] or 1
 
 
-class Garbled(Queue):  # type: ignore[misc]
-    def put(self, key: str | None, message: Message) -> None:
-        super().put(key, replace(message, body="hm") if message.id.endswith("3") else message)
-
-
-class KeyChanged(Queue):  # type: ignore[misc]
-    """Stored where its own key belongs, but shown with another. One left out would be no defect: a broker
-    need not show all (docs/history.md)."""
-
-    def put(self, key: str | None, message: Message) -> None:
-        keys = {name: f"not {own}" for name in KEYS if (own := getattr(message, name)) is not None}
-        super().put(key, replace(message, **keys))
-
-
 class SameNumber(Queue):  # type: ignore[misc]
     def put(self, key: str | None, message: Message) -> None:
         super().put(key, message)
@@ -162,35 +106,35 @@ class SameNumber(Queue):  # type: ignore[misc]
                 part[-1][0] = part[-2][0]
 
 
-DEFECTS: Final[dict[str, Callable[[int, float], Any]]] = {
-    kind.__name__: kind
-    for kind in (
-        KeysApart,
-        SomeKeysApart,
-        NewestFirst,
-        Swapped,
-        Renumbered,
-        ThirdLost,
-        AbandonLoses,
-        ExpiryLoses,
-        LongLost,
-        CompleteReleases,
-        StoredTwice,
-        FirstOfSeveral,
-        NoLocks,
-        ShortLocks,
-        LateAllowed,
-        NotCounted,
-        CountedFirst,
-        Garbled,
-        KeyChanged,
-        SameNumber,
-    )
-}
+QUEUES: Final = (
+    KeysApart,
+    SomeKeysApart,
+    NewestFirst,
+    Swapped,
+    Renumbered,
+    LongLost,
+    NoLocks,
+    ShortLocks,
+    LateAllowed,
+    NotCounted,
+    CountedFirst,
+    SameNumber,
+)
+CLIENTS: Final = (
+    wrong_clients.Loses,
+    wrong_clients.Duplicates,
+    wrong_clients.Garbles,
+    wrong_clients.Rekeys,
+    wrong_clients.Expires,
+    wrong_clients.Forgets,
+    wrong_clients.CompletesFirst,
+    wrong_clients.AbandonCompletes,
+)
+DEFECTS: Final = tuple(kind.__name__ for kind in (*QUEUES, *CLIENTS))
 
 
 class Wrong(Toy):  # type: ignore[misc]
-    """The toy with one of the defects, as a class of its own."""
+    """The toy with one of the queues, as a class of its own."""
 
     defect: Callable[[int, float], Any]
 
@@ -200,5 +144,7 @@ class Wrong(Toy):  # type: ignore[misc]
         return known
 
 
-for name, kind in DEFECTS.items():
-    globals()[f"Toy{name}"] = type(f"Toy{name}", (Wrong,), {"defect": kind})
+for queue in QUEUES:
+    globals()[f"Toy{queue.__name__}"] = type(f"Toy{queue.__name__}", (Wrong,), {"defect": queue})
+for client in CLIENTS:
+    globals()[f"Toy{client.__name__}"] = wrong_clients.planted(client, Toy)

@@ -26,10 +26,10 @@ CASES = {
     "NewestFirst": "numbers-roll-over",
     "Swapped": "numbers-stay",
     "Renumbered": "numbers-after-restart",
-    "AbandonLoses": "numbers-stay",
+    "AbandonCompletes": "numbers-stay",
     "LongLost": "valid-requests",
-    "CompleteReleases": "valid-requests",
-    "FirstOfSeveral": "finished-stays-gone-after-restart",
+    "Forgets": "finished-stays-gone",
+    "CompletesFirst": "finished-stays-gone-after-restart",
     "ShortLocks": "two-receivers-in-order",
     "LateAllowed": "lost-lock-settles-nothing",
     "NotCounted": "numbers-stay",
@@ -68,7 +68,7 @@ def first_violated(broker: Any, case: str) -> Run:
     return done
 
 
-@pytest.mark.parametrize(("name", "rule"), [("CompleteReleases", "RCV-7"), ("KeysApart", "ROUTE-2")])
+@pytest.mark.parametrize(("name", "rule"), [("Forgets", "RCV-7"), ("KeysApart", "ROUTE-2")])
 def test_a_counterexample_of_a_live_broker_is_a_few_steps(name: str, rule: str) -> None:
     one = shrunk(name, LOOKS)
     assert one.rule == rule
