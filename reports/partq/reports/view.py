@@ -249,8 +249,9 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
     if code == Exit.VIOLATED:
         verb = "is" if len(bad) == 1 else "are"
         said = [f"{plural(len(bad), 'rule')} {verb} violated: {_listed(bad)}"] if bad else []
-        ambiguous = dict.fromkeys(verdict.ambiguity for verdict in total.values() if verdict.candidates)
-        said += [f"{text}, though it does not show which" for text in ambiguous]
+        ambiguous = {one.ambiguity: one.together for one in total.values() if one.candidates}
+        which = {False: ", though it does not show which", True: ""}
+        said += [f"{text}{which[together]}" for text, together in ambiguous.items()]
         text = f"{'; '.join([*said, f'{count(held)} passed'])}."
     elif code == Exit.INCONCLUSIVE:
         why = f"undecided: {_listed(unknown)}" if unknown else "too little was put to the test"

@@ -121,10 +121,10 @@ def test_what_a_finding_says(name: str) -> None:
     assert (finding.allowed, finding.witness) == (expected, witness)
 
 
-def test_two_rules_that_are_violated_together_are_said_to_be() -> None:
+def test_of_two_rules_the_one_that_the_shortest_prefix_shows_is_named() -> None:
     finding = found(
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=0\nq receive 1 -> m1#1 lock=k count=0\n"
         "p send m2\np receive 1 delete -> m2#2\nq receive 1 delete -> m2#2",
     )
-    assert finding.requirements == ("RCV-6",), "of the shortest prefix"
+    assert finding.requirements == ("RCV-6",)

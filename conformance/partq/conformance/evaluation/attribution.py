@@ -13,7 +13,7 @@ from partq.conformance.evaluation.reasons import Reason, reason
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.blame import Blame
 from partq.conformance.oracle.judge import Judgement
-from partq.conformance.verdict import Finding
+from partq.conformance.verdict import WITH, Finding
 from partq.model.operations import Outcome
 from partq.model.requirements import requirement
 
@@ -32,7 +32,8 @@ def attribution(cut: History, blamed: Blame) -> Finding | None:
         return None
     first, stuck = candidates[0], _stuck(cut, blamed.judgement)
     why = None if stuck is None else reason(cut, _answer(cut, stuck), candidates)
-    how = "" if stuck is None else f"/{stuck.op} {stuck.error or stuck.outcome}"
+    how = f"{WITH}{candidates[1]}" if blamed.pairs else ""
+    how += "" if stuck is None else f"/{stuck.op} {stuck.error or stuck.outcome}"
     return Finding(
         first,
         requirement(first).title,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from partq.conformance.evaluation.finding_text import finding_text
 from partq.conformance.evaluation.suite import Run
-from partq.conformance.verdict import ambiguities, violated_one_of
+from partq.conformance.verdict import ambiguities
 
 
 def wrong_in(run: Run) -> list[str]:
@@ -14,4 +14,4 @@ def wrong_in(run: Run) -> list[str]:
     told = [one for one in found if not one.candidates] or found
     if told:
         return [finding_text(one.findings[0], run.history) for one in told]
-    return [f"{violated_one_of(several)}: {why}" for several, why in ambiguities(run.verdicts).items()]
+    return [f"{one.ambiguity}: {one.reason}" for one in ambiguities(run.verdicts).values()]

@@ -316,11 +316,12 @@ def _verdict() -> dict[str, Schema]:
         "reason": TEXT,
         "candidates": list_of(TEXT),
     }
-    counts: dict[str, Schema] = {"traces": COUNT, "undecided": COUNT}
+    more: dict[str, Schema] = {"traces": COUNT, "undecided": COUNT, "together": {"type": "boolean"}}
+    names = dict.fromkeys(("candidates", "conditions"), list_of(TEXT))
     return {
-        "verdict": fields_of({**one, **counts}, one),
+        "verdict": fields_of({**one, **more}, one),
         "finding": fields_of(
-            {**finding, "witness": list_of(COUNT), "candidates": list_of(TEXT), "conditions": list_of(TEXT)},
+            {**finding, "witness": list_of(COUNT), **names, "together": more["together"]},
             [*finding, "witness"],
         ),
     }

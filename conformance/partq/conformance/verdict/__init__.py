@@ -65,6 +65,7 @@ from partq.conformance.verdict.telling import causes_of
 from partq.conformance.verdict.tolerance import OPEN, BadShare, share_of, tolerated
 from partq.conformance.verdict.types import (
     KEPT_FINDINGS,
+    WITH,
     Finding,
     Status,
     Verdict,
@@ -86,6 +87,7 @@ __all__ = [
     "NOT_IN_QUESTION",
     "OPEN",
     "SCHEMA",
+    "WITH",
     "Absent",
     "Activity",
     "BadRequire",

@@ -320,7 +320,9 @@ def _beyond(verdict: Verdict, new: Sequence[Fault]) -> Verdict:
     found = {key: times for key, times in verdict.found.items() if key in causes}
     several = bool(verdict.candidates) and verdict.candidates not in sets
     candidates = sets[0] if several else verdict.candidates
-    return replace(verdict, findings=findings, found=found, candidates=candidates)
+    told = any(one.together and one.candidates == candidates for one in findings)
+    together = told if several else verdict.together
+    return replace(verdict, findings=findings, found=found, candidates=candidates, together=together)
 
 
 def _absent(entry: Entry, results: Mapping[str, Verdicts], whole: bool) -> Absent:

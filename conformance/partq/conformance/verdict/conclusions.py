@@ -16,7 +16,7 @@ from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exi
 from partq.conformance.verdict.judging import Judging
 from partq.conformance.verdict.merging import ambiguities, merge
 from partq.conformance.verdict.plurals import plural
-from partq.conformance.verdict.types import Status, Verdicts, violated_one_of
+from partq.conformance.verdict.types import Status, Verdicts
 from partq.model.profiles import embedded
 
 NAMED: Final = 8
@@ -34,7 +34,7 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
             if verdict.status is Status.VIOLATED
         ]
         said = [f"{', '.join(certain)} violated"] if certain else []
-        said += [violated_one_of(several) for several in ambiguities(rows) if rows.keys() >= {*several}]
+        said += [one.ambiguity for several, one in ambiguities(rows).items() if rows.keys() >= {*several}]
         return code, "; ".join(said)
     if code == Exit.CONFORMANT:
         return code, ""

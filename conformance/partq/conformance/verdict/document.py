@@ -19,7 +19,7 @@ SHOWN: Final = 200
 
 def plain(verdicts: Verdicts) -> dict[str, Any]:
     """The verdicts as plain data: ``{ID: {status, exercised, findings, found, reason, candidates, traces,
-    undecided}}`` of ``partq.verdicts/1``."""
+    undecided}}``, and ``together`` where that is so, of ``partq.verdicts/1``."""
     return {
         requirement: {
             "status": verdict.status.value,
@@ -30,6 +30,7 @@ def plain(verdicts: Verdicts) -> dict[str, Any]:
             "candidates": list(verdict.candidates),
             "traces": verdict.traces,
             "undecided": verdict.undecided,
+            **_together(verdict),
         }
         for requirement, verdict in verdicts.items()
     }
@@ -56,13 +57,19 @@ def _verdict(requirement: str, row: Mapping[str, Any]) -> Verdict:
         candidates,
         count_of(row, "traces", 0) or 0,
         count_of(row, "undecided", 0) or 0,
+        row.get("together") is True,
     )
 
 
 def finding_to_plain(finding: Finding) -> dict[str, Any]:
     """The finding as plain data; `finding_of` the other way round."""
     lists = {name: list(getattr(finding, name)) for name in ("witness", *_NAMES)}
-    return {**finding._asdict(), **lists}
+    return {**finding._asdict(), **lists, **_together(finding)}
+
+
+def _together(said: Finding | Verdict) -> dict[str, bool]:
+    """That its candidates are violated together, where they are."""
+    return {"together": True} if said.together else {}
 
 
 _NAMES: Final = ("candidates", "conditions")

@@ -81,6 +81,11 @@ class Inspection:
         for id in finding.candidates:
             self.leave_open(id, finding.detail, finding.candidates)
 
+    def together(self, candidates: tuple[str, ...]) -> bool:
+        """Whether these candidates only together explain what the first of them was found broken by."""
+        found = self.doubts[candidates[0]].findings if candidates and candidates[0] in self.doubts else ()
+        return any(one.together and one.candidates == candidates for one in found)
+
     @property
     def suspect(self) -> bool:
         """Whether anything speaks against any requirement."""

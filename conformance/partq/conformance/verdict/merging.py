@@ -35,6 +35,7 @@ def merged(a: Verdict, b: Verdict) -> Verdict:
         first.candidates,
         a.traces + b.traces,
         0 if _outweighs(a) or _outweighs(b) else a.undecided + b.undecided,
+        first.together,
     )
 
 
@@ -63,6 +64,6 @@ def resolved(total: dict[str, Verdict]) -> dict[str, Verdict]:
     }
 
 
-def ambiguities(verdicts: Verdicts) -> dict[tuple[str, ...], str]:
-    """Each set of rules of which one certainly is violated, and why it is not known which."""
-    return {verdict.candidates: verdict.reason for verdict in verdicts.values() if verdict.candidates}
+def ambiguities(verdicts: Verdicts) -> dict[tuple[str, ...], Verdict]:
+    """Each set of rules of which one certainly is violated, or all together, and the verdict that says so."""
+    return {verdict.candidates: verdict for verdict in verdicts.values() if verdict.candidates}

@@ -60,7 +60,12 @@ def _verdict(requirement: str, inspection: Inspection, checked: bool) -> Verdict
     if doubt.why:
         findings, why = kept(doubt.findings), doubt.why
         return of(
-            Status.UNKNOWN, findings=findings, reason=why, found=doubt.found, candidates=doubt.candidates
+            Status.UNKNOWN,
+            findings=findings,
+            reason=why,
+            found=doubt.found,
+            candidates=doubt.candidates,
+            together=inspection.together(doubt.candidates),
         )
     if not checked:
         return Verdict(Status.NOT_IMPLEMENTED, reason="no screen yet")

@@ -32,11 +32,17 @@ class Status(StrEnum):
 _STATUS_WORDS: Final = {Status.UNKNOWN: "undecided", Status.NOT_IMPLEMENTED: "not implemented yet"}
 
 
-def violated_one_of(candidates: tuple[str, ...]) -> str:
-    """That one of these requirements is violated, in words; of a single one, that there may be others. Empty
-    without any."""
+def violated_one_of(candidates: tuple[str, ...], together: bool = False) -> str:
+    """That one of these requirements is violated, or all ``together``, in words; of a single one, that there
+    may be others. Empty without any."""
+    if together:
+        return f"{' and '.join(candidates)} violated together"
     names = (*candidates, "another rule") if len(candidates) == 1 else candidates
     return f"{' or '.join(names)} violated" if names else ""
+
+
+WITH: Final = "/with "
+"""Between a requirement and the one that explains it together with that one, in the key of a cause."""
 
 
 class Finding(NamedTuple):
@@ -47,6 +53,8 @@ class Finding(NamedTuple):
     ``candidates``: where it is not known which of several requirements is violated, all of them, the most
     special first; ``requirement`` is the first of these. ``conditions``: those that hold
     for it (`partq.model.conditions`), by what had happened before it showed itself.
+
+    Where no single requirement explains it, but the candidates do together, its key says so: ``ID/with ID…``.
     """
 
     requirement: str
@@ -64,16 +72,22 @@ class Finding(NamedTuple):
         return self.candidates or (self.requirement,)
 
     @property
+    def together(self) -> bool:
+        """Whether no single one of the candidates explains it, but all of them do."""
+        return self.key.startswith(f"{self.requirement}{WITH}")
+
+    @property
     def heading(self) -> str:
         """That they are violated, in words."""
-        return violated_one_of(self.candidates) or f"{self.requirement} violated: {self.title}"
+        return violated_one_of(self.candidates, self.together) or f"{self.requirement} violated: {self.title}"
 
 
 @dataclass(slots=True)
 class Verdict:
     """One requirement's verdict. ``exercised``: how often it was put to the test. ``reason``: why it is
     unknown, not applicable or not implemented. ``candidates``: where it is unknown, the requirements of which
-    one certainly is violated, if any is. ``findings``: the earliest of each cause, see `KEPT_FINDINGS`.
+    one certainly is violated, if any is, or all ``together``. ``findings``: the earliest of each cause, see
+    `KEPT_FINDINGS`.
     ``found``: by key, how many there were of that cause; unless given, those in ``findings``. ``traces``: in
     how many histories the requirement was exercised or left undecided, and ``undecided``: in how many it was
     left undecided. That is 0, too, where the status does not come from that alone: one of several rules is
@@ -87,6 +101,7 @@ class Verdict:
     candidates: tuple[str, ...] = ()
     traces: int = 0
     undecided: int = 0
+    together: bool = False
 
     def __post_init__(self) -> None:
         if self.findings and not self.found:
@@ -94,8 +109,9 @@ class Verdict:
 
     @property
     def ambiguity(self) -> str:
-        """That one of several requirements certainly is violated, in words; empty if that is not so."""
-        return violated_one_of(self.candidates)
+        """That one of several requirements certainly is violated, or all together, in words; empty if that is
+        not so."""
+        return violated_one_of(self.candidates, self.together)
 
     @property
     def openness(self) -> str:

@@ -19,7 +19,6 @@ from partq.conformance.verdict import (
     Status,
     Verdict,
     letters,
-    violated_one_of,
 )
 from partq.model.requirements import catalogue
 
@@ -130,8 +129,10 @@ def spoken(rows: Iterable[Row]) -> Iterator[tuple[str, list[str]]]:
 def _found(cell: Verdict) -> Iterator[tuple[str, int]]:
     """What speaks against the rule in a column, and how often."""
     for finding in cell.causes:
-        several = violated_one_of(finding.candidates)
-        yield f"{several}: {finding.title}" if several else finding.title, cell.found[finding.key]
+        yield (
+            f"{finding.heading}: {finding.title}" if finding.candidates else finding.title,
+            cell.found[finding.key],
+        )
     if cell.findings:
         return
     if cell.candidates:

@@ -35,7 +35,6 @@ from partq.conformance.verdict import (
     ambiguities,
     causes_of,
     plural,
-    violated_one_of,
 )
 
 if TYPE_CHECKING:
@@ -187,16 +186,16 @@ def _show_ambiguities(
     """Each set of rules of which one certainly is violated, where, and why it is not known which, unless a
     finding has told it."""
     told = {finding.candidates for verdict in result.values() for finding in verdict.findings}
-    for candidates, reason in ambiguities(result).items():
+    for candidates, verdict in ambiguities(result).items():
         if candidates in told:
             continue
         where = seen_in(profile, candidates)
         out.print()
         accepted = known.reason_of(profile, candidates) if known else ""
-        out.print(Text(violated_one_of(candidates), style="yellow" if accepted else "bold red"))
+        out.print(Text(verdict.ambiguity, style="yellow" if accepted else "bold red"))
         _show_known(out, accepted)
         out.print(Text(f"  {profile}{f', {printable(where)}' if where else ''}", style="dim"))
-        out.print(Text(f"  {printable(reason)}"))
+        out.print(Text(f"  {printable(verdict.reason)}"))
 
 
 def _show_open(out: Console, results: Mapping[str, Verdicts], known: Matched | None) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from partq.conformance.evaluation.finding_text import finding_text
 from partq.conformance.evaluation.keeping import StoredFile
 from partq.conformance.evaluation.suite import Run, SuiteResult
-from partq.conformance.verdict import Finding, Matched, Status, Verdict, violated_one_of
+from partq.conformance.verdict import Finding, Matched, Status, Verdict
 
 NAMED: Final = 3
 """So many runs are named that violate a rule; the rest only count."""
@@ -75,7 +75,7 @@ def _worst(verdicts: list[Verdict]) -> str:
 
 def heading(requirement: str, verdict: Verdict) -> str:
     """That the rule, or one of several, is violated, in words."""
-    return violated_one_of(verdict.candidates) or f"{requirement} violated"
+    return verdict.ambiguity or f"{requirement} violated"
 
 
 def several_runs(names: list[str]) -> str:
