@@ -28,6 +28,7 @@ from partq.conformance.history import History
 from partq.conformance.history.codec import dumps as dumps_history
 from partq.conformance.history.codec import read_history, write_history
 from partq.conformance.history.notation import history
+from partq.conformance.oracle import long_histories
 from partq.conformance.oracle.judge import Judged, Judgement
 from partq.conformance.screens.protocol import Screen
 from partq.conformance.verdict import Inspection, Status, Verdict, conclusion, coverage
@@ -836,7 +837,8 @@ def test_one_trace_of_a_campaign_is_run_and_judged_without_spark(
     assert partq("check", "one/history.ndjson").code == 0
     assert "one exists: give a new folder" in partq(*TRACE, "--profile", "azure-flat", "--out", "one").err
     stuck = Judgement(Judged.UNKNOWN, reason="no answer after 9 nodes", kind="over the budget")
-    monkeypatch.setattr(decision, "judge", lambda *_, **__: stuck)
+    for module in (decision, long_histories):
+        monkeypatch.setattr(module, "judge", lambda *_, **__: stuck)
     told = partq(*TRACE, "--profile", "azure-flat")
     assert "judge: unknown: no answer after 9 nodes" in told.out
     figures = partq(*TRACE, "--profile", "azure-flat", "--format", "json").json["trace"]
