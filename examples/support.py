@@ -19,6 +19,8 @@ class PrivateServer:
     """Runs ``command`` on a free port of the loopback interface, with its files in a temporary folder;
     ``{port}`` and ``{folder}`` stand for these. It may be killed and started again."""
 
+    process: subprocess.Popen[bytes] | None = None
+
     def __init__(self, *command: str, configuration: str = "") -> None:
         if not shutil.which(command[0]):
             raise Unreachable(f"there is no {command[0]} on the PATH: install the package of that name")
@@ -31,14 +33,17 @@ class PrivateServer:
         self.start()
 
     def start(self) -> None:
-        """Start it. It is not waited for: who connects tries until it answers."""
+        """Start it, unless it runs. It is not waited for: who connects tries until it answers."""
+        if self.process and self.process.poll() is None:
+            return
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def kill(self) -> None:
         """End it without warning. What the operating system has of its files stays."""
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
 
     def remove(self) -> None:
         """Kill it and delete its files."""

@@ -47,6 +47,23 @@ def test_the_server_conforms(broker: type[Broker]) -> None:
     assert result.findings or result.conclusion.startswith("CONFORMANT"), result.conclusion
 
 
+def test_a_server_that_runs_is_not_started_again() -> None:
+    """A shrunk program may start a broker that nothing has killed."""
+    from support import PrivateServer
+
+    server = PrivateServer("sleep", "60")
+    first = server.process
+    try:
+        server.start()
+        assert server.process is first
+        server.kill()
+        server.start()
+        assert server.process is not first
+    finally:
+        server.remove()
+        first.kill()
+
+
 LOOKS = 8
 """How often the shrinking of a defect may look at the clock, which it does before each candidate."""
 
