@@ -28,7 +28,7 @@ NARROWLY: Final = "narrowly"
 """Selects the narrow relaxed form of a requirement that has two (`WIDE`): what speaks for this
 one rather than for another that explains it, too."""
 
-WIDE: Final = frozenset({"KEY-8", "ROUTE-1", "SEQ-5", "RCV-9", "PEEK-6", "PEEK-7", "REB-7"})
+WIDE: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-7", "SEQ-5", "RCV-9", "PEEK-6", "PEEK-7", "REB-7"})
 """The requirements with a wide and a narrow relaxed form."""
 
 RESERVED: Final = 0
@@ -52,6 +52,9 @@ count, peeks may show one less."""
 SHOWN: Final = 2
 """A peek showed the count, which RCV-9, waived, does not bind: so the next peek shows it again (PEEK-6)."""
 
+LATE: Final = "late "
+"""`Lock.txn` of what a transaction that is over is still to settle begins so (TXN-5, waived)."""
+
 STATUS_NAMES: Final = ("reserved", "lagging", "fresh", "cached", "locked", "back")
 
 
@@ -69,8 +72,9 @@ class Deadline(NamedTuple):
 class Lock(NamedTuple):
     """A lock on a message. ``token`` and ``holder`` are None in a front end's cache. ``lo``, ``hi``: its
     deadline. ``shaken``: a fault may have ended it already (`Entry.upsets`). ``txn``: settled in this open
-    transaction. ``rivals``: tokens of other locks that hold at the same time (with RCV-6 waived). ``given``:
-    when the receive returned that gave it, where ORD-2 binds, else 0."""
+    transaction, or, with TXN-5 waived, `LATE` with the operation. ``rivals``: tokens of other locks that hold
+    at the same time (with RCV-6 waived). ``given``: when the receive returned that gave it, where ORD-2
+    binds, else 0."""
 
     token: str | None
     holder: str | None

@@ -9,7 +9,7 @@ from ..departures import beyond
 from ..operations import FOR_GOOD, UNAVAILABLE
 from ..routing.norm import key_of
 from ..settling.norm import held, held_of, holds
-from ..state import State, is_up, key_partition
+from ..state import NARROWLY, State, is_up, key_partition
 from .norm import Steps, reaches_the_dead, refused, refused_for_good, struck_elsewhere
 
 UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
@@ -30,14 +30,14 @@ def stored_by_the_dead(state: State, action: Action) -> bool:
 
 @beyond(struck_elsewhere, "ROUTE-7")
 def felt_elsewhere(state: State, action: Action) -> Steps:
-    """A request is refused for a fault elsewhere. Whether a keyless send may be, or one to a partition that
-    is down, is not said here (ROUTE-6, ROUTE-5)."""
+    """A request is refused for a fault elsewhere; narrowly with an error that tells of one, not for good.
+    Whether a keyless send may be, or one to a partition that is down, is not said here (ROUTE-6, ROUTE-5)."""
     keys = {key_of(state.cfg, m) for m in action.messages}
     homes = {None if key is None else key_partition(state, key) for key in keys}
     struck = homes != {None} and all(p is not None and not is_up(state, p) for p in homes)
     if not keys or not (keys == {None} or struck):
-        for_good = FOR_GOOD if state.breaks("ROUTE-7") else frozenset[str]()
-        yield from refused(state, action, UNAVAILABLE | for_good)
+        wide = state.breaks("ROUTE-7") and NARROWLY not in state.cfg.waived
+        yield from refused(state, action, UNAVAILABLE | FOR_GOOD if wide else UNAVAILABLE)
 
 
 @beyond(refused_for_good, "KEY-9")

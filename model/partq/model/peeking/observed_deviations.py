@@ -10,7 +10,7 @@ from ..edits import with_log, with_part
 from ..locks.norm import ended
 from ..messages import Delivery
 from ..state import BACK, CACHED, LOCKED, NARROWLY, OWED, RESERVED, SHOWN, Entry, Lock, State
-from .cursors import start_of, starts
+from .cursors import moved, start_of, starts
 from .observed import (
     counts,
     found_empty,
@@ -89,6 +89,21 @@ def shows_any_of_them(
         if state.breaks("PEEK-5") or min(log[index].number for index in chosen) < starts(state, p, action)[0]:
             return None
     return revealed(state, p, once, action, chosen, {})
+
+
+@instead(shows, "TXN-5", broken=True)
+def shows_uncommitted(
+    told: State | None, state: State, p: int, shown: list[Delivery], action: Action
+) -> State | None:
+    """Messages of open transactions are shown among the others, at any place."""
+    waiting = {send.id for txn in state.txns for send in txn.sends if send.part == p}
+    others = [seen for seen in shown if seen.id not in waiting]
+    if told is not None or len(others) == len(shown):
+        return told
+    after = shows(state, p, others, action) if others else state
+    numbers = [entry.number for entry in state.parts[p].log if entry.id in waiting & {s.id for s in shown}]
+    last = max((*numbers, -1 if after is None else start_of(after, p, action) - 1))
+    return after and moved(after, action, p, last)
 
 
 def _once(state: State, p: int, shown: list[Delivery]) -> list[Delivery] | None:

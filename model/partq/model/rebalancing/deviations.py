@@ -92,10 +92,11 @@ def remembered(told: Flows, state: State, flows: Flows, name: str) -> Flows:
 
 @beyond(left, "REB-4", broken=True)
 def left_without_heir(state: State, name: str, slack: int) -> Iterator[State]:
-    """What stands by is none, but a flow that was left out, and may go on to be."""
+    """What stands by is none, but a flow that was left out, and may go on to be: there are fewer active flows
+    than partitions."""
     after, was_active = without_flow(state, name, slack)
     flows = after.flows
-    if flows is not None and was_active and flows.standby:
+    if flows is not None and was_active and flows.standby and len(flows.active) + 1 < len(state.parts):
         joined = flows._replace(active=flows.active + flows.standby, standby=())
         for one in (flows, joined):
             yield from unbound(after, one, name, slack)

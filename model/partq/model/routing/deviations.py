@@ -250,8 +250,10 @@ def _key_rule(state: State, message: Message) -> str:
 
 
 def _is_plain(message: Message) -> bool:
-    """Whether the key is where any broker finds it: the first property, under the first of its names."""
-    return message.properties[:1] == ((SOLACE_KEY, message.property(SOLACE_KEY)),)
+    """Whether the key is where any broker finds it: the first property, under the first of its names, and no
+    other attribute could be taken for one."""
+    alone = message.session_id is None and message.partition_key is None
+    return alone and message.properties[:1] == ((SOLACE_KEY, message.property(SOLACE_KEY)),)
 
 
 @beyond(takes, "ROUTE-5")

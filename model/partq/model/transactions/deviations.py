@@ -13,7 +13,7 @@ from ..operations import Outcome
 from ..routing.deviations import PINNING, keys_in, stored_by_refusals, unpinned, withheld
 from ..settling.deviations import whose
 from ..settling.norm import apply, held, held_of, lost
-from ..state import Pending, State, Txn, find_number, transaction
+from ..state import LATE, Pending, State, Txn, find_number, transaction
 from .commits import rolled_back, sent
 from .norm import (
     Place,
@@ -252,8 +252,8 @@ def rolled_back_in_part(state: State, action: Action, seen: Observed | None) -> 
 
 def in_part(state: State, txn: Txn, slack: int) -> Iterator[State]:
     """The states after any part of a transaction happened: what it sent is stored, or just what the history
-    shows of it, or nothing, each message visible by itself; and any of its settlements is done, not done, or
-    has ended its lock."""
+    shows of it, or nothing, each message visible by itself; and any of its settlements is done, at once or
+    later, not done, or has ended its lock."""
     shown = tuple(send for send in txn.sends if send.seq is not None or send.number is not None)
     for sends in dict.fromkeys((txn.sends, shown, ())):
         kept = txn._replace(sends=sends)
@@ -289,6 +289,7 @@ def _settled_in_part(state: State, settles: tuple[tuple[str, int, int, str], ...
             apply(state, op, [(p, index)]),
             put(state, p, index, entry._replace(lock=lock._replace(txn=None))),
             put(state, p, index, returned(state, entry, entry.tries, state.now)),
+            put(state, p, index, entry._replace(lock=lock._replace(txn=LATE + op))),
             *(apply(state, done, [(p, index)]) for done in ("abandon",) if op != done),
         ]
     elif index is not None and op == "complete":

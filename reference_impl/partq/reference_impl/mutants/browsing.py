@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..clock import Steps
 from ..frontend import FrontEnd
 from ..network import Connection
 from ..partition import Partition
@@ -112,3 +113,27 @@ class _LockedShownAsDeferred(Viewing):
     def viewed(self, stored: Stored, message: Any) -> Any:
         locked = stored.lock is not None and self.clock.now < stored.until
         return message._replace(state="deferred") if locked else message
+
+
+@defect("peek-sees-uncommitted", "TXN-5")
+class _PeekSeesUncommitted(FrontEnd):
+    """A peek that has room shows what was sent in open transactions."""
+
+    def begin(self, name: str) -> Steps[None]:
+        yield from super().begin(name)
+        txn = self.broker.transactions.get(name)
+        if txn is not None:
+            txn.numbers_early = True
+
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        cursors = connection.cursors
+        first = cursors.get(partition.name, 0) if number is None else 0
+        super().browse(connection, partition, most, number, shown)
+        hidden = [stored for stored in partition.store._log if stored.hidden and not stored.gone]
+        unseen = [stored for stored in hidden if stored.order >= first]
+        for stored in unseen if len(shown) + len(unseen) <= most else ():
+            shown.append(self.broker.show(stored, None, "active"))
+            if number is None:
+                cursors[partition.name] = max(stored.order + 1, cursors.get(partition.name, 0))

@@ -9,6 +9,7 @@ from ..errors import Refused
 from ..frontend import FrontEnd
 from ..network import Connection
 from ..rules import PartitionedRules
+from ..settings import SECOND
 from ..store import Content, Stored
 from ..transactions import Transaction
 from .registry import defect
@@ -161,3 +162,30 @@ class _CommitReversesSends(FrontEnd):
         if txn is not None:
             txn.sends.reverse()
         yield from super().commit(name)
+
+
+@defect("settlements-lag-behind-commit", "TXN-5", profile="azure-flat")
+class _SettlementsLagBehindCommit(FrontEnd):
+    """A commit does what was settled in the transaction ten seconds later, if the locks hold then."""
+
+    def commit(self, name: str) -> Steps[None]:
+        txn, now = self.broker.transactions.get(name), self.clock.now
+        later = [] if txn is None else list(txn.settlements)
+        if txn is None or not all(stored.partition.holds(stored, token, now) for _, stored, token in later):
+            yield from super().commit(name)
+            return
+        txn.settlements.clear()
+        try:
+            yield from super().commit(name)
+        except Refused:
+            txn.settlements += later
+            if name not in self.broker.transactions:
+                txn.rollback()
+            raise
+        self.clock.spawn(self._settle_later(later))
+
+    def _settle_later(self, later: Sequence[tuple[str, Stored, str]]) -> Steps[None]:
+        yield self.clock.now + 10 * SECOND
+        for action, stored, token in later:
+            if stored.lock == token:
+                self.apply(action, stored)

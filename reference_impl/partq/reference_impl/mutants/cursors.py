@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from ..frontend import FrontEnd
@@ -73,3 +74,17 @@ class _WalkEndsForGood(FrontEnd):
         super().browse(connection, partition, most, number, shown)
         if number is None and before < len(shown) < most:
             connection.cursors[partition.name] = END
+
+
+@defect("capped-peek-skips-the-rest", "PEEK-5", profile="azure-flat", also=("PEEK-1",))
+class _CappedPeekSkipsTheRest(FrontEnd):
+    """A walk goes on behind all that was asked for, also where an answer had to hold less. That is also
+    to leave out what is older than the next answer."""
+
+    def browse(
+        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
+    ) -> None:
+        asked = list(islice(partition.visible(connection.cursors.get(partition.name, 0)), most))
+        super().browse(connection, partition, most, number, shown)
+        if number is None and len(asked) > len(shown):
+            connection.cursors[partition.name] = asked[-1].order + 1

@@ -128,3 +128,13 @@ class _BatchGoesWithItsFirst(FlowEnd):
 
     def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
         return super().home(self._firsts[contents[0].id], contents, txn)
+
+
+@defect("annotation-before-property", "KEY-8", profile="solace", also=APART)
+class _AnnotationBeforeProperty(FlowRules):
+    """A partition key beside the user properties is taken for the key."""
+
+    def key_of(self, content: Content) -> str | None:
+        if content.partition_key is not None:
+            return content.partition_key
+        return super().key_of(content)

@@ -173,3 +173,14 @@ class _LockedLostInOutage(Faults):
         for stored in [one for one in partition.store.live() if one.lock is not None]:
             lose(stored)
         return name
+
+
+@defect("down-partition-not-found", "ROUTE-5")
+class _DownPartitionNotFound(FrontEnd):
+    """A keyed send whose partition is down, others being up, is told that no such entity is found."""
+
+    def _give_up(self, timeout: int) -> Steps[None]:
+        if any(partition.up for partition in self.partitions):
+            yield HOP
+            raise Refused("not_found", "no such entity")
+        yield from super()._give_up(timeout)

@@ -131,14 +131,14 @@ class _BatchEndsAtALongBody(FrontEnd):
         super().accept(partition, key, contents[: longs[0]] if longs else contents, since)
 
 
-@held_out("annotation-before-property", "KEY-8", profile="solace", also=APART)
-class _AnnotationBeforeProperty(FlowRules):
-    """A partition key beside the user properties is taken for the key."""
+@held_out("name-of-property-counts", "KEY-8", profile="solace", also=APART)
+class _NameOfPropertyCounts(FlowRules):
+    """A key that JMS publishers set is another one than the same value in the other property."""
 
     def key_of(self, content: Content) -> str | None:
-        if content.partition_key is not None:
-            return content.partition_key
-        return super().key_of(content)
+        key = super().key_of(content)
+        plain = key is None or dict(content.properties).get(self.KEYS[0]) == key
+        return key if plain else f"{self.KEYS[1]}={key}"
 
 
 @held_out("group-id-folds-case", "KEY-8", profile="solace", also=APART)

@@ -63,15 +63,17 @@ class _KeyedStoredWhenUpAgain(_Outage):
                 return
 
 
-@held_out("down-partition-not-found", "ROUTE-5")
-class _DownPartitionNotFound(_Outage):
-    """A keyed send whose partition is down, others being up, is told that no such entity is found."""
+@held_out("keyed-batch-invalid-in-outage", "ROUTE-5", profile="azure-standard")
+class _KeyedBatchInvalidInOutage(_Outage):
+    """A keyed batch whose partition is down, others being up, is refused as invalid."""
 
-    def _give_up(self, timeout: int) -> Steps[None]:
-        if self.up():
+    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+        batch = txn is None and len(contents) > 1 and self.broker.alive
+        key = self.broker.rules.common_key(contents) if batch else None
+        if key is not None and not self.home(key, contents, txn).up and self.up():
             yield HOP
-            raise Refused("not_found", "no such entity")
-        yield from super()._give_up(timeout)
+            raise Refused("invalid_operation", "the batch has no partition")
+        yield from super().send(contents, txn, timeout)
 
 
 @held_out("rerouting-needs-a-majority", "ROUTE-6")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...clock import Steps
 from ...errors import Refused
 from ...faults import Faults
 from ...frontend import FrontEnd
-from ...network import Connection
 from ...partition import Partition
 from ...rules import PartitionedRules
-from ...settings import SECOND
 from ...store import Content, Stored
 from ...transactions import Transaction
 from ..forgetting import Forgetting
@@ -38,31 +35,28 @@ class _SecondPartitionKeyAccepted(Straying):
         return contents[0].session_id is None and self.home(key, contents, txn.name) is not txn.partition
 
 
-@held_out("settlements-lag-behind-commit", "TXN-5", profile="azure-flat")
-class _SettlementsLagBehindCommit(FrontEnd):
-    """A commit does what was settled in the transaction ten seconds later, if the locks hold then."""
+@held_out("rolled-back-locks-refused", "TXN-5", profile="azure-flat")
+class _RolledBackLocksRefused(FrontEnd):
+    """After a rollback the locks that were used in the transaction settle nothing any more."""
+
+    def rollback(self, name: str) -> Steps[None]:
+        txn = self.broker.transactions.get(name)
+        used = [] if txn is None else [(stored, token) for _, stored, token in txn.settlements]
+        yield from super().rollback(name)
+        for stored, token in used:
+            if stored.lock == token:
+                stored.enlisted = name
+
+
+@held_out("one-front-end-commits-no-sends", "TXN-5", profile="azure-standard")
+class _OneFrontEndCommitsNoSends(FrontEnd):
+    """At one front end a commit settles, and forgets what was sent."""
 
     def commit(self, name: str) -> Steps[None]:
-        txn, now = self.broker.transactions.get(name), self.clock.now
-        later = [] if txn is None else list(txn.settlements)
-        if txn is None or not all(stored.partition.holds(stored, token, now) for _, stored, token in later):
-            yield from super().commit(name)
-            return
-        txn.settlements.clear()
-        try:
-            yield from super().commit(name)
-        except Refused:
-            txn.settlements += later
-            if name not in self.broker.transactions:
-                txn.rollback()
-            raise
-        self.clock.spawn(self._settle_later(later))
-
-    def _settle_later(self, later: Sequence[tuple[str, Stored, str]]) -> Steps[None]:
-        yield self.clock.now + 10 * SECOND
-        for action, stored, token in later:
-            if stored.lock == token:
-                self.apply(action, stored)
+        txn = self.broker.transactions.get(name)
+        if txn is not None and self.broker.front_ends[-1] is self:
+            txn.sends.clear()
+        yield from super().commit(name)
 
 
 @held_out("outage-commits-what-was-sent", "TXN-5")
@@ -106,30 +100,6 @@ class _RefusalEmptiesTransaction(FrontEnd):
             if refused.kind == "invalid_operation" and txn.sends:
                 txn.sends.clear()
             raise
-
-
-@held_out("peek-sees-uncommitted", "TXN-5")
-class _PeekSeesUncommitted(FrontEnd):
-    """A peek that has room shows what was sent in open transactions."""
-
-    def begin(self, name: str) -> Steps[None]:
-        yield from super().begin(name)
-        txn = self.broker.transactions.get(name)
-        if txn is not None:
-            txn.numbers_early = True
-
-    def browse(
-        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
-    ) -> None:
-        cursors = connection.cursors
-        first = cursors.get(partition.name, 0) if number is None else 0
-        super().browse(connection, partition, most, number, shown)
-        hidden = [stored for stored in partition.store._log if stored.hidden and not stored.gone]
-        unseen = [stored for stored in hidden if stored.order >= first]
-        for stored in unseen if len(shown) + len(unseen) <= most else ():
-            shown.append(self.broker.show(stored, None, "active"))
-            if number is None:
-                cursors[partition.name] = max(stored.order + 1, cursors.get(partition.name, 0))
 
 
 @held_out("completions-of-two-partitions", "TXN-7", profile="azure-standard")
