@@ -35,13 +35,14 @@ from .norm import (
 
 @beyond(settle, "RCV-14", where=lambda cfg: cfg.profile.partitioned and not cfg.profile.flows)
 def settled_apart(state: State, action: Action, seen: Observed | None) -> Steps:
-    """Locks of several partitions: those of one are settled, or all, whatever is answered."""
+    """Locks of several partitions: all are settled, or those of one if it is refused or the rule broken."""
     known = held_of(held(state, action))
     parts = sorted({p for p, _ in known})
     if seen is None or len(parts) < 2:
         return
-    answer = OK if seen.status == Outcome.OK else failure(INVALID | LOST)
-    for p in parts:
+    settled = seen.status == Outcome.OK
+    answer = OK if settled else failure(INVALID | LOST)
+    for p in [] if settled and not state.breaks("RCV-14") else parts:
         yield answer, apply(state, action.op, [one for one in known if one[0] == p])
     yield answer, apply(state, action.op, known)
 
