@@ -96,7 +96,7 @@ def keep_program(
     def shows(program: Program) -> bool:
         return candidates in ambiguities(check_history(run(target, program), NONE))
 
-    size = f"{plural(len(small.steps), 'step')}"
+    size = plural(len(small.steps), "step")
     if not isinstance(target, SimulatedBroker):
         size = f"{size}, not shrunk: the broker is a live one"
     elif not shows(small):

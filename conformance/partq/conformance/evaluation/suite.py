@@ -144,8 +144,9 @@ class SuiteResult:
         found += [(code, f"{why} ({self.profile})") for code, why in self.judging.besides()]
         if not self.unusable:
             return found
-        several = f"{plural(self.unusable, 'answer')} of the adapter were"
-        answers = "1 answer of the adapter was" if self.unusable == 1 else several
+        answers = (
+            f"{plural(self.unusable, 'answer')} of the adapter {'was' if self.unusable == 1 else 'were'}"
+        )
         text = f"{answers} unusable: first that to {self.unusable_first} ({self.profile})"
         return [*found, (Exit.INCONCLUSIVE, text)]
 

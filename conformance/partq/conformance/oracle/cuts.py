@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from partq.conformance.facts.records import deletes
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
 from partq.conformance.oracle.question import PUNCTUAL
-from partq.model.delivery.norm import DELETE
 from partq.model.operations import Outcome
 from partq.model.profiles import profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
@@ -215,8 +215,8 @@ class Cuts:
     def _gone_at(self, id: str) -> int:
         for n in self.of_message.get(id, ()):
             record = self.records[n]
-            deleted = record.op == "receive" and record.args.get("mode") == DELETE
-            if record.outcome == Outcome.OK and (deleted or record.op == "complete"):
+            removes = record.op == "complete" or (record.op == "receive" and deletes(record))
+            if removes and record.outcome == Outcome.OK:
                 end = self._end(n) if "txn" not in record.args else self.committed.get(record.args["txn"])
                 if end is not None:
                     return end
@@ -238,39 +238,32 @@ class Cuts:
         mode as may have taken something, the last ones: what an earlier one took, a later one may have."""
         called = [n for n in self.unknown if self.records[n].call <= gone]
         before = [n for n in called if self.records[n].call < first]
-        deleting = [n for n in before if self.records[n].args.get("mode") == DELETE]
-        locking = [n for n in before if self.records[n].args.get("mode") != DELETE]
-        yield from (*deleting[-takings:], *locking[-takings:], *called[len(before) :])
+        yield from called[len(before) :]
+        for mode in (True, False):
+            yield from [n for n in before if deletes(self.records[n]) is mode][-takings:]
 
     def _faults(self, first: int, last: int, ids: Ids) -> Iterator[int]:
         """The faults but for those that were over before the first instant, or began after the last; where
         the messages' partitions are all shown, those of these partitions and of the broker."""
         names = {self.numbers[id][0] if id in self.numbers else None for id in ids}
         elsewhere = self.family.partitioned and None not in names
-        over: dict[Any, list[int]] = {}
+        begun: dict[Any, list[int]] = {}
         later: set[Any] = set()
         for n in self.faults:
             record = self.records[n]
-            where = record.args.get("partition")
+            where, over = record.args.get("partition"), self._end(n) < first
             fault = _ENDS.get(record.op, record.op), where
-            if elsewhere and where is not None and where not in names:
+            if record.op not in _ENDS and record.call > last:
+                later.add(fault)
+            if fault in later or (elsewhere and where is not None and where not in names):
                 continue
-            if record.op in _ENDS:
-                kept = fault not in later
-                if self._end(n) < first and record.outcome == Outcome.OK:
-                    over.pop(fault, None)
-                    kept = False
-            else:
-                kept = record.call <= last
-                later = later - {fault} if kept else later | {fault}
-                if record.op in _BEGUN and self._end(n) < first:
-                    over.setdefault(fault, []).append(n)
-                    kept = False
-                elif record.op in _LOSSES and self._end(n) < first:
-                    kept = False
-            if kept:
+            if record.op in _BEGUN and over:
+                begun.setdefault(fault, []).append(n)
+            elif record.op in _ENDS and over and record.outcome == Outcome.OK:
+                begun.pop(fault, None)
+            elif not (record.op in _LOSSES and over):
                 yield n
-        yield from (n for several in over.values() for n in several)
+        yield from (n for several in begun.values() for n in several)
 
 
 def _is_unknown(record: Record) -> bool:

@@ -128,10 +128,11 @@ def orderings_of(
     effects: Sequence[Effect], senders: dict[str, int], shows: dict[str, list[int]], homes: Homes, cfg: Config
 ) -> Iterator[Ordering]:
     """Pairs of effects that most likely took place in this order."""
+    commits = _commits(effects)
     for pair in (
-        *_by_visibility(effects, senders, shows),
+        *_by_visibility(effects, senders, shows, commits),
         *_by_settlement(effects, shows),
-        *_by_number(effects, cfg.bits),
+        *_by_number(effects, commits, cfg.bits),
         *_by_domain(effects, senders, cfg),
         *_by_emptiness(effects, homes, cfg),
         *_by_outage(effects, homes, cfg),
@@ -142,9 +143,8 @@ def orderings_of(
 
 
 def _by_visibility(
-    effects: Sequence[Effect], senders: dict[str, int], shows: dict[str, list[int]]
+    effects: Sequence[Effect], senders: dict[str, int], shows: dict[str, list[int]], commits: Commits
 ) -> Iterator[Ordering]:
-    commits = _commits(effects)
     for id, showing in shows.items():
         sender = senders.get(id)
         if sender is None:
@@ -158,8 +158,11 @@ def _by_visibility(
                 yield commit, n
 
 
-def _commits(effects: Sequence[Effect]) -> dict[str | None, int]:
-    """Of each transaction its commit, where that was answered well."""
+Commits = Mapping[str | None, int]
+"""Of each transaction its commit, where that was answered well."""
+
+
+def _commits(effects: Sequence[Effect]) -> Commits:
     return {
         effect.action.txn: n
         for n, effect in enumerate(effects)
@@ -192,9 +195,8 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
                     yield other, n
 
 
-def _by_number(effects: Sequence[Effect], bits: int) -> Iterator[Ordering]:
+def _by_number(effects: Sequence[Effect], commits: Commits, bits: int) -> Iterator[Ordering]:
     """Sends, or the commits that end them, and first deliveries, of one partition in the order of numbers."""
-    commits = _commits(effects)
     for sends in (True, False):
         first: dict[int, list[tuple[int, int]]] = {}
         for n, effect in enumerate(effects):

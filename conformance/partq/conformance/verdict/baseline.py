@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.verdict.merging import ambiguities
-from partq.conformance.verdict.types import Finding, Status, Verdict, Verdicts
+from partq.conformance.verdict.types import Finding, Status, Verdict, Verdicts, explained_together
 from partq.model.conditions import ALWAYS, narrowest
 from partq.model.profiles import bare
 from partq.model.profiles import known as known_profile
@@ -320,8 +320,7 @@ def _beyond(verdict: Verdict, new: Sequence[Fault]) -> Verdict:
     found = {key: times for key, times in verdict.found.items() if key in causes}
     several = bool(verdict.candidates) and verdict.candidates not in sets
     candidates = sets[0] if several else verdict.candidates
-    told = any(one.together and one.candidates == candidates for one in findings)
-    together = told if several else verdict.together
+    together = explained_together(findings, candidates) if several else verdict.together
     return replace(verdict, findings=findings, found=found, candidates=candidates, together=together)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from partq.conformance.verdict.types import Finding
+from partq.conformance.verdict.types import Finding, explained_together
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Inspection:
     def together(self, candidates: tuple[str, ...]) -> bool:
         """Whether these candidates only together explain what the first of them was found broken by."""
         found = self.doubts[candidates[0]].findings if candidates and candidates[0] in self.doubts else ()
-        return any(one.together and one.candidates == candidates for one in found)
+        return explained_together(found, candidates)
 
     @property
     def suspect(self) -> bool:

@@ -36,7 +36,7 @@ class Judging(NamedTuple):
     def __str__(self) -> str:
         """All of that in words."""
         counts = [f"{words} {number:,}" for name, words in NAMES.items() if (number := getattr(self, name))]
-        histories = f"{plural(self.total, 'history', 'histories')}"
+        histories = plural(self.total, "history", "histories")
         why = f" ({self.why})" if self.why else ""
         return f"judge, {histories}: {', '.join(counts) or 'nothing to judge'}{why}"
 

@@ -82,6 +82,11 @@ class Finding(NamedTuple):
         return violated_one_of(self.candidates, self.together) or f"{self.requirement} violated: {self.title}"
 
 
+def explained_together(findings: Iterable[Finding], candidates: tuple[str, ...]) -> bool:
+    """Whether one of the findings is explained by these candidates together alone."""
+    return any(one.together and one.candidates == candidates for one in findings)
+
+
 @dataclass(slots=True)
 class Verdict:
     """One requirement's verdict. ``exercised``: how often it was put to the test. ``reason``: why it is

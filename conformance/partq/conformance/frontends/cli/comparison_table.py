@@ -9,7 +9,7 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.frontends.cli.table import STYLES, printable, summary, violations
+from partq.conformance.frontends.cli.table import STYLES, printable, summary
 from partq.conformance.verdict import (
     Change,
     Column,
@@ -19,6 +19,7 @@ from partq.conformance.verdict import (
     Status,
     Verdict,
     letters,
+    plural,
 )
 from partq.model.requirements import catalogue
 
@@ -142,7 +143,7 @@ def _found(cell: Verdict) -> Iterator[tuple[str, int]]:
 
 
 def _times(number: int) -> str:
-    return f" ({violations(number)})" if number else ""
+    return f" ({plural(number, 'violation')})" if number else ""
 
 
 AGREED: Final[Mapping[Status, str]] = {

@@ -20,7 +20,6 @@ from partq.conformance.frontends.cli.table import (
     printable,
     summary,
     verdict_table,
-    violations,
 )
 from partq.conformance.history import History
 from partq.conformance.history.notation_writer import evidence as finding_lines
@@ -169,7 +168,7 @@ def _show_finding(out: Console, one: _Shown) -> None:
     style = "yellow" if one.known else "bold red"
     out.print(Text(f"{one.number}. {printable(one.finding.heading)}", style=style))
     _show_known(out, one.known)
-    out.print(Text(f"   {one.profile}{where}, {violations(one.times)}{alike}", style="dim"))
+    out.print(Text(f"   {one.profile}{where}, {plural(one.times, 'violation')}{alike}", style="dim"))
     for text, is_record in one.lines:
         out.print(Text(f" {printable(text)}", style="cyan" if is_record else ""), soft_wrap=is_record)
 

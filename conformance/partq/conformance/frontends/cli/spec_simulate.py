@@ -66,7 +66,7 @@ def simulate(
         orders = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
         waiting = [order for order in orders if not _is_there(out, order)]
         if there := sum(len(order.names) for order in orders if order not in waiting):
-            console.print(f"{_count(there)} there already", markup=False)
+            console.print(f"{plural(there, 'trace')} there already", markup=False)
         making = several(partial(_made, out), waiting, jobs or _usual_jobs(tool))
         for _ in told(making, len(waiting), _ended):
             pass
@@ -75,7 +75,7 @@ def simulate(
     except OSError as error:
         fail(f"{error.filename or out}: {error.strerror}")
     number = sum(len(order.names) for order in orders)
-    say(f"{_count(number)} in {out} (partq run BROKER --program {out})")
+    say(f"{plural(number, 'trace')} in {out} (partq run BROKER --program {out})")
 
 
 def _usual_jobs(tool: Tool) -> int:
@@ -129,8 +129,4 @@ def _made(out: Path, order: Order) -> Made:
 
 
 def _ended(made: Made) -> str:
-    return f"{made.name}: {_count(made.traces)}, {made.seconds:.1f} s"
-
-
-def _count(number: int) -> str:
-    return plural(number, "trace")
+    return f"{made.name}: {plural(made.traces, 'trace')}, {made.seconds:.1f} s"

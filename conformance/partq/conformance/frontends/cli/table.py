@@ -112,17 +112,12 @@ def _cells(verdicts: Sequence[Verdict], pointers: Sequence[str]) -> tuple[Text, 
     cells = []
     for verdict, pointer in zip(verdicts, pointers, strict=True):
         times = f" {verdict.exercised:,}×" if verdict.exercised else ""
-        found = f", {violations(verdict.times)}" if verdict.findings else ""
+        found = f", {plural(verdict.times, 'violation')}" if verdict.findings else ""
         if verdict.status is Status.NOT_APPLICABLE:
             cells.append(Text("–", style=STYLES[verdict.status]))
         else:
             cells.append(_styled(verdict, f"{times}{found}{f' ({pointer})' if pointer else ''}"))
     return tuple(cells)
-
-
-def violations(number: int) -> str:
-    """How many, in words."""
-    return plural(number, "violation")
 
 
 def summary(results: Mapping[str, Verdicts]) -> Text:
