@@ -203,6 +203,7 @@ COVERED = {
     *(f"TXN-{n}" for n in (1, 2, 5, 7, 8, 10)),
     *(f"REB-{n}" for n in (*range(1, 8), *range(9, 17))),
     *(f"ORD-{n}" for n in range(1, 4)),
+    *(f"SCH-{n}" for n in range(1, 7)),
 }
 
 

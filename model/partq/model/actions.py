@@ -39,6 +39,7 @@ INTERNAL: Final = (
     "exhaust",
     "prefetch",
     "appear",
+    "activate",
     "number",
     "forget",
     "reset",
@@ -47,6 +48,9 @@ INTERNAL: Final = (
 )
 """The broker's own moves, as operations of `Action`: see `machine`."""
 
+
+ACTIVATE: Final = "activate"
+"""The broker's own move by which a scheduled message is enqueued (SCH)."""
 
 STORE: Final = "store"
 """The broker's own move, where a requirement is waived, by which a single message is stored after its send,
@@ -62,7 +66,8 @@ class Action(NamedTuple):
     ``victim``: the client that a fault hits. ``partition`` is the shown name, ``number`` a message's place in
     its partition, for the broker's own moves. ``only``: for exploration, restrict a receive or peek to
     answers out of the partition at this position (0 …), a send to storing there, a settlement to locks there;
-    `NOWHERE`: to answers out of none. ``target``: restrict a rebalance to those after which each partition is
+    `NOWHERE`: to answers out of none. ``about``: the message that an argument names, as far as that is known.
+    ``target``: restrict a rebalance to those after which each partition is
     on its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may
     be refused as busy, which changes nothing.
     """
@@ -87,6 +92,7 @@ class Action(NamedTuple):
     only: int | None = None
     calm: bool = False
     target: tuple[str | None, ...] | None = None
+    about: str = ""
 
 
 class Answer(NamedTuple):

@@ -14,7 +14,7 @@ from .actions import Action
 from .delivery.norm import DELETE
 from .profiles import PROFILES, profile
 from .scope import Node, Scope
-from .state import LOCKED, STATUS_NAMES, Entry
+from .state import LOCKED, STATUSES, Entry
 
 
 class Part(NamedTuple):
@@ -29,6 +29,7 @@ PARTS: Final = {
     "faults": Part("azure-flat", ("receive", "broker faults", "lost front ends")),
     "locks": Part("azure-flat", ("receive", "expire", "prefetch")),
     "rebalancing": Part("solace", ()),
+    "scheduling": Part("azure-flat", ("receive", "scheduling")),
     "settling": Part("azure-flat", ("receive", "complete", "abandon", "stale", "expire")),
     "transactions": Part("azure-flat", ("receive", "complete", "abandon", "transactions")),
 }
@@ -105,7 +106,7 @@ def _life(node: Node) -> list[str]:
 
 def _status(entry: Entry) -> str:
     settled = entry.status == LOCKED and entry.lock is not None and entry.lock.txn is not None
-    return f"{STATUS_NAMES[entry.status]}{', settled in a transaction' if settled else ''}"
+    return f"{STATUSES[entry.status].name}{', settled in a transaction' if settled else ''}"
 
 
 def _owners(node: Node) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from .state import FRESH, Burnt, Client, Entry, Part, State, Txn
+from .state import Burnt, Client, Entry, Part, State, Txn, once_visible
 
 _new: Final = tuple.__new__
 """Makes a named tuple of its fields in order; several times as fast as `_replace`, which these edits would
@@ -85,7 +85,8 @@ def appeared(
         part = state.parts[p]
         if any(entry.group in groups for entry in part.log):
             log = (
-                e._replace(status=FRESH, group=None, hidden=now) if e.group in groups else e for e in part.log
+                e._replace(status=once_visible(e), group=None, hidden=now) if e.group in groups else e
+                for e in part.log
             )
             state = with_part(state, p, part._replace(log=tuple(log)))
     return state

@@ -23,7 +23,7 @@ from .actions import Action, Answer
 from .machine import steps
 from .profiles import PROFILES, profile
 from .scope import OPERATIONS, USUAL, Node, Scope
-from .state import STATUS_NAMES, Entry
+from .state import STATUSES, Entry
 
 
 class TooLarge(RuntimeError):
@@ -197,7 +197,7 @@ def describe(node: Node) -> str:
 
 def _stored(entry: Entry) -> str:
     holder = entry.lock and entry.lock.holder
-    return f"{entry.id}:{STATUS_NAMES[entry.status]}{f'({holder})' if holder else ''}{'+' * entry.tries}"
+    return f"{entry.id}:{STATUSES[entry.status].name}{f'({holder})' if holder else ''}{'+' * entry.tries}"
 
 
 def label(action: Action, answer: Answer) -> str:

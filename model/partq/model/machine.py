@@ -14,8 +14,8 @@ messages stand in the order of partitions and numbers: another mix is the same a
 
 ``internal(state)``: the broker's own moves that may happen now, as actions that `steps` accepts:
 ``expire`` ``release`` ``lapse`` ``exhaust`` ``prefetch`` ``appear`` on one message (`settling.norm.OWN`),
-``number`` a message that waits for a commit, ``forget`` an open transaction that a fault hit, ``reset`` a
-cursor that a fault hit, ``rebalance``, ``handoff``.
+``activate`` a scheduled one, ``number`` a message that waits for a commit, ``forget`` an open transaction
+that a fault hit, ``reset`` a cursor that a fault hit, ``rebalance``, ``handoff``.
 Any sequence of `steps` and `internal` moves is a behaviour that the catalogue allows, and vice versa.
 
 ``explain(state, action, observed)``: the states after those steps that agree with what a history shows of the
@@ -58,6 +58,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from .actions import (
+    ACTIVATE,
     GONE,
     NOWHERE,
     OK,
@@ -73,12 +74,14 @@ from .delivery import norm as delivery
 from .departures import load
 from .edits import with_client
 from .faults import norm as faults
+from .operations import Outcome
 from .peeking import cursors
 from .peeking import norm as peeking
 from .rebalancing import events as assignment_events
 from .rebalancing import norm as rebalancing
 from .routing import deviations as routing_deviations
 from .routing import norm as routing
+from .scheduling import norm as scheduling
 from .settling import norm as settling
 from .state import InvalidScope, State, client, initial, position
 from .transactions import norm as transactions
@@ -107,6 +110,7 @@ def explain(state: State, action: Action, observed: Observed) -> Iterator[State]
 def internal(state: State) -> list[Action]:
     """The broker's own moves that may happen now."""
     found = list(settling.moves(state))
+    found += scheduling.moves(state)
     found += transactions.moves(state)
     for known in state.clients:
         loose = (p for p in range(len(known.cursor)) if known.loose >> p & 1)
@@ -153,6 +157,12 @@ def _send(state: State, action: Action, seen: Observed | None) -> Steps:
     return mechanism(state, action, seen)
 
 
+def _schedule(state: State, action: Action, seen: Observed | None) -> Steps:
+    for answer, after in _send(state, action, seen):
+        shows = answer.status == Outcome.OK and seen is None
+        yield answer._replace(messages=scheduling.shown(after, action.messages)) if shows else answer, after
+
+
 def _settle(state: State, action: Action, seen: Observed | None) -> Steps:
     mechanism = settling.settle if action.txn is None else transactions.settle
     for answer, after in mechanism(state, action, seen):
@@ -167,6 +177,8 @@ def _receive(state: State, action: Action, seen: Observed | None) -> Steps:
 _CLIENT_OPS: Final[dict[str, Mechanism]] = {
     "send": _send,
     "send_batch": _send,
+    "schedule": _schedule,
+    "cancel_scheduled": scheduling.cancel,
     "receive": _receive,
     "complete": _settle,
     "abandon": _settle,
@@ -193,6 +205,7 @@ _TABLE: Final[dict[str, Mechanism]] = {
     "drained": faults.drained,
     "assignment": assignment_events.assignment,
     **dict.fromkeys(settling.OWN, settling.own),
+    ACTIVATE: scheduling.activate,
     STORE: routing_deviations.store_withheld,
     "forget": transactions.forget,
     "number": transactions.number,

@@ -9,8 +9,10 @@ from typing import Final
 
 NORMS: Final = (
     "sequencing.norm",
+    "sequencing.entering",
     "sequencing.pending",
     "routing.norm",
+    "scheduling.norm",
     "locks.norm",
     "domains.norm",
     "delivery.norm",
@@ -40,6 +42,7 @@ DEVIATIONS: Final = (
     "delivery.deviations",
     "peeking.observed_deviations",
     "peeking.deviations",
+    "scheduling.deviations",
     "rebalancing.deviations",
     "rebalancing.events_deviations",
 )

@@ -72,6 +72,30 @@ def _check_time(name: str, value: object) -> None:
         raise InvalidMessage(f"{name} must be nanoseconds from 0 to 2^63-1: {value!r}")
 
 
+_WHILE_SCHEDULED: Final = "~scheduled"
+_AGAIN: Final = "~again"
+
+
+def as_scheduled(id: str) -> str:
+    """The name of a message while it is scheduled: a birth of its own, with a number of its own."""
+    return id + _WHILE_SCHEDULED
+
+
+def as_again(id: str) -> str:
+    """The name of a message that is activated a second time."""
+    return id + _AGAIN
+
+
+def is_scheduled(name: str) -> bool:
+    """Whether it is that of a message while it is scheduled."""
+    return name.endswith(_WHILE_SCHEDULED)
+
+
+def as_active(name: str) -> str:
+    """The name of the message once it is activated."""
+    return name.removesuffix(_WHILE_SCHEDULED)
+
+
 DEFERRED: Final = "deferred"
 SCHEDULED: Final = "scheduled"
 """States in which a peek shows a message that was deferred, or is scheduled. Any other text says nothing."""

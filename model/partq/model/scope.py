@@ -7,15 +7,16 @@ That is all `explore` and `packed` know of them; what they do is the machine's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 from .actions import NOWHERE, Action, Answer
 from .machine import initial
-from .messages import SOLACE_KEY, KeyRule, Message
+from .messages import SOLACE_KEY, KeyRule, Message, as_scheduled
 from .operations import Outcome
 from .profiles import Entity, profile
+from .scheduling.norm import moves_in as scheduled_in
 from .settling.norm import moves_in
 from .state import LOCKED, State, choices
 
@@ -32,9 +33,11 @@ OPERATIONS: Final = (
     "broker faults",
     "lost front ends",
     "transactions",
+    "scheduling",
 )
 """What a scope may offer besides sends: ``delete`` is receive and delete, ``stale`` settling with an earlier
-lock of the message, ``expire`` and ``prefetch`` the broker's moves. With flows, bind, unbind and the broker's
+lock of the message, ``expire`` and ``prefetch`` the broker's moves; with ``scheduling`` each message may be
+scheduled instead of sent. With flows, bind, unbind and the broker's
 moves on flows are always there."""
 
 USUAL: Final = ("receive", "complete", "abandon", "expire", "prefetch", "peek")
@@ -133,6 +136,8 @@ class Scope:
             found += self._transacting()
         if self.has_flows:
             found += self._flows()
+        if "scheduling" in self.operations:
+            found += self._scheduled()
         merged: dict[frozenset[str], list[Actions]] = {}
         for footprint, actions in found:
             merged.setdefault(footprint, []).append(actions)
@@ -200,7 +205,24 @@ class Scope:
         if sent == len(self.outbox) or (p >= 0 and p not in choices(state)):
             return
         if txn is None or state.txns:
-            yield Action("send", PRODUCER, messages=(self.outbox[sent],), txn=txn, only=p)
+            message = self.outbox[sent]
+            yield Action("send", PRODUCER, messages=(message,), txn=txn, only=p)
+            if "scheduling" in self.operations:
+                later = replace(message, id=as_scheduled(message.id), scheduled_at=1)
+                yield Action("send", PRODUCER, messages=(later,), txn=txn, only=p)
+
+    def _scheduled(self) -> Iterator[Group]:
+        for p in range(self.partitions):
+            yield Group(self._footprint("keys", f"part {p}"), partial(self._activations, p))
+            yield Group(self._footprint(f"part {p}", proc=PRODUCER), partial(self._cancels, p))
+
+    def _activations(self, p: int, state: State, sent: int) -> Iterator[Action]:
+        return scheduled_in(state, p)
+
+    def _cancels(self, p: int, state: State, sent: int) -> Iterator[Action]:
+        for entry in state.parts[p].log:
+            if entry.due:
+                yield Action("cancel_scheduled", PRODUCER, about=entry.id, only=p)
 
     def _consuming(self) -> Iterator[Group]:
         flows = ["flows"] if self.has_flows else []

@@ -43,6 +43,39 @@ LOCKED: Final = 4
 """Locked for a client."""
 BACK: Final = 5
 """It was locked, the lock ended, and where it is delivered again is free (RCV-3)."""
+SCHEDULED: Final = 6
+"""To be activated, from `Entry.due` on (SCH)."""
+WITHDRAWN: Final = 7
+"""Scheduled, and cancelled when it was due already: it may be gone, or still be activated (SCH-5)."""
+
+
+class Status(NamedTuple):
+    """What the status of a message means to every mechanism. ``visible``: a peek may show it; ``certain``:
+    and has to. ``struck``: a fault may have ended a lock of it that nobody has seen. ``kept``: it is still
+    there when the entity is found empty; ``vanishes``: it may be gone by then, whatever came before."""
+
+    name: str
+    visible: bool = True
+    certain: bool = True
+    struck: bool = True
+    kept: bool = False
+    vanishes: bool = False
+
+
+STATUSES: Final = (
+    Status("reserved", visible=False, certain=False, struck=False, kept=True),
+    Status("lagging", certain=False),
+    Status("fresh"),
+    Status("cached"),
+    Status("locked"),
+    Status("back"),
+    Status("scheduled", struck=False),
+    Status("withdrawn", visible=False, certain=False, struck=False, vanishes=True),
+)
+VISIBLE: Final = tuple(status.visible for status in STATUSES)
+CERTAIN: Final = tuple(status.certain for status in STATUSES)
+"""These properties by status, as they are asked for with every message of a peek."""
+
 
 COUNTED: Final = 0
 """Peeks show the delivery count as it is."""
@@ -54,8 +87,6 @@ SHOWN: Final = 2
 
 LATE: Final = "late "
 """`Lock.txn` of what a transaction that is over is still to settle begins so (TXN-5, waived)."""
-
-STATUS_NAMES: Final = ("reserved", "lagging", "fresh", "cached", "locked", "back")
 
 
 class InvalidScope(ValueError):
@@ -95,7 +126,8 @@ class Entry(NamedTuple):
     enqueued time lies between, where times are compared (`Config.timed`). ``owed``: `COUNTED`, `OWED` or
     `SHOWN`. What these leave open is decided by what observes it (`locks`). ``group``: of a lagging message
     the transaction whose messages become visible together (TXN-5). ``hidden``: until when, ns, one that is
-    visible now may have lagged. ``key``: its key, where the profile has an order domain, else ""."""
+    visible now may have lagged. ``key``: its key, where the profile has an order domain, else "". ``due``:
+    the time from which on a scheduled message may be activated, else 0."""
 
     number: int
     id: str
@@ -110,6 +142,7 @@ class Entry(NamedTuple):
     group: str | None = None
     hidden: int = 0
     key: str = ""
+    due: int = 0
 
 
 class Part(NamedTuple):
@@ -140,13 +173,14 @@ class Client(NamedTuple):
 class Pending(NamedTuple):
     """A message sent in an open transaction. ``number``: its place in the partition, once it is taken.
     ``since``: when it was sent, where times are compared, else 0. ``seq``: the number that the history shows
-    it with, if any."""
+    it with, if any. ``due``: as in `Entry`."""
 
     id: str
     part: int
     number: int | None
     since: int
     seq: int | None
+    due: int = 0
 
 
 class Txn(NamedTuple):
@@ -407,6 +441,11 @@ def entries(state: State) -> Iterator[tuple[int, Entry]]:
     for p, part in enumerate(state.parts):
         for entry in part.log:
             yield p, entry
+
+
+def once_visible(entry: Entry) -> int:
+    """The status that a message has once it is visible."""
+    return SCHEDULED if entry.due else FRESH
 
 
 def find_lock(state: State, token: str, only: int | None = None) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from partq.conformance.oracle.effects import Effect, name_of
 from partq.conformance.oracle.explanations import explanations
+from partq.model.actions import ACTIVATE
 from partq.model.operations import Outcome
 from partq.model.state import State, position, transaction
 
@@ -98,7 +99,8 @@ def concerned(state: State, effect: Effect, horizon: int, held: Mapping[str, str
         return frozenset(_stored(state))
     if effect.action.messages and effect.observed.status == Outcome.OK:
         return frozenset(message.id for message in effect.action.messages)
-    return frozenset(held[token] for token in effect.action.locks if token in held)
+    named = frozenset(held[token] for token in effect.action.locks if token in held)
+    return named | {effect.action.about} if effect.action.about else named
 
 
 def _of_answer(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
@@ -148,7 +150,8 @@ def _of_send(state: State, effect: Effect, horizon: int, held: Mapping[str, str]
 
 
 def _of_settlement(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
-    messages = _entries({held[token] for token in effect.action.locks if token in held})
+    locked = (held[token] for token in effect.action.locks if token in held)
+    messages = _entries({effect.action.about, *locked})
     txn = effect.action.txn
     return lambda state: (messages(state), transaction(state, txn))
 
@@ -188,6 +191,8 @@ _CONFLICTS: Final[Mapping[str, Callable[[State, Effect, int, Mapping[str, str]],
     "peek": _of_answer,
     "send": _of_send,
     "send_batch": _of_send,
+    "schedule": _of_send,
+    ACTIVATE: _of_send,
     "commit": _of_end,
     "rollback": _of_end,
     "drained": _of_drained,

@@ -19,6 +19,7 @@ from msgspec import structs
 from partq.conformance.facts.records import deletes
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
+from partq.conformance.oracle.identity import CANCEL
 from partq.conformance.oracle.question import PUNCTUAL
 from partq.model.operations import Outcome
 from partq.model.profiles import profile, requirements_of
@@ -69,8 +70,14 @@ class Cuts:
         self.always: list[int] = []
         self.committed: dict[str, int] = {}
         self.counted: dict[str, int] = {}
+        cancels: dict[int, list[int]] = {}
         for n, record in enumerate(self.records):
             self._index(n, record)
+            if record.op == CANCEL:
+                cancels.setdefault(record.args["seq"], []).append(n)
+        for record in self.records if cancels else ():
+            for shown in record.messages:
+                self.of_message[shown.id] += cancels.pop(shown.seq or 0, ())
         self.txns = {txn: self._touched(places) for txn, places in self.of_txn.items()}
         self.txn_of: dict[str, list[str]] = {}
         for txn, ids in self.txns.items():

@@ -12,12 +12,13 @@ one, are asked about the same effects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from partq.conformance.history import Header, Record
-from partq.model.actions import STORE, Action, Observed, action_of
+from partq.model.actions import ACTIVATE, STORE, Action, Observed, action_of
 from partq.model.delivery.norm import DELETE
-from partq.model.messages import Delivery, conflicting, effective_keys
+from partq.model.messages import Delivery, as_active, as_again, conflicting, effective_keys, is_scheduled
 from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
 from partq.model.profiles import Entity, Profile, profile
 from partq.model.state import COUNTER_BITS, FOREVER
@@ -86,9 +87,11 @@ def effects_of(
     ROUTE-1 waived a repair may be felt twice, first by what serves again and then by the keys. Stretches of
     time are in the calls already."""
     family = profile(header.profile)
-    appearances = _appearances(records)
+    told = [record for record in records if record.op != "schedule"] if "SCH-2" in waived else records
+    appearances = _appearances(told)
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
+    showings = _showings(records, appearances)
     vanished = _vanished(records)
     unseen_locks = _by_receive(records, entity.lock_duration if family.locks_expire else 0)
     unseen = {m.id for r in records for m in r.args.get("messages", ())}
@@ -111,10 +114,60 @@ def effects_of(
                 found.extend(_of_torn_batch(effect) if torn else _parts(effect, family, positions))
             if "ROUTE-1" in waived and record.op in REPAIRS:
                 found.append(effect._replace(rank=1))
+            found.extend(_activations(record, showings, header.skew_ns, waived))
             if not waived.isdisjoint(WITHHELD) and _may_be_withheld(effect, waived, outage):
                 found.extend(_stored_later(effect))
     _with_waiting(found, family)
     return tuple(found)
+
+
+class Showing(NamedTuple):
+    """How a message is shown that was scheduled, and by when it was activated, ns."""
+
+    hint: Delivery
+    until: int
+
+
+def _showings(records: Sequence[Record], appearances: Mapping[str, Delivery]) -> dict[str, Showing]:
+    """Of each message that is shown, if any was scheduled."""
+    if not any(is_scheduled(m.id) for r in records for m in r.args.get("messages", ())):
+        return {}
+    until: dict[str, int] = {}
+    for record in records:
+        for shown in record.messages:
+            ret = FOREVER if record.ret is None else record.ret
+            until[shown.id] = min(until.get(shown.id, FOREVER), ret)
+    return {id: Showing(appearances[id], ret) for id, ret in until.items() if id in appearances}
+
+
+def _activations(
+    record: Record, showings: Mapping[str, Showing], skew: int, waived: frozenset[str]
+) -> Iterator[Effect]:
+    """The moves of the broker by which what the record scheduled is activated, from its time on: it has to,
+    if it is shown then; with SCH-6 waived it may be once more."""
+    messages = record.args.get("messages", ())
+    if record.outcome == Outcome.ERROR:
+        return
+    for rank, message in enumerate(messages, start=len(messages)):
+        if not is_scheduled(message.id):
+            continue
+        active = replace(message, id=as_active(message.id), scheduled_at=None)
+        action = Action(ACTIVATE, messages=(active,), about=message.id)
+        due = record.call if "SCH-1" in waived else max(record.call, (message.scheduled_at or 0) - skew)
+        effect = Effect(record.i, due, FOREVER, action, Observed(), MAYBE, rank)
+        yield _shown_by(effect, showings.get(active.id))
+        if (again := showings.get(as_again(active.id))) is not None:
+            twice = action._replace(messages=(replace(active, id=again.hint.id),))
+            yield _shown_by(effect._replace(action=twice, rank=rank + len(messages)), again)
+
+
+def _shown_by(activation: Effect, showing: Showing | None) -> Effect:
+    """What certainly took place before it was shown."""
+    if showing is None:
+        return activation
+    return activation._replace(
+        ret=max(activation.call, showing.until), observed=Observed(messages=(showing.hint,)), doubt=0
+    )
 
 
 def _may_be_withheld(effect: Effect, waived: frozenset[str], outage: int) -> bool:
@@ -241,7 +294,8 @@ def _vanished(records: Sequence[Record]) -> dict[str, int]:
     shown or sent last, ns."""
     if not any(record.op == "drained" for record in records):
         return {}
-    found = {m.id: r.call for r in records if r.outcome == Outcome.OK for m in r.args.get("messages", ())}
+    sends = ((m, r.call) for r in records if r.outcome == Outcome.OK for m in r.args.get("messages", ()))
+    found = {as_active(message.id): call for message, call in sends}
     held: dict[str, str] = {}
     for record in records:
         found |= {d.id: max(found[d.id], record.call) for d in record.messages if d.id in found}
@@ -278,6 +332,11 @@ def tried_meanwhile(effects: Sequence[Effect], outage: Effect, done: int, horizo
     return sum(len(send.action.messages) for send in sends if send.call <= horizon)
 
 
+def may_fail(effect: Effect) -> bool:
+    """Whether it is a client's send, which may have used up numbers if it failed."""
+    return bool(effect.action.messages) and effect.action.op != ACTIVATE
+
+
 def _is_keyless(effect: Effect, family: Profile) -> bool:
     """Whether it is a send without a key, outside transactions, that was not refused."""
     action = effect.action
@@ -307,7 +366,9 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
     error = None if unknown or record.error == UNSUPPORTED else record.error
     observed = Observed(Outcome.OK if unknown else str(record.outcome), error, shown)
     harmless = record.op == "disconnect" and not profile(header.profile).flows  # it only leaves more open
-    happened = bool(action.messages and shown)
+    happened = any(as_active(message.id) in appearances for message in action.messages) or bool(
+        action.messages and shown
+    )
     doubt = 0 if harmless or (unknown and happened) else MAYBE if unknown else BUSY if refused else 0
     leeway = header.skew_ns if record.op == "assignment" else 0  # an event's times are the broker's
     return Effect(record.i, record.call - leeway, ret + leeway, action, observed, doubt)
@@ -388,4 +449,8 @@ def _of_torn_batch(effect: Effect) -> Iterator[Effect]:
         yield effect._replace(action=action, observed=observed, rank=rank)
 
 
-_SPLITS: Final = {"receive": _of_receive, "peek": _of_peek, "send": _of_batch, "send_batch": _of_batch}
+_SPLITS: Final = {
+    "receive": _of_receive,
+    "peek": _of_peek,
+    **dict.fromkeys(("send", "send_batch", "schedule"), _of_batch),
+}

@@ -12,7 +12,7 @@ from itertools import pairwise
 from random import Random
 from typing import Final, NamedTuple
 
-from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
+from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, may_fail, name_of
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.model.operations import Outcome
@@ -143,6 +143,8 @@ class Guide:
                 if message.id in sent:  # what is stored later was sent before
                     before[n] |= 1 << sent[message.id]
                 sent[message.id] = n
+            if effect.action.messages and effect.action.about in sent:
+                before[n] |= 1 << sent[effect.action.about]
         return tuple(before)
 
     def _places(self, effect: Effect, clues: Clues) -> tuple[int, ...]:
@@ -241,4 +243,4 @@ def _shows(effects: Sequence[Effect]) -> dict[str, list[int]]:
 def _role(effect: Effect) -> int:
     if not effect.doubt & MAYBE:
         return REQUIRED
-    return FAILED if effect.action.messages and effect.action.txn is None else OPTIONAL
+    return FAILED if may_fail(effect) and effect.action.txn is None else OPTIONAL

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import ByEntity
+from partq.conformance.oracle.identity import CANCEL
 from partq.model.machine import OPERATIONS
-from partq.model.profiles import Profile, profile
+from partq.model.profiles import Profile, profile, requirements_of
 
 
 def unmodelled(header: Header, records: Sequence[Record]) -> str | None:
@@ -47,9 +48,12 @@ def _unpromised(family: Profile, record: Record) -> str | None:
 def _life_not_modelled(header: Header, records: Sequence[Record]) -> str | None:
     """How the life of a message may have ended, or changed, that the model does not know."""
     last = max((r.call if r.ret is None else r.ret for r in records), default=0)
+    schedules = "SCH-1" in requirements_of(header.profile)
     for record in records:
+        if record.op == CANCEL and "txn" in record.args:
+            return "cancelling in a transaction is not modelled"
         for message in record.args.get("messages", ()):
-            if message.scheduled_at is not None:
+            if message.scheduled_at is not None and not schedules:
                 return "scheduled messages are not modelled"
             if message.ttl is not None and record.call + message.ttl <= last + header.skew_ns:
                 return "a message's time to live may have ended, which is not modelled"

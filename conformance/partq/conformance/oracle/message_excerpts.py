@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
+from partq.model.actions import ACTIVATE
+from partq.model.messages import as_active, as_scheduled
 from partq.model.operations import Outcome
 
 LARGEST: Final = 6
@@ -79,7 +81,8 @@ def _names(effects: Sequence[Effect], ids: Ids) -> frozenset[int]:
 
 
 def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, str]) -> tuple[Ids, Ids]:
-    """The messages, with all that their transactions send and settle; and these transactions."""
+    """The messages, with all that their transactions send and settle, in all their births; and these
+    transactions."""
     touched: dict[str, set[str]] = {}
     for effect in effects:
         if effect.action.txn is not None:
@@ -90,7 +93,8 @@ def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, s
     while more := [txn for txn, own in touched.items() if txn not in txns and own & found]:
         txns.update(more)
         found.update(*(touched[txn] for txn in more))
-    return frozenset(found), frozenset(txns)
+    births = (birth for id in found for birth in (as_scheduled(as_active(id)), as_active(id)))
+    return frozenset((*found, *births)), frozenset(txns)
 
 
 def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
@@ -128,13 +132,19 @@ def _of_settlement(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect 
     return _showing(effect, ids)._replace(action=effect.action._replace(locks=locks))
 
 
+def _of_birth(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
+    """An activation, or a cancelling: one that was refused did nothing."""
+    return effect if effect.action.about in ids and effect.observed.status == Outcome.OK else None
+
+
 def _showing(effect: Effect, ids: Ids) -> Effect:
     shown = tuple(message for message in effect.observed.messages if message.id in ids)
     return effect._replace(observed=effect.observed._replace(messages=shown))
 
 
 _KINDS: Final = {
-    **dict.fromkeys(("send", "send_batch"), _of_send),
+    **dict.fromkeys(("send", "send_batch", "schedule"), _of_send),
+    **dict.fromkeys((ACTIVATE, "cancel_scheduled"), _of_birth),
     "receive": _of_receive,
     "peek": _of_peek,
     **dict.fromkeys(("complete", "abandon", "renew_lock"), _of_settlement),

@@ -48,6 +48,7 @@ def _places(effects: Sequence[Effect], cfg: Config) -> list[Places]:
 def _own(effect: Effect, homes: dict[str, Places], held: dict[str, str], cfg: Config) -> Places:
     action = effect.action
     ids = {shown.id for shown in effect.observed.messages} | {held.get(token, "") for token in action.locks}
+    ids.add(action.about)
     if action.only is not None and cfg.names[action.only] >= 0:
         return frozenset({action.only})
     return frozenset().union(*(homes.get(id, ()) for id in ids))

@@ -15,6 +15,7 @@ from partq.conformance.history.entities import ByEntity, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
+from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Profile, profile, requirements_of
@@ -60,6 +61,10 @@ def question_of(everything: ByEntity, name: str, late: int, waived: frozenset[st
     family = profile(header.profile)
     records = with_lost_connections(named_by_numbers(records, family))
     _check_messages(family, records)
+    try:
+        records = by_birth(records, header.skew_ns, "SCH-6" in waived)
+    except Ambiguous as error:
+        raise Unanswerable(str(error)) from error
     entity = settings_of(header, name) or family.default_entity
     if entity.duplicate_detection:
         raise Unanswerable("duplicate detection is not modelled yet")

@@ -17,7 +17,7 @@ from time import thread_time
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.backjumping import Level, concerned, conflict_of, jump_back
-from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, tried_meanwhile
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, may_fail, tried_meanwhile
 from partq.conformance.oracle.explanations import (
     allowed_answers,
     events,
@@ -249,7 +249,7 @@ class Search:
                     yield from self._taken_for_busy(node, n, horizon)
         for n in optional:
             effect = self.effects[n]
-            if effect.action.messages:  # it failed, and may have used up numbers
+            if may_fail(effect):  # it failed, and may have used up numbers
                 yield None, self._after(node, n, failed_send(node.state, effect.action))
 
     def _may_come(self, n: int, node: _Node, horizon: int) -> bool:

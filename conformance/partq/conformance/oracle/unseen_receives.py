@@ -19,7 +19,7 @@ from partq.model.delivery.norm import DELETE
 from partq.model.locks.norm import ended, takings
 from partq.model.machine import explain
 from partq.model.messages import Delivery
-from partq.model.state import FRESH, LAGGING, LOCKED, STATUS_NAMES, Entry, State
+from partq.model.state import FRESH, LAGGING, LOCKED, STATUSES, Entry, State
 
 
 class Receiving(NamedTuple):
@@ -78,7 +78,7 @@ Messages = tuple[Delivery, ...]
 
 def _answers(state: State, p: int, action: Action, room: int) -> Iterator[tuple[Messages, State]]:
     """Every answer of one partition, of up to ``room`` messages, the likely ones first."""
-    new, any_status = frozenset({FRESH}), frozenset(range(len(STATUS_NAMES)))
+    new, any_status = frozenset({FRESH}), frozenset(range(len(STATUSES)))
     oldest = (_oldest(state, p, action, room, statuses) for statuses in (new, any_status))
     likely = dict.fromkeys(chain.from_iterable(oldest))
     for answer in likely:

@@ -16,7 +16,8 @@ UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
 """Errors that a valid request may have for a reason which is not modelled."""
 
 REQUESTS: Final = frozenset(
-    {"send", "send_batch", "receive", "peek", "begin", "commit", "rollback", "bind", "unbind"}
+    {"send", "send_batch", "schedule", "cancel_scheduled", "receive", "peek", "begin", "commit"}
+    | {"rollback", "bind", "unbind"}
 )
 """Operations whose refusal for good is KEY-9's alone. That of a settlement or renewal may be its lock's, too
 (`_certainly_held`)."""

@@ -315,6 +315,7 @@ def _after(
         None,
         0,
         entry.key,
+        0,
     )
     return tuple.__new__(Entry, fields)
 

@@ -16,7 +16,7 @@ from ..locks.norm import may_be_gone, struck
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
 from ..settling.norm import expired
-from ..state import LOCKED, RESERVED, Client, State, Txn, client, is_up, position
+from ..state import LOCKED, STATUSES, Client, Entry, State, Txn, client, is_up, position
 from ..transactions import norm as transactions
 
 Steps = Iterator[tuple[Answer, State]]
@@ -163,10 +163,15 @@ def drained(state: State, action: Action, seen: Observed | None) -> Steps:
     what is left may have been dead-lettered."""
     for p, part in enumerate(state.parts):
         if is_up(state, p) and part.log:
-            log = tuple([entry for entry in part.log if entry.status == RESERVED])
-            if not all(
-                e.status == RESERVED or may_be_gone(state, e, state.now + action.slack) for e in part.log
-            ):
+            log = tuple([entry for entry in part.log if STATUSES[entry.status].kept])
+            if not all(is_over(state, entry, action.slack) for entry in part.log):
                 return
             state = with_part(state, p, with_log(part, log))
     yield OK, state
+
+
+@point("SCH-1")
+def is_over(state: State, entry: Entry, slack: int) -> bool:
+    """Whether the message need not be there any more, or nobody could see it."""
+    status = STATUSES[entry.status]
+    return status.kept or status.vanishes or may_be_gone(state, entry, state.now + slack)

@@ -20,7 +20,7 @@ from ..state import (
     FRESH,
     LOCKED,
     OWED,
-    RESERVED,
+    STATUSES,
     Config,
     Entry,
     Lock,
@@ -178,7 +178,7 @@ def struck(state: State, entry: Entry) -> Entry:
     seen."""
     hindsight, lock = state.cfg.hindsight, entry.lock
     upsets = entry.upsets + 1 if hindsight else 1
-    if entry.status == RESERVED:
+    if not STATUSES[entry.status].struck:
         return entry
     if lock is None:
         return entry._replace(upsets=upsets) if hindsight else entry
@@ -215,5 +215,6 @@ def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed:
             None,
             0,
             entry.key,
+            0,
         ),
     )

@@ -11,7 +11,7 @@ from ..actions import Action
 from ..clauses import clause
 from ..edits import with_client
 from ..sequencing.norm import counter_of, is_older, shown_seq
-from ..state import COUNTER_BITS, LAGGING, RESERVED, Entry, Part, State, client
+from ..state import CERTAIN, COUNTER_BITS, VISIBLE, Entry, Part, State, client
 
 
 @clause("PEEK-1", "PEEK-2")
@@ -20,8 +20,8 @@ def eligible(state: State, p: int, action: Action, start: int) -> list[int]:
     before the starting point, which ``start`` is where the client's cursor counts."""
     part, from_seq = state.parts[p], action.from_seq
     if from_seq is None:
-        return [n for n, entry in enumerate(part.log) if entry.number >= start and entry.status != RESERVED]
-    shown = [index for index, entry in enumerate(part.log) if entry.status != RESERVED]
+        return [n for n, entry in enumerate(part.log) if entry.number >= start and VISIBLE[entry.status]]
+    shown = [index for index, entry in enumerate(part.log) if VISIBLE[entry.status]]
     return [index for index in shown if _from(state, p, part, part.log[index], from_seq)]
 
 
@@ -51,7 +51,7 @@ def most(state: State, action: Action) -> int:
 
 def certain(state: State, p: int, entry: Entry, action: Action) -> bool:
     """Whether an eligible message is certainly visible, and certainly at or after the number given."""
-    if entry.status == LAGGING:
+    if not CERTAIN[entry.status]:
         return False
     return not action.from_seq or shown_seq(state.cfg, p, state.parts[p], entry.number) is not None
 
@@ -91,7 +91,7 @@ def passed(state: State, action: Action, p: int, number: int) -> State | None:
     if action.from_seq is not None or not who.unseen or number <= start:
         return None
     between = [part.log[index] for index in eligible(state, p, action, start)]
-    count = sum(entry.number < number and entry.status != LAGGING for entry in between)
+    count = sum(entry.number < number and CERTAIN[entry.status] for entry in between)
     if count > who.unseen:
         return None
     return moved(with_client(state, who._replace(unseen=who.unseen - count)), action, p, number - 1)

@@ -13,10 +13,10 @@ from itertools import product
 from ..actions import NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..edits import with_client, with_part
-from ..messages import Delivery
+from ..messages import SCHEDULED, Delivery, is_scheduled
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import shown_seq
-from ..state import COUNTED, LAGGING, Entry, Part, State, client, is_up
+from ..state import CERTAIN, COUNTED, Entry, Part, State, client, is_up
 from .cursors import certain, eligible, most, moved, restarted, start_of
 from .observed import explained
 
@@ -83,7 +83,7 @@ def _answers(state: State, action: Action, parts: list[int], shown: tuple[Delive
         return
     part = state.parts[p]
     indexes = eligible(state, p, action, start_of(state, p, action))
-    visible = [i for i in indexes if part.log[i].status != LAGGING]
+    visible = [i for i in indexes if CERTAIN[part.log[i].status]]
     for size in range(1, min(len(visible), most(state, action) - len(shown)) + 1):
         for looks in product(*(_faces(part.log[i]) for i in visible[:size])):
             log = list(part.log)
@@ -107,4 +107,5 @@ def _faces(entry: Entry) -> tuple[tuple[Entry, int], ...]:
 
 def _shown(state: State, p: int, part: Part, entry: Entry, count: int) -> Delivery:
     seq = shown_seq(state.cfg, p, part, entry.number)
-    return Delivery(entry.id, seq=seq, partition=state.cfg.names[p], delivery_count=count)
+    shown = SCHEDULED if is_scheduled(entry.id) else None
+    return Delivery(entry.id, seq=seq, partition=state.cfg.names[p], delivery_count=count, state=shown)

@@ -13,14 +13,14 @@ from ..clauses import clause, guard, point
 from ..delivery.norm import as_found
 from ..edits import appeared, with_client, with_log, with_part
 from ..locks.norm import ended, may_be_gone, most_tries, raised, takings
-from ..messages import DEFERRED, SCHEDULED, Delivery
+from ..messages import DEFERRED, SCHEDULED, Delivery, is_scheduled
 from ..sequencing.norm import as_shown, home
 from ..state import (
+    CERTAIN,
     COUNTED,
-    LAGGING,
     LOCKED,
     OWED,
-    RESERVED,
+    VISIBLE,
     Entry,
     Part,
     State,
@@ -64,8 +64,10 @@ def is_unlocked(state: State, answer: Sequence[Delivery]) -> bool:
 
 @guard("PEEK-7")
 def is_plain(state: State, answer: Sequence[Delivery]) -> bool:
-    """Whether no message is shown as deferred or scheduled: neither is modelled."""
-    return all(seen.state not in (DEFERRED, SCHEDULED) for seen in answer)
+    """Whether no message is shown as deferred, which is not modelled, nor as scheduled after that."""
+    return all(
+        seen.state != DEFERRED and (seen.state != SCHEDULED or is_scheduled(seen.id)) for seen in answer
+    )
 
 
 def _showed(state: State, action: Action, answer: Sequence[Delivery]) -> State | None:
@@ -194,7 +196,7 @@ def _chosen(
         entry = part.log[index]
         if entry.id == shown[len(chosen)].id:
             chosen.append(index)
-        elif entry.status != LAGGING and not _skip(state, part, index, action, missing):
+        elif CERTAIN[entry.status] and not _skip(state, part, index, action, missing):
             return None
     return (chosen, missing) if len(chosen) == len(shown) else None
 
@@ -245,7 +247,7 @@ def unseen(state: State, action: Action) -> Iterator[State]:
 
 def shows_any(state: State) -> bool:
     """Whether a peek may show anything at all."""
-    return any(entry.status != RESERVED for part in state.parts for entry in part.log)
+    return any(VISIBLE[entry.status] for part in state.parts for entry in part.log)
 
 
 def moved_unseen(state: State, action: Action) -> State:

@@ -9,7 +9,7 @@ from ..departures import beyond, instead
 from ..edits import with_log, with_part
 from ..locks.norm import ended
 from ..messages import Delivery
-from ..state import BACK, CACHED, LOCKED, NARROWLY, OWED, RESERVED, SHOWN, Entry, Lock, State
+from ..state import BACK, CACHED, LOCKED, NARROWLY, OWED, SHOWN, VISIBLE, Entry, Lock, State
 from .cursors import moved, start_of, starts
 from .observed import (
     counts,
@@ -66,7 +66,7 @@ def shows_elsewhere(
     once = _once(state, p, shown)
     if told is not None or once is None or action.from_seq is not None:
         return told
-    numbers = {entry.id: entry.number for entry in state.parts[p].log if entry.status != RESERVED}
+    numbers = {entry.id: entry.number for entry in state.parts[p].log if VISIBLE[entry.status]}
     return shows_from(state, p, once, action, numbers[once[0].id])
 
 
@@ -83,7 +83,7 @@ def shows_any_of_them(
     ):
         return told
     log = state.parts[p].log
-    places = {entry.id: index for index, entry in enumerate(log) if entry.status != RESERVED}
+    places = {entry.id: index for index, entry in enumerate(log) if VISIBLE[entry.status]}
     chosen = [places[seen.id] for seen in once]
     if action.from_seq is None:
         if state.breaks("PEEK-5") or min(log[index].number for index in chosen) < starts(state, p, action)[0]:
@@ -109,7 +109,7 @@ def shows_uncommitted(
 def _once(state: State, p: int, shown: list[Delivery]) -> list[Delivery] | None:
     """The messages shown, each once, if all of them are stored there."""
     once = list({seen.id: seen for seen in shown}.values())
-    ids = {entry.id for entry in state.parts[p].log if entry.status != RESERVED}
+    ids = {entry.id for entry in state.parts[p].log if VISIBLE[entry.status]}
     return once if all(seen.id in ids for seen in once) else None
 
 
@@ -135,7 +135,7 @@ def touched_unseen(state: State, action: Action) -> Iterator[State]:
         state = moved_unseen(state, action)
     nothing = Delivery("")
     for p, part in enumerate(state.parts):
-        log = (e if e.status == RESERVED else _touched(state, e, nothing, action) for e in part.log)
+        log = (_touched(state, e, nothing, action) if VISIBLE[e.status] else e for e in part.log)
         state = with_part(state, p, with_log(part, tuple(log)))
     yield state
 

@@ -30,6 +30,7 @@ from ..state import (
     find_lock,
     find_number,
     is_up,
+    once_visible,
     position,
 )
 
@@ -267,7 +268,7 @@ def _prefetch(state: State, part: Part, entry: Entry) -> Moved:
 
 @clause("TXN-5")
 def _appear(state: State, part: Part, entry: Entry) -> Moved:
-    return (entry._replace(status=FRESH, group=None),) if entry.status == LAGGING else ()
+    return (entry._replace(status=once_visible(entry), group=None),) if entry.status == LAGGING else ()
 
 
 OWN: Final[dict[str, Callable[[State, Part, Entry], Moved]]] = {

@@ -12,7 +12,7 @@ from ..edits import put, with_entry, with_part, with_txn
 from ..sequencing.norm import burn
 from ..sequencing.pending import before, take
 from ..settling.norm import apply
-from ..state import FRESH, LAGGING, Pending, State, Txn, find_number, transaction
+from ..state import FOREVER, LAGGING, Pending, State, Txn, find_number, once_visible, transaction
 
 
 @clause("TXN-5", "SEQ-3")
@@ -44,9 +44,9 @@ def _revealed(state: State, send: Pending, name: str, slack: int) -> State:
     assert index is not None
     entry = state.parts[p].log[index]
     at = entry.at and (entry.at[0], max(entry.at[0], min(entry.at[1], state.now + slack)))
-    since = state.now if state.cfg.hindsight else 0
+    since = FOREVER if entry.due else state.now if state.cfg.hindsight else 0
     if not state.cfg.lag:
-        return put(state, p, index, entry._replace(status=FRESH, at=at, since=since))
+        return put(state, p, index, entry._replace(status=once_visible(entry), at=at, since=since))
     return put(state, p, index, entry._replace(status=LAGGING, at=at, since=since, group=name))
 
 

@@ -24,6 +24,7 @@ from ..routing.norm import (
     refusals,
     rejected,
 )
+from ..sequencing.entering import due_of
 from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
 from ..state import Pending, State, Txn, find_number, is_up, key_partition, transaction
@@ -171,8 +172,9 @@ def _pending(
     others = [(n, hint) for n, hint in enumerate(hints) if hint is None or hint.seq is None]
     since = state.now - action.early if state.cfg.timed else 0
     sends = tuple(
-        Pending(action.messages[n].id, places[n], None, since, None if hint is None else hint.seq)
+        Pending(message.id, places[n], None, since, None if hint is None else hint.seq, due_of(message))
         for n, hint in (*known, *others)
+        for message in (action.messages[n],)
     )
     return with_txn(state, txn.name, _used(state, txn)._replace(sends=txn.sends + sends))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from partq.model.state import STATUS_NAMES, State
+from partq.model.state import STATUSES, State
 from partq.spec.tools.values import Function
 
 from .model_side import Place
@@ -39,7 +39,7 @@ def of_model(count: int) -> Callable[[Place], Form]:
         for p, part in enumerate(state.parts):
             for entry in part.log:
                 holder = entry.lock.holder if entry.lock is not None else None
-                status = STATUS_NAMES[entry.status]
+                status = STATUSES[entry.status].name
                 about = (p, entry.number, status, holder, entry.tries)
                 found[int(entry.id.removeprefix("m")) - 1] = about
         return Form(tuple(found), frozenset(state.keys), _cursors(state), _down(state))

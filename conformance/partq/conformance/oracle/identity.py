@@ -1,0 +1,139 @@
+"""Which birth of a message is meant, wherever a history shows one or an argument names one.
+
+A scheduled message is born twice: when it is scheduled, and with another number when it is activated. Here
+each appearance, and each number that is to be cancelled, gets the name of one birth, as `messages` has them,
+or it is `Ambiguous`. What follows, the judge's static pass and the model, knows names of births alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from msgspec import structs
+
+from partq.conformance.history import Record
+from partq.model.messages import SCHEDULED, Delivery, Message, as_again, as_scheduled, is_scheduled
+from partq.model.operations import Outcome
+
+CANCEL: Final = "cancel_scheduled"
+
+Sends = dict[str, tuple[Record, Message]]
+"""Of each message that was scheduled, and not refused, its send."""
+
+
+class Ambiguous(Exception):
+    """What is shown may be one birth or another; the text says of which message."""
+
+
+def by_birth(records: Sequence[Record], skew: int, recurring: bool = False) -> tuple[Record, ...]:
+    """The records with names of births: of what is sent and shown, and, as ``about``, of what is cancelled.
+    Times of different clients may differ by ``skew`` (ns). ``recurring``: a message that is shown under
+    another number once it was active was activated again (SCH-6). Raises `Ambiguous`."""
+    sends = {
+        message.id: (record, message)
+        for record in records
+        for message in (record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ())
+        if message.scheduled_at is not None
+    }
+    if not sends and all(record.op != CANCEL for record in records):
+        return tuple(records)
+    births = _Births(records, sends, skew, recurring)
+    return tuple(births.named(record) for record in records)
+
+
+class _Births:
+    """What tells the births of the history's messages apart. ``numbers``: those under which each is certainly
+    shown while scheduled (True), or later. ``twice``: the messages that were scheduled before they became
+    active, as others may have been active at once: their time had come."""
+
+    def __init__(self, records: Sequence[Record], sends: Sends, skew: int, recurring: bool) -> None:
+        self.sends = sends
+        self.skew = skew
+        self.states = any(shown.state is not None for record in records for shown in record.messages)
+        self.recurring = recurring
+        self.numbers: dict[tuple[str, bool], dict[int, None]] = {}
+        labelled = set()
+        for record, shown in self._appearances(records):
+            waits = self._certainly(record, shown)
+            if waits is not None and shown.seq is not None:
+                self.numbers.setdefault((shown.id, waits), {})[shown.seq] = None
+            if shown.state == SCHEDULED:
+                labelled.add(shown.id)
+        self.twice = {id for id in sends if id in labelled or self._waited(id)}
+        self.names = self._by_number(records)
+
+    def _appearances(self, records: Sequence[Record]) -> Iterator[tuple[Record, Delivery]]:
+        return ((r, shown) for r in records for shown in r.messages if shown.id in self.sends)
+
+    def _certainly(self, record: Record, shown: Delivery) -> bool | None:
+        """Whether it is shown while it is scheduled; None where only a number may tell."""
+        if record.op == "schedule" or shown.state == SCHEDULED:
+            return True
+        if record.op != "peek" or self.states:
+            return False
+        due = self.sends[shown.id][1].scheduled_at or 0
+        return True if record.ret is not None and record.ret < due - self.skew else None
+
+    def _waited(self, id: str) -> bool:
+        """Whether its time had not come when it was sent, or the number that it had then is not its last."""
+        record, message = self.sends[id]
+        scheduled, active = ({*self.numbers.get((id, waits), ())} for waits in (True, False))
+        late = record.ret is None or (message.scheduled_at or 0) <= record.ret + self.skew
+        return not late or bool(scheduled and active and not scheduled & active)
+
+    def _by_number(self, records: Sequence[Record]) -> dict[int, str]:
+        """Under which number each birth is shown; that of a scheduled one, where several are."""
+        found: dict[int, str] = {}
+        for record in records:
+            for shown in record.messages:
+                if shown.seq is not None:
+                    name = self._name(record, shown)
+                    if name != shown.id or shown.seq not in found:
+                        found[shown.seq] = name
+        return found
+
+    def _name(self, record: Record, shown: Delivery) -> str:
+        if shown.id not in self.twice:
+            return shown.id
+        waits = self._certainly(record, shown)
+        if waits is None:
+            known = [kind for kind in (True, False) if shown.seq in self.numbers.get((shown.id, kind), ())]
+            if len(known) != 1:
+                raise Ambiguous(f"whether {shown.id!r} is scheduled still is not shown")
+            waits = known[0]
+        return as_scheduled(shown.id) if waits else self._active(shown)
+
+    def _active(self, shown: Delivery) -> str:
+        first = next(iter(self.numbers.get((shown.id, False), ())), None)
+        again = self.recurring and shown.seq not in (None, first)
+        return as_again(shown.id) if again else shown.id
+
+    def named(self, record: Record) -> Record:
+        """The record with names of births."""
+        args: Mapping[str, Any] = record.args
+        if any(message.id in self.twice for message in args.get("messages", ())):
+            args = {**args, "messages": tuple(self._sent(message) for message in args["messages"])}
+        elif record.op == CANCEL:
+            args = {**args, "about": self._about(args["seq"])}
+        messages = tuple(self._shown(record, shown) for shown in record.messages)
+        same = args is record.args and messages == record.messages
+        return record if same else structs.replace(record, args=args, messages=messages)
+
+    def _sent(self, message: Message) -> Message:
+        return replace(message, id=as_scheduled(message.id)) if message.id in self.twice else message
+
+    def _shown(self, record: Record, shown: Delivery) -> Delivery:
+        """What is shown of a scheduled message as its enqueued time says nothing."""
+        name = self._name(record, shown)
+        if name == shown.id:
+            return shown
+        return shown._replace(id=name, enqueued_at=None if is_scheduled(name) else shown.enqueued_at)
+
+    def _about(self, seq: int) -> str:
+        """The birth with that number; nothing where no message has it."""
+        unnumbered = any((id, True) not in self.numbers for id in self.twice)
+        if seq not in self.names and unnumbered:
+            raise Ambiguous(f"which message has the number {seq} is not shown")
+        return self.names.get(seq, "")

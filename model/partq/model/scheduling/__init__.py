@@ -1,0 +1,1 @@
+"""Scheduled messages: stored at once, activated later (SCH)."""

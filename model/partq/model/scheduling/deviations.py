@@ -1,0 +1,66 @@
+"""How a broker breaks the rules on scheduled messages (SCH)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..actions import OK, Action, Answer, Observed, failure
+from ..departures import beyond, instead
+from ..edits import put, with_entry, with_part
+from ..faults.norm import is_over
+from ..messages import as_active
+from ..peeking.observed import left_out
+from ..sequencing.norm import timed
+from ..state import FRESH, SCHEDULED, Entry, State
+from .norm import UNKNOWN_NUMBER, activate, appended, cancel, ripe, waiting
+
+Steps = Iterator[tuple[Answer, State]]
+
+
+@beyond(is_over, "SCH-1", broken=True)
+def never_activated(state: State, entry: Entry, slack: int) -> bool:
+    """A scheduled message is never activated."""
+    return entry.status == SCHEDULED
+
+
+@instead(left_out, "SCH-2", broken=True)
+def hidden(told: list[Entry | None], state: State, entry: Entry, reach: int) -> list[Entry | None]:
+    """A peek does not find a message that is scheduled."""
+    return [entry] if entry.status == SCHEDULED else told
+
+
+@beyond(cancel, "SCH-3", broken=True)
+def cancelled_in_vain(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A message that is cancelled stays, whatever the answer."""
+    if waiting(state, action) is not None:
+        yield OK, state
+        yield failure(UNKNOWN_NUMBER), state
+
+
+@beyond(cancel, "SCH-4", broken=True)
+def cancelled_late(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The old number is taken for one that is valid; the message that had it stays, or is deleted."""
+    active = as_active(action.about)
+    places = [(p, n) for p, part in enumerate(state.parts) for n, e in enumerate(part.log) if e.id == active]
+    if action.about and waiting(state, action) is None:
+        yield OK, state
+        yield from ((OK, put(state, *place, None)) for place in places)
+
+
+@beyond(activate, "SCH-4", broken=True)
+def under_its_number(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The message keeps its number, and its place."""
+    for visible, (p, index), entry in ripe(state, action):
+        kept = entry._replace(id=as_active(entry.id), status=FRESH, since=state.now, due=0)
+        part = with_entry(visible.parts[p], index, kept)
+        at = seen.messages[0].enqueued_at if seen is not None and seen.messages else None
+        after = timed(state.cfg, part, kept.number, at)
+        if after is not None:
+            yield OK, with_part(visible, p, after)
+
+
+@beyond(activate, "SCH-6", broken=True)
+def enqueued_again(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The message stays scheduled, to be activated once more."""
+    for visible, (p, _), entry in ripe(state, action):
+        yield from appended(visible, p, entry, action, seen)

@@ -1,0 +1,119 @@
+"""Scheduling, cancelling, and the broker's own move by which a scheduled message is activated.
+
+A message that is cancelled while it is due may still be activated (SCH-5): it is `WITHDRAWN`, until what is
+shown decides. Which birth an argument names (`Action.about`) is for the reader of a history to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..actions import ACTIVATE, NOWHERE, OK, Action, Answer, Observed, failure
+from ..clauses import clause, point
+from ..edits import appeared, put
+from ..messages import Delivery, Message, as_active
+from ..operations import UNAVAILABLE
+from ..routing.norm import hints_of, store
+from ..sequencing.entering import has_come, is_due
+from ..sequencing.norm import shown_seq
+from ..state import LAGGING, SCHEDULED, WITHDRAWN, Entry, State, entries, is_up, position
+
+Steps = Iterator[tuple[Answer, State]]
+Place = tuple[int, int]
+
+UNKNOWN_NUMBER: Final = frozenset({"not_found", "invalid_operation"})
+"""What a number is refused with that is no scheduled message's. No source settles the kind."""
+
+_WAITING: Final = frozenset({SCHEDULED, WITHDRAWN})
+
+
+@clause("SCH-2")
+def shown(state: State, messages: tuple[Message, ...]) -> tuple[Delivery, ...]:
+    """The messages that were scheduled, with the numbers that the operation returns."""
+    stored = {entry.id: (p, entry.number) for p, entry in entries(state)}
+    places = ((message.id, stored[message.id]) for message in messages if message.id in stored)
+    return tuple(Delivery(id, seq=shown_seq(state.cfg, p, state.parts[p], n)) for id, (p, n) in places)
+
+
+@point("SCH-3", "SCH-4", "SCH-5")
+def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Cancel a scheduled message: it is deleted for good, unless it was due; once activated it stays."""
+    place = waiting(state, action)
+    if state.down and action.only in (None, NOWHERE) and (place is None or not is_up(state, place[0])):
+        yield failure(UNAVAILABLE), state
+    if place is None:
+        yield failure(UNKNOWN_NUMBER), state
+        return
+    entry = state.parts[place[0]].log[place[1]]
+    due = has_come(state, entry.due, action.slack)
+    if due:
+        yield failure(UNKNOWN_NUMBER), state
+    if state.cfg.serving or is_up(state, place[0]):
+        if due:
+            yield OK, put(state, *place, entry._replace(status=WITHDRAWN))
+        if not due or state.cfg.untimed:
+            yield OK, put(state, *place, None)
+
+
+def waiting(state: State, action: Action) -> Place | None:
+    """Where the scheduled message is that an argument names, if it is."""
+    for p in range(len(state.parts)) if action.only is None else (action.only,):
+        for index, entry in enumerate(state.parts[p].log if p != NOWHERE else ()):
+            if entry.id == action.about and (
+                entry.status == SCHEDULED or (entry.due and entry.status == LAGGING)
+            ):
+                return p, index
+    return None
+
+
+@point("SCH-1", "SCH-4", "SCH-6")
+def activate(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A scheduled message is appended as if it were enqueued now, with a new number. Its old one is gone."""
+    for visible, place, entry in ripe(state, action):
+        yield from appended(put(visible, *place, None), place[0], entry, action, seen)
+
+
+def ripe(state: State, action: Action) -> Iterator[tuple[State, Place, Entry]]:
+    """The message that the move is about, if its time has come, where it is, and the state that shows it."""
+    place = _of_move(state, action)
+    if place is None:
+        return
+    entry = state.parts[place[0]].log[place[1]]
+    if not is_due(state, entry.due, action.slack):
+        return
+    if entry.group is not None:
+        state = appeared(state, {entry.group}, action.slack, parts=(place[0],))
+    yield state, place, state.parts[place[0]].log[place[1]]
+
+
+def appended(state: State, p: int, entry: Entry, action: Action, seen: Observed | None) -> Steps:
+    """The message stored anew at the end of its partition."""
+    send = action if action.messages else action._replace(messages=(Message(as_active(entry.id)),))
+    message = send.messages[0]
+    hint = hints_of(state, send, seen)[0]
+    for after in store(state, p, message.id, hint, seen is None, send):
+        yield OK, after
+
+
+def _of_move(state: State, action: Action) -> Place | None:
+    """Where the message is that is to be activated: the one with a number in a partition, or with a name."""
+    p = position(state.cfg, action.partition) if action.number is not None else None
+    for q in range(len(state.parts)) if p is None else (p,):
+        for index, entry in enumerate(state.parts[q].log):
+            if entry.due and (entry.id == action.about or entry.number == action.number):
+                return q, index
+    return None
+
+
+def moves(state: State) -> Iterator[Action]:
+    """Every scheduled message that may be activated now."""
+    for p in range(len(state.parts)):
+        yield from moves_in(state, p)
+
+
+def moves_in(state: State, p: int) -> Iterator[Action]:
+    """Those of one partition."""
+    for entry in state.parts[p].log:
+        if entry.status in _WAITING and is_due(state, entry.due, 0):
+            yield Action(ACTIVATE, partition=state.cfg.names[p], number=entry.number)
