@@ -47,6 +47,8 @@ SCHEDULED: Final = 6
 """To be activated, from `Entry.due` on (SCH)."""
 WITHDRAWN: Final = 7
 """Scheduled, and cancelled when it was due already: it may be gone, or still be activated (SCH-5)."""
+OVERDUE: Final = 8
+"""Its time had come when it was sent: it is about to be activated, and `Entry.number` is -1 until then."""
 
 
 class Status(NamedTuple):
@@ -71,6 +73,7 @@ STATUSES: Final = (
     Status("back"),
     Status("scheduled", struck=False),
     Status("withdrawn", visible=False, certain=False, struck=False, vanishes=True),
+    Status("overdue", visible=False, certain=False, struck=False),
 )
 VISIBLE: Final = tuple(status.visible for status in STATUSES)
 CERTAIN: Final = tuple(status.certain for status in STATUSES)

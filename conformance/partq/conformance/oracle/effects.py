@@ -149,11 +149,11 @@ def _activations(
     if record.outcome == Outcome.ERROR:
         return
     for rank, message in enumerate(messages, start=len(messages)):
-        if not is_scheduled(message.id):
+        if message.scheduled_at is None or not is_scheduled(message.id):
             continue
         active = replace(message, id=as_active(message.id), scheduled_at=None)
         action = Action(ACTIVATE, messages=(active,), about=message.id)
-        due = record.call if "SCH-1" in waived else max(record.call, (message.scheduled_at or 0) - skew)
+        due = record.call if "SCH-1" in waived else max(record.call, message.scheduled_at - skew)
         effect = Effect(record.i, due, FOREVER, action, Observed(), MAYBE, rank)
         yield _shown_by(effect, showings.get(active.id))
         if (again := showings.get(as_again(active.id))) is not None:
@@ -361,17 +361,21 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
         action = action._replace(timeout=ret - record.call)  # it certainly would have waited so long
     shown = record.messages
     if action.messages:
-        hints = (appearances.get(message.id) for message in action.messages)
+        hints = (_hint(message.id, appearances) for message in action.messages)
         shown = tuple(hint for hint in hints if hint is not None)
     error = None if unknown or record.error == UNSUPPORTED else record.error
     observed = Observed(Outcome.OK if unknown else str(record.outcome), error, shown)
     harmless = record.op == "disconnect" and not profile(header.profile).flows  # it only leaves more open
-    happened = any(as_active(message.id) in appearances for message in action.messages) or bool(
-        action.messages and shown
-    )
+    happened = bool(action.messages and shown)
     doubt = 0 if harmless or (unknown and happened) else MAYBE if unknown else BUSY if refused else 0
     leeway = header.skew_ns if record.op == "assignment" else 0  # an event's times are the broker's
     return Effect(record.i, record.call - leeway, ret + leeway, action, observed, doubt)
+
+
+def _hint(id: str, appearances: Mapping[str, Delivery]) -> Delivery | None:
+    """How a message that is sent is shown. One that is scheduled is activated where it was."""
+    active = appearances.get(as_active(id))
+    return appearances.get(id) or (active and Delivery(id, partition=name_of(active)))
 
 
 def _parts(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:

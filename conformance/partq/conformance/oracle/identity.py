@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.history import Record
-from partq.model.messages import SCHEDULED, Delivery, Message, as_again, as_scheduled, is_scheduled
+from partq.model.messages import SCHEDULED, Delivery, Message, as_active, as_again, as_scheduled, is_scheduled
 from partq.model.operations import Outcome
 
 CANCEL: Final = "cancel_scheduled"
@@ -39,14 +39,16 @@ def by_birth(records: Sequence[Record], skew: int, recurring: bool = False) -> t
     }
     if not sends and all(record.op != CANCEL for record in records):
         return tuple(records)
+    if any(message.id != as_active(message.id) for r in records for message in r.args.get("messages", ())):
+        raise Ambiguous("a message bears the name of a birth")
     births = _Births(records, sends, skew, recurring)
     return tuple(births.named(record) for record in records)
 
 
 class _Births:
     """What tells the births of the history's messages apart. ``numbers``: those under which each is certainly
-    shown while scheduled (True), or later. ``twice``: the messages that were scheduled before they became
-    active, as others may have been active at once: their time had come."""
+    shown while scheduled (True), or later. ``shown``: the messages that are shown while they are scheduled:
+    of others the time had come when they were sent."""
 
     def __init__(self, records: Sequence[Record], sends: Sends, skew: int, recurring: bool) -> None:
         self.sends = sends
@@ -61,7 +63,7 @@ class _Births:
                 self.numbers.setdefault((shown.id, waits), {})[shown.seq] = None
             if shown.state == SCHEDULED:
                 labelled.add(shown.id)
-        self.twice = {id for id in sends if id in labelled or self._waited(id)}
+        self.shown = {id for id in sends if id in labelled or self._waited(id)}
         self.names = self._by_number(records)
 
     def _appearances(self, records: Sequence[Record]) -> Iterator[tuple[Record, Delivery]]:
@@ -81,7 +83,11 @@ class _Births:
         record, message = self.sends[id]
         scheduled, active = ({*self.numbers.get((id, waits), ())} for waits in (True, False))
         late = record.ret is None or (message.scheduled_at or 0) <= record.ret + self.skew
-        return not late or bool(scheduled and active and not scheduled & active)
+        if late and scheduled and not active:
+            raise Ambiguous(f"whether {id!r} was scheduled first is not shown")
+        if late and "txn" in record.args and not scheduled:
+            raise Ambiguous(f"whether {id!r} was scheduled first, in a transaction, is not shown")
+        return not late or bool(scheduled and not scheduled & active)
 
     def _by_number(self, records: Sequence[Record]) -> dict[int, str]:
         """Under which number each birth is shown; that of a scheduled one, where several are."""
@@ -95,8 +101,8 @@ class _Births:
         return found
 
     def _name(self, record: Record, shown: Delivery) -> str:
-        if shown.id not in self.twice:
-            return shown.id
+        if shown.id not in self.shown:
+            return self._active(shown) if shown.id in self.sends else shown.id
         waits = self._certainly(record, shown)
         if waits is None:
             known = [kind for kind in (True, False) if shown.seq in self.numbers.get((shown.id, kind), ())]
@@ -113,7 +119,7 @@ class _Births:
     def named(self, record: Record) -> Record:
         """The record with names of births."""
         args: Mapping[str, Any] = record.args
-        if any(message.id in self.twice for message in args.get("messages", ())):
+        if any(message.id in self.sends for message in args.get("messages", ())):
             args = {**args, "messages": tuple(self._sent(message) for message in args["messages"])}
         elif record.op == CANCEL:
             args = {**args, "about": self._about(args["seq"])}
@@ -122,7 +128,7 @@ class _Births:
         return record if same else structs.replace(record, args=args, messages=messages)
 
     def _sent(self, message: Message) -> Message:
-        return replace(message, id=as_scheduled(message.id)) if message.id in self.twice else message
+        return replace(message, id=as_scheduled(message.id)) if message.id in self.sends else message
 
     def _shown(self, record: Record, shown: Delivery) -> Delivery:
         """What is shown of a scheduled message as its enqueued time says nothing."""
@@ -133,7 +139,7 @@ class _Births:
 
     def _about(self, seq: int) -> str:
         """The birth with that number; nothing where no message has it."""
-        unnumbered = any((id, True) not in self.numbers for id in self.twice)
+        unnumbered = any((id, True) not in self.numbers for id in self.shown)
         if seq not in self.names and unnumbered:
             raise Ambiguous(f"which message has the number {seq} is not shown")
         return self.names.get(seq, "")

@@ -18,7 +18,7 @@ from ..domains.norm import key_in_order
 from ..edits import using, with_key, with_part
 from ..messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from ..operations import UNAVAILABLE, Outcome
-from ..sequencing.entering import as_sent, at_once, may_enter
+from ..sequencing.entering import as_sent, may_be_overdue, overdue
 from ..sequencing.norm import assign, burn, counter_of, entered, home, named, stamp, timed
 from ..sequencing.pending import before
 from ..state import FRESH, Config, Entry, State, choices, is_up, key_partition, up
@@ -309,12 +309,12 @@ def store(
     at = None if hint is None else hint.enqueued_at
     message = next(message for message in send.messages if message.id == id)
     key = key_in_order(state.cfg, message)
-    if not may_enter(state, message, send.slack):
-        return
+    if seq is None and may_be_overdue(state, message, send.slack):
+        yield overdue(state, p, message)
     for ready in (state,) if strict or not state.txns else before(state, p, seq):
         for number, part, after in assign(ready, p, seq, strict):
             enqueued = stamp(ready, part, send.slack, begun)
             entry = Entry(number, id, FRESH, 0, since, 0, None, enqueued, key=key)
             stored = timed(state.cfg, entered(part, as_sent(entry, message)), number, at)
             if stored is not None:
-                yield at_once(with_part(after, p, stored), p, message)
+                yield with_part(after, p, stored)

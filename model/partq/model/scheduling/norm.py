@@ -17,7 +17,7 @@ from ..operations import UNAVAILABLE
 from ..routing.norm import hints_of, store
 from ..sequencing.entering import has_come, is_due
 from ..sequencing.norm import shown_seq
-from ..state import LAGGING, SCHEDULED, WITHDRAWN, Entry, State, entries, is_up, position
+from ..state import LAGGING, OVERDUE, SCHEDULED, WITHDRAWN, Entry, State, entries, is_up
 
 Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
@@ -25,7 +25,8 @@ Place = tuple[int, int]
 UNKNOWN_NUMBER: Final = frozenset({"not_found", "invalid_operation"})
 """What a number is refused with that is no scheduled message's. No source settles the kind."""
 
-_WAITING: Final = frozenset({SCHEDULED, WITHDRAWN})
+_CANCELLED: Final = frozenset({SCHEDULED, LAGGING})
+_WAITING: Final = frozenset({SCHEDULED, WITHDRAWN, OVERDUE})
 
 
 @clause("SCH-2")
@@ -97,12 +98,11 @@ def appended(state: State, p: int, entry: Entry, action: Action, seen: Observed 
 
 
 def _of_move(state: State, action: Action) -> Place | None:
-    """Where the message is that is to be activated: the one with a number in a partition, or with a name."""
-    p = position(state.cfg, action.partition) if action.number is not None else None
-    for q in range(len(state.parts)) if p is None else (p,):
-        for index, entry in enumerate(state.parts[q].log):
-            if entry.due and (entry.id == action.about or entry.number == action.number):
-                return q, index
+    """Where the message is that is to be activated."""
+    for p in range(len(state.parts)) if action.only is None else (action.only,):
+        for index, entry in enumerate(state.parts[p].log):
+            if entry.due and entry.id == action.about:
+                return p, index
     return None
 
 
@@ -116,4 +116,4 @@ def moves_in(state: State, p: int) -> Iterator[Action]:
     """Those of one partition."""
     for entry in state.parts[p].log:
         if entry.status in _WAITING and is_due(state, entry.due, 0):
-            yield Action(ACTIVATE, partition=state.cfg.names[p], number=entry.number)
+            yield Action(ACTIVATE, about=entry.id, only=p)

@@ -7,8 +7,9 @@ message, under two names (`messages.as_scheduled`). What happens to it meanwhile
 from __future__ import annotations
 
 from ..clauses import clause, guard
+from ..edits import with_log
 from ..messages import Message, is_scheduled
-from ..state import FOREVER, SCHEDULED, Entry, State
+from ..state import FOREVER, OVERDUE, SCHEDULED, Entry, State
 from .norm import burn
 
 
@@ -24,18 +25,19 @@ def due_of(message: Message) -> int:
     return message.scheduled_at or 0 if is_scheduled(message.id) else 0
 
 
-def at_once(state: State, p: int, message: Message) -> State:
-    """The state after a message was stored whose time had come when it was sent: that it was scheduled first,
-    and used up a number, no source rules out."""
-    if message.scheduled_at is None or due_of(message):
-        return state
-    return burn(state, p, "", 1)
+def may_be_overdue(state: State, message: Message, slack: int) -> bool:
+    """Whether its time may have come when it is sent. Without a clock every time is yet to come."""
+    due = due_of(message)
+    return due > 0 and not state.cfg.untimed and has_come(state, due, slack)
 
 
-@clause("SCH-1")
-def may_enter(state: State, message: Message, slack: int) -> bool:
-    """Whether a message may be stored so now: to be delivered at once only if its time has come."""
-    return message.scheduled_at is None or due_of(message) > 0 or is_due(state, message.scheduled_at, slack)
+def overdue(state: State, p: int, message: Message) -> State:
+    """The state with a message whose time has come when it is sent: it need not be scheduled first. That it
+    was, and used up a number, no source rules out."""
+    part = state.parts[p]
+    waits = Entry(-1, message.id, OVERDUE, since=FOREVER, due=due_of(message))
+    parts = (*state.parts[:p], with_log(part, (waits, *part.log)), *state.parts[p + 1 :])
+    return burn(state._replace(parts=parts), p, "", 1)
 
 
 @guard("SCH-1")
