@@ -163,6 +163,11 @@ def _schedule(state: State, action: Action, seen: Observed | None) -> Steps:
         yield answer._replace(messages=scheduling.shown(after, action.messages)) if shows else answer, after
 
 
+def _cancel(state: State, action: Action, seen: Observed | None) -> Steps:
+    mechanism = scheduling.cancel if action.txn is None else transactions.cancel
+    return mechanism(state, action, seen)
+
+
 def _settle(state: State, action: Action, seen: Observed | None) -> Steps:
     mechanism = settling.settle if action.txn is None else transactions.settle
     for answer, after in mechanism(state, action, seen):
@@ -178,7 +183,7 @@ _CLIENT_OPS: Final[dict[str, Mechanism]] = {
     "send": _send,
     "send_batch": _send,
     "schedule": _schedule,
-    "cancel_scheduled": scheduling.cancel,
+    "cancel_scheduled": _cancel,
     "receive": _receive,
     "complete": _settle,
     "abandon": _settle,

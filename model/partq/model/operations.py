@@ -63,7 +63,7 @@ OPS: Final[dict[str, OpSpec]] = {
     "send": OpSpec(_MESSAGES | _TXN | _TIMEOUT),
     "send_batch": OpSpec(_MESSAGES | _TXN | _TIMEOUT),
     "schedule": OpSpec(_MESSAGES | _TXN | _TIMEOUT, answers=True),
-    "cancel_scheduled": OpSpec({"seq": Arg(Kind.SEQ, required=True)} | _TIMEOUT),
+    "cancel_scheduled": OpSpec({"seq": Arg(Kind.SEQ, required=True)} | _TXN | _TIMEOUT),
     "receive": OpSpec(
         {"max": Arg(Kind.INT, required=True), "mode": Arg(Kind.TEXT), "flow": Arg(Kind.TEXT)} | _TIMEOUT,
         answers=True,

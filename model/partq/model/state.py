@@ -189,6 +189,7 @@ class Pending(NamedTuple):
 class Txn(NamedTuple):
     """An open transaction. ``part``, ``key``: pinned by its first send; ``locks_in``: the partition it
     settles in. ``sends``: what waits for the commit. ``settles``: (operation, partition, number, token).
+    ``cancels``: (partition, message) of what is scheduled and to be cancelled.
     ``tainted``: the broker may refuse to commit it; ``doomed``: it has to. ``used``: the instant of the last
     operation that was accepted in it (without a clock 0)."""
 
@@ -199,6 +200,7 @@ class Txn(NamedTuple):
     locks_in: int | None = None
     sends: tuple[Pending, ...] = ()
     settles: tuple[tuple[str, int, int, str], ...] = ()
+    cancels: tuple[tuple[int, str], ...] = ()
     tainted: bool = False
     doomed: bool = False
     used: int = 0

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import ByEntity
-from partq.conformance.oracle.identity import CANCEL
 from partq.model.machine import OPERATIONS
 from partq.model.profiles import Profile, profile, requirements_of
 
@@ -50,8 +49,6 @@ def _life_not_modelled(header: Header, records: Sequence[Record]) -> str | None:
     last = max((r.call if r.ret is None else r.ret for r in records), default=0)
     schedules = "SCH-1" in requirements_of(header.profile)
     for record in records:
-        if record.op == CANCEL and "txn" in record.args:
-            return "cancelling in a transaction is not modelled"
         for message in record.args.get("messages", ()):
             if message.scheduled_at is not None and not schedules:
                 return "scheduled messages are not modelled"

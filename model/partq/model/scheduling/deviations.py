@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..actions import OK, Action, Answer, Observed, failure
+from ..actions import OK, Action, Answer, Observed
 from ..departures import beyond, instead
 from ..edits import put, with_entry, with_part
 from ..faults.norm import is_over
@@ -12,9 +12,10 @@ from ..messages import as_active
 from ..peeking.observed import left_out
 from ..sequencing.norm import timed
 from ..state import FRESH, SCHEDULED, Entry, State
-from .norm import UNKNOWN_NUMBER, activate, appended, cancel, ripe, waiting
+from .norm import UNKNOWN_NUMBER, activate, appended, cancel, refusals, ripe, waiting, withdrawn
 
 Steps = Iterator[tuple[Answer, State]]
+Place = tuple[int, int]
 
 
 @beyond(is_over, "SCH-1", broken=True)
@@ -29,12 +30,16 @@ def hidden(told: list[Entry | None], state: State, entry: Entry, reach: int) -> 
     return [entry] if entry.status == SCHEDULED else told
 
 
-@beyond(cancel, "SCH-3", broken=True)
-def cancelled_in_vain(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A message that is cancelled stays, whatever the answer."""
-    if waiting(state, action) is not None:
-        yield OK, state
-        yield failure(UNKNOWN_NUMBER), state
+@beyond(withdrawn, "SCH-3", broken=True)
+def cancelled_in_vain(state: State, place: Place, slack: int) -> Iterator[State]:
+    """A message that is cancelled stays."""
+    yield state
+
+
+@beyond(refusals, "SCH-3", broken=True)
+def refused_in_time(state: State, place: Place | None, action: Action) -> frozenset[str]:
+    """A message that waits for its time cannot be cancelled."""
+    return UNKNOWN_NUMBER
 
 
 @beyond(cancel, "SCH-4", broken=True)

@@ -37,33 +37,43 @@ def shown(state: State, messages: tuple[Message, ...]) -> tuple[Delivery, ...]:
     return tuple(Delivery(id, seq=shown_seq(state.cfg, p, state.parts[p], n)) for id, (p, n) in places)
 
 
-@point("SCH-3", "SCH-4", "SCH-5")
+@point("SCH-4")
 def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
     """Cancel a scheduled message: it is deleted for good, unless it was due; once activated it stays."""
     place = waiting(state, action)
+    if kinds := refusals(state, place, action):
+        yield failure(kinds), state
+    if place is not None and (state.cfg.serving or is_up(state, place[0])):
+        yield from ((OK, after) for after in withdrawn(state, place, action.slack))
+
+
+@point("SCH-3", "SCH-4", "SCH-5")
+def refusals(state: State, place: Place | None, action: Action) -> frozenset[str]:
+    """The errors that cancelling what is there may end in; none where it has to succeed."""
+    kinds: frozenset[str] = frozenset()
+    if place is None or has_come(state, state.parts[place[0]].log[place[1]].due, action.slack):
+        kinds |= UNKNOWN_NUMBER
     if state.down and action.only in (None, NOWHERE) and (place is None or not is_up(state, place[0])):
-        yield failure(UNAVAILABLE), state
-    if place is None:
-        yield failure(UNKNOWN_NUMBER), state
-        return
+        kinds |= UNAVAILABLE
+    return kinds
+
+
+@point("SCH-3", "SCH-5")
+def withdrawn(state: State, place: Place, slack: int) -> Iterator[State]:
+    """The states after the message was cancelled: it is gone, or, if it was due, may come all the same."""
     entry = state.parts[place[0]].log[place[1]]
-    due = has_come(state, entry.due, action.slack)
+    due = has_come(state, entry.due, slack)
     if due:
-        yield failure(UNKNOWN_NUMBER), state
-    if state.cfg.serving or is_up(state, place[0]):
-        if due:
-            yield OK, put(state, *place, entry._replace(status=WITHDRAWN))
-        if not due or state.cfg.untimed:
-            yield OK, put(state, *place, None)
+        yield put(state, *place, entry._replace(status=WITHDRAWN))
+    if not due or state.cfg.untimed:
+        yield put(state, *place, None)
 
 
 def waiting(state: State, action: Action) -> Place | None:
     """Where the scheduled message is that an argument names, if it is."""
     for p in range(len(state.parts)) if action.only is None else (action.only,):
         for index, entry in enumerate(state.parts[p].log if p != NOWHERE else ()):
-            if entry.id == action.about and (
-                entry.status == SCHEDULED or (entry.due and entry.status == LAGGING)
-            ):
+            if entry.id == action.about and entry.due and entry.status in _CANCELLED:
                 return p, index
     return None
 

@@ -24,6 +24,7 @@ from ..routing.norm import (
     refusals,
     rejected,
 )
+from ..scheduling import norm as scheduling
 from ..sequencing.entering import due_of
 from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
@@ -276,6 +277,26 @@ def enlisted_locks(state: State, txn: Txn, action: Action, places: list[Place]) 
     return with_txn(state, txn.name, _used(state, txn)._replace(locks_in=first, settles=tuple(settles)))
 
 
+@point("TXN-5", "TXN-10")
+def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Cancel a scheduled message in a transaction: refused at once, or enlisted. Whether it may be in another
+    partition than the rest is not settled by any source."""
+    state = idled(state, action)
+    txn = transaction(state, action.txn)
+    if txn is None:
+        yield from ended(state, action, seen)
+        return
+    place = scheduling.waiting(state, action)
+    kinds = scheduling.refusals(state, place, action) | (BROKEN_TXN if txn.tainted else frozenset())
+    if place is not None and {place[0], txn.part, txn.locks_in} - {None, place[0]}:
+        kinds |= INVALID
+    if kinds:
+        yield failure(kinds), tainted(state, txn)
+    if place is not None:
+        cancels = (*txn.cancels, (place[0], action.about))
+        yield OK, with_txn(state, txn.name, _used(state, txn)._replace(cancels=cancels))
+
+
 @point("TXN-5", "ROUTE-5")
 def commit(state: State, action: Action, seen: Observed | None) -> Steps:
     """Make all of it happen; or, where something came in between, none of it."""
@@ -285,7 +306,7 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from ended(state, action, seen)
         return
     out = any(not is_up(state, p) for p in parts_of(txn))
-    if _may_fail(state, txn, out):
+    if _may_fail(state, txn, out) or not _all_waiting(state, txn, action):
         yield failure(BROKEN_TXN), rolled_back(state, txn)
         if not txn.doomed:
             yield from _refused_in_passing(state, txn, out)
@@ -295,7 +316,29 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
     serves = not out or (state.cfg.serving and stores_in_service(state, txn))
     if serves and not txn.doomed:
         for after in sent(state, txn, action.slack, seen is None):
-            yield OK, with_txn(settled(after, txn), txn.name, None)
+            for cancelled in _cancelled(settled(after, txn), txn, action):
+                yield OK, with_txn(cancelled, txn.name, None)
+
+
+def _cancelled(state: State, txn: Txn, action: Action) -> Iterator[State]:
+    """The states after what the transaction cancels was; what was activated meanwhile stays (SCH-5)."""
+    states: Iterator[State] = iter((state,))
+    for p, id in txn.cancels:
+        one = action._replace(about=id, only=p)
+        states = (after for before in states for after in _without(before, one))
+    return states
+
+
+def _without(state: State, cancel: Action) -> Iterator[State]:
+    place = scheduling.waiting(state, cancel)
+    return iter((state,)) if place is None else scheduling.withdrawn(state, place, cancel.slack)
+
+
+@clause("SCH-5")
+def _all_waiting(state: State, txn: Txn, action: Action) -> bool:
+    """Whether all that the transaction cancels certainly waits for its time still."""
+    ones = [action._replace(about=id, only=p) for p, id in txn.cancels]
+    return not any(scheduling.refusals(state, scheduling.waiting(state, one), one) for one in ones)
 
 
 @guard("ROUTE-5")
@@ -386,4 +429,5 @@ def forget(state: State, action: Action, seen: Observed | None) -> Steps:
 def parts_of(txn: Txn) -> set[int]:
     """The partitions that the transaction sends to, or settles in."""
     parts = {send.part for send in txn.sends}.union(p for _, p, _, _ in txn.settles)
+    parts.update(p for p, _ in txn.cancels)
     return parts.union(p for p in (txn.part, txn.locks_in) if p is not None)
