@@ -267,6 +267,10 @@ class Facts:
         if "txn" in record.args:
             self.unfollowed.append(record)
 
+    def _on_cancel(self, record: Record) -> None:
+        if "txn" in record.args:
+            self.unfollowed.append(record)
+
     def _on_unfollowed(self, record: Record) -> None:
         if record.outcome != Outcome.ERROR:
             self.unfollowed.append(record)
@@ -400,6 +404,7 @@ _HANDLERS: Final = {
     "send": Facts._on_send,
     "send_batch": Facts._on_send,
     "schedule": Facts._on_schedule,
+    "cancel_scheduled": Facts._on_cancel,
     "receive": Facts._on_receive,
     "receive_deferred": Facts._on_deferred,
     "peek": Facts._on_peek,

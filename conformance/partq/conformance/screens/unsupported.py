@@ -26,10 +26,12 @@ _SESSIONS: Final = frozenset(
 )
 """A session's holder has its messages to itself, and their locks are the session's."""
 
+_SCHEDULING: Final = frozenset({"KEY-9", *(f"TXN-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9))})
+
 _FILTERS: Final = frozenset({"RCV-2", "KEY-7", "TXN-5"})
 
 TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
-    "schedule": frozenset({f"TXN-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9)}),
+    **dict.fromkeys(("schedule", "cancel_scheduled"), _SCHEDULING),
     "receive_deferred": frozenset({"RCV-3", "RCV-6", "RCV-9", "PEEK-6"}),
     "accept_session": _SESSIONS,
     "close_session": _SESSIONS,

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
 from ..edits import later, with_client, with_log, with_part
-from ..locks.norm import may_be_gone, struck
+from ..locks.norm import is_over, struck
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
 from ..settling.norm import expired
-from ..state import LOCKED, STATUSES, Client, Entry, State, Txn, client, is_up, position
+from ..state import LOCKED, STATUSES, Client, State, Txn, client, is_up, position
 from ..transactions import norm as transactions
 
 Steps = Iterator[tuple[Answer, State]]
@@ -168,10 +168,3 @@ def drained(state: State, action: Action, seen: Observed | None) -> Steps:
                 return
             state = with_part(state, p, with_log(part, log))
     yield OK, state
-
-
-@point("SCH-1")
-def is_over(state: State, entry: Entry, slack: int) -> bool:
-    """Whether the message need not be there any more, or nobody could see it."""
-    status = STATUSES[entry.status]
-    return status.kept or status.vanishes or may_be_gone(state, entry, state.now + slack)

@@ -139,6 +139,13 @@ def may_be_gone(state: State, entry: Entry, reach: int) -> bool:
     return exhausted(state, entry, reach, state.cfg.limit)
 
 
+@point("SCH-1")
+def is_over(state: State, entry: Entry, slack: int) -> bool:
+    """Whether the message need not be there any more, or nobody could see it."""
+    status = STATUSES[entry.status]
+    return status.kept or status.vanishes or may_be_gone(state, entry, state.now + slack)
+
+
 @clause("RCV-9")
 def exhausted(state: State, entry: Entry, reach: int, limit: int) -> bool:
     """Whether so many deliveries of it may have come to nothing."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..actions import OK, Action, Answer, Observed
 from ..departures import beyond, instead
 from ..edits import put, with_entry, with_part
-from ..faults.norm import is_over
+from ..locks.norm import is_over
 from ..messages import as_active
 from ..peeking.observed import left_out
 from ..sequencing.norm import timed
