@@ -37,6 +37,7 @@ AMID = {
     "delete": ("p delete", "q receive 1 -> m1#1 lock=k count=0", "RCV-6"),
     "create": ("p create", "p receive 1 -> m9#2", "RCV-1"),
     "schedule": ("p schedule m9 at=9 txn=t", "q receive 9 -> m1#1", "TXN-5"),
+    "cancel_scheduled": ("p cancel_scheduled 7 txn=t", "q receive 9 -> m1#1", "TXN-5"),
     "add_rule": ("p add_rule", "env advance 40s\nenv drained", "RCV-2"),
     "remove_rule": ("p remove_rule", "env advance 40s\nenv drained", "RCV-2"),
 }
@@ -49,7 +50,7 @@ def test_every_operation_is_followed_or_its_rows_are_known() -> None:
         *("complete", "abandon", "defer", "dead_letter", "begin", "commit", "rollback"),
         *("bind", "unbind", "disconnect", "reconnect"),
     }
-    harmless = {"cancel_scheduled", "get", "get_session_state", "set_session_state"}
+    harmless = {"get", "get_session_state", "set_session_state"}
     clients = {op for op, spec in OPS.items() if not spec.env}
     assert clients == followed | harmless | set(TOUCHED)
     assert set(AMID) == set(TOUCHED)
@@ -58,7 +59,7 @@ def test_every_operation_is_followed_or_its_rows_are_known() -> None:
 @pytest.mark.parametrize("op", AMID)
 def test_what_an_operation_that_is_not_followed_may_explain_is_no_finding(op: str) -> None:
     line, then, rule = AMID[op]
-    before = TXN if op == "schedule" else LOCKED
+    before = TXN if op in ("schedule", "cancel_scheduled") else LOCKED
     if rule == "RCV-2":
         before = "p send m1\n"
     plain = inspected(f"{before}{then}", **FLAT)
