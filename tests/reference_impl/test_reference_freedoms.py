@@ -391,6 +391,33 @@ def commit_settled(world: World) -> Steps[bool]:
     return kind == "ok"
 
 
+# Scheduling.
+
+
+def scheduled(world: World) -> Steps[int]:
+    """Schedule a message for 10 s from now; its number."""
+    post = Post("m", partition_key=home(world), scheduled_at=10 * SECOND)
+    return only((yield from world.schedule(post))).seq or 0
+
+
+@scene()
+def activate_late(world: World) -> Steps[bool]:
+    yield from scheduled(world)
+    at = only((yield from world.receive(timeout=20 * SECOND))).enqueued_at or 0
+    assert 10 * SECOND <= at <= 12 * SECOND
+    return at > 10 * SECOND
+
+
+@scene()
+def race_cancel(world: World) -> Steps[bool]:
+    number = yield from scheduled(world)
+    yield from world.until(9 * SECOND + 1)
+    answer = outcome((yield from world.cancel(number)))
+    left = ids((yield from world.receive(timeout=20 * SECOND)))
+    assert (answer, left) in (("ok", []), ("ok", ["m"]), ("not_found", ["m"]))
+    return bool(left)
+
+
 # Faults.
 
 

@@ -20,6 +20,7 @@ class Post:
     session_id: str | None = None
     partition_key: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
+    scheduled_at: int | None = None
 
 
 class World:
@@ -66,6 +67,14 @@ class World:
     ) -> Steps[Answer]:
         return self._call(proc, "send", posts, txn, timeout)
 
+    def schedule(
+        self, *posts: Post, proc: str = "c", txn: str | None = None, timeout: int = 60 * SECOND
+    ) -> Steps[Answer]:
+        return self._call(proc, "schedule", posts, txn, timeout)
+
+    def cancel(self, number: int, *, proc: str = "c", txn: str | None = None) -> Steps[Answer]:
+        return self._call(proc, "cancel", number, txn)
+
     def receive(
         self, most: int = 1, *, proc: str = "c", delete: bool = False, timeout: int = SECOND, flow: str = ""
     ) -> Steps[Answer]:
@@ -100,6 +109,9 @@ class World:
 
     def sleep(self, ns: int) -> Steps[None]:
         yield self.clock.now + ns
+
+    def until(self, at: int) -> Steps[None]:
+        yield at
 
 
 def outcome(answer: Answer) -> str:

@@ -21,6 +21,7 @@ from .frontend import FrontEnd
 from .network import Connection
 from .partition import Partition
 from .rules import FlowRules, PartitionedRules, QueueRules, Rules
+from .scheduling import Timetable
 from .settings import SECOND, Config, Domains, Shown
 from .store import Store, Stored
 
@@ -45,6 +46,7 @@ class Parts:
     assignments: type[Assignments] = Assignments
     connection: type[Connection] = Connection
     faults: type[Faults] = Faults
+    timetable: type[Timetable] = Timetable
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
     queue_rules: type[Rules] = QueueRules
@@ -65,8 +67,10 @@ class Broker(Core):
             _partition(config, parts, index, locks, rules, clock) for index in range(config.partitions)
         ]
         super().__init__(config, clock, rules, partitions, locks, parts.router)
+        self.timetable = parts.timetable(self)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)
+            partition.timetable = self.timetable if config.schedules else None
         self._connection = parts.connection
         self.front_ends = self._front_ends(parts)
         self.faults = parts.faults(self)

@@ -14,6 +14,7 @@ from .freedoms import taken
 from .network import Connection
 from .partition import Partition
 from .rules import Rules
+from .scheduling import Timetable
 from .settings import Config
 from .store import Content, Holder, Stored
 from .transactions import Transaction
@@ -46,6 +47,8 @@ class Volatile(Protocol):
 
 class Core:
     """One queue, as its parts see it. ``locks``: every locked message by its lock's token."""
+
+    timetable: Timetable
 
     def __init__(
         self,
@@ -96,6 +99,19 @@ class Core:
         random = self.clock.random
         kinds = PASSING if taken(self.free.internal_errors, random) else PASSING[:1]
         return Refused(kinds[int(random() * len(kinds))] if len(kinds) > 1 else kinds[0], detail)
+
+    def check_schedules(self) -> None:
+        """Raises `Refused` where nothing can be scheduled."""
+        if not self.config.schedules:
+            raise Refused("unsupported", "no scheduled messages on this queue")
+
+    def partition_of(self, number: int) -> Partition:
+        """The partition whose number it is. Raises `Refused`."""
+        name = number >> self.config.counter_bits if self.config.partitioned else None
+        for partition in self.partitions:
+            if name in (None, partition.name):
+                return partition
+        raise Refused("not_found", "no partition has that number")
 
     def partition_for(self, key: str) -> Partition:
         """The partition map: equal keys, one partition, for ever."""

@@ -39,6 +39,7 @@ class Faults:
         partition = self.broker.partitions[index % len(self.broker.partitions)]
         yield HOP
         partition.up = True
+        self.broker.timetable.resume()
         self.broker.ring()
         yield HOP
         return partition.name
@@ -81,6 +82,7 @@ class Faults:
         self.broker.alive = True
         for front_end in self.broker.front_ends:
             front_end.resume()
+        self.broker.timetable.resume()
         self.broker.ring()
         yield HOP
 

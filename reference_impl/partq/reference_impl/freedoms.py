@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from random import Random
 from typing import Final
 
 
@@ -100,6 +101,15 @@ class Freedoms:
     commit_settled: float = 0.0
     """TXN-5: a commit is done although what it was to complete is completed already. (Else: refused.)"""
 
+    # Scheduling.
+
+    activate_late: float = 0.0
+    """SCH-1: a scheduled message is activated some time after its time."""
+
+    race_cancel: float = 0.0
+    """SCH-5: a cancel that is asked for about the message's time takes until then, or longer, and may be
+    answered ok although the message is activated."""
+
     # Faults.
 
     lose_link: float = 0.0
@@ -181,11 +191,19 @@ class Freedoms:
     def sample(self, random: Callable[[], float], share: float) -> Freedoms:
         """Some of these freedoms: of those that there are each with that chance, the others never. So that
         one run of a broker makes much use of a few."""
-        without = {name: 0.0 for name in _used(self) if random() >= share}
+        used = _used(self)
+        draws = {name: random() for name in used if name not in LATER}
+        seed = sum(draws.values()) if draws or not used else random()
+        draws |= {name: Random(f"{name} {seed}").random() for name in used if name in LATER}
+        without = {name: 0.0 for name, draw in draws.items() if draw >= share}
         return replace(self, **without) if without else self
 
 
 NAMES: Final = Freedoms.names()
+
+LATER: Final = frozenset({"activate_late", "race_cancel"})
+"""Freedoms that this table got after the others: whether they are in a sample follows from what is drawn for
+the others, so that a seed's further draws remain what they were."""
 
 CAMPAIGN: Final = Freedoms(
     split_batch=0.5,
@@ -212,6 +230,8 @@ CAMPAIGN: Final = Freedoms(
     settle_elsewhere=0.7,
     settle_enlisted=0.5,
     commit_settled=0.5,
+    activate_late=0.5,
+    race_cancel=0.5,
     lose_link=0.02,
     break_link=0.5,
     keep_locks=0.5,

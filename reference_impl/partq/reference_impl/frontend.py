@@ -17,7 +17,7 @@ from .freedoms import taken
 from .network import Connection
 from .partition import Partition
 from .sending import Sending
-from .store import Stored
+from .store import Content, Stored, Ticket
 from .transactions import Transaction
 
 MOST_PREFETCHED: Final = 3
@@ -291,9 +291,51 @@ class FrontEnd(Sending):
             if room <= 0 or (size < 0 and shown):
                 break
             room -= 1
-            shown.append(broker.show(stored, None, "active"))
+            shown.append(broker.show(stored, None, self.state_of(stored)))
             if number is None:
                 cursors[partition.name] = stored.order + 1
+
+    def state_of(self, stored: Stored) -> str:
+        """What a peek says of a message; a locked one is active (PEEK-7)."""
+        return "scheduled" if stored.is_scheduled() else "active"
+
+    # Scheduling.
+
+    def schedule(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[list[Any]]:
+        """Send messages that bear their times; gives their numbers."""
+        broker = self.broker
+        broker.check_schedules()
+        tickets = [Ticket.of(content) for content in contents]
+        if any(ticket.scheduled_at is None for ticket in tickets):
+            raise Refused("invalid_operation", "a message is scheduled for a time")
+        yield from self.send(tickets, txn, timeout)
+        return [broker.config.view(ticket.id, None, ticket.number) for ticket in tickets]
+
+    def cancel(self, number: int, txn: str | None) -> Steps[None]:
+        """Delete the message that is scheduled under that number."""
+        yield from self.arrive(lambda: self.cancel(number, txn))
+        broker = self.broker
+        broker.check_schedules()
+        broker.check_alive()
+        if txn is None:
+            yield from self._cancel(number, None)
+            return
+        transaction = broker.transaction(txn)
+        yield from self.in_transaction(transaction, self._cancel(number, transaction))
+
+    def _cancel(self, number: int, txn: Transaction | None) -> Steps[None]:
+        broker = self.broker
+        partition = broker.partition_of(number)
+        yield HOP
+        broker.check_up(partition)
+        stored = broker.timetable.find(partition, number)
+        if txn is None:
+            yield from broker.timetable.cancel(stored)
+        else:
+            broker.check_open(txn)
+            broker.rules.admit_settlement(txn, (stored,))
+            txn.cancel(stored)
+        yield HOP
 
     # Transactions.
 
@@ -325,6 +367,7 @@ class FrontEnd(Sending):
                 broker.check_up(partition)
             if taken(broker.free.commit_settled, self.clock.random):
                 txn.drop_completed()
+            txn.cancels = broker.timetable.still_cancelled(txn.cancels)
             broker.stamp(txn.partition, len(txn.sends), since)
             txn.commit(self.clock.now, lags)
         except Refused:

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
+from typing import Protocol
 
 from .store import Content, Store, Stored
+
+
+class Waiting(Protocol):
+    """Where messages that are scheduled wait for their time."""
+
+    def enter(self, stored: Stored) -> None: ...
 
 
 class Partition:
@@ -17,7 +24,8 @@ class Partition:
 
     ``locks`` is the broker's table of all locks by token, shared by its partitions. After ``most_tries``
     failed deliveries a message is dead-lettered (None: never): at once, or when it would be delivered again
-    (``dead_letters_late``). ``dead``: the dead-lettered messages.
+    (``dead_letters_late``). ``dead``: the dead-lettered messages. ``timetable``: None where nothing can be
+    scheduled.
     """
 
     __slots__ = (
@@ -29,6 +37,7 @@ class Partition:
         "most_tries",
         "name",
         "store",
+        "timetable",
         "up",
     )
 
@@ -41,6 +50,7 @@ class Partition:
         self.most_tries = most_tries
         self.dead_letters_late = False
         self.dead: list[Stored] = []
+        self.timetable: Waiting | None = None
         self._locks = locks
         self._free: list[tuple[int, Stored]] = []
         self._leases: list[tuple[int, int, Stored, str]] = []
@@ -55,12 +65,25 @@ class Partition:
         self.store.leads = list(times)
 
     def accept(self, contents: Sequence[Content], now: int) -> None:
-        """Store messages at the end, free to be received."""
-        append, free = self.store.append, self._free
+        """Store messages at the end, free to be received, or scheduled."""
+        append = self.store.append
         for content in contents:
-            stored = append(content, now, self)
-            heappush(free, (stored.order, stored))
+            self.offer(append(content, now, self))
         self.store.leads.clear()
+
+    def offer(self, stored: Stored) -> None:
+        """Let a message be received from now on, or from its time on."""
+        if self.timetable is not None and stored.content.scheduled_at is not None:
+            self.timetable.enter(stored)
+        else:
+            heappush(self._free, (stored.order, stored))
+
+    def activate(self, stored: Stored, now: int) -> Stored:
+        """Store a scheduled message anew, at the end, free to be received."""
+        self.store.delete(stored)
+        heir = self.store.append(stored.content, now, self)
+        heappush(self._free, (heir.order, heir))
+        return heir
 
     def reserve(self, contents: Sequence[Content], now: int) -> list[Stored]:
         """Give messages their numbers and places; they stay hidden."""
@@ -71,10 +94,10 @@ class Partition:
         return hidden
 
     def reveal(self, hidden: Sequence[Stored]) -> None:
-        """Accept reserved messages: they are free to be received."""
+        """Accept reserved messages: they are free to be received, or scheduled."""
         for stored in hidden:
             self.store.reveal(stored)
-            heappush(self._free, (stored.order, stored))
+            self.offer(stored)
 
     def withdraw(self, hidden: Sequence[Stored]) -> None:
         """Forget reserved messages. Their numbers are used up."""
@@ -179,14 +202,14 @@ class Partition:
         return self.store.live(first)
 
     def recover(self, counted: bool = False) -> None:
-        """Start over from the store: every lock is gone, every message free. ``counted``: a lock so lost is
-        one more failed delivery."""
+        """Start over from the store: every lock is gone, every message free, or scheduled. ``counted``: a
+        lock so lost is one more failed delivery."""
         self._free = []
         self._leases = []
         for stored in list(self.store.live()):
             if counted and stored.lock is not None:
                 self.abandon(stored)
-            else:
+            elif not stored.is_scheduled():
                 self.release(stored)
 
     def _unlock(self, stored: Stored) -> None:

@@ -14,7 +14,7 @@ from .core import Core
 from .errors import Refused, Unsure
 from .freedoms import taken
 from .partition import Partition
-from .store import Content, Holder
+from .store import Content, Holder, Ticket
 from .transactions import Transaction
 
 SERVER_TIMEOUT: Final = 15_000_000_000
@@ -185,6 +185,8 @@ class Sending:
         txn.partition = partition
         if txn.key is None:
             txn.key = key
+        if any(isinstance(content, Ticket) for content in contents):
+            txn.number(self.clock.now)
         if txn.numbers_early:
             self.broker.stamp(partition, len(contents), since)
             txn.reserve(contents, self.clock.now)

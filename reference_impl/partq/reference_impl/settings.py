@@ -53,8 +53,9 @@ class Config:
     makes of a message's fields (those of `Shown`, in that order) is what clients get. ``max_delivery_count``:
     after so many failed deliveries a message is dead-lettered; None: never. ``lateness``: how late timers and
     news of assignments may be. ``domains``: None where order goes by numbers. ``caches``: front ends keep
-    what they fetched. ``connection_ends_locks``: a client's locks end with its connection. ``freedoms``: the
-    choices that it makes use of.
+    what they fetched. ``connection_ends_locks``: a client's locks end with its connection. ``schedules``: a
+    message that bears a time is not received before (else the time means nothing). ``freedoms``: the choices
+    that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
 
@@ -77,6 +78,7 @@ class Config:
     domains: Domains | None = None
     caches: bool = True
     connection_ends_locks: bool = False
+    schedules: bool = True
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

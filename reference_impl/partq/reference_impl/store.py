@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, Self
 
 
 class Content(Protocol):
@@ -24,6 +25,27 @@ class Content(Protocol):
     def partition_key(self) -> str | None: ...
     @property
     def properties(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def scheduled_at(self) -> int | None: ...
+
+
+@dataclass(slots=True)
+class Ticket:
+    """A message whose client is told the ``number`` that it is stored under."""
+
+    id: str
+    body: str
+    session_id: str | None
+    partition_key: str | None
+    properties: tuple[tuple[str, str], ...]
+    scheduled_at: int | None
+    number: int | None = None
+
+    @classmethod
+    def of(cls, one: Content) -> Self:
+        """The ticket of a message."""
+        keys = one.session_id, one.partition_key
+        return cls(one.id, one.body, *keys, one.properties, one.scheduled_at)
 
 
 class Holder(Protocol):
@@ -42,6 +64,7 @@ class Holder(Protocol):
     def reveal(self, hidden: Sequence[Stored]) -> None: ...
     def withdraw(self, hidden: Sequence[Stored]) -> None: ...
     def burn(self, numbers: int) -> None: ...
+    def activate(self, stored: Stored, now: int) -> Stored: ...
     def holds(self, stored: Stored, token: str, now: int) -> bool: ...
     def complete(self, stored: Stored) -> None: ...
     def abandon(self, stored: Stored) -> None: ...
@@ -55,15 +78,17 @@ class Stored:
     ``count`` is how many of its locks ended by abandon or expiry, ``tries`` how often it was handed out.
     ``lock`` (None: free) holds until ``until``; ``enlisted`` names the transaction that settles it.
     ``told`` is what ``count`` was when it was last handed out. ``hidden``: it has a number, and no client may
-    see it yet.
+    see it yet. ``due``: its time, if it was scheduled; ``heir``: what was appended then.
     """
 
     __slots__ = (
         "content",
         "count",
+        "due",
         "enlisted",
         "enqueued_at",
         "gone",
+        "heir",
         "hidden",
         "lock",
         "number",
@@ -88,6 +113,12 @@ class Stored:
         self.enlisted: str | None = None
         self.gone = False
         self.hidden = False
+        self.due: int | None = None
+        self.heir: Stored | None = None
+
+    def is_scheduled(self) -> bool:
+        """Whether it waits for its time."""
+        return self.due is not None and not self.gone
 
 
 class Store:
@@ -116,6 +147,8 @@ class Store:
         self._orders += 1
         self.latest = max(self.latest, at)
         self._log.append(stored)
+        if isinstance(content, Ticket):
+            content.number = stored.number
         return stored
 
     def next_number(self) -> int:

@@ -11,9 +11,11 @@ from .store import Content, Holder, Stored
 class Transaction:
     """One open transaction. ``partition``: where it sends to, from its first send on; ``settles_in``: where
     it settles, mostly the same one. ``sends`` get their numbers at the commit, what is ``hidden`` has them
-    already: what is sent while it ``numbers_early``. ``used``: when it was last used, ns."""
+    already: what is sent while it ``numbers_early``. ``cancels``: scheduled messages. ``used``: when it was
+    last used, ns."""
 
     __slots__ = (
+        "cancels",
         "hidden",
         "key",
         "name",
@@ -35,6 +37,7 @@ class Transaction:
         self.sends: list[Content] = []
         self.hidden: list[Stored] = []
         self.settlements: list[tuple[str, Stored, str]] = []
+        self.cancels: list[Stored] = []
 
     def contents(self) -> list[Content]:
         """What was sent in it."""
@@ -66,17 +69,34 @@ class Transaction:
         if self.partition is not None:
             self.hidden += self.partition.reserve(contents, now)
 
+    def number(self, now: int) -> None:
+        """Number what was sent, and from now on what is sent."""
+        sends, self.sends = self.sends, []
+        self.reserve(sends, now)
+        self.numbers_early = True
+
+    def cancel(self, stored: Stored) -> None:
+        """Keep the cancelling of a scheduled message for the end. Its time may come before."""
+        self.settles_in = stored.partition
+        if stored not in self.cancels:
+            self.cancels.append(stored)
+
     def drop_completed(self) -> None:
         """Leave out what it was to complete and is completed already."""
         done = [one for one in self.settlements if one[0] == "complete" and one[1].gone]
         self.settlements = [one for one in self.settlements if one not in done]
 
     def commit(self, now: int, lags: bool = False) -> None:
-        """Do all of it at once. Raises `Refused` where a lock has ended; nothing is done then. Where it
-        ``lags``, what was sent is stored, and hidden until `reveal`."""
+        """Do all of it at once. Raises `Refused` where a lock has ended, or what it cancels is not scheduled
+        any more; nothing is done then. Where it ``lags``, what was sent is stored, and hidden until
+        `reveal`."""
         for _, stored, token in self.settlements:
             if not stored.partition.holds(stored, token, now):
                 raise Refused("lock_lost", "a lock of the transaction has ended")
+        if not all(stored.is_scheduled() for stored in self.cancels):
+            raise Refused("not_found", "what the transaction cancels is not scheduled any more")
+        for stored in self.cancels:
+            stored.partition.complete(stored)
         for action, stored, _ in self.settlements:
             stored.enlisted = None
             if action == "complete":
@@ -105,4 +125,5 @@ class Transaction:
             if stored.lock == token:
                 stored.enlisted = None
         self.settlements.clear()
+        self.cancels.clear()
         self.sends.clear()

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Generator
 from dataclasses import fields, replace
 from itertools import pairwise
 
@@ -359,6 +360,68 @@ def test_live_faults_hit_partitions_and_broker() -> None:
     names = {record.args["partition"] for record in _ended(history, "partition_down")}
     assert len(names) == 4
     assert alive.messages[0].partition in names
+
+
+AZURE = ("azure-standard", "azure-premium", "azure-flat")
+LATER = Message("m", partition_key="k", scheduled_at=60 * SECOND)
+
+
+@pytest.mark.parametrize("name", AZURE)
+def test_a_send_with_a_time_is_peeked_as_scheduled_and_received_from_its_time_on(name: str) -> None:
+    steps = _steps(
+        ("c1", "send", {"messages": (LATER,)}),
+        ("c1", "peek", {"max": 9}),
+        ("c1", "receive", {"max": 9, "timeout": SECOND}),
+    )
+    history = _simulate(Program(name, steps, sequential=True))
+    (peek,), (early, *late) = _ended(history, "peek"), _ended(history, "receive")
+    assert [(shown.id, shown.state) for shown in peek.messages] == [("m", "scheduled")]
+    assert early.messages == ()
+    (shown,) = [shown for receive in late for shown in receive.messages]
+    assert shown.seq == (peek.messages[0].seq or 0) + 1
+    assert min(receive.call for receive in late if receive.messages) >= 60 * SECOND
+    assert history.records[-1].op == "drained"
+
+
+@pytest.mark.parametrize(("name", "error"), [*((name, None) for name in AZURE), ("solace", "unsupported")])
+def test_schedule_answers_with_numbers_by_which_a_cancel_finds_the_messages(
+    name: str, error: str | None
+) -> None:
+    stage = Reference().stage(Program(name, ()), lambda op, args: None)
+    connection = stage.connect("c1")
+    heard: list[tuple[str, str | None, list[str]]] = []
+
+    def scene() -> Generator[int | None, None, None]:
+        answer = yield from stage.operate(connection, "schedule", {"messages": (LATER,)})
+        numbers = [shown.seq for shown in answer[2]] or [1]
+        for number in (*numbers, *numbers):
+            heard.append((*answer[:2], [shown.id for shown in answer[2]]))
+            answer = yield from stage.operate(connection, "cancel_scheduled", {"seq": number})
+        heard.append((*answer[:2], []))
+
+    stage.clock.spawn(scene())
+    assert stage.clock.run()
+    refused = "error", error, []
+    sound = [("ok", None, ["m"]), ("ok", None, []), ("error", "not_found", [])]
+    assert heard == ([refused] * 3 if error else sound)
+
+
+def test_a_live_client_schedules_and_cancels() -> None:
+    broker = LiveReference("azure-premium")
+    broker.open(LIVE)
+    client = broker.connect("c1")
+    try:
+        waiting = Message("m", scheduled_at=broker.now() + 600 * SECOND)
+        past, later = client.schedule((Message("past", scheduled_at=0), waiting))
+        (shown,) = client.receive(9, timeout=10.0)
+        assert (shown.id, shown.seq) == ("past", (later.seq or 0) + 1)
+        assert [(one.id, one.state) for one in client.peek(9, from_seq=later.seq)][:1] == [("m", "scheduled")]
+        client.cancel_scheduled(later.seq or 0)
+        for void in (past, later):
+            with pytest.raises(Rejected, match="not_found"):
+                client.cancel_scheduled(void.seq or 0)
+    finally:
+        broker.close()
 
 
 def test_live_flows_report_assignments() -> None:

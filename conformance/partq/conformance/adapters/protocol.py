@@ -88,6 +88,17 @@ class Client:
         """Send all or none of the messages in one request."""
         raise Rejected("unsupported")
 
+    def schedule(
+        self, messages: Sequence[Message], *, txn: str | None = None, timeout: float = 60.0
+    ) -> Sequence[Delivery]:
+        """Have all or none of the messages enqueued at their ``scheduled_at``. Answers each one's ``id``, and
+        the ``seq`` to cancel it by."""
+        raise Rejected("unsupported")
+
+    def cancel_scheduled(self, seq: int, *, txn: str | None = None) -> None:
+        """Delete the message that is scheduled under this number."""
+        raise Rejected("unsupported")
+
     def receive(
         self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
     ) -> Sequence[Delivery]:
@@ -220,6 +231,8 @@ class SimulatedBroker(Broker):
 CLIENT_OPS: Final = (
     "send",
     "send_batch",
+    "schedule",
+    "cancel_scheduled",
     "receive",
     "complete",
     "abandon",

@@ -65,6 +65,10 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
     "send_batch": lambda end, _, args: end.send(
         args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
     ),
+    "schedule": lambda end, _, args: end.schedule(
+        args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
+    ),
+    "cancel_scheduled": lambda end, _, args: end.cancel(args["seq"], args.get("txn")),
     "receive": lambda end, connection, args: end.receive(
         connection,
         args["max"],
@@ -130,6 +134,7 @@ def config_of(
     how much they cache, of which of its freedoms it makes use) is drawn at random."""
     free = freedoms.sample(random, SHARE)
     late = family.flows and (free.late_timers or free.late_handoffs or free.late_events)
+    rules = requirements_of(family.name)
     return Config(
         partitions=entity.partitions,
         partitioned=family.partitioned,
@@ -144,11 +149,12 @@ def config_of(
         front_ends=1 + int(random() * 3),
         eagerness=0.6 * random(),
         salt=int(random() * 2**32),
-        max_delivery_count=entity.max_delivery_count if "RCV-9" in requirements_of(family.name) else None,
+        max_delivery_count=entity.max_delivery_count if "RCV-9" in rules else None,
         lateness=int(MOST_LATE ** random()) if late else 0,
         domains=domains_of(family),
         caches=family.caching_front_ends,
         connection_ends_locks=family.connection_ends_locks,
+        schedules="SCH-1" in rules,
         freedoms=free,
         view=Delivery,
         tell=lambda partition, flow, state: on_event(
@@ -238,6 +244,14 @@ class LiveClient(Client):
         self, messages: Sequence[Message], *, txn: str | None = None, timeout: float = 60.0
     ) -> None:
         self._ask("send_batch", messages=messages, txn=txn, timeout=int(timeout * SECOND))
+
+    def schedule(
+        self, messages: Sequence[Message], *, txn: str | None = None, timeout: float = 60.0
+    ) -> Sequence[Delivery]:
+        return self._ask("schedule", messages=messages, txn=txn, timeout=int(timeout * SECOND))
+
+    def cancel_scheduled(self, seq: int, *, txn: str | None = None) -> None:
+        self._ask("cancel_scheduled", seq=seq, txn=txn)
 
     def receive(
         self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0

@@ -16,6 +16,8 @@ BROKER_CALLS: Final = ("open", "connect", "inject", "is_empty", "close", "restor
 CLIENT_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "send": ("txn", "timeout"),
     "send_batch": ("txn", "timeout"),
+    "schedule": ("txn", "timeout"),
+    "cancel_scheduled": ("txn",),
     "receive": ("mode", "timeout"),
     "complete": ("txn",),
     "abandon": ("txn",),

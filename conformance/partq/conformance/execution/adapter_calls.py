@@ -59,6 +59,10 @@ def _send_batch(client: Client, args: Args) -> None:
     client.send_batch(_copies(args["messages"]), txn=args.get("txn"), timeout=own_time(args))
 
 
+def _schedule(client: Client, args: Args) -> object:
+    return client.schedule(_copies(args["messages"]), txn=args.get("txn"), timeout=own_time(args))
+
+
 def _receive(client: Client, args: Args) -> object:
     return client.receive(args["max"], mode=args.get("mode", "peek_lock"), timeout=own_time(args))
 
@@ -70,6 +74,8 @@ def _disconnect(client: Client, args: Args) -> None:
 CALLS: Final[Mapping[str, Callable[[Client, Args], object]]] = {
     "send": _send,
     "send_batch": _send_batch,
+    "schedule": _schedule,
+    "cancel_scheduled": lambda client, args: client.cancel_scheduled(args["seq"], txn=args.get("txn")),
     "receive": _receive,
     "complete": lambda client, args: client.complete(args["locks"], txn=args.get("txn")),
     "abandon": lambda client, args: client.abandon(args["locks"], txn=args.get("txn")),
@@ -173,6 +179,7 @@ def event_args(op: str, answer: object) -> Args:
 
 
 _ANY_ARGS: Final[Mapping[str, dict[str, Any]]] = {
+    "schedule": {"messages": [{"id": ""}]},
     "receive": {"max": 1},
     "peek": {"max": 1},
     "renew_lock": {"lock": ""},

@@ -17,6 +17,7 @@ class Garbled:
     session_id: str | None
     partition_key: str | None
     properties: tuple[tuple[str, str], ...]
+    scheduled_at: int | None
 
 
 def garbled(content: Content, **changed: Any) -> Garbled:
