@@ -290,6 +290,21 @@ def test_a_transaction_schedules_and_cancels_in_one_partition_with_one_key() -> 
     assert world.do(scene()) == expected
 
 
+def test_what_was_committed_is_found_at_once_however_late_commits_show() -> None:
+    for seed in range(20):
+        world = _world(seed, freedoms=Freedoms(commit_lag=1.0, number_early=0.5, settle_elsewhere=1.0))
+
+        def scene(world: World = world) -> Steps[list[str]]:
+            number = only((yield from world.schedule(_post("m", key_for(world.broker, 0))))).seq
+            yield from world.begin()
+            yield from world.cancel(number, txn="t")
+            away = outcome((yield from world.schedule(_post("y", key_for(world.broker, 1)), txn="t")))
+            number = only((yield from world.schedule(_post("n", key_for(world.broker, 0)), txn="t"))).seq
+            return [away, *(yield from _outcomes(world.commit(), world.cancel(number)))]
+
+        assert world.do(scene()) == ["invalid_operation", "ok", "ok"]
+
+
 @pytest.mark.parametrize("ending", ["commit", "rollback"])
 def test_a_cancel_takes_effect_with_the_commit(ending: str) -> None:
     world = _world()

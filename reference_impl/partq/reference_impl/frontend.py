@@ -360,7 +360,7 @@ class FrontEnd(Sending):
         yield HOP
         broker.check_open(txn)
         del broker.transactions[name]
-        lags = taken(broker.free.commit_lag, self.clock.random)
+        lags = taken(broker.free.commit_lag, self.clock.random) and not txn.schedules()
         try:
             broker.check_busy(broker.free.busy_commit)
             for partition in txn.partitions():

@@ -176,7 +176,7 @@ class Sending:
         if txn.partition is not None:
             fits = partition is txn.partition
         else:
-            fits = txn.settles_in in (None, partition) or self.elsewhere()
+            fits = txn.settles_in in (None, partition) or (not txn.cancels and self.elsewhere())
         if not fits:
             raise Refused("invalid_operation", "a transaction has one partition")
         yield HOP

@@ -43,6 +43,10 @@ class Transaction:
         """What was sent in it."""
         return [*(stored.content for stored in self.hidden), *self.sends]
 
+    def schedules(self) -> bool:
+        """Whether it sends a message that bears a time: a cancel finds that from the commit on."""
+        return any(content.scheduled_at is not None for content in self.contents())
+
     @property
     def place(self) -> Holder | None:
         """The partition that coordinates it."""
