@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from random import Random
 from typing import Any
 
 import pytest
@@ -412,6 +413,83 @@ def test_freedoms_that_came_later_leave_the_other_draws_alone() -> None:
             sample = table.sample(world.clock.random, 0.25)
             drawn.append([replace(sample, **dict.fromkeys(LATER, 0.0)), world.clock.random()])
         assert drawn[0] == drawn[1]
+
+
+class _Crowd:
+    """Clients who schedule, cancel and receive amid faults, and what became of each message."""
+
+    def __init__(self, seed: int) -> None:
+        self.world = _world(seed, freedoms=replace(Freedoms.campaign(), busy=0.0, answer_nothing=0.0))
+        self.random = Random(seed)
+        self.due: dict[str, int] = {}
+        self.numbers: list[tuple[str, int]] = []
+        self.cancelled: dict[str, int] = {}
+        self.received: list[str] = []
+        self.unsure = False
+
+    def client(self, proc: str) -> Steps[None]:
+        for turn in range(12):
+            yield from self.world.sleep(self.random.randrange(SECOND))
+            act = self.random.choice([self.scheduled, self.cancel, self.receive, self.commit])
+            yield from act(proc, f"{proc}{turn}")
+
+    def scheduled(self, proc: str, name: str, txn: str | None = None) -> Steps[None]:
+        at = max(0, self.world.clock.now + self.random.randrange(-SECOND, 6 * SECOND))
+        answer = yield from self.world.schedule(_post(name, at=at), proc=proc, txn=txn)
+        if answer[0] == "ok":
+            self.due[name] = at
+            self.numbers.append((name, only(answer).seq or 0))
+        self.unsure |= answer[0] == "unknown"
+
+    def cancel(self, proc: str, _: str) -> Steps[None]:
+        if self.numbers:
+            name, number = self.random.choice(self.numbers)
+            answer = yield from self.world.cancel(number, proc=proc)
+            self.unsure |= answer[0] == "unknown"
+            if answer[0] == "ok":
+                assert name not in self.cancelled or self.world.clock.now >= self.due[name]
+                self.cancelled.setdefault(name, self.world.clock.now)
+
+    def receive(self, proc: str, _: str) -> Steps[None]:
+        answer = yield from self.world.receive(9, proc=proc, delete=True, timeout=SECOND)
+        self.unsure |= answer[0] == "unknown"
+        for name in ids(answer):
+            assert self.due.get(name, 0) <= self.world.clock.now, "before its time"
+            assert self.cancelled.get(name, self.due.get(name, 0)) >= self.due.get(name, 0), (
+                "cancelled in time"
+            )
+            self.received.append(name)
+
+    def commit(self, proc: str, name: str) -> Steps[None]:
+        yield from self.world.begin(name)
+        yield from self.scheduled(proc, name, txn=name)
+        answer = yield from self.world.commit(name)
+        if answer[0] != "ok":
+            self.due.pop(name, None)
+            self.numbers = [one for one in self.numbers if one[0] != name]
+
+    def trouble(self) -> Steps[None]:
+        faults = self.world.broker.faults
+        for _ in range(3):
+            yield from self.world.sleep(3 * SECOND)
+            yield from faults.partition_down(self.random.randrange(4))
+            yield from faults.broker_kill()
+            yield from self.world.sleep(self.random.randrange(SECOND))
+            yield from faults.broker_start()
+            for index in range(4):
+                yield from faults.partition_up(index)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_amid_faults_every_message_is_activated_once_and_only_in_its_time(seed: int) -> None:
+    crowd = _Crowd(seed)
+    crowd.world.run(crowd.client("p"), crowd.client("q"), crowd.client("r"), crowd.trouble())
+    for _ in range(60):
+        crowd.world.do(crowd.receive("p", ""))
+    assert len(set(crowd.received)) == len(crowd.received)
+    if not crowd.unsure:
+        assert {*crowd.due} - {*crowd.cancelled} <= {*crowd.received}
+        assert {*crowd.received} <= {*crowd.due}
 
 
 # Defects.
