@@ -37,16 +37,22 @@ SCOPES = {
         freedoms=("serving",),
     ),
     "faults": Scope("azure-flat", 1, ("a",), operations=(*OPERATIONS, "broker faults"), clients=1),
+    "scheduling": Scope(
+        partitions=1,
+        messages=("a", "b"),
+        operations=("receive", "complete", "scheduling", "transactions"),
+        clients=1,
+    ),
     "flows": Scope("solace", 2, ("a", "b"), operations=("receive", "complete", "abandon"), clients=1),
 }
 """Left out is settling amid an outage: that a lock is refused as unavailable which only may have ended
 `explain` does not allow; once it certainly has, both do."""
 
 SHOWING = ("receive", "peek")
-MOVES = {*OWN, "number", "forget", "reset", "rebalance", "handoff", "unbind"}
+MOVES = {*OWN, "activate", "number", "forget", "reset", "rebalance", "handoff", "unbind"}
 """The broker's own moves, no operations; and what no source says the answer to where the flow is gone."""
 
-TIMERS = ("rebalance", "handoff")
+TIMERS = ("rebalance", "handoff", "activate")
 """Of these those that no observation makes on its way."""
 
 KINDS = sorted(ERRORS.keys() - FULL - {"connection_lost"})
