@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partq.model import clauses
 from partq.model import requirements as rq
 
 GROUPS = (
@@ -38,12 +39,21 @@ GROUPS = (
 SHOULD = {"ENT-6", "KEY-6", "ROUTE-4", "TXN-9", "FWD-2"}
 MAY = {"ROUTE-3", "ROUTE-9", "RCV-4", "RCV-5", "RCV-11", "PEEK-3", "SCH-5", "MGT-3"}
 
-GOOD = """
+COMMON = """
 schema = "partq.requirements/1"
 [sources]
 A = { name = "a page", kind = "vendor page" }
 [groups]
 KEY = "Keys"
+[[contradictions]]
+title = "One or two"
+requirements = ["KEY-1"]
+sources = ["A"]
+conflict = "It says both."
+settled = "One."
+"""
+
+RULES = """
 [[requirements]]
 id = "KEY-1"
 group = "KEY"
@@ -54,15 +64,7 @@ sources = ["A"]
 text = '''
 The session ID
 is   the key.'''
-[[contradictions]]
-title = "One or two"
-requirements = ["KEY-1"]
-sources = ["A"]
-conflict = "It says both."
-settled = "One."
 """
-
-ROW = GOOD[GOOD.index("[[requirements]]") : GOOD.index("[[contradictions]]")]
 
 
 def every_id() -> list[str]:
@@ -217,14 +219,15 @@ def test_unknown_profile() -> None:
 
 
 def test_the_small_example_is_good() -> None:
-    parsed = rq.parse(GOOD)
+    parsed = rq.parse(COMMON, {"routing": RULES})
+    assert parsed.requirements["KEY-1"].mechanism == "routing"
     assert parsed.requirements["KEY-1"].text == "The session ID is the key."
     assert parsed.sources["A"] == rq.Source("A", "a page", "vendor page")
     assert parsed.contradictions[0].requirements == ("KEY-1",)
 
 
 BAD = {
-    "duplicate id": (ROW, ROW + ROW, "requirements entry 2 (KEY-1): field 'id' repeats KEY-1"),
+    "duplicate id": (RULES, RULES + RULES, "requirements entry 2 (KEY-1): field 'id' repeats KEY-1"),
     "unknown level": ('"MUST"', '"MUSTY"', "(KEY-1): field 'level' has an unknown value 'MUSTY'; did you"),
     "level in lower case": ('"MUST"', '"must"', "field 'level' has an unknown value 'must'"),
     "unknown profile": ('["solace"]', '["solac"]', "'profiles' has an unknown value 'solac'; did you mean"),
@@ -234,9 +237,13 @@ BAD = {
         "'sources' has an unknown value",
     ),
     "unknown group": ('group = "KEY"', 'group = "KEYS"', "field 'group' has an unknown value 'KEYS'"),
-    "missing text": (ROW[ROW.index("text =") :], "", "(KEY-1): field 'text' is missing"),
-    "blank text": (ROW[ROW.index("text =") :], "text = ' '\n", "field 'text' must be text that is not empty"),
-    "text of another type": (ROW[ROW.index("text =") :], "text = 3\n", "field 'text' must be text"),
+    "missing text": (RULES[RULES.index("text =") :], "", "(KEY-1): field 'text' is missing"),
+    "blank text": (
+        RULES[RULES.index("text =") :],
+        "text = ' '\n",
+        "field 'text' must be text that is not empty",
+    ),
+    "text of another type": (RULES[RULES.index("text =") :], "text = 3\n", "field 'text' must be text"),
     "no id": ('id = "KEY-1"', "", "requirements entry 1: field 'id' is missing"),
     "id outside its group": ('"KEY-1"\ng', '"SEQ-1"\ng', "field 'id' must be KEY- and a number: 'SEQ-1'"),
     "id with a leading zero": ('"KEY-1"\ng', '"KEY-01"\ng', "field 'id' must be KEY- and a number: 'KEY-01'"),
@@ -244,7 +251,12 @@ BAD = {
     "profile twice": ('["solace"]', '["solace", "solace"]', "'profiles' names something twice"),
     "profile not text": ('["solace"]', "[[1]]", "field 'profiles' has an unknown value [1]"),
     "mistyped field": ("\nlevel", '\nreadin = "x"\nlevel', "(KEY-1): field 'readin' is not known"),
-    "mistyped table": ("[groups]", "[sauces]\n[groups]", "test.toml: field 'sauces' is not known"),
+    "mistyped table": ("[groups]", "[sauces]\n[groups]", "catalogue.toml:5: field 'sauces' is not known"),
+    "mistyped table of rules": (
+        "[[req",
+        "[sauces]\n[[req",
+        "routing/rules.toml:2: field 'sauces' is not known",
+    ),
     "open without question": ("\nlevel", "\nopen = true\nlevel", "field 'open' must be true exactly"),
     "question without open": ("\nlevel", '\nopen_question = "?"\nlevel', "field 'open' must be true exactly"),
     "open not a flag": ("\nlevel", '\nopen = "yes"\nlevel', "field 'open' must be true or false"),
@@ -269,33 +281,68 @@ BAD = {
         'kind = "vendor page", pages = { "a page" = "javascript:alert(1)" }',
         "must be an https address",
     ),
-    "bad syntax": ('id = "KEY-1"', "id = ", "(at line 8, column 6)"),
+    "bad syntax": ('id = "KEY-1"', "id = ", "routing/rules.toml:3: no TOML: "),
+    "behind an unknown rule": ("\nlevel", '\nafter = "KEY-7"\nlevel', "'after' has an unknown value 'KEY-7'"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_data_is_refused(case: str) -> None:
     old, new, said = BAD[case]
-    damaged = GOOD.replace(old, new, 1)
-    assert damaged != GOOD
+    common, rules = COMMON.replace(old, new, 1), RULES.replace(old, new, 1)
+    assert (common == COMMON) is not (rules == RULES)
     with pytest.raises(rq.CatalogueError) as caught:
-        rq.parse(damaged, "test.toml")
-    assert str(caught.value).startswith("test.toml: ")
+        rq.parse(common, {"routing": rules})
+    file = "routing/rules.toml" if common == COMMON else "catalogue.toml"
+    assert re.match(rf"{file}:\d+: ", str(caught.value))
     assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
-        ("[1]", "requirements entry 1: is not a table"),
-        ("[]", "field 'requirements' holds no rule"),
-        ("7", "field 'requirements' must be an array of tables"),
+        ("requirements = [1]", "routing/rules.toml:1: requirements entry 1: is not a table"),
+        ("requirements = []", "catalogue.toml:1: field 'requirements' is empty: no rules.toml has a rule"),
+        ("requirements = 7", "routing/rules.toml:1: field 'requirements' must be an array of tables"),
+        ("", "routing/rules.toml:1: field 'requirements' is missing"),
     ],
 )
 def test_rules_must_be_tables(rules: str, said: str) -> None:
-    damaged = f"requirements = {rules}\n{GOOD.replace(ROW, '')}"
-    with pytest.raises(rq.CatalogueError, match=said):
-        rq.parse(damaged)
+    with pytest.raises(rq.CatalogueError, match=re.escape(said)):
+        rq.parse(COMMON, {"routing": rules})
+
+
+# --- several files
+
+
+def test_rules_are_in_reading_order_whatever_files_they_are_in() -> None:
+    """By number, but for a rule that stands `after` another one."""
+    rules = {n: RULES.replace("KEY-1", f"KEY-{n}") for n in (1, 2, 3, 10)}
+    rules[10] = rules[10].replace("\ngroup", '\nafter = "KEY-1"\ngroup')
+    ways = [
+        {"a": rules[10] + rules[2], "b": rules[1] + rules[3]},
+        {"b": rules[3] + rules[2] + rules[1], "a": rules[10]},
+    ]
+    for way in ways:
+        assert list(rq.parse(COMMON, way).requirements) == ["KEY-1", "KEY-10", "KEY-2", "KEY-3"]
+
+
+def test_an_error_names_the_file_that_it_is_in() -> None:
+    other = RULES.replace("KEY-1", "KEY-2")
+    with pytest.raises(
+        rq.CatalogueError, match=r"^b/rules\.toml:14: requirements entry 2 \(KEY-1\): .* repeats"
+    ):
+        rq.parse(COMMON, {"a": RULES, "b": other + RULES})
+    circle = other.replace("\nlevel", '\nprecedes = ["KEY-2"]\nlevel')
+    with pytest.raises(rq.CatalogueError, match=r"^b/rules\.toml:6: .* field 'precedes' comes back to KEY-2"):
+        rq.parse(COMMON, {"a": RULES, "b": circle})
+
+
+@pytest.mark.parametrize("id", every_id())
+def test_a_rule_lies_where_the_model_implements_it(id: str) -> None:
+    """Its file is in a folder that has a clause of it, if any has."""
+    folders = {name.partition(".")[0] for name in clauses.of(id)}
+    assert not folders or rq.requirement(id).mechanism in folders
 
 
 # --- precedence
@@ -313,7 +360,7 @@ def test_the_special_comes_before_the_general() -> None:
 @pytest.mark.parametrize(
     ("precedes", "problem"),
     [
-        ('["KEY-1"]', "of KEY-1 comes back to KEY-1"),
+        ('["KEY-1"]', "(KEY-1): field 'precedes' comes back to KEY-1"),
         ('["KEY-7"]', "unknown value 'KEY-7'"),
         ("[]", "must be a list that is not empty"),
         ('["KEY-1", 7]', "unknown value 7"),
@@ -321,8 +368,9 @@ def test_the_special_comes_before_the_general() -> None:
     ],
 )
 def test_a_precedence_that_goes_nowhere_or_in_a_circle_is_refused(precedes: str, problem: str) -> None:
+    rules = RULES.replace('sources = ["A"]\ntext', f'sources = ["A"]\nprecedes = {precedes}\ntext')
     with pytest.raises(rq.CatalogueError, match=re.escape(problem)):
-        rq.parse(GOOD.replace('sources = ["A"]\ntext', f'sources = ["A"]\nprecedes = {precedes}\ntext'))
+        rq.parse(COMMON, {"routing": rules})
 
 
 def test_a_rule_that_none_of_the_others_precedes() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from hashlib import sha256
@@ -17,7 +16,7 @@ from .conditions import ALWAYS, CONDITIONS
 from .family import ENTITY_BOUNDS, Divergence, Entity, Ground, OrderDomain, Profile
 from .messages import KeyRule
 from .requirements import PROFILE_COLUMNS, catalogue, groups
-from .tables import Table, TableError, did_you_mean
+from .tables import Table, TableError, did_you_mean, document, located
 
 SCHEMA: Final = "partq.profile/1"
 
@@ -75,18 +74,11 @@ def parse(toml: str, where: str, words: Collection[str] | None = None) -> Profil
     `ProfileError`."""
     if len(toml) > LONGEST:
         raise ProfileError(where, (), f"is longer than {LONGEST:,} characters")
+    root = document(toml, where, ProfileError)
     try:
-        document = tomllib.loads(toml)
-    except RecursionError:
-        raise ProfileError(where, (), "is nested too deeply") from None
-    except ValueError as error:  # of a number of thousands of digits, too
-        line = re.search(r"at line (\d+)", str(error))
-        raise ProfileError(f"{where}:{line[1]}" if line else where, (), f"no TOML: {error}") from None
-    try:
-        return read(document, where, words)
+        return _read(root, words)
     except ProfileError as error:
-        at = f"{where}:{line_of(toml, error.path)}"
-        raise ProfileError(at + error.where.removeprefix(where), error.path, error.problem) from None
+        raise located(error, where, toml) from None
 
 
 def words_for_rules() -> frozenset[str]:
@@ -94,10 +86,13 @@ def words_for_rules() -> frozenset[str]:
     return frozenset((*catalogue(), *groups(), *PROFILE_COLUMNS))
 
 
-def read(document: object, where: str, words: Collection[str] | None = None) -> Profile:
+def read(plain: object, where: str, words: Collection[str] | None = None) -> Profile:
     """The profile in plain data. ``words``: what may stand for rules (`words_for_rules`); None: that is not
     checked. Raises `ProfileError`."""
-    root = Table(where, document, ProfileError)
+    return _read(Table(where, plain, ProfileError), words)
+
+
+def _read(root: Table, words: Collection[str] | None) -> Profile:
     if (schema := root.text("schema")) != SCHEMA:
         raise root.error("schema", f"is {schema!r}, not {SCHEMA!r}")
     name = root.text("name")
@@ -120,12 +115,12 @@ def read(document: object, where: str, words: Collection[str] | None = None) -> 
     )
     if found.partitions and entity.partitions not in found.partitions:
         raise ProfileError(
-            where, ("entity", "partitions"), "[entity]: partitions is none of those in [switches]"
+            root.where, ("entity", "partitions"), "[entity]: partitions is none of those in [switches]"
         )
     ordered = next((word for word in rules if word.partition("-")[0] == "ORD"), None)
     if ordered is not None and found.order is OrderDomain.NONE:
         why = f'order is missing: {ordered} binds, so say what is ordered, "key" or "partition"'
-        raise ProfileError(where, ("switches",), f"[switches]: {why}")
+        raise ProfileError(root.where, ("switches",), f"[switches]: {why}")
     return found
 
 
@@ -240,34 +235,3 @@ def _plain(value: Any) -> Any:
 def digest(family: Profile) -> str:
     """A digest of all that the profile says, however it is written down."""
     return sha256(json.dumps(plain(family), sort_keys=True).encode()).hexdigest()
-
-
-# --- lines ------------------------------------------------------------------------------------------
-
-_PART: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))\s*""")
-_KEY: Final = r"""(?:"[^"]*"|'[^']*'|[\w-]+)"""
-_KEYS: Final = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
-_LINE: Final = re.compile(rf"\s*(?:\[(?P<array>\[)?\s*(?P<table>{_KEYS})\s*\]|(?P<key>{_KEYS})\s*=)")
-
-
-def line_of(toml: str, path: tuple[str, ...]) -> int:
-    """The line on which that field stands, or the nearest table around it that has a line of its own; 1 where
-    none has."""
-    table: tuple[str, ...] = ()
-    best, best_line, seen = 0, 1, dict[tuple[str, ...], int]()
-    for number, line in enumerate(toml.splitlines(), 1):
-        found = _LINE.match(line)
-        if found is None:
-            continue
-        here = tuple("".join(part) for part in _PART.findall(found["table"] or found["key"]))
-        if found["key"]:
-            here = table + here
-        elif found["array"]:  # its tables are counted
-            seen[here] = seen.get(here, 0) + 1
-            table = (*here, str(seen[here]))
-            here = table if path[: len(table)] == table else here
-        else:
-            table = here
-        if len(here) > best and here == path[: len(here)]:
-            best, best_line = len(here), number
-    return best_line

@@ -1,15 +1,14 @@
 """The requirements catalogue: every rule by ID, as typed and validated data.
 
-The rules themselves are in `requirements.toml` beside this file. Here they are read, once and on first
-use, checked strictly, and looked up. Which clause, checker or case belongs to a rule, and which rules a
-family without a column takes, is not known here.
+The rules themselves are in `rules.toml` of each mechanism's folder, what they share in `catalogue.toml`. Here
+they are read, once and on first use, checked strictly, put in reading order and looked up. Which clause,
+checker or case belongs to a rule, and which rules a family without a column takes, is not known here.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -17,19 +16,20 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Final
 
-from .tables import Table, TableError, did_you_mean
+from .tables import Table, TableError, did_you_mean, document, located
 
 PROFILE_COLUMNS: Final = ("azure-standard", "azure-premium", "azure-flat", "solace")
 """The profiles that the catalogue itself speaks of; a further column is added here."""
 
 SCHEMA: Final = "partq.requirements/1"
 
-_FILE: Final = "requirements.toml"
+_COMMON: Final = "catalogue.toml"
+_RULES: Final = "rules.toml"
 _ID: Final = re.compile(r"([A-Z]+)-[1-9][0-9]*")
 
 
 class CatalogueError(TableError):
-    """The catalogue's data is malformed; the text names the file, the table and the field."""
+    """The catalogue's data is malformed; the text names the file, the line, the table and the field."""
 
 
 class UnknownRequirement(KeyError):
@@ -69,13 +69,15 @@ class Source:
 class Requirement:
     """One rule.
 
-    ``profiles`` are names out of `PROFILE_COLUMNS`; none where the rule binds only those that name it.
-    ``sources`` are codes of `sources`. ``open_question``
-    is the part that no source settles: every answer to it is allowed. ``reading`` says how the suite
-    reads a rule that leaves room. ``precedes``: more general rules that explain what breaks this one too.
+    ``mechanism`` is the folder of its file. ``profiles`` are names out of `PROFILE_COLUMNS`; none where the
+    rule binds only those that name it. ``sources`` are codes of `sources`. ``open_question`` is the part that
+    no source settles: every answer to it is allowed. ``reading`` says how the suite reads a rule that leaves
+    room. ``precedes``: more general rules that explain what breaks this one too. ``after``: the rule of its
+    group that it stands behind, where its number does not say so.
     """
 
     id: str
+    mechanism: str
     group: str
     title: str
     level: Level
@@ -85,6 +87,7 @@ class Requirement:
     open_question: str | None = None
     reading: str | None = None
     precedes: tuple[str, ...] = ()
+    after: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -114,7 +117,7 @@ class Catalogue:
 
 
 def catalogue() -> Mapping[str, Requirement]:
-    """Every rule by ID, in reading order; read-only. Raises `CatalogueError` if the file is damaged."""
+    """Every rule by ID, in reading order; read-only. Raises `CatalogueError` if a file is damaged."""
     return _shipped().requirements
 
 
@@ -187,32 +190,42 @@ def contradictions() -> tuple[Contradiction, ...]:
     return _shipped().contradictions
 
 
-def parse(toml: str, where: str = _FILE) -> Catalogue:
-    """A catalogue out of TOML text; ``where`` names the text in errors.
+def parse(common: str, rules: Mapping[str, str]) -> Catalogue:
+    """A catalogue out of TOML text: what all rules share, and the rules of each mechanism.
 
     Raises `CatalogueError` for bad syntax, unknown or missing fields, unknown levels, profiles, sources
     or groups, and IDs that occur twice or do not fit their group.
     """
+    texts = {_COMMON: common, **{f"{mechanism}/{_RULES}": text for mechanism, text in rules.items()}}
+    files = {file: document(text, file, CatalogueError) for file, text in texts.items()}
     try:
-        document = tomllib.loads(toml)
-    except tomllib.TOMLDecodeError as error:
-        raise CatalogueError(where, (), str(error)) from None
-    root = Table(where, document, CatalogueError)
-    if (schema := root.text("schema")) != SCHEMA:
-        raise root.error("schema", f"is {schema!r}, not {SCHEMA!r}")
-    group_titles = _group_titles(root)
-    by_code = _sources(root)
-    rules = _requirements(root, group_titles, by_code)
-    conflicts = _contradictions(root, rules, by_code)
-    root.finish()
-    freeze = MappingProxyType
-    return Catalogue(freeze(rules), freeze(group_titles), freeze(by_code), conflicts)
+        return _read(files)
+    except CatalogueError as error:
+        file = error.where.partition(":")[0]
+        raise located(error, file, texts[file]) from None
 
 
 @cache
 def _shipped() -> Catalogue:
-    file = resources.files("partq.model") / _FILE
-    return parse(file.read_text(encoding="utf-8"))
+    folder = resources.files("partq.model")
+    files = {one.name: one / _RULES for one in folder.iterdir() if one.is_dir()}
+    rules = {name: files[name].read_text("utf-8") for name in sorted(files) if files[name].is_file()}
+    return parse((folder / _COMMON).read_text("utf-8"), rules)
+
+
+def _read(files: dict[str, Table]) -> Catalogue:
+    root = files.pop(_COMMON)
+    if (schema := root.text("schema")) != SCHEMA:
+        raise root.error("schema", f"is {schema!r}, not {SCHEMA!r}")
+    group_titles = _group_titles(root)
+    by_code = _sources(root)
+    rules = _requirements(files, group_titles, by_code)
+    if not rules:
+        raise root.error("requirements", f"is empty: no {_RULES} has a rule")
+    conflicts = _contradictions(root, rules, by_code)
+    root.finish()
+    freeze = MappingProxyType
+    return Catalogue(freeze(rules), freeze(group_titles), freeze(by_code), conflicts)
 
 
 def _group_titles(root: Table) -> dict[str, str]:
@@ -231,43 +244,56 @@ def _sources(root: Table) -> dict[str, Source]:
 
 
 def _requirements(
-    root: Table, known_groups: Collection[str], known_sources: Collection[str]
+    files: Mapping[str, Table], known_groups: Collection[str], known_sources: Collection[str]
 ) -> dict[str, Requirement]:
-    found: dict[str, Requirement] = {}
-    for row in root.tables("requirements", "id"):
-        rule = _requirement(row, known_groups, known_sources)
-        if rule.id in found:
-            raise row.error("id", f"repeats {rule.id}")
-        found[rule.id] = rule
-    if not found:
-        raise root.error("requirements", "holds no rule")
-    for rule in found.values():
-        _check_precedence(root, rule, found)
-    return found
+    """The rules of all files, in reading order."""
+    found: dict[str, tuple[Requirement, Table]] = {}
+    for file, root in files.items():
+        for row in root.tables("requirements", "id"):
+            rule = _requirement(row, file.partition("/")[0], known_groups, known_sources)
+            if rule.id in found:
+                raise row.error("id", f"repeats {rule.id}")
+            found[rule.id] = rule, row
+        root.finish()
+    rules = {id: rule for id, (rule, _) in found.items()}
+    for rule, row in found.values():
+        _check_precedence(row, rule, rules)
+    order = list(known_groups)
+    return {rule.id: rule for rule in sorted(rules.values(), key=lambda rule: _place(rule, order))}
 
 
-def _check_precedence(root: Table, rule: Requirement, rules: Mapping[str, Requirement]) -> None:
-    """Raises `CatalogueError` where a rule precedes an unknown one, or, by others too, itself."""
+def _place(rule: Requirement, order: Sequence[str]) -> tuple[int, int, int]:
+    """Where the rule is read: by group and number, or right after another one."""
+    number, after = (int(id.partition("-")[2]) for id in (rule.id, rule.after or rule.id))
+    return order.index(rule.group), after, number
+
+
+def _check_precedence(row: Table, rule: Requirement, rules: Mapping[str, Requirement]) -> None:
+    """Raises `CatalogueError` where a rule precedes an unknown one, or, by others too, itself; or where it
+    stands behind an unknown one."""
+    if rule.after is not None:
+        row.check_known("after", rule.after, [id for id in rules if rules[id].group == rule.group])
     after, waiting = set(), list(rule.precedes)
     while waiting:
         id = waiting.pop()
-        if id not in rules:
-            hint = did_you_mean(id, rules)
-            raise root.error("precedes", f"of {rule.id} has an unknown value {id!r}{hint}")
+        row.check_known("precedes", id, rules)
         if id not in after:
             after.add(id)
             waiting += rules[id].precedes
     if rule.id in after:
-        raise root.error("precedes", f"of {rule.id} comes back to {rule.id}")
+        raise row.error("precedes", f"comes back to {rule.id}")
 
 
-def _requirement(row: Table, known_groups: Collection[str], known_sources: Collection[str]) -> Requirement:
+def _requirement(
+    row: Table, mechanism: str, known_groups: Collection[str], known_sources: Collection[str]
+) -> Requirement:
     id, group = row.text("id"), row.one_of("group", known_groups)
     match = _ID.fullmatch(id)
     if match is None or match[1] != group:
         raise row.error("id", f"must be {group}- and a number: {id!r}")
     rule = Requirement(
         id=id,
+        mechanism=mechanism,
         group=group,
         title=row.text("title"),
         level=Level(row.one_of("level", tuple(Level))),
@@ -277,6 +303,7 @@ def _requirement(row: Table, known_groups: Collection[str], known_sources: Colle
         open_question=row.optional_text("open_question"),
         reading=row.optional_text("reading"),
         precedes=row.optional_names("precedes"),
+        after=row.optional_text("after"),
     )
     if row.flag("open") != rule.is_open:
         raise row.error("open", "must be true exactly where there is an open_question")

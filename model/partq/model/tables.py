@@ -1,11 +1,12 @@
 """Tables of TOML or JSON while they are read: each field taken once, checked strictly.
 
-Which tables there are is `requirements`' and `profiles`' business; files are not opened here.
+Which tables there are is the business of `requirements` and `profile_file`; files are not opened here.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from reprlib import Repr
@@ -185,3 +186,52 @@ class _Short(Repr):
 
 
 _shown: Final = _Short().repr
+
+
+# --- texts and lines ---------------------------------------------------------------------------------
+
+
+def document(toml: str, where: str, error: type[TableError]) -> Table:
+    """The root table of the TOML text called ``where``. Raises ``error``, with the line, for bad syntax."""
+    try:
+        return Table(where, tomllib.loads(toml), error)
+    except RecursionError:
+        raise error(where, (), "is nested too deeply") from None
+    except ValueError as problem:  # of a number of thousands of digits, too
+        line = re.search(r"at line (\d+)", str(problem))
+        raise error(f"{where}:{line[1]}" if line else where, (), f"no TOML: {problem}") from None
+
+
+def located(error: TableError, where: str, toml: str) -> TableError:
+    """The error with the line of its field in the TOML text called ``where``."""
+    at = f"{where}:{line_of(toml, error.path)}"
+    return type(error)(at + error.where.removeprefix(where), error.path, error.problem)
+
+
+_PART: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))\s*""")
+_KEY: Final = r"""(?:"[^"]*"|'[^']*'|[\w-]+)"""
+_KEYS: Final = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
+_LINE: Final = re.compile(rf"\s*(?:\[(?P<array>\[)?\s*(?P<table>{_KEYS})\s*\]|(?P<key>{_KEYS})\s*=)")
+
+
+def line_of(toml: str, path: tuple[str, ...]) -> int:
+    """The line on which that field stands, or the nearest table around it that has a line of its own; 1 where
+    none has."""
+    table: tuple[str, ...] = ()
+    best, best_line, seen = 0, 1, dict[tuple[str, ...], int]()
+    for number, line in enumerate(toml.splitlines(), 1):
+        found = _LINE.match(line)
+        if found is None:
+            continue
+        here = tuple("".join(part) for part in _PART.findall(found["table"] or found["key"]))
+        if found["key"]:
+            here = table + here
+        elif found["array"]:  # its tables are counted
+            seen[here] = seen.get(here, 0) + 1
+            table = (*here, str(seen[here]))
+            here = table if path[: len(table)] == table else here
+        else:
+            table = here
+        if len(here) > best and here == path[: len(here)]:
+            best, best_line = len(here), number
+    return best_line
