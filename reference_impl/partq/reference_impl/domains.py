@@ -7,7 +7,7 @@ is the next one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from heapq import heapify
+from itertools import islice
 
 from .partition import Partition
 from .settings import Domains
@@ -27,20 +27,12 @@ class DomainPartition(Partition):
         return super().has_free(now) and any(self.deliverable())
 
     def heads(self, most: int) -> list[Stored]:
-        chosen: list[Stored] = []
-        for stored in self.deliverable():
-            if len(chosen) == most:
-                break
-            chosen.append(stored)
-        taken = set(map(id, chosen))
-        self._free = [entry for entry in self._free if id(entry[1]) not in taken]
-        heapify(self._free)
-        return chosen
+        return self.take(list(islice(self.deliverable(), most)))
 
     def deliverable(self) -> Iterator[Stored]:
         """The free messages that may go out now, in the order in which they go."""
         in_flight = self.in_flight() if self.domains.blocking else set()
-        for stored in self.in_turn([stored for _, stored in sorted(self._free)]):
+        for stored in self.in_turn(self.waiting()):
             if self.domain_of(stored) not in in_flight:
                 yield stored
 

@@ -26,23 +26,31 @@ class Faults:
         """Take a partition away; gives its name."""
         partition = self.broker.partitions[index % len(self.broker.partitions)]
         yield HOP
+        self.take_down(partition)
+        yield HOP
+        return partition.name
+
+    def take_down(self, partition: Partition) -> None:
+        """Let it fail; what it knows beyond its store may be lost."""
         partition.up = False
         if self.takes(self.broker.free.lose_locks):
             self.drop_locks(partition)
         if self.takes(self.broker.free.lose_transactions):
             self.drop_transactions(partition)
-        yield HOP
-        return partition.name
 
     def partition_up(self, index: int) -> Steps[int]:
         """Bring it back; gives its name."""
         partition = self.broker.partitions[index % len(self.broker.partitions)]
         yield HOP
+        self.bring_up(partition)
+        yield HOP
+        return partition.name
+
+    def bring_up(self, partition: Partition) -> None:
+        """Let it serve again, on what was stored."""
         partition.up = True
         self.broker.timetable.resume()
         self.broker.ring()
-        yield HOP
-        return partition.name
 
     def frontend_lost(self, proc: str) -> Steps[None]:
         """Lose the front end of a client: everything on its way through it, and its cache's content until
@@ -63,6 +71,11 @@ class Faults:
     def broker_kill(self) -> Steps[None]:
         """Kill all of it. Operations in flight are lost on the way, done or not."""
         yield HOP
+        self.kill()
+        yield HOP
+
+    def kill(self) -> None:
+        """Lose what is volatile."""
         broker = self.broker
         broker.alive = False
         for connection in broker.connections:
@@ -74,17 +87,20 @@ class Faults:
         for partition in broker.partitions:
             if not self.takes(broker.free.keep_locks):
                 self.drop_locks(partition)
-        yield HOP
 
     def broker_start(self) -> Steps[None]:
         """Start it again, on what was stored."""
         yield HOP
+        self.start()
+        yield HOP
+
+    def start(self) -> None:
+        """Serve again."""
         self.broker.alive = True
         for front_end in self.broker.front_ends:
             front_end.resume()
         self.broker.timetable.resume()
         self.broker.ring()
-        yield HOP
 
     def takes(self, freedom: float) -> bool:
         """Whether the broker makes use of that freedom now."""

@@ -15,9 +15,11 @@ from .core import Core
 from .errors import Refused
 from .flows import READY, Assignments, Flow, Seat
 from .freedoms import taken
-from .frontend import FrontEnd
+from .frontend import FrontEnd, Settlement
 from .network import Connection
+from .sending import Send
 from .store import Content, Stored
+from .transactions import Transaction
 
 
 class FlowEnd(FrontEnd):
@@ -37,26 +39,27 @@ class FlowEnd(FrontEnd):
     def resume(self) -> None:
         self.assignments.resume()
 
-    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+    def admit(self, contents: Sequence[Content], txn: str | None) -> str | None:
+        """A request has no key: each of its messages has one of its own."""
+        return None
+
+    def transaction(self, name: str) -> Transaction:
+        raise Refused("unsupported", "no transactions on a queue with flows")
+
+    def store(self, send: Send) -> Steps[None]:
         """Store all messages or none, each where its own key belongs."""
-        yield from self.arrive(lambda: self.send(contents, txn, timeout))
-        self.broker.check_alive()
-        since = self.clock.now
-        if txn is not None:
-            raise Refused("unsupported", "no transactions on a queue with flows")
         yield HOP
-        for content in self.in_any_order(contents):
+        for content in self.in_any_order(send.contents):
             key = self.broker.rules.key_of(content)
-            partition = self.next_partition() if key is None else self.home(key, (content,), txn)
-            self.accept(partition, key, (content,), since)
+            one = send._replace(contents=(content,), key=key)
+            self.put(one, self.next_partition() if key is None else self.home(key, one))
         yield HOP
 
     def bind(self, connection: Connection, name: str, partition: int | None) -> Steps[None]:
-        """Become a consumer. A consumer has no say in its partitions."""
+        """Become a consumer, which has no say in its partitions."""
         yield HOP
         self.broker.check_alive()
-        if partition is not None:
-            self.refuse_choice()
+        self.admit_bind(connection.proc, name, partition)
         bound = next((flow for flow in self.assignments.flows if flow.name == name), None)
         if bound is None:
             self.assignments.bind(name, connection.proc)
@@ -66,9 +69,10 @@ class FlowEnd(FrontEnd):
             raise Refused("invalid_operation", "a flow of that name is bound")
         yield HOP
 
-    def refuse_choice(self) -> None:
-        """A consumer cannot choose its partition."""
-        raise Refused("invalid_operation", "a consumer cannot choose its partition")
+    def admit_bind(self, proc: str, name: str, partition: int | None) -> None:
+        """Raises `Refused` for a consumer that asks for a partition."""
+        if partition is not None:
+            raise Refused("invalid_operation", "a consumer cannot choose its partition")
 
     def unbind(self, connection: Connection, name: str) -> Steps[None]:
         """Stop being a consumer."""
@@ -116,8 +120,7 @@ class FlowEnd(FrontEnd):
         seats = self.assignments.shuffled([seat for seat in self.seats_of(flow) if self.delivers(seat)])
         for seat in seats:
             heads = seat.partition.heads(most - len(shown))
-            show = self.broker.show_to_flow
-            self.broker.join(shown, [show(stored, self.hand_out(seat, stored, delete)) for stored in heads])
+            self.broker.join(shown, [self.hand_over(seat, stored, delete) for stored in heads])
         return shown
 
     def seats_of(self, flow: Flow) -> list[Seat]:
@@ -128,36 +131,34 @@ class FlowEnd(FrontEnd):
         """Whether new messages of the partition may go out now."""
         return seat.state == READY and seat.partition.has_free(self.clock.now)
 
-    def hand_out(self, seat: Seat, stored: Stored, delete: bool) -> str | None:
+    def hand_over(self, seat: Seat, stored: Stored, delete: bool) -> Any:
         """Give a message to its flow; it is unacknowledged there, or on demand deleted at once."""
         if delete:
             seat.partition.complete(stored)
-            return None
+            return self.broker.show_to_flow(stored, None)
         token = self.broker.token()
         seat.partition.hold(stored, token)
         seat.unacked[token] = stored
-        return token
+        return self.broker.show_to_flow(stored, token)
 
-    def settle(
-        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
-    ) -> Steps[None]:
+    def settle_locks(self, asked: Settlement) -> Steps[None]:
         """Acknowledge all these messages, or give all of them back, or do nothing."""
-        yield from self.arrive(lambda: self.settle(connection, action, tokens, txn))
-        self.broker.check_alive()
-        if txn is not None:
-            raise Refused("unsupported", "no transactions on a queue with flows")
         yield HOP
-        tokens = tuple(dict.fromkeys(tokens))
-        seats = [self.seat_of(connection, token) for token in tokens]
+        tokens = tuple(dict.fromkeys(asked.tokens))
+        seats = [self.seat_of(asked.connection, token) for token in tokens]
         for seat, token in zip(seats, tokens, strict=True):
-            stored = seat.unacked.pop(token)
-            if action == "complete":
-                seat.partition.complete(stored)
-            else:
-                seat.partition.abandon(stored)
-                self.broker.ring()
-            self.assignments.settled(seat)
+            self.acknowledge(asked.action, seat, token)
         yield HOP
+
+    def acknowledge(self, action: str, seat: Seat, token: str) -> None:
+        """Settle one unacknowledged message: delete it, or give it back."""
+        stored = seat.unacked.pop(token)
+        if action == "complete":
+            seat.partition.complete(stored)
+        else:
+            seat.partition.abandon(stored)
+            self.broker.ring()
+        self.assignments.settled(seat)
 
     def seat_of(self, connection: Connection, token: str) -> Seat:
         """Where the message with that token is unacknowledged by this client. Raises `Refused`."""

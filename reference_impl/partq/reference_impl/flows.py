@@ -218,10 +218,10 @@ class Assignments:
     def time_delay(self) -> None:
         """Start the delay; one before it no longer counts."""
         self.delays += 1
-        self.clock.spawn(self._rebalance_later(self.age, self.delays))
+        self.clock.spawn(self._rebalance_later(self.delay, self.age, self.delays))
 
-    def _rebalance_later(self, age: int, delays: int) -> Steps[None]:
-        yield self.clock.now + self.delay + self.late(self.free.late_timers)
+    def _rebalance_later(self, delay: int, age: int, delays: int) -> Steps[None]:
+        yield self.clock.now + delay + self.late(self.free.late_timers)
         if age == self.age and delays == self.delays:
             self.rebalancing = False
             self.rebalance()

@@ -8,7 +8,7 @@ the rules of requests are in `rules.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .clock import HOP, Steps
 from .core import Core
@@ -22,6 +22,26 @@ from .transactions import Transaction
 
 MOST_PREFETCHED: Final = 3
 """So many messages are fetched at most beyond those asked for."""
+
+
+class Settlement(NamedTuple):
+    """A request to settle: what to do (``action``) with each message that one of the ``tokens`` locks, in a
+    transaction or at once."""
+
+    connection: Connection
+    action: str
+    tokens: Sequence[str]
+    txn: Transaction | None
+
+
+class Peek(NamedTuple):
+    """A request to peek at up to ``limit`` messages from a number on, or (None) from the client's cursors on.
+    ``shown``: the answer so far."""
+
+    connection: Connection
+    limit: int
+    number: int | None
+    shown: list[Any]
 
 
 class FrontEnd(Sending):
@@ -75,7 +95,7 @@ class FrontEnd(Sending):
         while True:
             found = self.cached(most, delete) if self.cache else None
             if not found:
-                found = yield from self._ask(most, delete)
+                found = yield from self.ask(most, delete)
             if found or self.clock.now >= deadline:
                 connection.locks.extend(shown.lock for shown in found if not delete)
                 yield HOP
@@ -108,7 +128,7 @@ class FrontEnd(Sending):
         self.cache = kept
         return shown
 
-    def _ask(self, most: int, delete: bool) -> Steps[list[Any]]:
+    def ask(self, most: int, delete: bool) -> Steps[list[Any]]:
         """Ask all partitions; the first that has something wins."""
         now = self.clock.now
         asked = [partition for partition in self.partitions if partition.up and partition.has_free(now)]
@@ -152,20 +172,17 @@ class FrontEnd(Sending):
             self.cache.append((token, stored))
 
     def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
-        """Hand the partition's oldest messages to the client, locked or, on demand, deleted."""
-        broker = self.broker
-        heads = partition.heads(most)
+        """Hand the partition's oldest messages to the client."""
+        return [self.hand_out(partition, stored, delete) for stored in partition.heads(most)]
+
+    def hand_out(self, partition: Partition, stored: Stored, delete: bool) -> Any:
+        """Give a message to the client, locked or, on demand, deleted; what it gets to see of it."""
         if delete:
-            for stored in heads:
-                partition.complete(stored)
-            return [broker.show(stored, None) for stored in heads]
-        until = self.clock.now + broker.config.lock_duration
-        shown = []
-        for stored in heads:
-            token = broker.token()
-            partition.lock(stored, token, until)
-            shown.append(broker.show(stored, token))
-        return shown
+            partition.complete(stored)
+            return self.broker.show(stored, None)
+        token = self.broker.token()
+        partition.lock(stored, token, self.clock.now + self.broker.config.lock_duration)
+        return self.broker.show(stored, token)
 
     # Settling.
 
@@ -174,55 +191,58 @@ class FrontEnd(Sending):
     ) -> Steps[None]:
         """Complete or abandon all these locks' messages, or none."""
         yield from self.arrive(lambda: self.settle(connection, action, tokens, txn))
-        broker = self.broker
-        broker.check_alive()
-        if txn is None:
-            yield from self._settle(action, tokens, None)
-            return
-        transaction = broker.transaction(txn)
-        yield from self.in_transaction(transaction, self._settle(action, tokens, transaction))
+        self.broker.check_alive()
+        asked = Settlement(connection, action, tokens, None if txn is None else self.transaction(txn))
+        steps = self.settle_locks(asked)
+        yield from steps if asked.txn is None else self.in_transaction(asked.txn, steps)
 
-    def _settle(self, action: str, tokens: Sequence[str], transaction: Transaction | None) -> Steps[None]:
+    def settle_locks(self, asked: Settlement) -> Steps[None]:
+        """Settle, or keep what is settled in a transaction for its commit."""
         broker = self.broker
-        tokens = tuple(dict.fromkeys(tokens))
-        found = [broker.locked(token) for token in tokens]
-        broker.rules.check_settlement(found)
-        if transaction is not None:
-            self.admit_settlement(transaction, found)
+        asked = asked._replace(tokens=tuple(dict.fromkeys(asked.tokens)))
+        found = [broker.locked(token) for token in asked.tokens]
+        self.admit_settlement(asked, found)
         yield HOP
-        broker.check_up(found[0].partition)
-        self.check_locks(tokens, found)
-        if transaction is not None:
-            broker.check_open(transaction)
-            if any(not transaction.takes(action, stored) for stored in found):
-                raise Refused("invalid_operation", "a transaction is settling this message")
-        for token, stored in zip(tokens, found, strict=True):
-            if transaction is not None:
-                transaction.enlist(action, stored, token)
-            else:
-                self.apply(action, stored)
+        for stored in found:
+            broker.check_up(stored.partition)
+        self.check_locks(asked, found)
+        if asked.txn is None:
+            for stored in found:
+                self.apply(asked, stored)
+        else:
+            self.enlist_settlement(asked.txn, asked, found)
         yield HOP
 
-    def admit_settlement(self, txn: Transaction, found: Sequence[Stored]) -> None:
-        """Whether a settlement may join the transaction. Raises `Refused`."""
-        here = found[0].partition
-        away = txn.partition not in (None, here) and txn.settles_in in (None, here)
-        if not (away and self.elsewhere()):
-            self.broker.rules.admit_settlement(txn, found)
+    def enlist_settlement(self, txn: Transaction, asked: Settlement, found: Sequence[Stored]) -> None:
+        """Keep settlements in a transaction for its commit. Raises `Refused`."""
+        self.broker.check_open(txn)
+        if any(not txn.takes(asked.action, stored) for stored in found):
+            raise Refused("invalid_operation", "a transaction is settling this message")
+        for token, stored in zip(asked.tokens, found, strict=True):
+            txn.enlist(asked.action, stored, token)
 
-    def check_locks(self, tokens: Sequence[str], found: Sequence[Stored]) -> None:
+    def admit_settlement(self, asked: Settlement, found: Sequence[Stored]) -> None:
+        """Whether these messages may be settled together, and in that transaction. Raises `Refused`."""
+        txn, here = asked.txn, found[0].partition
+        self.broker.rules.check_settlement(found, txn)
+        if txn is not None:
+            away = txn.partition not in (None, here) and txn.settles_in in (None, here)
+            if not (away and self.elsewhere()):
+                self.broker.rules.admit_settlement(txn, found)
+
+    def check_locks(self, asked: Settlement, found: Sequence[Stored]) -> None:
         """Every lock of the request must hold, and be free of transactions. Raises `Refused`."""
         now = self.clock.now
         self.broker.end_idle()
-        for token, stored in zip(tokens, found, strict=True):
+        for token, stored in zip(asked.tokens, found, strict=True):
             if not stored.partition.holds(stored, token, now):
                 raise Refused("lock_lost", "the lock has ended")
             if stored.enlisted is not None and not taken(self.broker.free.settle_enlisted, self.clock.random):
                 raise Refused("invalid_operation", "a transaction is settling this message")
 
-    def apply(self, action: str, stored: Stored) -> None:
+    def apply(self, asked: Settlement, stored: Stored) -> None:
         """One settlement's effect."""
-        if action == "complete":
+        if asked.action == "complete":
             stored.partition.complete(stored)
             if self.broker.config.domains is not None:
                 self.broker.ring()
@@ -237,63 +257,74 @@ class FrontEnd(Sending):
         broker.check_alive()
         stored = broker.locked(token)
         yield HOP
-        partition = stored.partition
-        broker.check_up(partition)
-        if not partition.holds(stored, token, self.clock.now):
-            raise Refused("lock_lost", "the lock has ended")
-        partition.renew(stored, self.clock.now + broker.config.lock_duration)
+        broker.check_up(stored.partition)
+        self.check_renewal(stored, token)
+        stored.partition.renew(stored, self.clock.now + broker.config.lock_duration)
         shown = [broker.show(stored, token)]
         yield HOP
         return shown
+
+    def check_renewal(self, stored: Stored, token: str) -> None:
+        """Raises `Refused` where the lock has ended."""
+        if not stored.partition.holds(stored, token, self.clock.now):
+            raise Refused("lock_lost", "the lock has ended")
 
     # Peeking.
 
     def peek(self, connection: Connection, most: int, number: int | None) -> Steps[list[Any]]:
         """The oldest messages of a partition from a number on, or from this client's cursors on."""
         yield HOP
-        broker = self.broker
-        broker.check_alive()
-        waiting = [partition for partition in self.partitions if partition.up]
+        self.broker.check_alive()
+        return (yield from self.gather(Peek(connection, most, number, [])))
+
+    def gather(self, peek: Peek) -> Steps[list[Any]]:
+        """The answer of one partition after the other, until it is full."""
+        broker, waiting, random = self.broker, self.running(), self.clock.random
         if not waiting:
             raise Refused("unavailable", "no partition is up")
-        random = self.clock.random
-        most = broker.fewer(most, broker.free.peek_short)
+        peek = peek._replace(limit=broker.fewer(peek.limit, broker.free.peek_short))
         yield HOP
-        shown: list[Any] = []
-        while waiting and len(shown) < most:
+        while waiting and len(peek.shown) < peek.limit:
             pick = int(random() * len(waiting)) if len(waiting) > 1 else 0
             partition = waiting.pop(pick)
-            if shown and random() < 0.7:
+            if peek.shown and random() < 0.7:
                 break
             if partition.up:
-                before = len(shown)
-                self.browse(connection, partition, most, number, shown)
-                if before:
-                    more = shown[before:]
-                    del shown[before:]
-                    broker.join(shown, more)
+                broker.join(peek.shown, self.browse(peek, partition))
         yield HOP
-        return shown
+        return peek.shown
 
-    def browse(
-        self, connection: Connection, partition: Partition, most: int, number: int | None, shown: list[Any]
-    ) -> None:
-        """Add one partition's oldest messages to the answer, as far as count and size allow."""
-        broker, cursors = self.broker, connection.cursors
-        if number is None:
+    def browse(self, peek: Peek, partition: Partition) -> list[Any]:
+        """What the answer shows of one partition; the client's cursor moves behind it."""
+        cursors = peek.connection.cursors
+        if peek.number is None:
             first = cursors.get(partition.name, 0)
         else:
-            first = broker.place(partition, number)
-        room = min(most, broker.config.peek_cap or most) - len(shown)
-        size = broker.config.peek_bytes
+            first = self.broker.place(partition, peek.number)
+        found = self.page(peek, partition, first)
+        if peek.number is None and found:
+            cursors[partition.name] = self.cursor_after(found)
+        return self.display(peek, found)
+
+    def page(self, peek: Peek, partition: Partition, first: int) -> list[Stored]:
+        """The partition's oldest messages from a place on, as far as count and size allow."""
+        room = min(peek.limit, self.broker.config.peek_cap or peek.limit) - len(peek.shown)
+        size = self.broker.config.peek_bytes
+        found: list[Stored] = []
         for stored in partition.visible(first):
             size -= len(stored.content.body)
-            if room <= 0 or (size < 0 and shown):
+            if len(found) >= room or (size < 0 and (found or peek.shown)):
                 break
-            room -= 1
-            shown.append(broker.show(stored, None, self.state_of(stored)))
-            if number is None:
-                cursors[partition.name] = stored.order + 1
+            found.append(stored)
+        return found
+
+    def cursor_after(self, found: Sequence[Stored]) -> int:
+        """The place at which a walk goes on that has come to these messages."""
+        return found[-1].order + 1
+
+    def display(self, peek: Peek, found: Sequence[Stored]) -> list[Any]:
+        """What a peek shows of these messages."""
+        return [self.broker.show(stored, None, self.state_of(stored)) for stored in found]
 
     def state_of(self, stored: Stored) -> str:
         """What a peek says of a message; a locked one is active (PEEK-7)."""
@@ -354,39 +385,49 @@ class FrontEnd(Sending):
     def commit(self, name: str) -> Steps[None]:
         """Do all of it. Raises `Refused`: then nothing was done, and the transaction is over."""
         yield from self.arrive(lambda: self.commit(name))
-        broker, since = self.broker, self.clock.now
-        broker.check_alive()
-        txn = broker.transaction(name)
-        yield HOP
-        broker.check_open(txn)
-        del broker.transactions[name]
-        lags = taken(broker.free.commit_lag, self.clock.random) and not txn.schedules()
+        since = self.clock.now
+        txn = yield from self.end(name)
         try:
-            broker.check_busy(broker.free.busy_commit)
-            for partition in txn.partitions():
-                broker.check_up(partition)
-            if taken(broker.free.commit_settled, self.clock.random):
-                txn.drop_completed()
-            txn.cancels = broker.timetable.still_cancelled(txn.cancels)
-            broker.stamp(txn.partition, len(txn.sends), since)
-            txn.commit(self.clock.now, lags)
+            self.carry_out(txn, since)
         except Refused:
             if txn.partition is not None:
                 txn.partition.lead(())
             self.undo(txn)
             raise
+        self.broker.ring()
+        yield HOP
+
+    def carry_out(self, txn: Transaction, since: int) -> None:
+        """Do all that is kept in a transaction. Raises `Refused`: then nothing was done."""
+        broker, random = self.broker, self.clock.random
+        lags = taken(broker.free.commit_lag, random) and not txn.schedules()
+        broker.check_busy(broker.free.busy_commit)
+        for partition in txn.partitions():
+            broker.check_up(partition)
+        if taken(broker.free.commit_settled, random):
+            txn.drop_completed()
+        txn.cancels = broker.timetable.still_cancelled(txn.cancels)
+        broker.stamp(txn.partition, len(txn.sends), since)
+        txn.commit(self.clock.now, lags)
         if lags:
             broker.show_later(txn)
-        broker.ring()
-        yield HOP
 
     def rollback(self, name: str) -> Steps[None]:
         """Forget all of it."""
         yield from self.arrive(lambda: self.rollback(name))
-        self.broker.check_alive()
-        txn = self.broker.transaction(name)
+        self.roll_back((yield from self.end(name)))
         yield HOP
-        self.broker.check_open(txn)
-        del self.broker.transactions[name]
+
+    def roll_back(self, txn: Transaction) -> None:
+        """What a client's rollback does."""
         self.undo(txn)
+
+    def end(self, name: str) -> Steps[Transaction]:
+        """The open transaction of that name, which is over now. Raises `Refused`."""
+        broker = self.broker
+        broker.check_alive()
+        txn = broker.transaction(name)
         yield HOP
+        broker.check_open(txn)
+        del broker.transactions[name]
+        return txn

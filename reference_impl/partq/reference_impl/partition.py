@@ -140,6 +140,17 @@ class Partition:
         free = self._free
         return [heappop(free)[1] for _ in range(min(most, len(free)))]
 
+    def waiting(self) -> list[Stored]:
+        """The free messages, oldest first."""
+        return [stored for _, stored in sorted(self._free)]
+
+    def take(self, chosen: list[Stored]) -> list[Stored]:
+        """Remove these from the free messages. The caller locks or deletes them."""
+        taken = set(map(id, chosen))
+        self._free = [entry for entry in self._free if id(entry[1]) not in taken]
+        heapify(self._free)
+        return chosen
+
     def lock(self, stored: Stored, token: str, until: int) -> None:
         """Nobody else gets the message until then."""
         stored.lock = token
@@ -188,7 +199,11 @@ class Partition:
         while leases and leases[0][0] <= now:
             until, _, stored, token = heappop(leases)
             if stored.lock == token and stored.until == until:
-                self.abandon(stored)
+                self.lapse(stored)
+
+    def lapse(self, stored: Stored) -> None:
+        """The time of a message's lock is over: one more failed delivery."""
+        self.abandon(stored)
 
     def next_expiry(self, otherwise: int) -> int:
         """When the next lock may end, if that is before ``otherwise``."""

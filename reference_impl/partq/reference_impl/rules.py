@@ -29,7 +29,7 @@ class Rules:
     def admit_settlement(self, txn: Transaction, stored: Sequence[Stored]) -> None:
         """Whether a settlement may join the transaction. Raises `Refused`."""
 
-    def check_settlement(self, stored: Sequence[Stored]) -> None:
+    def check_settlement(self, stored: Sequence[Stored], txn: Transaction | None) -> None:
         """Whether these messages may be settled in one request. Raises `Refused`."""
 
 
@@ -61,7 +61,7 @@ class PartitionedRules(Rules):
         if any(stored[0].partition is not partition for partition in txn.partitions()):
             raise Refused("invalid_operation", "a transaction has one partition")
 
-    def check_settlement(self, stored: Sequence[Stored]) -> None:
+    def check_settlement(self, stored: Sequence[Stored], txn: Transaction | None) -> None:
         if len({one.partition.name for one in stored}) > 1:
             raise Refused("invalid_operation", "a settlement concerns one partition")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from .clock import HOP, Steps
 from .core import Core
@@ -24,6 +24,17 @@ MOST_DELAY: Final = 3_000_000_000
 """ns that a request may be on its way when its client is gone."""
 
 
+class Send(NamedTuple):
+    """A request to store messages. ``key``: the one that they share, None where they have none; ``txn``: the
+    transaction that it is part of; ``timeout``: how long its client waits, ns; ``since``: when it arrived."""
+
+    contents: Sequence[Content]
+    key: str | None
+    txn: Transaction | None
+    timeout: int
+    since: int
+
+
 class Sending:
     """A front end's sending side."""
 
@@ -36,25 +47,32 @@ class Sending:
     def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
         """Store all messages or none. ``timeout``: how long the client will wait, in ns."""
         yield from self.arrive(lambda: self.send(contents, txn, timeout))
-        broker, since = self.broker, self.clock.now
-        broker.check_alive()
-        key = broker.rules.common_key(contents if txn is not None else self.decisive(contents))
-        if txn is not None:
-            transaction = broker.transaction(txn)
-            yield from self.in_transaction(transaction, self._send_in(transaction, key, contents))
-            return
-        partition = self.next_partition() if key is None else self.home(key, contents, txn)
+        self.broker.check_alive()
+        send = Send(contents, self.admit(contents, txn), None, timeout, self.clock.now)
+        if txn is None:
+            yield from self.store(send)
+        else:
+            transaction = self.transaction(txn)
+            send = send._replace(txn=transaction)
+            yield from self.in_transaction(transaction, self.enlist(transaction, send))
+
+    def admit(self, contents: Sequence[Content], txn: str | None) -> str | None:
+        """The one key of a request, None without. Raises `Refused` where it cannot be taken."""
+        return self.broker.rules.common_key(contents if txn is not None else self.decisive(contents))
+
+    def store(self, send: Send) -> Steps[None]:
+        """Store what is sent outside of transactions."""
+        partition = self.next_partition() if send.key is None else self.home(send.key, send)
         yield HOP
         if not partition.up:
-            self.burn(partition, contents)
-            if key is not None:
-                yield from self._give_up(timeout)
-            partition = yield from self._reroute(contents, timeout)
-        contents = self.in_any_order(contents)
-        if key is None and len(contents) > 1 and taken(broker.free.split_batch, self.clock.random):
-            self.scatter(contents, since)
+            self.burn(partition, send.contents)
+            partition = yield from self.reroute(send) if send.key is None else self.give_up(send)
+        send = send._replace(contents=self.in_any_order(send.contents))
+        keyless_batch = send.key is None and len(send.contents) > 1
+        if keyless_batch and taken(self.broker.free.split_batch, self.clock.random):
+            self.scatter(send)
         else:
-            self.accept(partition, key, contents, since)
+            self.put(send, partition)
         yield HOP
 
     def arrive(self, again: Callable[[], Steps[None]]) -> Steps[None]:
@@ -91,18 +109,21 @@ class Sending:
         if taken(self.broker.free.burn_numbers, self.clock.random):
             partition.burn(len(contents))
 
-    def accept(self, partition: Partition, key: str | None, contents: Sequence[Content], since: int) -> None:
-        """Store them in the partition found for them. ``since``: when they were here."""
-        self.broker.accept(partition, contents, since)
+    def put(self, send: Send, partition: Partition) -> None:
+        """Store messages in the partition found for them."""
+        self.broker.accept(partition, send.contents, send.since)
 
-    def scatter(self, contents: Sequence[Content], since: int) -> None:
+    def scatter(self, send: Send) -> None:
         """Store a keyless batch, each message in whatever partition is up."""
-        running = [partition for partition in self.partitions if partition.up]
-        for content in contents:
-            partition = running[int(self.clock.random() * len(running))]
-            self.accept(partition, None, (content,), since)
+        running = self.running()
+        for content in send.contents:
+            self.put(send._replace(contents=(content,)), running[int(self.clock.random() * len(running))])
 
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
+    def running(self) -> list[Partition]:
+        """The partitions that are up."""
+        return [partition for partition in self.partitions if partition.up]
+
+    def home(self, key: str, send: Send) -> Partition:
         """Where messages of that key live: it alone decides."""
         return self.broker.partition_for(key)
 
@@ -111,40 +132,44 @@ class Sending:
         self.turn = (self.turn + 1) % len(self.partitions)
         return self.partitions[self.turn]
 
-    def _give_up(self, timeout: int) -> Steps[None]:
+    def give_up(self, send: Send) -> Steps[Partition]:
         """The one partition that a request needs is down: refuse at once, or after waiting for it."""
         clock = self.clock
         if clock.random() < 0.7:
             raise self.broker.outage("the partition of this key is down")
-        if timeout <= SERVER_TIMEOUT:
-            yield clock.now + timeout
+        if send.timeout <= SERVER_TIMEOUT:
+            yield clock.now + send.timeout
             raise Unsure("timeout", "the partition of this key is down")
         yield clock.now + SERVER_TIMEOUT
         raise Refused("timeout", "the partition of this key is down")
 
-    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
+    def reroute(self, send: Send) -> Steps[Partition]:
         """The chosen partition is down: after the server's timeout choose another. A client that does not
         wait so long never learns whether that came in time."""
-        impatient = timeout <= SERVER_TIMEOUT
-        yield self.clock.now + min(timeout, SERVER_TIMEOUT)
-        running = [partition for partition in self.partitions if partition.up]
+        impatient = send.timeout <= SERVER_TIMEOUT
+        yield self.clock.now + min(send.timeout, SERVER_TIMEOUT)
+        running = self.running()
         if not running:
             raise self.broker.outage("no partition is up")
         partition = running[int(self.clock.random() * len(running))]
         if impatient:
             if taken(self.broker.free.late_effect, self.clock.random):
-                self.clock.spawn(self._store_later(contents, SERVER_TIMEOUT - timeout))
+                self.clock.spawn(self._store_later(send.contents, SERVER_TIMEOUT - send.timeout))
             elif self.clock.random() < 0.5:
-                self.broker.accept(partition, contents)
+                self.broker.accept(partition, send.contents)
             raise Unsure("timeout", "the client's time ended first")
         return partition
 
     def _store_later(self, contents: Sequence[Content], delay: int) -> Steps[None]:
         """The client has given up; the front end has not."""
         yield self.clock.now + delay
-        running = [partition for partition in self.partitions if partition.up]
+        running = self.running()
         if running and self.broker.alive:
             self.broker.accept(running[int(self.clock.random() * len(running))], contents)
+
+    def transaction(self, name: str) -> Transaction:
+        """The open transaction of that name. Raises `Refused`."""
+        return self.broker.transaction(name)
 
     def in_transaction(self, txn: Transaction, steps: Steps[None]) -> Steps[None]:
         """Do something in a transaction, which may not outlive a refusal."""
@@ -166,11 +191,12 @@ class Sending:
         """Whether a transaction may send to one partition and settle in another."""
         return self.broker.config.partitioned and taken(self.broker.free.settle_elsewhere, self.clock.random)
 
-    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
-        since = self.clock.now
-        if not self.joins(txn, key, contents):
+    def enlist(self, txn: Transaction, send: Send) -> Steps[None]:
+        """Keep what is sent in a transaction for its commit."""
+        key, contents = send.key, send.contents
+        if not self.joins(txn, send):
             self.broker.rules.admit_send(txn, key)
-        partition = txn.place if key is None else self.home(key, contents, txn.name)
+        partition = txn.place if key is None else self.home(key, send)
         if partition is None:
             partition = self.next_partition()
         if txn.partition is not None:
@@ -188,17 +214,18 @@ class Sending:
         if any(isinstance(content, Ticket) for content in contents):
             txn.number(self.clock.now)
         if txn.numbers_early:
-            self.broker.stamp(partition, len(contents), since)
+            self.broker.stamp(partition, len(contents), send.since)
             txn.reserve(contents, self.clock.now)
         else:
             txn.sends.extend(contents)
         yield HOP
 
-    def joins(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> bool:
+    def joins(self, txn: Transaction, send: Send) -> bool:
         """Whether a second key is accepted in the transaction: if it lives in the partition of the first one,
         and no two sessions come together."""
+        key = send.key
         if key is None or txn.key is None or key == txn.key or not self.broker.config.partitioned:
             return False
-        sessions = {one.session_id for one in (*txn.contents(), *contents)} - {None}
-        here = len(sessions) < 2 and self.home(key, contents, txn.name) is txn.partition
+        sessions = {one.session_id for one in (*txn.contents(), *send.contents)} - {None}
+        here = len(sessions) < 2 and self.home(key, send) is txn.partition
         return here and taken(self.broker.free.second_key, self.clock.random)

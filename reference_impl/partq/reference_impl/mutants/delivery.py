@@ -1,4 +1,4 @@
-"""Defects in what is delivered, how often, and in what order (RCV)."""
+"""Defects in what is delivered, whether, how often, and in what order (RCV-1, 2, 3, 7 and 12)."""
 
 from __future__ import annotations
 
@@ -7,191 +7,296 @@ from typing import Any
 
 from ..clock import Steps
 from ..faults import Faults
-from ..frontend import FrontEnd
-from ..network import Connection
+from ..flowend import FlowEnd
+from ..frontend import FrontEnd, Settlement
 from ..partition import Partition
+from ..sending import Send
 from ..store import Content, Holder, Store, Stored
-from .garbling import garbled
+from .families import Altering, Renewals, Undoing, Viewing, beside, garbled, lose
 from .registry import defect
 
+# What a message holds.
 
-@defect("long-bodies-cut", "RCV-1")
-class _LongBodiesCut(Store):
+
+@defect("RCV-1", "append")
+def long_bodies_cut(self: Store, content: Content, now: int, partition: Holder) -> Stored:
     """Bodies are stored up to 64 characters."""
-
-    def append(self, content: Content, now: int, partition: Holder) -> Stored:
-        return super().append(garbled(content, body=content.body[:64]), now, partition)
+    return Store.append(self, garbled(content, body=content.body[:64]), now, partition)
 
 
-@defect("copies-nobody-sent", "RCV-1")
-class _CopiesNobodySent(Partition):
+@defect("RCV-1", "accept")
+def copies_nobody_sent(self: Partition, contents: Sequence[Content], now: int) -> None:
     """Every fifth request is stored once more, under IDs that nobody sent."""
-
-    def accept(self, contents: Sequence[Content], now: int) -> None:
-        super().accept(contents, now)
-        if self.store._orders % 5 == 4:
-            super().accept([garbled(content, id=content.id + "-copy") for content in contents], now)
+    Partition.accept(self, contents, now)
+    if self.store._orders % 5 == 4:
+        Partition.accept(self, [garbled(content, id=content.id + "-copy") for content in contents], now)
 
 
-@defect("solace-properties-lost", "RCV-1", profile="solace")
-class _PropertiesLost(Store):
+@defect("RCV-1", "append", profile="solace")
+def solace_properties_lost(self: Store, content: Content, now: int, partition: Holder) -> Stored:
     """Every third message loses what properties it had but one."""
-
-    def append(self, content: Content, now: int, partition: Holder) -> Stored:
-        if self._orders % 3 == 2:
-            content = garbled(content, properties=(("other", "lost"),))
-        return super().append(content, now, partition)
+    kept = (("other", "lost"),) if self._orders % 3 == 2 else content.properties
+    return Store.append(self, garbled(content, properties=kept), now, partition)
 
 
-@defect("lost-on-second-abandon", "RCV-2", profile="azure-flat")
-class _LostOnSecondAbandon(Partition):
+@defect("RCV-1", "accept", profile="azure-flat")
+def batch_shares_properties(self: Partition, contents: Sequence[Content], now: int) -> None:
+    """All messages of a batch have the user properties of its first one."""
+    shared = contents[0].properties
+    Partition.accept(self, [garbled(content, properties=shared) for content in contents], now)
+
+
+@defect("RCV-1", "append", profile="azure-standard")
+def keyed_properties_lost(self: Store, content: Content, now: int, partition: Holder) -> Stored:
+    """A message with a session ID or partition key loses its user properties."""
+    keyed = content.session_id is not None or content.partition_key is not None
+    return Store.append(self, garbled(content, properties=()) if keyed else content, now, partition)
+
+
+@defect("RCV-1", "append", profile="solace")
+def empty_properties_dropped(self: Store, content: Content, now: int, partition: Holder) -> Stored:
+    """User properties whose value is empty are left out."""
+    kept = tuple((name, value) for name, value in content.properties if value)
+    return Store.append(self, garbled(content, properties=kept), now, partition)
+
+
+@defect("RCV-1", "append")
+def partition_key_case_lost(self: Store, content: Content, now: int, partition: Holder) -> Stored:
+    """Partition keys are stored in lower case."""
+    key = content.partition_key
+    return Store.append(self, garbled(content, partition_key=key and key.lower()), now, partition)
+
+
+@defect("RCV-1", "viewed")
+def large_bodies_peeked_cut(self: Viewing, stored: Stored, message: Any) -> Any:
+    """A peek shows of a body no more than an answer may hold."""
+    return message._replace(body=message.body[: self.broker.config.peek_bytes])
+
+
+@defect("RCV-1", "altered", profile="azure-flat")
+def redelivered_body_cut(self: Altering, message: Any, delete: bool) -> Any:
+    """A message that is delivered again has lost the last character of its body."""
+    return message._replace(body=message.body[:-1]) if message.delivery_count else message
+
+
+@defect("RCV-1", "altered", profile="azure-standard")
+def partition_key_shown_as_session(self: Altering, message: Any, delete: bool) -> Any:
+    """A message with nothing but a partition key is delivered with a session ID, too."""
+    return message if message.session_id else message._replace(session_id=message.partition_key)
+
+
+@defect("RCV-1", "store", profile="solace")
+def batch_shares_its_body(self: FlowEnd, send: Send) -> Steps[None]:
+    """All messages of a batch have the body of the first one."""
+    shared = send.contents[0].body
+    return FlowEnd.store(self, send._replace(contents=[garbled(one, body=shared) for one in send.contents]))
+
+
+# What is lost.
+
+
+@defect("RCV-2", "abandon", profile="azure-flat")
+def lost_on_second_abandon(self: Partition, stored: Stored) -> None:
     """A message that is abandoned a second time is gone."""
-
-    def abandon(self, stored: Stored) -> None:
-        if stored.count >= 1:
-            self.complete(stored)
-        else:
-            super().abandon(stored)
+    (Partition.complete if stored.count >= 1 else Partition.abandon)(self, stored)
 
 
-@defect("lost-on-expiry", "RCV-2", profile="azure-flat")
-class _LostOnExpiry(Partition):
+@defect("RCV-2", "lapse", profile="azure-flat")
+def lost_on_expiry(self: Partition, stored: Stored) -> None:
     """A message whose lock runs out is gone."""
-
-    def expire(self, now: int) -> None:
-        for until, _, stored, token in list(self._leases):
-            if until <= now and stored.lock == token and stored.until == until:
-                self.complete(stored)
-        super().expire(now)
+    self.complete(stored)
 
 
-@defect("newest-lost-on-kill", "RCV-2")
-class _NewestLostOnKill(Faults):
+@defect("RCV-2", "drop_locks")
+def newest_lost_on_kill(self: Faults, partition: Partition) -> None:
     """A kill takes with it the newest message of each partition: it was not on disk yet."""
-
-    def drop_locks(self, partition: Partition) -> None:
-        newest = list(partition.store.live())[-1:]
-        for stored in newest:
-            partition.complete(stored)
-        super().drop_locks(partition)
+    for stored in list(partition.store.live())[-1:]:
+        partition.complete(stored)
+    Faults.drop_locks(self, partition)
 
 
-@defect("cache-lost-with-front-end", "RCV-2")
-class _CacheLost(Faults):
+@defect("RCV-2", "drop_locks", profile="azure-flat")
+def kill_orphans_locked(self: Faults, partition: Partition) -> None:
+    """What was locked at a kill is never delivered again, though it can be peeked."""
+    now = self.broker.clock.now
+    orphans = [stored for stored in partition.store.live() if stored.lock and stored.until > now]
+    Faults.drop_locks(self, partition)
+    partition.take(orphans)
+
+
+@defect("RCV-2", "frontend_lost")
+def cache_lost_with_front_end(self: Faults, proc: str) -> Steps[None]:
     """What a front end had fetched is lost with it."""
-
-    def frontend_lost(self, proc: str) -> Steps[None]:
-        for connection in self.broker.connections:
-            if connection.proc == proc:
-                for token, stored in self.broker.front_ends[connection.end].cache:
-                    if stored.lock == token:
-                        stored.partition.complete(stored)
-        yield from super().frontend_lost(proc)
+    ends = [self.broker.front_ends[one.end] for one in self.broker.connections if one.proc == proc]
+    for token, stored in [entry for end in ends for entry in end.cache]:
+        if stored.lock == token:
+            stored.partition.complete(stored)
+    yield from Faults.frontend_lost(self, proc)
 
 
-@defect("newest-first", "RCV-3")
-class NewestFirst(Partition):
+@defect("RCV-2", "deliver", profile="azure-flat")
+def deletes_one_more_than_shown(self: FrontEnd, partition: Partition, most: int, delete: bool) -> list[Any]:
+    """A receive that deletes several messages deletes the next one, too."""
+    shown = FrontEnd.deliver(self, partition, most, delete)
+    for stored in partition.heads(1) if delete and len(shown) > 1 else ():
+        partition.complete(stored)
+    return shown
+
+
+@defect("RCV-2", "delete")
+def compaction_loses_the_newest(self: Store, stored: Stored) -> None:
+    """When the log is rid of what was deleted, its newest message goes, too."""
+    before = len(self._log)
+    Store.delete(self, stored)
+    if len(self._log) < before and self._log:
+        lose(self._log[-1])
+
+
+@defect("RCV-2", "bring_up", profile="azure-standard")
+def lost_coming_back_first(self: Faults, partition: Partition) -> None:
+    """A partition that comes back while another one is down has lost its newest message."""
+    Faults.bring_up(self, partition)
+    if not all(other.up for other in self.broker.partitions):
+        for stored in list(partition.store.live())[-1:]:
+            lose(stored)
+
+
+@defect("RCV-2", "take_down", profile="azure-standard")
+def locked_lost_in_outage(self: Faults, partition: Partition) -> None:
+    """A partition that goes down loses what is locked in it."""
+    Faults.take_down(self, partition)
+    for stored in [one for one in partition.store.live() if one.lock is not None]:
+        lose(stored)
+
+
+# Order.
+
+
+@defect("RCV-3", "heads")
+@defect("RCV-3", "heads", name="flat-newest-first", profile="azure-flat")
+@defect("REB-3", "heads", name="solace-newest-first", profile="solace")
+def newest_first(self: Partition, most: int) -> list[Stored]:
     """A partition delivers its newest message first."""
-
-    def heads(self, most: int) -> list[Stored]:
-        self._free.sort(reverse=True)
-        found = [stored for _, stored in self._free[:most]]
-        del self._free[:most]
-        self._free.sort()
-        return found
+    return self.take(self.waiting()[::-1][:most])
 
 
-@defect("flat-newest-first", "RCV-3", profile="azure-flat")
-class _FlatNewestFirst(NewestFirst):
-    """The queue delivers its newest message first."""
+@defect("RCV-3", "heads", profile="azure-flat")
+def crowded_newest_first(self: Partition, most: int) -> list[Stored]:
+    """A queue with more than twenty messages waiting delivers the newest first."""
+    waiting = self.waiting()
+    return self.take((waiting if len(waiting) <= 20 else waiting[::-1])[:most])
 
 
-@defect("delivered-after-completion", "RCV-7")
-class _DeliveredAfterCompletion(FrontEnd):
+@defect("RCV-3", "heads", profile="azure-standard")
+def second_oldest_first(self: Partition, most: int) -> list[Stored]:
+    """Of three free messages or more the second oldest is delivered first."""
+    waiting = self.waiting()
+    return self.take((waiting if len(waiting) < 3 else waiting[1:])[:most])
+
+
+@defect("RCV-3", "heads", profile="azure-flat")
+def sessions_first(self: Partition, most: int) -> list[Stored]:
+    """Messages with a session ID are delivered before the others."""
+    return self.take(sorted(self.waiting(), key=lambda one: one.content.session_id is None)[:most])
+
+
+@defect("RCV-3", "recover")
+@defect("REB-3", "recover", name="kill-reverses-partitions", profile="solace")
+def kill_reverses_order(self: Partition, counted: bool = False) -> None:
+    """What is stored at a kill is delivered newest first afterwards."""
+    Partition.recover(self, counted)
+    self._free = sorted((-order, stored) for order, stored in self._free)
+
+
+# What comes back.
+
+
+@defect("RCV-7", "undoes")
+def delivered_after_completion(self: Undoing, asked: Settlement, stored: Stored) -> bool:
     """Completing every third message of a partition only ends its lock. (Transactions do it right.)"""
-
-    def apply(self, action: str, stored: Stored) -> None:
-        if action == "complete" and stored.order % 3 == 2:
-            stored.partition.release(stored)
-            self.broker.ring()
-        else:
-            super().apply(action, stored)
+    return stored.order % 3 == 2
 
 
-@defect("solace-delivered-after-ack", "RCV-7", profile="solace")
-class _SolaceDeliveredAfterAck(Partition):
-    """The acknowledgement of every third message of a partition only ends its lock."""
-
-    def complete(self, stored: Stored) -> None:
-        if stored.lock is not None and stored.order % 3 == 2:
-            self.release(stored)
-        else:
-            super().complete(stored)
-
-
-@defect("kill-undoes-completions", "RCV-7")
-class _KillUndoesCompletions(Faults):
-    """A kill brings back the message of each partition that was deleted last."""
-
-    def drop_locks(self, partition: Partition) -> None:
-        deleted = [stored for stored in partition.store._log if stored.gone][-1:]
-        super().drop_locks(partition)
-        for stored in deleted:
-            stored.gone = False
-            partition.store._holes -= 1
-            partition.release(stored)
-
-
-@defect("max-for-each-partition", "RCV-12")
-class _MaxForEachPartition(FrontEnd):
-    """The most that a client asked for is locked for it in each partition."""
-
-    def keep_answer(self, partition: Partition, most: int, delete: bool, shown: list[Any]) -> None:
-        if delete:
-            super().keep_answer(partition, most, delete, shown)
-        else:
-            shown.extend(self.deliver(partition, most, delete))
-
-
-@defect("message-twice-in-answer", "RCV-12")
-class _TwiceInAnswer(FrontEnd):
-    """An answer with room left says its first message twice."""
-
-    def deliver(self, partition: Partition, most: int, delete: bool) -> list[Any]:
-        shown = super().deliver(partition, most, delete)
-        return [*shown, shown[0]] if delete and len(shown) < most and shown else shown
-
-
-@defect("batch-completion-keeps-its-last", "RCV-7")
-class _BatchCompletionKeepsItsLast(FrontEnd):
+@defect("RCV-7", "undoes")
+def batch_completion_keeps_its_last(self: Undoing, asked: Settlement, stored: Stored) -> bool:
     """A completion of several messages only ends the lock of the last one. (Transactions do it right.)"""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._last: set[str | None] = set()
-
-    def settle(
-        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
-    ) -> Steps[None]:
-        self._last.difference_update(tokens)
-        if len(tokens) > 1:
-            self._last.add(tokens[-1])
-        yield from super().settle(connection, action, tokens, txn)
-
-    def apply(self, action: str, stored: Stored) -> None:
-        if action == "complete" and stored.lock in self._last:
-            stored.partition.release(stored)
-            self.broker.ring()
-        else:
-            super().apply(action, stored)
+    return len(asked.tokens) > 1 and stored.lock == asked.tokens[-1]
 
 
-@defect("second-acknowledgement-forgotten", "RCV-7", profile="solace")
-class _SecondAcknowledgementForgotten(Partition):
+@defect("RCV-7", "undoes")
+def completion_undone_in_outage(self: Undoing, asked: Settlement, stored: Stored) -> bool:
+    """While another partition is down, completing a message only ends its lock."""
+    return beside(self, stored.partition)
+
+
+@defect("RCV-7", "apply", profile="azure-flat")
+def renewed_comes_back(self: Renewals, asked: Settlement, stored: Stored) -> None:
+    """Completing a message whose lock was renewed only ends its lock. (Transactions do it right.)"""
+    if asked.action == "complete" and stored.lock in self.renewed:
+        stored.partition.release(stored)
+        self.broker.ring()
+    else:
+        Renewals.apply(self, asked, stored)
+
+
+@defect("RCV-7", "complete", profile="solace")
+def solace_delivered_after_ack(self: Partition, stored: Stored) -> None:
+    """The acknowledgement of every third message of a partition only ends its lock."""
+    comes_back = stored.lock is not None and stored.order % 3 == 2
+    (Partition.release if comes_back else Partition.complete)(self, stored)
+
+
+@defect("RCV-7", "complete", profile="solace")
+def second_acknowledgement_forgotten(self: Partition, stored: Stored) -> None:
     """Acknowledging a message that was handed out for the second time only ends its lock."""
+    comes_back = stored.lock is not None and stored.tries == 2
+    (Partition.release if comes_back else Partition.complete)(self, stored)
 
-    def complete(self, stored: Stored) -> None:
-        if stored.lock is not None and stored.tries == 2:
-            self.release(stored)
-        else:
-            super().complete(stored)
+
+@defect("RCV-7", "drop_locks")
+def kill_undoes_completions(self: Faults, partition: Partition) -> None:
+    """A kill brings back the message of each partition that was deleted last."""
+    deleted = [stored for stored in partition.store._log if stored.gone][-1:]
+    Faults.drop_locks(self, partition)
+    for stored in deleted:
+        stored.gone = False
+        partition.store._holes -= 1
+        partition.release(stored)
+
+
+# How much.
+
+
+@defect("RCV-12", "keep_answer")
+def max_for_each_partition(
+    self: FrontEnd, partition: Partition, most: int, delete: bool, shown: list[Any]
+) -> None:
+    """The most that a client asked for is locked for it in each partition."""
+    if delete:
+        FrontEnd.keep_answer(self, partition, most, delete, shown)
+    else:
+        shown.extend(self.deliver(partition, most, delete))
+
+
+@defect("RCV-12", "keep_answer", profile="azure-standard")
+def one_more_of_the_next_partition(
+    self: FrontEnd, partition: Partition, most: int, delete: bool, shown: list[Any]
+) -> None:
+    """An answer that is full gets one more locked message from each further partition that answers."""
+    if delete or len(shown) < most:
+        FrontEnd.keep_answer(self, partition, most, delete, shown)
+    else:
+        shown.extend(self.deliver(partition, 1, delete))
+
+
+@defect("RCV-12", "deliver")
+def message_twice_in_answer(self: FrontEnd, partition: Partition, most: int, delete: bool) -> list[Any]:
+    """An answer with room left says its first message twice."""
+    shown = FrontEnd.deliver(self, partition, most, delete)
+    return shown + shown[:1] if delete and len(shown) < most else shown
+
+
+@defect("RCV-12", "cached")
+def cache_ignores_max(self: FrontEnd, most: int, delete: bool) -> list[Any]:
+    """A client gets all that its front end has fetched earlier, however few it asks for."""
+    return FrontEnd.cached(self, most if delete else max(most, 64), delete)

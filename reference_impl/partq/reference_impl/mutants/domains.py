@@ -7,55 +7,47 @@ from ..store import Stored
 from .registry import defect
 
 
-@defect("pairs-turned-round", "ORD-1", profile="ordered-queue")
-class _PairsTurnedRound(DomainPartition):
+def _apart(partition: DomainPartition, free: list[Stored]) -> tuple[list[Stored], list[Stored]]:
+    """What came back, and what waits for its first delivery."""
+    returned = [stored for stored in free if partition.came_back(stored)]
+    return returned, [stored for stored in free if not partition.came_back(stored)]
+
+
+@defect("ORD-1", "in_turn", profile="ordered-queue")
+def pairs_turned_round(self: DomainPartition, free: list[Stored]) -> list[Stored]:
     """Of messages that wait for their first delivery every two are turned round."""
-
-    def in_turn(self, free: list[Stored]) -> list[Stored]:
-        new = [stored for stored in free if not self.came_back(stored)]
-        turned = [new[n ^ 1] if n ^ 1 < len(new) else new[n] for n in range(len(new))]
-        return [stored for stored in free if self.came_back(stored)] + turned
+    returned, new = _apart(self, free)
+    return returned + [new[n ^ 1] if n ^ 1 < len(new) else new[n] for n in range(len(new))]
 
 
-@defect("newest-first-in-a-crowd", "ORD-1", profile="ordered-queue")
-class _NewestFirst(DomainPartition):
+@defect("ORD-1", "in_turn", profile="ordered-queue")
+def newest_first_in_a_crowd(self: DomainPartition, free: list[Stored]) -> list[Stored]:
     """Where four messages wait for their first delivery the newest goes first."""
-
-    def in_turn(self, free: list[Stored]) -> list[Stored]:
-        new = [stored for stored in free if not self.came_back(stored)]
-        return free if len(new) < 4 else [*(s for s in free if self.came_back(s)), *reversed(new)]
+    returned, new = _apart(self, free)
+    return free if len(new) < 4 else returned + new[::-1]
 
 
-@defect("nothing-blocks", "ORD-2", profile="ordered-queue")
-class _NothingBlocks(DomainPartition):
+@defect("ORD-2", "in_flight", profile="ordered-queue")
+def nothing_blocks(self: DomainPartition) -> set[str | None]:
     """The next message of a key goes out while one is in flight."""
-
-    def in_flight(self) -> set[str | None]:
-        return set()
+    return set()
 
 
-@defect("oldest-alone-blocks", "ORD-2", profile="ordered-queue")
-class _OldestAloneBlocks(DomainPartition):
+@defect("ORD-2", "in_flight", profile="ordered-queue")
+def oldest_alone_blocks(self: DomainPartition) -> set[str | None]:
     """Of the messages in flight the oldest of the partition alone blocks its key."""
-
-    def in_flight(self) -> set[str | None]:
-        locked = [stored for stored in self.store.live() if stored.lock is not None]
-        return {self.domain_of(stored) for stored in locked[:1]} - {None}
+    locked = [stored for stored in self.store.live() if stored.lock is not None]
+    return {self.domain_of(stored) for stored in locked[:1]} - {None}
 
 
-@defect("returned-to-the-end", "ORD-3", profile="ordered-queue")
-class _ReturnedToTheEnd(DomainPartition):
+@defect("ORD-3", "in_turn", profile="ordered-queue")
+def returned_to_the_end(self: DomainPartition, free: list[Stored]) -> list[Stored]:
     """What came back is delivered again after all that waits."""
-
-    def in_turn(self, free: list[Stored]) -> list[Stored]:
-        return sorted(free, key=self.came_back)
+    return sorted(free, key=self.came_back)
 
 
-@defect("returned-after-the-next", "ORD-3", profile="ordered-queue")
-class _ReturnedAfterTheNext(DomainPartition):
+@defect("ORD-3", "in_turn", profile="ordered-queue")
+def returned_after_the_next(self: DomainPartition, free: list[Stored]) -> list[Stored]:
     """What came back lets the oldest message pass that was never delivered."""
-
-    def in_turn(self, free: list[Stored]) -> list[Stored]:
-        new = [stored for stored in free if not self.came_back(stored)]
-        returned = [stored for stored in free if self.came_back(stored)]
-        return [*new[:1], *returned, *new[1:]]
+    returned, new = _apart(self, free)
+    return [*new[:1], *returned, *new[1:]]

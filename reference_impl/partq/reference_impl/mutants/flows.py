@@ -1,132 +1,218 @@
-"""Defects in what flows get, and how it is shown to them (REB)."""
+"""Defects in what flows get, in what order, and in what happens while partitions change hands (REB)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from ..clock import HOP, Steps
 from ..flowend import FlowEnd
-from ..flows import PAUSED, READY, Flow, Seat
+from ..flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ..partition import Partition
 from ..store import Stored
-from .delivery import NewestFirst
+from .families import Misreporting, Revealing, Sharing, changed
 from .registry import defect
-from .revealing import Revealing
+
+# Whose messages a flow gets.
 
 
-@defect("newcomer-gets-load", "REB-2", profile="solace")
-class _NewcomerGetsLoad(FlowEnd):
+def _first_waiting(end: FlowEnd) -> list[Seat]:
+    """The first partition that has something to deliver."""
+    return [seat for seat in end.assignments.seats if end.delivers(seat)][:1]
+
+
+@defect("REB-2", "serves", profile="solace")
+def newcomer_gets_load(self: Sharing, flow: Flow, shown: Sequence[Any]) -> Sequence[Seat]:
     """A flow that has no partition yet, and receives and deletes, is given messages of another's."""
-
-    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
-        shown = super().collect(flow, most, delete)
-        if shown or not delete or not self.served(flow):
-            return shown
-        others = [seat for seat in self.assignments.seats if seat.flow is not flow and self.delivers(seat)]
-        for seat in others[:1]:
-            for stored in seat.partition.heads(most):
-                shown.append(self.broker.show_to_flow(stored, self.hand_out(seat, stored, delete)))
-        return shown
-
-    def served(self, flow: Flow) -> bool:
-        """Whether that flow is given what is not its own."""
-        return not flow.standby and not self.seats_of(flow)
+    return () if shown or flow.standby or self.seats_of(flow) else _first_waiting(self)
 
 
-@defect("solace-newest-first", "REB-3", profile="solace")
-class _SolaceNewestFirst(NewestFirst):
-    """A partition delivers its newest message first."""
-
-
-@defect("standby-gets-load", "REB-5", profile="solace")
-class _StandbyGetsLoad(_NewcomerGetsLoad):
+@defect("REB-5", "serves", profile="solace")
+def standby_gets_load(self: Sharing, flow: Flow, shown: Sequence[Any]) -> Sequence[Seat]:
     """A standby that receives and deletes is given messages of an active flow's partition."""
-
-    def served(self, flow: Flow) -> bool:
-        return flow.standby
+    return _first_waiting(self) if flow.standby and not shown else ()
 
 
-@defect("paused-still-delivers", "REB-13", profile="solace")
-class _PausedStillDelivers(FlowEnd):
-    """A partition that is being handed off goes on delivering to its old flow."""
-
-    def delivers(self, seat: Seat) -> bool:
-        return seat.state in (READY, PAUSED) and seat.partition.has_free(self.clock.now)
-
-
-@defect("partition-chosen", "REB-15", profile="solace")
-class _PartitionChosen(FlowEnd):
-    """A consumer that asks for a partition is bound all the same."""
-
-    def refuse_choice(self) -> None:
-        return
-
-
-@defect("partition-shown", "REB-15", profile="solace")
-class _PartitionShown(Revealing):
-    """Every message says which partition it comes from."""
-
-    def reveals(self, message: Any, answer: Sequence[Any]) -> bool:
-        return True
-
-
-@defect("deleted-comes-back", "RCV-7", profile="solace")
-class _DeletedComesBack(FlowEnd):
-    """Every third message of a partition comes back once after it was received and deleted."""
-
-    def hand_out(self, seat: Seat, stored: Stored, delete: bool) -> str | None:
-        token = super().hand_out(seat, stored, delete)
-        if delete and stored.order % 3 == 2 and stored.tries < 2:
-            stored.gone = False
-            seat.partition.store._holes -= 1
-            stored.tries += 1
-            seat.partition.release(stored)
-        return token
-
-
-@defect("former-owner-gets-load", "REB-2", profile="solace")
-class _FormerOwnerGetsLoad(FlowEnd):
+@defect("REB-2", profile="solace")
+class FormerOwnerGetsLoad(Sharing):
     """A flow that receives and deletes, and finds nothing, gets messages of a partition that it has lost."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._had: dict[Flow, list[Seat]] = {}
 
-    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
-        shown = super().collect(flow, most, delete)
-        mine = self.seats_of(flow)
-        lost = [seat for seat in self._had.setdefault(flow, []) if seat not in mine and self.delivers(seat)]
-        self._had[flow] += [seat for seat in mine if seat not in self._had[flow]]
-        for seat in lost if delete and not shown else ():
-            for stored in seat.partition.heads(most - len(shown)):
-                shown.append(self.broker.show_to_flow(stored, self.hand_out(seat, stored, delete)))
-        return shown
+    def serves(self, flow: Flow, shown: Sequence[Any]) -> Sequence[Seat]:
+        had, mine = self._had.setdefault(flow, []), self.seats_of(flow)
+        lost = [seat for seat in had if seat not in mine]
+        had += [seat for seat in mine if seat not in had]
+        return () if shown else lost
 
 
-@defect("kill-reverses-partitions", "REB-3", profile="solace")
-class _KillReversesPartitions(Partition):
-    """What is stored at a kill is delivered newest first afterwards."""
-
-    def recover(self, counted: bool = False) -> None:
-        super().recover(counted)
-        self._free = sorted((-order, stored) for order, stored in self._free)
+@defect("REB-2", "seats_of", profile="solace")
+def flows_of_one_client_share(self: FlowEnd, flow: Flow) -> list[Seat]:
+    """A client gets through each of its flows what belongs to all of them."""
+    return [seat for seat in self.assignments.seats if seat.flow is not None and seat.flow.proc == flow.proc]
 
 
-@defect("plain-messages-overtake", "REB-3", profile="solace")
-class _PlainMessagesOvertake(Partition):
+@defect("RCV-7", "hand_over", profile="solace")
+def deleted_comes_back(self: FlowEnd, seat: Seat, stored: Stored, delete: bool) -> Any:
+    """Every third message of a partition comes back once after it was received and deleted."""
+    message = FlowEnd.hand_over(self, seat, stored, delete)
+    if delete and stored.order % 3 == 2 and stored.tries < 2:
+        stored.gone = False
+        seat.partition.store._holes -= 1
+        stored.tries += 1
+        seat.partition.release(stored)
+    return message
+
+
+# Order.
+
+
+@defect("REB-3", "heads", profile="solace")
+def plain_messages_overtake(self: Partition, most: int) -> list[Stored]:
     """Messages without user properties are delivered before the others of their partition."""
-
-    def heads(self, most: int) -> list[Stored]:
-        free = super().heads(len(self._free))
-        free.sort(key=lambda stored: bool(stored.content.properties))
-        for stored in free[most:]:
-            self.release(stored)
-        return free[:most]
+    return self.take(sorted(self.waiting(), key=lambda stored: bool(stored.content.properties))[:most])
 
 
-@defect("redelivery-shows-its-partition", "REB-15", profile="solace")
-class _RedeliveryShowsItsPartition(Revealing):
+def _to_the_back(seat: Seat) -> None:
+    """Put what the partition's flow has not settled behind all other messages."""
+    store = seat.partition.store
+    for stored in seat.unacked.values():
+        stored.order = store._orders
+        store._orders += 1
+
+
+@defect("REB-3", "give_back", profile="solace")
+def returned_to_the_back(self: Assignments, seat: Seat) -> None:
+    """What a lost flow had not settled comes after younger messages."""
+    if seat.state != PAUSED:
+        _to_the_back(seat)
+    Assignments.give_back(self, seat)
+
+
+@defect("REB-3", "give_back", profile="solace")
+def handed_over_to_the_back(self: Assignments, seat: Seat) -> None:
+    """What was not settled when the time of a handoff ended comes after younger messages."""
+    if seat.state == PAUSED:
+        _to_the_back(seat)
+    Assignments.give_back(self, seat)
+
+
+# What is said of a partition, and delivered meanwhile.
+
+
+@defect("REB-13", "delivers", profile="solace")
+def paused_still_delivers(self: FlowEnd, seat: Seat) -> bool:
+    """A partition that is being handed off goes on delivering to its old flow."""
+    return seat.state in (READY, PAUSED) and seat.partition.has_free(self.clock.now)
+
+
+@defect("REB-13", "delivers", profile="solace")
+def paused_delivers_newcomers(self: FlowEnd, seat: Seat) -> bool:
+    """A partition that is being handed off delivers to its old flow what was sent since."""
+    if seat.state != PAUSED or not seat.partition.has_free(self.clock.now):
+        return FlowEnd.delivers(self, seat)
+    return seat.partition.waiting()[0].enqueued_at > seat.handoff_ends - self.assignments.max_handoff
+
+
+@defect("REB-13", "set_state", profile="solace")
+def unbound_said_ready(self: Assignments, seat: Seat, state: str) -> None:
+    """A partition whose flow is gone is said to be ready."""
+    Assignments.set_state(self, seat, state)
+    if state == UNBOUND and seat.flow is not None:
+        self.tell(seat.partition.name, seat.flow.name, READY)
+
+
+@defect("REB-13", "said", profile="solace")
+def handoff_said_unbound(self: Misreporting, state: str) -> str:
+    """A partition that is being handed off is said to be unbound, though its flow is there."""
+    return UNBOUND if state == PAUSED else state
+
+
+@defect("REB-15", "admit_bind", profile="solace")
+def partition_chosen(self: FlowEnd, proc: str, name: str, partition: int | None) -> None:
+    """A consumer that asks for a partition is bound all the same."""
+
+
+@defect("REB-15", "reveals", profile="solace")
+def partition_shown(self: Revealing, message: Any, answer: Sequence[Any]) -> bool:
+    """Every message says which partition it comes from."""
+    return True
+
+
+@defect("REB-15", "reveals", profile="solace")
+def redelivery_shows_its_partition(self: Revealing, message: Any, answer: Sequence[Any]) -> bool:
     """A message that is delivered again says which partition it comes from."""
+    return bool(message.redelivered)
 
-    def reveals(self, message: Any, answer: Sequence[Any]) -> bool:
-        return bool(message.redelivered)
+
+# Handoffs, and what is lost in them.
+
+
+@defect("REB-14", "start_handoff", profile="solace")
+def handoff_at_once(self: Assignments, seat: Seat, flow: Flow) -> None:
+    """A handoff happens though the old flow has unacknowledged messages."""
+    self.set_state(seat, PAUSED)
+    seat.heir = flow
+    self.give_back(seat)
+    self.give(seat, flow)
+
+
+@defect("REB-14", "start_handoff", profile="solace")
+def handoff_without_end(self: Assignments, seat: Seat, flow: Flow) -> None:
+    """A handoff waits for the old flow's settlements for ever."""
+    seat.heir, seat.handoff_ends = flow, -1
+    self.set_state(seat, PAUSED)
+
+
+@defect("REB-14", "start_handoff", profile="solace")
+def handoff_overdue(self: Assignments, seat: Seat, flow: Flow) -> None:
+    """A handoff may take twice as long as it is allowed to."""
+    with changed(self, max_handoff=2 * self.max_handoff):
+        Assignments.start_handoff(self, seat, flow)
+
+
+@defect("REB-14", "time_handoff", profile="solace")
+def handoff_of_half_the_time(self: Assignments, seat: Seat) -> None:
+    """A handoff that finds messages unacknowledged waits for half of its time."""
+    with changed(self, max_handoff=self.max_handoff // 2):
+        Assignments.time_handoff(self, seat)
+
+
+@defect("REB-14", "settled", profile="solace")
+def handoff_waits_out(self: Assignments, seat: Seat) -> None:
+    """A handoff takes all its time even if everything is settled."""
+
+
+@defect("REB-14", "settled", profile="solace")
+def given_back_holds_handoff(self: Assignments, seat: Seat) -> None:
+    """A handoff waits for its time to end if what was not settled was given back."""
+    if not any(stored.tries for stored in seat.partition.waiting()):
+        Assignments.settled(self, seat)
+
+
+@defect("REB-14", "settled", profile="solace")
+def first_settlement_ends_handoff(self: Assignments, seat: Seat) -> None:
+    """A handoff ends when any one of the unacknowledged messages is settled."""
+
+    def end() -> Steps[None]:
+        yield HOP
+        if seat.state == PAUSED and seat.heir is not None:
+            self.end_handoff(seat)
+
+    self.clock.spawn(end())
+
+
+@defect("RCV-2", "acknowledge", profile="solace")
+def abandoned_while_paused_lost(self: FlowEnd, action: str, seat: Seat, token: str) -> None:
+    """A message given back while its partition is being handed off is deleted."""
+    FlowEnd.acknowledge(self, "complete" if seat.state == PAUSED else action, seat, token)
+
+
+@defect("RCV-2", "leave", profile="solace")
+def takeover_loses_unacknowledged(self: Assignments, seat: Seat, heir: Flow | None) -> None:
+    """What a lost flow had not acknowledged is lost if a standby takes over."""
+    for token in list(seat.unacked) if heir is not None else ():
+        seat.partition.complete(seat.unacked.pop(token))
+    Assignments.leave(self, seat, heir)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import partial
-from typing import Any, Final
+from types import FunctionType
+from typing import Any, Final, TypeVar
 
 from ..broker import Parts
+
+Defect = TypeVar("Defect", bound=Callable[..., Any])
 
 MUTANTS: Final[dict[str, Mutant]] = {}
 """Every mutant by name, in order of registration."""
@@ -39,30 +42,39 @@ class Mutant:
 
 
 def defect(
-    name: str,
     breaks: str,
+    hook: str = "",
     *,
+    name: str = "",
     profile: str = "azure-premium",
     also: tuple[str, ...] = (),
-    held_out: bool = False,
-) -> Callable[[type[Any]], type[Any]]:
-    """Register the decorated subclass as that mutant; its docstring is the summary."""
+) -> Callable[[Defect], Defect]:
+    """Register a mutant: a function in the place of ``hook`` in the class that its ``self`` is annotated with,
+    or, for several hooks or a memory, a subclass. It gives the name (or ``name``), its docstring the summary.
+    What is declared in `mutants.held_out` is set aside."""
 
-    def register(part: type[Any]) -> type[Any]:
-        if name in MUTANTS:
-            raise ValueError(f"two mutants are called {name}")
+    def register(item: Defect) -> Defect:
+        own = name or re.sub(r"_|(?<=.)(?=[A-Z])", "-", item.__name__).lower()
+        if own in MUTANTS:
+            raise ValueError(f"two mutants are called {own}")
+        part: Any = _replacing(hook, item) if isinstance(item, FunctionType) else item
         parts = replace(Parts(), **{_slot(part): part})
-        MUTANTS[name] = Mutant(name, breaks, part.__doc__ or "", profile, also, parts, held_out)
-        return part
+        aside = ".held_out." in item.__module__
+        MUTANTS[own] = Mutant(own, breaks, item.__doc__ or "", profile, also, parts, aside)
+        return item
 
     return register
 
 
-held_out: Final = partial(defect, held_out=True)
-"""As `defect`, of a mutant that is set aside (`mutants.held_out`)."""
+def _replacing(hook: str, function: FunctionType) -> type[Any]:
+    """The subclass with that function in the place of the hook. Raises AttributeError if there is no such
+    hook."""
+    base = function.__globals__[function.__annotations__["self"]]
+    getattr(base, hook)
+    return type(function.__name__, (base,), {hook: function, "__module__": function.__module__})
 
 
-def _slot(part: type[Any]) -> str:
+def _slot(part: Any) -> str:
     """Which of the broker's classes it stands in for: the one that is nearest among its bases."""
     slots = {getattr(Parts(), field.name): field.name for field in fields(Parts) if field.name != "router"}
     return next(slots[base] for base in part.__mro__ if base in slots)

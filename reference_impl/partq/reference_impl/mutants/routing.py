@@ -1,4 +1,4 @@
-"""Defects in where messages go (ROUTE)."""
+"""Defects in where messages go, and in what an outage does to sends and to whom (ROUTE)."""
 
 from __future__ import annotations
 
@@ -8,161 +8,270 @@ from ..clock import HOP, Steps
 from ..errors import Refused
 from ..faults import Faults
 from ..flowend import FlowEnd
-from ..frontend import FrontEnd
+from ..frontend import FrontEnd, Settlement
 from ..partition import Partition
-from ..store import Content
-from .misrouting import Misrouting
+from ..sending import SERVER_TIMEOUT, Send
+from ..store import Content, Stored
+from ..transactions import Transaction
+from .families import Misrouting, beside, no_key, retrying
 from .registry import APART, BY_CHANCE, defect
 
 FULL = 3
 """So many messages fill a careless broker's partition."""
 
+LONG = 64
+"""Characters in a key that a careless broker still handles."""
 
-@defect("rehash-on-restart", "ROUTE-1", profile="azure-standard", also=APART)
-class RehashOnRestart(Faults):
+
+# Where keys belong.
+
+
+@defect("ROUTE-1", "start", profile="azure-standard", also=APART)
+@defect("ROUTE-1", "start", name="solace-rehash-on-restart", profile="solace", also=(*APART, BY_CHANCE[0]))
+def rehash_on_restart(self: Faults) -> None:
     """The partition map is drawn anew when the broker starts."""
-
-    def broker_start(self) -> Steps[None]:
-        yield from super().broker_start()
-        self.broker.config.salt += 1
-        self.broker.forget_homes()
+    Faults.start(self)
+    self.broker.config.salt += 1
+    self.broker.forget_homes()
 
 
-@defect("rehash-on-recovery", "ROUTE-1", profile="azure-standard", also=APART)
-class _RehashOnRecovery(Faults):
+@defect("ROUTE-1", "bring_up", profile="azure-standard", also=APART)
+def rehash_on_recovery(self: Faults, partition: Partition) -> None:
     """The partition map is drawn anew when a partition comes back."""
-
-    def partition_up(self, index: int) -> Steps[int]:
-        name = yield from super().partition_up(index)
-        self.broker.config.salt += 1
-        self.broker.forget_homes()
-        return name
+    Faults.bring_up(self, partition)
+    self.broker.config.salt += 1
+    self.broker.forget_homes()
 
 
-@defect("route-by-body", "ROUTE-2", profile="azure-standard")
-class _RouteByBody(Misrouting):
+@defect("ROUTE-1", "give_up", profile="azure-standard", also=APART)
+def refused_key_moves(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """A key whose send was refused because its partition is down lives in the next partition from then on."""
+    try:
+        return (yield from FrontEnd.give_up(self, send))
+    except Refused as refused:
+        if refused.kind == "unavailable" and send.key is not None and self.broker.alive:
+            here = self.partitions.index(self.broker.partition_for(send.key))
+            self.broker._homes[send.key] = self.partitions[(here + 1) % len(self.partitions)]
+        raise
+
+
+@defect("ROUTE-2", "mistaken", profile="azure-standard")
+def route_by_body(self: Misrouting, key: str, send: Send) -> str:
     """The body has a say in the partition; in a transaction, that of its first message."""
-
-    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        before = [] if txn is None else self.broker.transactions[txn].sends
-        return f"{key}/{(before or contents)[0].body}"
+    return f"{key}/{((send.txn and send.txn.sends) or send.contents)[0].body}"
 
 
-@defect("route-by-sender", "ROUTE-2", profile="azure-standard")
-class _RouteBySender(Misrouting):
-    """Every client has a partition map of its own."""
-
-    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        senders = [one.proc for one in self.broker.connections if one.task is self.clock.current]
-        return "/".join((key, *senders))
-
-
-@defect("solace-route-by-body", "ROUTE-2", profile="solace", also=BY_CHANCE)
-class _SolaceRouteByBody(FlowEnd):
+@defect("ROUTE-2", "home", profile="solace", also=BY_CHANCE)
+def solace_route_by_body(self: FlowEnd, key: str, send: Send) -> Partition:
     """The body has a say in the partition."""
-
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        return super().home(f"{key}/{contents[0].body}", contents, txn)
+    return FlowEnd.home(self, f"{key}/{send.contents[0].body}", send)
 
 
-@defect("sticky-keyless", "ROUTE-4", profile="azure-standard")
-class _StickyKeyless(FrontEnd):
-    """Keyless messages all go to the first partition."""
-
-    def next_partition(self) -> Partition:
-        return self.partitions[0]
+@defect("ROUTE-2", "mistaken", profile="azure-standard")
+def route_by_sender(self: Misrouting, key: str, send: Send) -> str:
+    """Every client has a partition map of its own."""
+    return "/".join((key, *(one.proc for one in self.broker.connections if one.task is self.clock.current)))
 
 
-@defect("accepted-while-down", "ROUTE-5")
-class _AcceptedWhileDown(FrontEnd):
-    """A keyed send does not notice that its partition is down, as long as some other one is up."""
-
-    def _give_up(self, timeout: int) -> Steps[None]:
-        if any(partition.up for partition in self.partitions):
-            yield HOP
-        else:
-            yield from super()._give_up(timeout)
-
-    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
-        key = self.broker.rules.common_key(contents)
-        if key is None:
-            return (yield from super()._reroute(contents, timeout))
-        return self.home(key, contents, None)
+@defect("ROUTE-2", "mistaken", profile="azure-standard")
+def long_keys_scatter(self: Misrouting, key: str, send: Send) -> str:
+    """Messages of a key over 64 characters are routed by their own ID; in a transaction, by its name."""
+    return key if len(key) <= LONG else no_key(send)
 
 
-@defect("refused-while-down-and-stored", "ROUTE-5")
-class _RefusedWhileDownAndStored(FrontEnd):
-    """A keyed send to a partition that is down, others being up, is refused, and stored all the same."""
-
-    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
-        key = self.broker.rules.common_key(contents)
-        if key is not None and txn is None and self.broker.alive:
-            partition = self.home(key, contents, txn)
-            if not partition.up and any(other.up for other in self.partitions):
-                self.broker.accept(partition, contents)
-                yield HOP
-                raise Refused("unavailable", "the partition of this key is down")
-        yield from super().send(contents, txn, timeout)
-
-
-@defect("no-rerouting", "ROUTE-6")
-class _NoRerouting(FrontEnd):
-    """A keyless send whose chosen partition is down gives up."""
-
-    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
-        yield from self._give_up(timeout)
-        raise Refused("unavailable", "the chosen partition is down")
-
-
-@defect("one-down-all-down", "ROUTE-7", profile="azure-standard")
-class _OneDownAllDown(FrontEnd):
-    """While any partition is down, no keyed message is taken."""
-
-    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
-        keyed = self.broker.rules.common_key(contents) is not None
-        if keyed and not all(partition.up for partition in self.partitions):
-            raise Refused("unavailable", "a partition is down")
-        yield from super().send(contents, txn, timeout)
-
-
-@defect("stored-nowhere-up", "ROUTE-8")
-class _StoredNowhereUp(FrontEnd):
-    """With no partition up, keyless messages are accepted by one that is down."""
-
-    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
-        if not any(partition.up for partition in self.partitions):
-            yield HOP
-            return self.next_partition()
-        return (yield from super()._reroute(contents, timeout))
-
-
-@defect("refused-nowhere-up-and-stored", "ROUTE-8")
-class _RefusedNowhereUpAndStored(FrontEnd):
-    """With no partition up, keyless messages are refused, and stored all the same."""
-
-    def _reroute(self, contents: Sequence[Content], timeout: int) -> Steps[Partition]:
-        try:
-            return (yield from super()._reroute(contents, timeout))
-        except Refused as refused:
-            if refused.kind == "unavailable":
-                self.broker.accept(self.next_partition(), contents)
-            raise
-
-
-@defect("full-partition-overflows", "ROUTE-2", also=BY_CHANCE[1:])
-class _FullPartitionOverflows(Misrouting):
+@defect("ROUTE-2", "mistaken", also=BY_CHANCE[1:])
+def full_partition_overflows(self: Misrouting, key: str, send: Send) -> str:
     """While its partition holds three messages or more, a key belongs to another one, outside of
     transactions."""
-
-    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        home = self.broker.partition_for(key)
-        full = txn is None and sum(1 for _ in home.store.live()) >= FULL
-        return f"overflow of {key}" if full else key
+    full = send.txn is None and len(list(self.broker.partition_for(key).store.live())) >= FULL
+    return f"overflow of {key}" if full else key
 
 
-@defect("route-by-number-of-flows", "ROUTE-2", profile="solace", also=BY_CHANCE)
-class _RouteByNumberOfFlows(FlowEnd):
+@defect("ROUTE-2", "home", profile="solace", also=BY_CHANCE)
+def route_by_number_of_flows(self: FlowEnd, key: str, send: Send) -> Partition:
     """How many flows are bound has a say in the partition."""
+    return FlowEnd.home(self, f"{key}/{len(self.assignments.flows)}", send)
 
-    def home(self, key: str, contents: Sequence[Content], txn: str | None) -> Partition:
-        return super().home(f"{key}/{len(self.assignments.flows)}", contents, txn)
+
+@defect("ROUTE-4", "next_partition", profile="azure-standard")
+def sticky_keyless(self: FrontEnd) -> Partition:
+    """Keyless messages all go to the first partition."""
+    return self.partitions[0]
+
+
+@defect("ROUTE-4", "next_partition", profile="solace")
+def solace_sticky_keyless(self: FlowEnd) -> Partition:
+    """Keyless messages all go to the first partition."""
+    return self.partitions[0]
+
+
+# Keyed sends whose partition is down.
+
+
+@defect("ROUTE-5", "give_up")
+def accepted_while_down(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """A keyed send does not notice that its partition is down, as long as some other one is up."""
+    if send.key is None or not self.running():
+        return (yield from FrontEnd.give_up(self, send))
+    yield HOP
+    return self.home(send.key, send)
+
+
+@defect("ROUTE-5", "give_up", profile="azure-standard")
+def keyed_rerouted(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """A keyed send whose partition is down is stored in another one, as a keyless one is."""
+    if not self.running():
+        return (yield from FrontEnd.give_up(self, send))
+    yield HOP
+    return (yield from self.reroute(send))
+
+
+@defect("ROUTE-5", "give_up")
+def down_partition_not_found(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """A keyed send whose partition is down, others being up, is told that no such entity is found."""
+    if not self.running():
+        return (yield from FrontEnd.give_up(self, send))
+    yield HOP
+    raise Refused("not_found", "no such entity")
+
+
+@defect("ROUTE-5", "give_up")
+def refused_while_down_and_stored(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """A keyed send to a partition that is down, others being up, is refused, and stored all the same."""
+    if send.key is None or not self.running():
+        return (yield from FrontEnd.give_up(self, send))
+    self.broker.accept(self.home(send.key, send), send.contents)
+    raise Refused("unavailable", "the partition of this key is down")
+
+
+@defect("ROUTE-5", "give_up")
+def second_outage_unnoticed(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """Of two partitions that are down at once, keyed messages are taken by both as if they were up."""
+    if send.key is None or not beside(self, next(iter(self.running()), None), 2):
+        return (yield from FrontEnd.give_up(self, send))
+    return self.home(send.key, send)
+
+
+# Keyless sends whose chosen partition is down.
+
+
+@defect("ROUTE-6", "reroute")
+def no_rerouting(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """A keyless send whose chosen partition is down gives up."""
+    return (yield from self.give_up(send))
+
+
+@defect("ROUTE-6", "reroute")
+def keyless_batch_not_rerouted(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """A keyless batch whose chosen partition is down is refused; single messages are not."""
+    if len(send.contents) > 1 and send.timeout > SERVER_TIMEOUT:
+        yield HOP
+        raise Refused("unavailable", "the chosen partition is down")
+    return (yield from FrontEnd.reroute(self, send))
+
+
+@defect("ROUTE-6", "reroute")
+def reroutes_once(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """A keyless send whose chosen partition is down tries the next one, and gives up if that is down too."""
+    if send.timeout <= SERVER_TIMEOUT or not self.running():
+        return (yield from FrontEnd.reroute(self, send))
+    yield self.clock.now + SERVER_TIMEOUT
+    partition = self.next_partition()
+    self.broker.check_up(partition)
+    return partition
+
+
+# Who else is struck.
+
+
+@defect("ROUTE-7", "admit", profile="azure-standard")
+def one_down_all_down(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+    """While any partition is down, no keyed message is taken."""
+    key = FrontEnd.admit(self, contents, txn)
+    if key is not None and len(self.running()) < len(self.partitions):
+        raise Refused("unavailable", "a partition is down")
+    return key
+
+
+@defect("ROUTE-7", "admit", profile="azure-standard")
+def keyed_batches_stop_in_outage(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+    """While any partition is down, no keyed batch is taken, wherever it belongs."""
+    key = FrontEnd.admit(self, contents, txn)
+    if key is not None and len(contents) > 1 and beside(self, self.broker.partition_for(key)):
+        raise Refused("unavailable", "a partition is down")
+    return key
+
+
+@defect("ROUTE-7", "admit", profile="azure-standard")
+def second_outage_stops_sends(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+    """While two partitions are down at once, no keyed message is taken anywhere."""
+    key = FrontEnd.admit(self, contents, txn)
+    if key is not None and beside(self, self.broker.partition_for(key), 2):
+        raise Refused("unavailable", "two partitions are down")
+    return key
+
+
+@defect("ROUTE-7", "admit_settlement", profile="azure-standard")
+def settlements_stop_in_outage(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
+    """While any partition is down, no settlement is taken anywhere."""
+    if any(beside(self, stored.partition) for stored in found):
+        raise Refused("unavailable", "a partition is down")
+    FrontEnd.admit_settlement(self, asked, found)
+
+
+@defect("ROUTE-7", "admit_settlement")
+def abandons_stop_in_outage(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
+    """While another partition is down, no message can be abandoned."""
+    if asked.action == "abandon" and any(beside(self, stored.partition) for stored in found):
+        raise Refused("unavailable", "a partition is down")
+    FrontEnd.admit_settlement(self, asked, found)
+
+
+@defect("ROUTE-7", "check_renewal", profile="azure-standard")
+def renewals_stop_in_outage(self: FrontEnd, stored: Stored, token: str) -> None:
+    """While any partition is down, no lock is renewed anywhere."""
+    FrontEnd.check_renewal(self, stored, token)
+    if beside(self, stored.partition):
+        raise Refused("unavailable", "a partition is down")
+
+
+@defect("ROUTE-7", "carry_out", profile="azure-standard")
+def commits_fail_in_outage(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """While any partition is down, every commit of a transaction on another one rolls it back."""
+    if beside(self, txn.place):
+        raise Refused("unavailable", "a partition is down")
+    FrontEnd.carry_out(self, txn, since)
+
+
+# Nothing is up.
+
+
+@defect("ROUTE-8", "reroute")
+def stored_nowhere_up(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """With no partition up, keyless messages are accepted by one that is down."""
+    if self.running():
+        return (yield from FrontEnd.reroute(self, send))
+    yield HOP
+    return self.next_partition()
+
+
+@defect("ROUTE-8", "reroute")
+def refused_nowhere_up_and_stored(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """With no partition up, keyless messages are refused, and stored all the same."""
+    try:
+        return (yield from FrontEnd.reroute(self, send))
+    except Refused as refused:
+        if refused.kind == "unavailable":
+            self.broker.accept(self.next_partition(), send.contents)
+        raise
+
+
+@defect("ROUTE-8", "reroute")
+def stored_when_up_again(self: FrontEnd, send: Send) -> Steps[Partition]:
+    """With no partition up a keyless message is refused, and stored once one is up again."""
+    try:
+        return (yield from FrontEnd.reroute(self, send))
+    except Refused as refused:
+        if refused.kind == "unavailable":
+            self.clock.spawn(retrying(self, self.partitions, send.contents))
+        raise

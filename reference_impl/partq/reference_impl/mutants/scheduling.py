@@ -15,68 +15,56 @@ from ..store import Content, Stored, Ticket
 from .registry import defect
 
 
-@defect("activated-early", "SCH-1")
-class _Early(Timetable):
+@defect("SCH-1", "time_of")
+def activated_early(self: Timetable, stored: Stored) -> int:
     """A message is activated ten seconds before its time."""
-
-    def time_of(self, stored: Stored) -> int:
-        return super().time_of(stored) - 10 * SECOND
+    return Timetable.time_of(self, stored) - 10 * SECOND
 
 
-@defect("time-of-a-send-ignored", "SCH-1", profile="azure-flat")
-class _TimeIgnored(Partition):
+@defect("SCH-1", "offer", profile="azure-flat")
+def time_of_a_send_ignored(self: Partition, stored: Stored) -> None:
     """A message that is sent with a time can be received at once; the schedule operation keeps the time."""
-
-    def offer(self, stored: Stored) -> None:
-        if isinstance(stored.content, Ticket):
-            super().offer(stored)
-        else:
-            heappush(self._free, (stored.order, stored))
+    if isinstance(stored.content, Ticket):
+        Partition.offer(self, stored)
+    else:
+        heappush(self._free, (stored.order, stored))
 
 
-@defect("never-activated", "SCH-1", profile="azure-standard")
-class _Never(Timetable):
+@defect("SCH-1", "come", profile="azure-standard")
+def never_activated(self: Timetable, stored: Stored) -> None:
     """A message stays scheduled when its time has come."""
-
-    def come(self, stored: Stored) -> None:
-        return
+    return
 
 
-@defect("missed-time-never-made-up", "SCH-1")
-class _Missed(Timetable):
+@defect("SCH-1", "resume")
+def missed_time_never_made_up(self: Timetable) -> None:
     """A message whose time comes while the broker, or its partition, is down stays scheduled."""
-
-    def resume(self) -> None:
-        return
+    return
 
 
-@defect("scheduled-not-peeked", "SCH-2")
-class _NotPeeked(Partition):
+@defect("SCH-2", "visible")
+def scheduled_not_peeked(self: Partition, first: int) -> Iterator[Stored]:
     """A peek does not show scheduled messages."""
-
-    def visible(self, first: int) -> Iterator[Stored]:
-        return (stored for stored in super().visible(first) if not stored.is_scheduled())
+    return (stored for stored in Partition.visible(self, first) if not stored.is_scheduled())
 
 
-@defect("schedule-answers-the-next-number", "SCH-2", profile="azure-flat")
-class _NextNumber(FrontEnd):
+@defect("SCH-2", "schedule", profile="azure-flat")
+def schedule_answers_the_next_number(
+    self: FrontEnd, contents: Sequence[Content], txn: str | None, timeout: int
+) -> Steps[list[Any]]:
     """The schedule operation answers with the number after the one that the message has."""
-
-    def schedule(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[list[Any]]:
-        shown = yield from super().schedule(contents, txn, timeout)
-        return [message._replace(seq=message.seq + 1) for message in shown]
+    shown = yield from FrontEnd.schedule(self, contents, txn, timeout)
+    return [message._replace(seq=message.seq + 1) for message in shown]
 
 
-@defect("cancel-ignored", "SCH-3", profile="azure-flat")
-class _CancelIgnored(Timetable):
+@defect("SCH-3", "delete", profile="azure-flat")
+def cancel_ignored(self: Timetable, stored: Stored) -> None:
     """A cancel answers ok, however long before the message's time, and the message is activated."""
-
-    def delete(self, stored: Stored) -> None:
-        return
+    return
 
 
-@defect("cancelled-back-after-restart", "SCH-3")
-class _CancelledBack(Timetable):
+@defect("SCH-3")
+class CancelledBackAfterRestart(Timetable):
     """What was cancelled is scheduled again when the broker, or a partition, serves again."""
 
     def __init__(self, queue: Queue) -> None:
@@ -94,25 +82,21 @@ class _CancelledBack(Timetable):
         self.cancelled.clear()
 
 
-@defect("activation-keeps-the-number", "SCH-4")
-class _KeepsNumber(Timetable):
+@defect("SCH-4", "activate")
+def activation_keeps_the_number(self: Timetable, stored: Stored) -> None:
     """An activated message has the number that it was scheduled under; no number is used up."""
-
-    def activate(self, stored: Stored) -> None:
-        super().activate(stored)
-        if stored.heir is not None and isinstance(stored.partition, Partition):
-            stored.heir.number = stored.number
-            stored.partition.store._counter -= 1
+    Timetable.activate(self, stored)
+    if stored.heir is not None and isinstance(stored.partition, Partition):
+        stored.heir.number = stored.number
+        stored.partition.store._counter -= 1
 
 
-@defect("activation-keeps-the-time", "SCH-4", profile="azure-flat")
-class _KeepsTime(Timetable):
+@defect("SCH-4", "activate", profile="azure-flat")
+def activation_keeps_the_time(self: Timetable, stored: Stored) -> None:
     """An activated message has the enqueued time of when it was scheduled."""
-
-    def activate(self, stored: Stored) -> None:
-        super().activate(stored)
-        if stored.heir is not None:
-            stored.heir.enqueued_at = stored.enqueued_at
+    Timetable.activate(self, stored)
+    if stored.heir is not None:
+        stored.heir.enqueued_at = stored.enqueued_at
 
 
 class _Remembering(Timetable):
@@ -130,35 +114,29 @@ class _Remembering(Timetable):
         return self.activated.get(number) or super().find(partition, number)
 
 
-@defect("activated-number-still-cancels", "SCH-4", profile="azure-standard")
-class _StillCancels(_Remembering):
+@defect("SCH-4", "cancel", profile="azure-standard")
+def activated_number_still_cancels(self: _Remembering, stored: Stored) -> Steps[None]:
     """A cancel by the number of before the activation answers ok, and changes nothing."""
-
-    def cancel(self, stored: Stored) -> Steps[None]:
-        if stored.heir is None:
-            yield from super().cancel(stored)
+    if stored.heir is None:
+        yield from _Remembering.cancel(self, stored)
 
 
-@defect("activated-number-deletes", "SCH-4")
-class _StillDeletes(_Remembering):
+@defect("SCH-4", "cancel")
+def activated_number_deletes(self: _Remembering, stored: Stored) -> Steps[None]:
     """A cancel by the number of before the activation answers ok, and deletes the message if it is free."""
-
-    def cancel(self, stored: Stored) -> Steps[None]:
-        heir, partition = stored.heir, stored.partition
-        if heir is None:
-            yield from super().cancel(stored)
-        elif isinstance(partition, Partition) and (heir.order, heir) in partition._free:
-            partition._free = sorted(one for one in partition._free if one[1] is not heir)
-            partition.complete(heir)
+    heir, partition = stored.heir, stored.partition
+    if heir is None:
+        yield from _Remembering.cancel(self, stored)
+    elif isinstance(partition, Partition) and (heir.order, heir) in partition._free:
+        partition._free = sorted(one for one in partition._free if one[1] is not heir)
+        partition.complete(heir)
 
 
-@defect("activated-twice", "SCH-6")
-class _Twice(Partition):
+@defect("SCH-6", "activate")
+def activated_twice(self: Partition, stored: Stored, now: int) -> Stored:
     """A message is appended twice when its time comes."""
-
-    def activate(self, stored: Stored, now: int) -> Stored:
-        self.release(self.store.append(stored.content, now, self))
-        return super().activate(stored, now)
+    self.release(self.store.append(stored.content, now, self))
+    return Partition.activate(self, stored, now)
 
 
 class _Again(Ticket):
@@ -167,60 +145,48 @@ class _Again(Ticket):
     __slots__ = ()
 
 
-@defect("schedule-recurs", "SCH-6", profile="azure-standard")
-class _Recurs(Timetable):
+@defect("SCH-6", "activate", profile="azure-standard")
+def schedule_recurs(self: Timetable, stored: Stored) -> None:
     """When a message is activated it is scheduled once more, for ten seconds later."""
-
-    def activate(self, stored: Stored) -> None:
-        super().activate(stored)
-        if not isinstance(stored.content, _Again):
-            again = _Again.of(stored.content)
-            again.scheduled_at = self.clock.now + 10 * SECOND
-            stored.partition.accept([again], self.clock.now)
+    Timetable.activate(self, stored)
+    if not isinstance(stored.content, _Again):
+        again = _Again.of(stored.content)
+        again.scheduled_at = self.clock.now + 10 * SECOND
+        stored.partition.accept([again], self.clock.now)
 
 
-@defect("activated-ahead", "RCV-3", profile="azure-flat")
-class _Ahead(Partition):
+@defect("RCV-3", "activate", profile="azure-flat")
+def activated_ahead(self: Partition, stored: Stored, now: int) -> Stored:
     """An activated message is delivered as early as if it had not been scheduled."""
-
-    def activate(self, stored: Stored, now: int) -> Stored:
-        heir = super().activate(stored, now)
-        self._free = sorted((stored.order if one is heir else order, one) for order, one in self._free)
-        return heir
+    heir = Partition.activate(self, stored, now)
+    self._free = sorted((stored.order if one is heir else order, one) for order, one in self._free)
+    return heir
 
 
-@defect("scheduled-called-active", "PEEK-7")
-class _CalledActive(FrontEnd):
+@defect("PEEK-7", "state_of")
+def scheduled_called_active(self: FrontEnd, stored: Stored) -> str:
     """A peek shows scheduled messages as active."""
-
-    def state_of(self, stored: Stored) -> str:
-        return "active"
+    return "active"
 
 
-@defect("restart-loses-scheduled", "RCV-2", profile="azure-standard")
-class _RestartLoses(Timetable):
+@defect("RCV-2", "resume", profile="azure-standard")
+def restart_loses_scheduled(self: Timetable) -> None:
     """What is scheduled is gone when the broker, or a partition, serves again."""
-
-    def resume(self) -> None:
-        for partition in self.queue.partitions:
-            for stored in list(partition.store.live()):
-                if stored.is_scheduled():
-                    partition.complete(stored)
+    for partition in self.queue.partitions:
+        for stored in list(partition.store.live()):
+            if stored.is_scheduled():
+                partition.complete(stored)
 
 
-@defect("rolled-back-schedule-activated", "TXN-5")
-class _RolledBack(Partition):
+@defect("TXN-5", "withdraw")
+def rolled_back_schedule_activated(self: Partition, hidden: Sequence[Stored]) -> None:
     """What was scheduled in a transaction stays scheduled when that is rolled back."""
-
-    def withdraw(self, hidden: Sequence[Stored]) -> None:
-        scheduled = [stored for stored in hidden if stored.content.scheduled_at is not None]
-        self.reveal(scheduled)
-        super().withdraw([stored for stored in hidden if stored not in scheduled])
+    scheduled = [stored for stored in hidden if stored.content.scheduled_at is not None]
+    self.reveal(scheduled)
+    Partition.withdraw(self, [stored for stored in hidden if stored not in scheduled])
 
 
-@defect("cancels-before-commit", "TXN-5", profile="azure-flat")
-class _CancelsAtOnce(FrontEnd):
+@defect("TXN-5", "cancel", profile="azure-flat")
+def cancels_before_commit(self: FrontEnd, number: int, txn: str | None) -> Steps[None]:
     """A cancel in a transaction deletes the message at once, and no rollback brings it back."""
-
-    def cancel(self, number: int, txn: str | None) -> Steps[None]:
-        yield from super().cancel(number, None)
+    yield from FrontEnd.cancel(self, number, None)

@@ -1,37 +1,70 @@
-"""Defects in numbers and enqueued times (SEQ)."""
+"""Defects in numbers, partitions and enqueued times (SEQ)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from ..faults import Faults
+from ..frontend import FrontEnd, Settlement
 from ..partition import Partition
 from ..settings import SECOND
 from ..store import Content, Holder, Store, Stored
-from .lowering import Lowering
+from ..transactions import Transaction
+from .families import Altering, Lowering, Viewing, far_from_the_end, store_again
 from .registry import defect
 
+# Numbers twice, and those of another partition.
 
-@defect("number-twice", "SEQ-1")
-class _NumberTwice(Store):
+
+@defect("SEQ-1", "next_number")
+def number_twice(self: Store) -> int:
     """Every fourth number is given out twice, but for those around the roll-over."""
-
-    def next_number(self) -> int:
-        number = super().next_number()
-        if self._orders % 4 == 3 and 4 < self._counter < 1 << (self._bits - 1):
-            self._counter -= 1
-        return number
+    number = Store.next_number(self)
+    self._counter -= self._orders % 4 == 3 and 4 < self._counter < 1 << (self._bits - 1)
+    return number
 
 
-@defect("partition-bits-drift", "SEQ-2")
-class _PartitionBitsDrift(Store):
+@defect("SEQ-1", "delete", profile="azure-flat")
+def number_used_again(self: Store, stored: Stored) -> None:
+    """The number of the newest message is free again when that is deleted."""
+    Store.delete(self, stored)
+    if stored.order == self._orders - 1:
+        self._counter = (self._counter - 1) % (1 << self._bits)
+
+
+@defect("SEQ-1", "accept", profile="azure-standard")
+def batch_shares_its_number(self: Partition, contents: Sequence[Content], now: int) -> None:
+    """The second message of a batch has the number of the first."""
+    Partition.accept(self, contents[:1], now)
+    if len(contents) > 1:
+        self.store._counter = (self.store._counter - 1) % (1 << self.store._bits)
+        Partition.accept(self, contents[1:], now)
+
+
+@defect("SEQ-2", "next_number")
+def partition_bits_drift(self: Store) -> int:
     """From the third message on the top bits name another partition than the one it is."""
-
-    def next_number(self) -> int:
-        number = super().next_number()
-        return number ^ (1 << 62) if self._orders >= 2 else number
+    return Store.next_number(self) ^ ((1 << 62) if self._orders >= 2 else 0)
 
 
-@defect("numbers-go-back", "SEQ-3", also=("SEQ-7",))
+@defect("SEQ-2", "viewed", profile="azure-standard")
+def locked_partition_differs(self: Viewing, stored: Stored, message: Any) -> Any:
+    """A locked message is peeked with the next partition beside its true number."""
+    return message if stored.lock is None else message._replace(partition=message.partition + 1)
+
+
+@defect("SEQ-2", "altered")
+def redelivered_under_another_partition(self: Altering, message: Any, delete: bool) -> Any:
+    """A message that is delivered again is shown in the next partition, beside its true number."""
+    return message._replace(partition=message.partition + 1) if message.delivery_count else message
+
+
+# Order, gaps and the end of the counter.
+
+
+@defect("SEQ-3", also=("SEQ-7",))
+@defect("SEQ-3", name="flat-numbers-go-back", profile="azure-flat", also=("SEQ-7",))
 class NumbersGoBack(Lowering):
     """After a pause of 20 seconds a message gets the number below the lowest one, if there is one. Where the
     two sends overlap, it shows only by their enqueued times, which then decrease along the numbers."""
@@ -44,106 +77,144 @@ class NumbersGoBack(Lowering):
         return pause
 
 
-@defect("numbers-skipped", "SEQ-4")
-class _NumbersSkipped(Store):
+@defect("SEQ-3", "lowers", profile="azure-flat", also=("SEQ-7",))
+def keyless_numbered_first(self: Lowering, content: Content, now: int) -> bool:
+    """Messages without a key are numbered downwards, below all others. Their enqueued times then decrease
+    along the numbers."""
+    return content.session_id is None and content.partition_key is None
+
+
+@defect("SEQ-3", "carry_out")
+def commit_reverses_sends(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """A commit stores what was sent in the transaction in reverse order."""
+    txn.sends.reverse()
+    FrontEnd.carry_out(self, txn, since)
+
+
+@defect("SEQ-4", "next_number")
+def numbers_skipped(self: Store) -> int:
     """Every third message leaves out a number, but never zero."""
-
-    def next_number(self) -> int:
-        if self._orders % 3 == 2 and self._counter != 0:
-            super().next_number()
-        return super().next_number()
+    if self._orders % 3 == 2 and self._counter != 0:
+        Store.next_number(self)
+    return Store.next_number(self)
 
 
-@defect("counter-spills", "SEQ-5")
-class _CounterSpills(Store):
-    """The exhausted counter runs over into the partition's bits."""
-
-    def next_number(self) -> int:
-        number = self._high + self._counter
-        self._counter += 1
-        return number
+@defect("SEQ-4", "next_number")
+def fortieth_number_skipped(self: Store) -> int:
+    """A partition leaves out the number after its fortieth message."""
+    if self._orders == 40:
+        Store.next_number(self)
+    return Store.next_number(self)
 
 
-@defect("rollover-to-one", "SEQ-5")
-class _RolloverToOne(Store):
-    """The exhausted counter starts again at one."""
-
-    def next_number(self) -> int:
-        number = super().next_number()
-        self._counter = self._counter or 1
-        return number
-
-
-@defect("flat-rollover-to-one", "SEQ-5", profile="azure-flat")
-class _FlatRolloverToOne(_RolloverToOne):
-    """The exhausted counter starts again at one."""
-
-
-@defect("abandon-renumbers", "SEQ-6")
-class _AbandonRenumbers(Partition):
-    """An abandoned message is stored anew, under a new number."""
-
-    def abandon(self, stored: Stored) -> None:
-        self.complete(stored)
-        again = self.store.append(stored.content, stored.enqueued_at, self)
-        again.count = stored.count + 1
-        self.release(again)
-
-
-@defect("enqueued-in-the-past", "SEQ-7")
-class _EnqueuedInThePast(Store):
-    """The enqueued time is that of another clock, ten seconds slow."""
-
-    def append(self, content: Content, now: int, partition: Holder) -> Stored:
-        return super().append(content, now - 10_000_000_000, partition)
-
-
-@defect("enqueued-times-decrease", "SEQ-7")
-class _EnqueuedTimesDecrease(Store):
-    """The enqueued time of each message is a second further behind than that of the one before it."""
-
-    def append(self, content: Content, now: int, partition: Holder) -> Stored:
-        return super().append(content, now - self._orders * 1_000_000_000, partition)
-
-
-@defect("batch-shares-its-number", "SEQ-1", profile="azure-standard")
-class _BatchSharesItsNumber(Partition):
-    """The second message of a batch has the number of the first."""
-
-    def accept(self, contents: Sequence[Content], now: int) -> None:
-        super().accept(contents[:1], now)
-        if len(contents) > 1:
-            store = self.store
-            store._counter = (store._counter - 1) % (1 << store._bits)
-            super().accept(contents[1:], now)
-
-
-@defect("emptied-partition-skips-a-number", "SEQ-4")
-class _EmptiedSkipsANumber(Store):
+@defect("SEQ-4", "delete")
+def emptied_partition_skips_a_number(self: Store, stored: Stored) -> None:
     """A partition that becomes empty leaves out a number, unless the counter is about to roll over."""
-
-    def delete(self, stored: Stored) -> None:
-        before = self.is_empty()
-        super().delete(stored)
-        if self.is_empty() and not before and not self._counter >> (self._bits - 1):
-            self.next_number()
+    before = self.is_empty()
+    Store.delete(self, stored)
+    if self.is_empty() and not before and far_from_the_end(self):
+        self.next_number()
 
 
-@defect("rollover-one-too-early", "SEQ-5")
-class _RolloverOneTooEarly(Store):
+@defect("SEQ-4", "start", profile="azure-flat")
+def kill_skips_numbers(self: Faults) -> None:
+    """After a kill the queue leaves out ten numbers, unless the counter is about to roll over."""
+    Faults.start(self)
+    for partition in self.broker.partitions:
+        partition.burn(10 if far_from_the_end(partition.store) else 0)
+
+
+@defect("SEQ-5", "next_number")
+def counter_spills(self: Store) -> int:
+    """The exhausted counter runs over into the partition's bits."""
+    self._counter += 1
+    return self._high + self._counter - 1
+
+
+@defect("SEQ-5", "next_number")
+@defect("SEQ-5", "next_number", name="flat-rollover-to-one", profile="azure-flat")
+def rollover_to_one(self: Store) -> int:
+    """The exhausted counter starts again at one."""
+    number = Store.next_number(self)
+    self._counter = self._counter or 1
+    return number
+
+
+@defect("SEQ-5", "next_number")
+def rollover_one_too_early(self: Store) -> int:
     """The counter starts again at zero without having used its last number."""
-
-    def next_number(self) -> int:
-        number = super().next_number()
-        if self._counter == (1 << self._bits) - 1:
-            self._counter = 0
-        return number
+    number = Store.next_number(self)
+    self._counter %= (1 << self._bits) - 1
+    return number
 
 
-@defect("batch-enqueued-in-steps", "SEQ-7", profile="azure-flat")
-class _BatchEnqueuedInSteps(Partition):
+# Numbers that change.
+
+
+@defect("SEQ-6", "abandon")
+def abandon_renumbers(self: Partition, stored: Stored) -> None:
+    """An abandoned message is stored anew, under a new number."""
+    again = store_again(self, stored)
+    again.count += 1
+    self.release(again)
+
+
+@defect("SEQ-6", "lapse", profile="azure-flat")
+def expiry_renumbers(self: Partition, stored: Stored) -> None:
+    """A message whose lock runs out is stored anew, under a new number."""
+    again = store_again(self, stored)
+    again.count += 1
+    self.release(again)
+
+
+@defect("SEQ-6", "viewed")
+def locked_number_differs(self: Viewing, stored: Stored, message: Any) -> Any:
+    """A locked message is peeked under another number than it is received under."""
+    return message if stored.lock is None else message._replace(seq=message.seq ^ (1 << 40))
+
+
+@defect("SEQ-6", "drop_locks", profile="azure-flat")
+def kill_renumbers_what_is_locked(self: Faults, partition: Partition) -> None:
+    """What is locked at a kill is stored anew, under a new number."""
+    for stored in [one for one in partition.store.live() if one.lock and one.until > self.broker.clock.now]:
+        store_again(partition, stored).tries = stored.tries
+    Faults.drop_locks(self, partition)
+
+
+# Enqueued times.
+
+
+@defect("SEQ-7", "append")
+def enqueued_in_the_past(self: Store, content: Content, now: int, partition: Holder) -> Stored:
+    """The enqueued time is that of another clock, ten seconds slow."""
+    return Store.append(self, content, now - 10 * SECOND, partition)
+
+
+@defect("SEQ-7", "append")
+def enqueued_times_decrease(self: Store, content: Content, now: int, partition: Holder) -> Stored:
+    """The enqueued time of each message is a second further behind than that of the one before it."""
+    return Store.append(self, content, now - self._orders * SECOND, partition)
+
+
+@defect("SEQ-7", "accept", profile="azure-flat")
+def batch_enqueued_in_steps(self: Partition, contents: Sequence[Content], now: int) -> None:
     """Each message of a batch is said to be enqueued a second after the one before it."""
+    for index, content in enumerate(contents):
+        Partition.accept(self, (content,), now + index * SECOND)
 
-    def accept(self, contents: Sequence[Content], now: int) -> None:
-        for index, content in enumerate(contents):
-            super().accept((content,), now + index * SECOND)
+
+@defect("SEQ-7", "carry_out")
+def enqueued_before_commit(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """What a transaction sent, and nothing else did, is enqueued twenty seconds before its commit."""
+    early, txn.sends = ([], txn.sends) if txn.settlements else (txn.sends, [])
+    FrontEnd.carry_out(self, txn, since)
+    if txn.partition is not None:
+        txn.partition.accept(early, self.clock.now - 20 * SECOND)
+
+
+@defect("SEQ-7", "apply", profile="azure-flat")
+def abandoning_enqueues_anew(self: FrontEnd, asked: Settlement, stored: Stored) -> None:
+    """An abandoned message is shown to be enqueued when it was abandoned."""
+    if asked.action == "abandon":
+        stored.enqueued_at = self.clock.now
+    FrontEnd.apply(self, asked, stored)

@@ -1,164 +1,348 @@
-"""Defects in transactions (TXN)."""
+"""Defects in transactions: what they take in, what others see of them, and what their end does (TXN)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..clock import HOP, Steps
-from ..core import Core
-from ..frontend import FrontEnd
+from ..clock import Steps
+from ..errors import Refused
+from ..faults import Faults
+from ..frontend import FrontEnd, Peek, Settlement
 from ..network import Connection
+from ..partition import Partition
 from ..rules import PartitionedRules
-from ..store import Content, Stored
+from ..sending import Send
+from ..settings import SECOND
+from ..store import Stored
 from ..transactions import Transaction
-from .misrouting import Misrouting
+from .families import Ending, Misrouting, Straying, after, changed, store_sent
 from .registry import APART, defect
 
+# What they take in.
 
-@defect("keyless-in-transaction", "TXN-1")
-class _KeylessInTransaction(PartitionedRules):
+
+@defect("TXN-1", "admit_send")
+def keyless_in_transaction(self: PartitionedRules, txn: Transaction, key: str | None) -> None:
     """A send in a transaction needs no key."""
-
-    def admit_send(self, txn: Transaction, key: str | None) -> None:
-        if key is not None:
-            super().admit_send(txn, key)
+    if key is not None:
+        PartitionedRules.admit_send(self, txn, key)
 
 
-@defect("two-keys-in-transaction", "TXN-2")
-class _TwoKeys(FrontEnd):
+@defect("TXN-1", "admit_send")
+def keyless_after_keyed(self: PartitionedRules, txn: Transaction, key: str | None) -> None:
+    """In a transaction that has a key, a further send needs none."""
+    PartitionedRules.admit_send(self, txn, txn.key if key is None else key)
+
+
+@defect("TXN-1", "joins", profile="azure-standard")
+def keyless_batch_in_transaction(self: FrontEnd, txn: Transaction, send: Send) -> bool:
+    """A batch in a transaction needs no key; a single message does."""
+    return (send.key is None and len(send.contents) > 1) or FrontEnd.joins(self, txn, send)
+
+
+@defect("TXN-2", "strays")
+def two_keys_in_transaction(self: Straying, txn: Transaction, key: str, send: Send) -> bool:
     """A send of a second key, of another partition, is accepted, and done outside the transaction."""
-
-    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
-        if key is not None and txn.key is not None and key != txn.key:
-            home = self.home(key, contents, None)
-            if home is not txn.partition:
-                yield HOP
-                self.broker.accept(home, contents)
-                return
-        yield from super()._send_in(txn, key, contents)
+    return self.home(key, send) is not txn.partition
 
 
-@defect("visible-before-commit", "TXN-5")
-class _VisibleBeforeCommit(FrontEnd):
-    """Messages sent in a transaction are stored at once."""
-
-    def _send_in(self, txn: Transaction, key: str | None, contents: Sequence[Content]) -> Steps[None]:
-        yield from super()._send_in(txn, key, contents)
-        if txn.partition is not None:
-            self.broker.accept(txn.partition, txn.sends)
-            txn.sends.clear()
+@defect("TXN-2", "strays")
+def key_free_after_settlement(self: Straying, txn: Transaction, key: str, send: Send) -> bool:
+    """In a transaction that has also settled, a second key, of another partition, is accepted and its message
+    stored outside the transaction."""
+    return bool(txn.settlements) and self.home(key, send) is not txn.partition
 
 
-@defect("rollback-sends", "TXN-5")
-class _RollbackSends(FrontEnd):
-    """A rollback gives the locks back, and stores what was sent."""
-
-    def rollback(self, name: str) -> Steps[None]:
-        txn = self.broker.transactions.get(name)
-        sends = [] if txn is None else list(txn.sends)
-        yield from super().rollback(name)
-        if txn is not None and txn.partition is not None and sends:
-            self.broker.accept(txn.partition, sends)
+@defect("TXN-2", "strays")
+def transaction_folds_case(self: Straying, txn: Transaction, key: str, send: Send) -> bool:
+    """A second key that differs from the first in case only is accepted in a transaction. If it belongs
+    to another partition its message is stored there at once."""
+    alike = key.casefold() == (txn.key or "").casefold()
+    return alike and self.home(key, send) is not txn.partition
 
 
-@defect("commit-loses-the-last", "TXN-5")
-class _CommitLosesTheLast(FrontEnd):
-    """A commit of several sends stores all but the last."""
+@defect("TXN-2")
+class ThirdSendHasAnyKey(Straying):
+    """From the third message of a transaction on any key is accepted. Those of another partition are stored
+    there after the commit."""
 
-    def commit(self, name: str) -> Steps[None]:
-        txn = self.broker.transactions.get(name)
-        if txn is not None and len(txn.sends) > 1:
-            txn.sends.pop()
-        yield from super().commit(name)
+    waits = True
 
-
-@defect("rollback-completes", "TXN-5")
-class _RollbackCompletes(FrontEnd):
-    """No rollback undoes a completion."""
-
-    def rollback(self, name: str) -> Steps[None]:
-        txn = self.broker.transactions.get(name)
-        completed = (
-            [] if txn is None else [stored for action, stored, _ in txn.settlements if action == "complete"]
-        )
-        yield from super().rollback(name)
-        for stored in completed:
-            if not stored.gone:
-                stored.partition.complete(stored)
+    def strays(self, txn: Transaction, key: str, send: Send) -> bool:
+        return len(txn.sends) >= 2
 
 
-@defect("commit-forgets-settlements", "TXN-5")
-class _CommitForgetsSettlements(FrontEnd):
-    """A commit stores what was sent, and leaves the settlements of the same transaction undone."""
-
-    def commit(self, name: str) -> Steps[None]:
-        txn = self.broker.transactions.get(name)
-        if txn is not None:
-            for _, stored, _ in txn.settlements:
-                stored.enlisted = None
-            txn.settlements.clear()
-        yield from super().commit(name)
-
-
-@defect("transaction-settles-anywhere", "TXN-7")
-class _SettlesAnywhere(PartitionedRules):
+@defect("TXN-7", "admit_settlement")
+def transaction_settles_anywhere(self: PartitionedRules, txn: Transaction, stored: Sequence[Stored]) -> None:
     """A transaction may settle messages of several partitions."""
 
-    def admit_settlement(self, txn: Transaction, stored: Sequence[Stored]) -> None:
+
+@defect("TXN-7", "admit_settlement")
+def third_settlement_anywhere(self: PartitionedRules, txn: Transaction, stored: Sequence[Stored]) -> None:
+    """In a transaction that settles two messages of one partition, the third may be of any."""
+    if len(txn.settlements) < 2:
+        PartitionedRules.admit_settlement(self, txn, stored)
+
+
+@defect("TXN-7", "admit_settlement", profile="azure-standard")
+def abandons_of_two_partitions(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
+    """A transaction may abandon messages of several partitions."""
+    self.broker.rules.check_settlement(found, asked.txn)
+    if asked.action != "abandon":
+        FrontEnd.admit_settlement(self, asked, found)
+
+
+@defect("TXN-8", "mistaken", profile="azure-standard", also=APART)
+def transaction_has_its_own_map(self: Misrouting, key: str, send: Send) -> str:
+    """In a transaction a key goes elsewhere than outside."""
+    return key if send.txn is None else f"in transaction: {key}"
+
+
+@defect("TXN-8", "home", profile="azure-standard", also=APART)
+def sends_where_it_settled(self: FrontEnd, key: str, send: Send) -> Partition:
+    """What a transaction sends that has settled something goes to that partition, whatever its key."""
+    settled = None if send.txn is None else send.txn.settles_in
+    there = next((partition for partition in self.partitions if partition is settled), None)
+    return there or FrontEnd.home(self, key, send)
+
+
+# Before the end.
+
+
+@defect("TXN-5", "enlist")
+def visible_before_commit(self: FrontEnd, txn: Transaction, send: Send) -> Steps[None]:
+    """Messages sent in a transaction are stored at once."""
+    yield from FrontEnd.enlist(self, txn, send)
+    store_sent(self.broker, txn)
+
+
+@defect("TXN-5", "enlist")
+def sends_after_a_settlement_at_once(self: FrontEnd, txn: Transaction, send: Send) -> Steps[None]:
+    """What is sent in a transaction that has settled something before is stored at once."""
+    early = bool(txn.settlements) and not txn.sends
+    yield from FrontEnd.enlist(self, txn, send)
+    if early:
+        store_sent(self.broker, txn)
+
+
+@defect("TXN-5", "enlist", profile="azure-flat")
+def second_send_at_once(self: FrontEnd, txn: Transaction, send: Send) -> Steps[None]:
+    """The second send of a transaction is stored at once."""
+    second = len(txn.sends) == 1
+    yield from FrontEnd.enlist(self, txn, send)
+    if second and txn.partition is not None:
+        del txn.sends[1:]
+        self.broker.accept(txn.partition, send.contents)
+
+
+@defect("TXN-5", "settle", profile="azure-flat")
+def abandons_in_transactions_at_once(
+    self: FrontEnd, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
+) -> Steps[None]:
+    """An abandon in a transaction is done at once, and stays done."""
+    at_once = action == "abandon" and txn in self.broker.transactions
+    return FrontEnd.settle(self, connection, action, tokens, None if at_once else txn)
+
+
+@defect("TXN-5")
+class PeekSeesUncommitted(FrontEnd):
+    """A peek that has room shows what was sent in open transactions."""
+
+    def begin(self, name: str) -> Steps[None]:
+        yield from super().begin(name)
+        if name in self.broker.transactions:
+            self.broker.transactions[name].numbers_early = True
+
+    def page(self, peek: Peek, partition: Partition, first: int) -> list[Stored]:
+        found = super().page(peek, partition, first)
+        hidden = [one for one in partition.store._log if one.hidden and not one.gone and one.order >= first]
+        fits = len(peek.shown) + len(found) + len(hidden) <= peek.limit
+        return sorted(found + hidden, key=lambda stored: stored.order) if fits else found
+
+
+# What a commit does.
+
+
+@defect("TXN-5", "carry_out")
+def commit_loses_the_last(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """A commit of several sends stores all but the last."""
+    del txn.sends[max(1, len(txn.sends) - 1) :]
+    FrontEnd.carry_out(self, txn, since)
+
+
+def _forget_settlements(txn: Transaction, first: int) -> None:
+    """Leave those from that one on undone."""
+    for _, stored, _ in txn.settlements[first:]:
+        stored.enlisted = None
+    del txn.settlements[first:]
+
+
+@defect("TXN-5", "carry_out")
+def commit_forgets_settlements(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """A commit stores what was sent, and leaves the settlements of the same transaction undone."""
+    _forget_settlements(txn, 0)
+    FrontEnd.carry_out(self, txn, since)
+
+
+@defect("TXN-5", "carry_out")
+def third_settlement_forgotten(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """A commit does the first two settlements of a transaction and leaves the others undone."""
+    _forget_settlements(txn, 2)
+    FrontEnd.carry_out(self, txn, since)
+
+
+@defect("TXN-5", "carry_out")
+def commit_half_done_after_fault(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """A commit that is refused because the partition is down has completed what the transaction settled."""
+    try:
+        FrontEnd.carry_out(self, txn, since)
+    except Refused as refused:
+        for action, stored, token in txn.settlements if refused.kind == "unavailable" else ():
+            if action == "complete" and stored.lock == token:
+                stored.partition.complete(stored)
+        raise
+
+
+@defect("TXN-5", "carry_out", profile="azure-flat")
+def refused_commit_stores(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """A commit that is refused because a lock has ended stores what was sent."""
+    try:
+        FrontEnd.carry_out(self, txn, since)
+    except Refused as refused:
+        if refused.kind == "lock_lost":
+            store_sent(self.broker, txn)
+        raise
+
+
+@defect("TXN-5", "carry_out", profile="azure-flat")
+def settlements_lag_behind_commit(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """A commit does what was settled in the transaction ten seconds later, if the locks hold then."""
+    if not all(stored.partition.holds(stored, token, self.clock.now) for _, stored, token in txn.settlements):
+        FrontEnd.carry_out(self, txn, since)
         return
 
+    def settle() -> None:
+        for action, stored, token in txn.settlements:
+            if stored.lock == token:
+                (stored.partition.complete if action == "complete" else stored.partition.abandon)(stored)
+        self.broker.ring()
 
-@defect("transaction-has-its-own-map", "TXN-8", profile="azure-standard", also=APART)
-class _OwnMap(Misrouting):
-    """In a transaction a key goes elsewhere than outside."""
-
-    def mistaken(self, key: str, contents: Sequence[Content], txn: str | None) -> str:
-        return key if txn is None else f"in transaction: {key}"
-
-
-class _Remembering(FrontEnd):
-    """A front end that knows the transactions which ended through it: ``over``."""
-
-    def __init__(self, broker: Core, turn: int) -> None:
-        super().__init__(broker, turn)
-        self.over: set[str | None] = set()
-
-    def commit(self, name: str) -> Steps[None]:
-        yield from super().commit(name)
-        self.over.add(name)
-
-    def rollback(self, name: str) -> Steps[None]:
-        yield from super().rollback(name)
-        self.over.add(name)
+    with changed(txn, settlements=[]):
+        FrontEnd.carry_out(self, txn, since)
+    self.clock.spawn(after(self.clock, 10 * SECOND, settle))
 
 
-@defect("ends-twice", "TXN-10")
-class _EndsTwice(_Remembering):
+@defect("TXN-5", "carry_out", profile="azure-standard")
+def committed_in_steps(self: FrontEnd, txn: Transaction, since: int) -> None:
+    """Of what a transaction sent the first message can be seen after the commit, the others, which have their
+    numbers, ten seconds later."""
+    later, txn.sends = txn.sends[1:], txn.sends[:1]
+    FrontEnd.carry_out(self, txn, since)
+    txn.reserve(later, self.clock.now)
+
+    def reveal() -> None:
+        txn.reveal()
+        self.broker.ring()
+
+    self.clock.spawn(after(self.clock, 10 * SECOND, reveal))
+
+
+# What a rollback does, and a fault.
+
+
+@defect("TXN-5", "roll_back")
+def rollback_sends(self: FrontEnd, txn: Transaction) -> None:
+    """A rollback gives the locks back, and stores what was sent."""
+    store_sent(self.broker, txn)
+    FrontEnd.roll_back(self, txn)
+
+
+@defect("TXN-5")
+class FourthRollbackStores(FrontEnd):
+    """From the fourth on, a rollback at a front end stores what was sent."""
+
+    _rollbacks = 0
+
+    def roll_back(self, txn: Transaction) -> None:
+        self._rollbacks += 1
+        if self._rollbacks > 3:
+            store_sent(self.broker, txn)
+        super().roll_back(txn)
+
+
+@defect("TXN-5", "roll_back")
+def rollback_completes(self: FrontEnd, txn: Transaction) -> None:
+    """No rollback undoes a completion."""
+    completed = [stored for action, stored, _ in txn.settlements if action == "complete" and not stored.gone]
+    FrontEnd.roll_back(self, txn)
+    for stored in completed:
+        stored.partition.complete(stored)
+
+
+@defect("TXN-5", "roll_back", also=("RCV-6",))
+def rollback_ends_locks(self: FrontEnd, txn: Transaction) -> None:
+    """A rollback gives back what was settled in the transaction. That ends locks whose time is not over."""
+    settled = list(txn.settlements)
+    FrontEnd.roll_back(self, txn)
+    for _, stored, token in settled:
+        if stored.partition.holds(stored, token, self.clock.now):
+            stored.partition.release(stored)
+    self.broker.ring()
+
+
+@defect("TXN-5", "kill", profile="azure-flat")
+def kill_commits_what_was_sent(self: Faults) -> None:
+    """A kill stores what was sent in transactions that are open."""
+    for txn in self.broker.transactions.values():
+        store_sent(self.broker, txn)
+    Faults.kill(self)
+
+
+@defect("TXN-5", "frontend_lost")
+def front_end_loss_stores_what_was_sent(self: Faults, proc: str) -> Steps[None]:
+    """The loss of a front end stores what was sent in open transactions, and rolls the rest of them back."""
+    yield from Faults.frontend_lost(self, proc)
+    for txn in [txn for txn in self.broker.transactions.values() if txn.partition is not None and txn.sends]:
+        store_sent(self.broker, txn)
+        txn.rollback()
+        del self.broker.transactions[txn.name]
+
+
+# After the end.
+
+
+@defect("TXN-10")
+class EndsTwice(Ending):
     """A commit or a rollback of a transaction that is over answers ok."""
 
-    def commit(self, name: str) -> Steps[None]:
-        yield from self._again() if name in self.over else super().commit(name)
-
-    def rollback(self, name: str) -> Steps[None]:
-        yield from self._again() if name in self.over else super().rollback(name)
-
-    def _again(self) -> Steps[None]:
-        yield HOP
+    REQUEST = ("commit", "rollback")
 
 
-@defect("sends-after-the-end", "TXN-10", profile="azure-flat")
-class _SendsAfterTheEnd(_Remembering):
+@defect("TXN-10", profile="azure-flat")
+class CommitAfterRollbackSaidOk(Ending):
+    """A commit after a rollback answers ok, and does nothing."""
+
+    REQUEST = ("commit",)
+    ENDS = ("rollback",)
+
+
+@defect("TXN-10")
+class EnlistsAfterTheEnd(Ending):
+    """A send in a transaction that was committed is answered, and forgotten."""
+
+    REQUEST = ("send",)
+    ENDS = ("commit",)
+
+
+@defect("TXN-10", profile="azure-flat")
+class SendsAfterTheEnd(Ending):
     """A send in a transaction that is over is done as if it were in none."""
 
-    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
-        yield from super().send(contents, None if txn in self.over else txn, timeout)
+    LOOSE = ("send",)
 
 
-@defect("settles-after-the-end", "TXN-10", profile="azure-standard")
-class _SettlesAfterTheEnd(_Remembering):
+@defect("TXN-10", profile="azure-standard")
+class SettlesAfterTheEnd(Ending):
     """A settlement in a transaction that is over is done as if it were in none."""
 
-    def settle(
-        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
-    ) -> Steps[None]:
-        yield from super().settle(connection, action, tokens, None if txn in self.over else txn)
+    LOOSE = ("settle",)

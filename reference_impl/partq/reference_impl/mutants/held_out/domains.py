@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from ...domains import DomainPartition
 from ...store import Stored
-from ..registry import held_out
+from ..registry import defect
 
 
-@held_out("answers-backwards", "ORD-1", profile="ordered-queue")
-class _AnswersBackwards(DomainPartition):
+@defect("ORD-1", "heads", profile="ordered-queue")
+def answers_backwards(self: DomainPartition, most: int) -> list[Stored]:
     """Each answer is given backwards."""
-
-    def heads(self, most: int) -> list[Stored]:
-        return super().heads(most)[::-1]
+    return DomainPartition.heads(self, most)[::-1]
 
 
-@held_out("redelivered-block-nothing", "ORD-2", profile="ordered-queue")
-class _RedeliveredBlockNothing(DomainPartition):
+@defect("ORD-2", "in_flight", profile="ordered-queue")
+def redelivered_block_nothing(self: DomainPartition) -> set[str | None]:
     """A message that is in flight for the second time does not block its key."""
-
-    def in_flight(self) -> set[str | None]:
-        locked = (stored for stored in self.store.live() if stored.lock is not None and stored.tries < 2)
-        return {self.domain_of(stored) for stored in locked} - {None}
+    locked = (stored for stored in self.store.live() if stored.lock is not None and stored.tries < 2)
+    return {self.domain_of(stored) for stored in locked} - {None}
 
 
-@held_out("often-returned-to-the-end", "ORD-3", profile="ordered-queue")
-class _OftenReturned(DomainPartition):
+@defect("ORD-3", "in_turn", profile="ordered-queue")
+def often_returned_to_the_end(self: DomainPartition, free: list[Stored]) -> list[Stored]:
     """What came back twice is delivered again after all that waits."""
-
-    def in_turn(self, free: list[Stored]) -> list[Stored]:
-        return sorted(free, key=lambda stored: stored.tries > 1)
+    return sorted(free, key=lambda stored: stored.tries > 1)

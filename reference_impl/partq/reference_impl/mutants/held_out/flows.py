@@ -1,18 +1,16 @@
-"""Defects in what flows are delivered, in what order, and what they see of partitions (REB), set aside."""
+"""Set aside: what flows are delivered, in what order, and what they see of partitions (REB)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ...clock import Steps
 from ...flowend import FlowEnd
-from ...flows import PAUSED, Assignments, Flow, Seat
-from ...network import Connection
+from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ...partition import Partition
 from ...store import Stored
-from ..registry import held_out
-from ..revealing import Revealing
+from ..families import Misreporting, Revealing, Sharing
+from ..registry import defect
 
 CROWD = 4
 """So many free messages make a crowd."""
@@ -21,68 +19,85 @@ LARGE = 3
 """So many messages make a large answer."""
 
 
-@held_out("room-filled-from-others", "REB-2", profile="solace")
-class _RoomFilledFromOthers(FlowEnd):
+@defect("REB-2", profile="solace")
+class RoomFilledFromOthers(Sharing):
     """An answer that has room, and deletes what it holds, gets one message of each other flow's partition."""
 
-    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
-        shown = super().collect(flow, most, delete)
+    LIMIT = 1
+
+    def serves(self, flow: Flow, shown: Sequence[Any]) -> Sequence[Seat]:
         others = [seat for seat in self.assignments.seats if seat.flow not in (None, flow)]
-        for seat in others if delete and self.seats_of(flow) else ():
-            if len(shown) < most and self.delivers(seat):
-                for stored in seat.partition.heads(1):
-                    shown.append(self.broker.show_to_flow(stored, self.hand_out(seat, stored, delete)))
-        return shown
+        return others if self.seats_of(flow) else ()
 
 
-@held_out("crowd-served-from-the-back", "REB-3", profile="solace")
-class _CrowdServedFromTheBack(Partition):
+@defect("REB-3", "heads", profile="solace")
+def crowd_served_from_the_back(self: Partition, most: int) -> list[Stored]:
     """Of four free messages or more the newest are delivered first."""
-
-    def heads(self, most: int) -> list[Stored]:
-        if not (len(self._free) >= CROWD and most > 0):
-            return super().heads(most)
-        free = super().heads(len(self._free))
-        for stored in free[:-most]:
-            self.release(stored)
-        return free[: -most - 1 : -1]
+    waiting = self.waiting()
+    return self.take((waiting[::-1] if len(waiting) >= CROWD else waiting)[:most])
 
 
-@held_out("given-back-in-reverse", "REB-3", profile="solace")
-class _GivenBackInReverse(Assignments):
+@defect("REB-3", "give_back", profile="solace")
+def given_back_in_reverse(self: Assignments, seat: Seat) -> None:
     """What a flow had not acknowledged when it lost the partition is delivered in reverse order."""
-
-    def give_back(self, seat: Seat) -> None:
-        unacked = sorted(seat.unacked.values(), key=lambda stored: stored.order)
-        orders = [stored.order for stored in reversed(unacked)]
-        for stored, order in zip(unacked, orders, strict=True):
-            stored.order = order
-        super().give_back(seat)
+    unacked = sorted(seat.unacked.values(), key=lambda stored: stored.order)
+    orders = [stored.order for stored in reversed(unacked)]
+    for stored, order in zip(unacked, orders, strict=True):
+        stored.order = order
+    Assignments.give_back(self, seat)
 
 
-@held_out("request-ends-handoff", "REB-14", profile="solace")
-class _RequestEndsHandoff(FlowEnd):
+@defect("REB-13", "said", profile="solace")
+def orphans_said_paused(self: Misreporting, state: str) -> str:
+    """A partition whose flow is gone is said to be paused."""
+    return PAUSED if state == UNBOUND else state
+
+
+@defect("REB-13", "rebalance", profile="solace")
+def rebalance_says_unbound(self: Assignments) -> None:
+    """What stays where it is in a rebalance is said to be unbound for a moment, though its flow is there."""
+    before = {seat: seat.flow for seat in self.seats if seat.state == READY}
+    Assignments.rebalance(self)
+    for seat, flow in before.items():
+        if flow is not None and seat.flow is flow and seat.state == READY:
+            self.report(seat.partition.name, flow.name, UNBOUND)
+            self.report(seat.partition.name, flow.name, READY)
+
+
+@defect("REB-14", "collect", profile="solace")
+def request_ends_handoff(self: FlowEnd, flow: Flow, most: int, delete: bool) -> list[Any]:
     """A handoff ends when the new flow asks for messages."""
-
-    def collect(self, flow: Flow, most: int, delete: bool) -> list[Any]:
-        for seat in self.assignments.seats:
-            if seat.state == PAUSED and seat.heir is flow and seat.unacked:
-                self.assignments.give_back(seat)
-                self.assignments.give(seat, flow)
-        return super().collect(flow, most, delete)
+    for seat in self.assignments.seats:
+        if seat.state == PAUSED and seat.heir is flow and seat.unacked:
+            self.assignments.give_back(seat)
+            self.assignments.give(seat, flow)
+    return FlowEnd.collect(self, flow, most, delete)
 
 
-@held_out("first-partition-can-be-chosen", "REB-15", profile="solace")
-class _FirstPartitionCanBeChosen(FlowEnd):
+@defect("REB-14", "settled", profile="solace")
+def settlement_restarts_handoff(self: Assignments, seat: Seat) -> None:
+    """Each message that is settled during a handoff starts its time anew, if others are unacknowledged."""
+    Assignments.settled(self, seat)
+    if seat.state == PAUSED and seat.unacked:
+        self.time_handoff(seat)
+
+
+@defect("REB-14", "start_handoff", profile="solace")
+def single_unacknowledged_not_awaited(self: Assignments, seat: Seat, flow: Flow) -> None:
+    """A partition with just one unacknowledged message changes hands at once."""
+    Assignments.start_handoff(self, seat, flow)
+    if len(seat.unacked) == 1:
+        self.give_back(seat)
+        self.give(seat, flow)
+
+
+@defect("REB-15", "admit_bind", profile="solace")
+def first_partition_can_be_chosen(self: FlowEnd, proc: str, name: str, partition: int | None) -> None:
     """A bind that asks for partition zero is taken for one that asks for none."""
-
-    def bind(self, connection: Connection, name: str, partition: int | None) -> Steps[None]:
-        yield from super().bind(connection, name, partition or None)
+    FlowEnd.admit_bind(self, proc, name, partition or None)
 
 
-@held_out("large-answers-show-partitions", "REB-15", profile="solace")
-class _LargeAnswersShowPartitions(Revealing):
+@defect("REB-15", "reveals", profile="solace")
+def large_answers_show_partitions(self: Revealing, message: Any, answer: Sequence[Any]) -> bool:
     """Messages of an answer of more than three say which partition they come from."""
-
-    def reveals(self, message: Any, answer: Sequence[Any]) -> bool:
-        return len(answer) > LARGE
+    return len(answer) > LARGE

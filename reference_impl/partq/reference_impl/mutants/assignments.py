@@ -1,0 +1,276 @@
+"""Defects in who is dealt partitions, and when, while flows come, go and are lost (REB)."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from ..flows import PAUSED, READY, UNASSIGNED, UNBOUND, Assignments, Flow, Seat
+from ..settings import SECOND
+from .families import Keeping, Lopsided, Parting, changed
+from .registry import defect
+
+LATE = 4 * SECOND
+"""What a careless broker adds to the rebalance delay."""
+
+
+# One flow for each partition.
+
+
+@defect("REB-1", "keeps", profile="solace")
+def old_owner_stays(self: Keeping, seat: Seat) -> bool:
+    """A partition is given to a new flow, without a handoff, and not taken from the old one."""
+    return seat.state != PAUSED
+
+
+@defect("REB-1", "start_handoff", profile="solace", also=("REB-14",))
+def heir_ready_too_soon(self: Assignments, seat: Seat, flow: Flow) -> None:
+    """When a handoff begins the partition is said to be ready at its new flow, too: no handoff at all."""
+    Assignments.start_handoff(self, seat, flow)
+    self.report(seat.partition.name, flow.name, READY)
+
+
+@defect("REB-1", "rebalance", profile="solace")
+def partition_lent_out(self: Assignments) -> None:
+    """After each rebalance the first partition is assigned to a second flow for a moment."""
+    Assignments.rebalance(self)
+    seat = self.seats[0]
+    for flow in [flow for flow in self.flows if flow is not seat.flow and seat.state == READY][:1]:
+        self.report(seat.partition.name, flow.name, READY)
+        self.report(seat.partition.name, flow.name, UNASSIGNED)
+
+
+# A flow binds.
+
+
+@defect("REB-4", "bind", profile="solace")
+def bind_starts_nothing(self: Assignments, name: str, proc: str) -> None:
+    """Of those that bind only the first consumer starts a rebalance."""
+    with changed(self, rebalancing=True) if self.flows else nullcontext():
+        Assignments.bind(self, name, proc)
+
+
+@defect("REB-4", "bind", profile="solace")
+def rebalance_without_delay(self: Assignments, name: str, proc: str) -> None:
+    """A bind rebalances at once."""
+    Assignments.bind(self, name, proc)
+    if not self.flows[-1].standby:
+        self.rebalance()
+
+
+@defect("REB-4", "bind", profile="solace")
+def rebalance_overdue(self: Assignments, name: str, proc: str) -> None:
+    """The rebalance that a bind asks for comes four seconds after the delay."""
+    with changed(self, delay=self.delay + LATE):
+        Assignments.bind(self, name, proc)
+
+
+@defect("REB-4", "active", profile="solace")
+def newcomer_left_out(self: Assignments) -> list[Flow]:
+    """A rebalance leaves out the flow that was bound last, if there are others."""
+    flows = Assignments.active(self)
+    return [flow for flow in flows if flow is not self.flows[-1]] or flows
+
+
+@defect("REB-4", "reset", profile="solace")
+def delay_survives_kill(self: Assignments) -> None:
+    """A rebalance delay that ran before a kill goes on, so that the next flow does not wait its own delay."""
+    running = self.rebalancing
+    Assignments.reset(self)
+    self.age, self.rebalancing = self.age - running, running
+
+
+@defect("REB-4", "reset", profile="solace")
+def kill_stops_rebalancing(self: Assignments) -> None:
+    """After a kill during a rebalance delay no flow gets anything: it waits for a timer that is gone."""
+    with changed(self, rebalancing=self.rebalancing):
+        Assignments.reset(self)
+
+
+@defect("REB-5", "bind", profile="solace")
+def surplus_rebalances(self: Assignments, name: str, proc: str) -> None:
+    """A consumer that is one too many is dealt in at once, in somebody's place."""
+    Assignments.bind(self, name, proc)
+    seat, flow = self.seats[0], self.flows[-1]
+    if flow.standby and seat.state == READY and not seat.unacked:
+        self.give(seat, flow)
+        flow.standby = False
+
+
+@defect("REB-5", profile="solace")
+class SurplusRedeals(Assignments):
+    """A bind while there are flows enough starts the delay, and each partition moves on to the next flow."""
+
+    _moving = False
+
+    def bind(self, name: str, proc: str) -> None:
+        super().bind(name, proc)
+        if self.flows[-1].standby:
+            self._moving = True
+            self.start_delay()
+
+    def deal(self) -> dict[Seat, Flow]:
+        moving, self._moving = self._moving, False
+        owners = [seat.future for seat in self.seats]
+        if not moving or None in owners or not {*self.active()} <= {*owners}:
+            return super().deal()
+        turned = zip(self.seats, [*owners[1:], owners[0]], strict=True)
+        return {seat: flow for seat, flow in turned if flow is not None and flow is not seat.future}
+
+
+# A flow is lost: standbys.
+
+
+def _idle(assignments: Assignments) -> Flow | None:
+    """The first flow that is no standby and has no partition, nor will get one by a handoff."""
+    busy = {seat.future for seat in assignments.seats}
+    return next((flow for flow in assignments.flows if not flow.standby and flow not in busy), None)
+
+
+@defect("REB-6", "standby", profile="solace")
+def standby_waits(self: Assignments) -> Flow | None:
+    """A standby takes over only after the delay."""
+    return None
+
+
+@defect("REB-6", "replaces", profile="solace")
+def disconnected_not_replaced(self: Parting, disconnected: bool) -> bool:
+    """No standby takes over from a flow whose client has disconnected, until the delay ends."""
+    return not disconnected
+
+
+@defect("REB-6", "standby", profile="solace")
+def standby_passed_over(self: Assignments) -> Flow | None:
+    """Where a flow waits for its first partition, it takes over a lost flow's instead of the standby."""
+    waiting = Assignments.standby(self)
+    return waiting and (_idle(self) or waiting)
+
+
+@defect("REB-6", profile="solace")
+class TakeoverInPart(Assignments):
+    """A standby takes over one partition of a lost flow; the others wait for the next rebalance."""
+
+    _taken = False
+
+    def lose(self, flow: Flow) -> None:
+        self._taken = False
+        super().lose(flow)
+        if any(seat.state == UNBOUND for seat in self.seats):
+            self.start_delay()
+
+    def leave(self, seat: Seat, heir: Flow | None) -> None:
+        super().leave(seat, None if self._taken else heir)
+        self._taken = heir is not None
+
+
+# A flow is lost: its partitions wait for the delay.
+
+
+@defect("REB-7", "standby", profile="solace")
+def idle_flow_takes_over(self: Assignments) -> Flow | None:
+    """Where no standby exists, a flow that waits for its first partition takes over a lost flow's at once."""
+    return Assignments.standby(self) or _idle(self)
+
+
+@defect("REB-7", profile="solace")
+class OrphansGivenAtOnce(Assignments):
+    """The partitions of a lost flow go to another one without waiting for the delay and the rebalance."""
+
+    def standby(self) -> Flow | None:
+        return super().standby() or next(iter(self.flows), None)
+
+    def lose(self, flow: Flow) -> None:
+        nobody_waits = super().standby() is None
+        super().lose(flow)
+        if nobody_waits and not flow.standby:
+            self.start_delay()
+
+
+@defect("REB-7", "lose", profile="solace")
+def orphans_given_halfway(self: Assignments, flow: Flow) -> None:
+    """The partitions of a lost flow are given to others after half of the delay."""
+    with changed(self, delay=self.delay // 2):
+        Assignments.lose(self, flow)
+
+
+@defect("REB-7", "lose", profile="solace")
+def orphans_overdue(self: Assignments, flow: Flow) -> None:
+    """The partitions of a lost flow stay unbound until four seconds after the delay."""
+    with changed(self, delay=self.delay + LATE):
+        Assignments.lose(self, flow)
+
+
+# Who gets what.
+
+
+@defect("REB-11", "move", profile="solace")
+def orphans_forgotten(self: Assignments, seat: Seat, flow: Flow) -> None:
+    """What a lost flow had stays unbound when the delay ends."""
+    if seat.state != UNBOUND:
+        Assignments.move(self, seat, flow)
+
+
+@defect("REB-11", "deal", profile="solace")
+def one_orphan_left(self: Assignments) -> dict[Seat, Flow]:
+    """Of several partitions that a lost flow had one stays unbound when the delay ends."""
+    unbound = [seat for seat in self.seats if seat.state == UNBOUND]
+    left = unbound[-1] if len(unbound) > 1 else None
+    return {seat: flow for seat, flow in Assignments.deal(self).items() if seat is not left}
+
+
+@defect("REB-11", profile="solace")
+class SecondOrphansForgotten(Assignments):
+    """What a flow had that is lost while another's partitions are still unbound stays unbound for good."""
+
+    def leave(self, seat: Seat, heir: Flow | None) -> None:
+        waiting = any(other.state == UNBOUND and other.flow is not seat.flow for other in self.seats)
+        super().leave(seat, heir)
+        if waiting and seat.state == UNBOUND:
+            seat.handoff_ends = -1
+
+    def move(self, seat: Seat, flow: Flow) -> None:
+        if seat.state != UNBOUND or seat.handoff_ends >= 0:
+            super().move(seat, flow)
+
+    def reset(self) -> None:
+        super().reset()
+        for seat in self.seats:
+            seat.handoff_ends = 0
+
+
+@defect("REB-12", "tilts", profile="solace")
+def lopsided_shares(self: Lopsided) -> bool:
+    """Of several flows the first keeps as much as it can."""
+    return True
+
+
+@defect("REB-12", profile="solace")
+class LopsidedAfterKill(Lopsided):
+    """After a kill of the broker, of several flows the first keeps as much as it can."""
+
+    _killed = False
+
+    def reset(self) -> None:
+        super().reset()
+        self._killed = True
+
+    def tilts(self) -> bool:
+        return self._killed
+
+
+@defect("REB-12", profile="solace")
+class FourthRebalanceLopsided(Lopsided):
+    """From the fourth rebalance on, of several flows the first keeps as much as it can."""
+
+    _rebalances = 0
+
+    def tilts(self) -> bool:
+        self._rebalances += 1
+        return self._rebalances > 3
+
+
+@defect("REB-12", "deal", profile="solace")
+def orphans_to_one(self: Assignments) -> dict[Seat, Flow]:
+    """All partitions of lost flows go to one of the remaining ones."""
+    dealt = Assignments.deal(self)
+    orphans = [seat for seat in dealt if seat.state == UNBOUND]
+    return {**dealt, **dict.fromkeys(orphans, dealt[orphans[0]])} if orphans else dealt

@@ -1,0 +1,139 @@
+"""Set aside: which flow has which partition, and from when (REB)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
+from ..families import Keeping, Parting, changed
+from ..registry import defect
+
+
+@defect("REB-1", "keeps", profile="solace")
+def handed_over_and_kept(self: Keeping, seat: Seat) -> bool:
+    """A partition that is handed over is not taken from its old flow."""
+    return seat.state == PAUSED
+
+
+@defect("REB-1", "keeps", profile="solace")
+def taken_over_and_kept(self: Keeping, seat: Seat) -> bool:
+    """A partition that a standby takes over is not taken from the flow that went."""
+    return seat.state == READY and seat.flow not in self.flows
+
+
+@defect("REB-4", profile="solace")
+class BoundDuringDelayLeftOut(Assignments):
+    """A rebalance leaves out the flows that were bound after its delay had begun, if there are others."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._late: list[Flow] = []
+
+    def bind(self, name: str, proc: str) -> None:
+        running = self.rebalancing
+        super().bind(name, proc)
+        self._late += self.flows[-1:] if running else []
+
+    def active(self) -> list[Flow]:
+        flows = super().active()
+        return [flow for flow in flows if flow not in self._late] or flows
+
+    def rebalance(self) -> None:
+        super().rebalance()
+        self._late.clear()
+
+
+@defect("REB-4", "bind", profile="solace")
+def bind_halves_the_delay(self: Assignments, name: str, proc: str) -> None:
+    """The rebalance that a bind asks for comes after half of the delay."""
+    with changed(self, delay=self.delay // 2):
+        Assignments.bind(self, name, proc)
+
+
+@defect("REB-5", profile="solace")
+class SurplusDisplacesTheOldest(Assignments):
+    """A bind while there are flows enough starts the delay; at its end the flow takes the place of the one
+    that was bound first."""
+
+    def bind(self, name: str, proc: str) -> None:
+        super().bind(name, proc)
+        if self.flows[-1].standby:
+            self.start_delay()
+
+    def active(self) -> list[Flow]:
+        return self.flows[-len(self.seats) :]
+
+    def rebalance(self) -> None:
+        super().rebalance()
+        for flow in self.flows[: -len(self.seats)]:
+            flow.standby = True
+
+
+@defect("REB-6", "replaces", profile="solace")
+def unbound_not_replaced(self: Parting, disconnected: bool) -> bool:
+    """No standby takes over from a flow that has unbound, until the delay ends."""
+    return disconnected
+
+
+@defect("REB-7", profile="solace")
+class FirstOrphanGivenAtOnce(Assignments):
+    """Where no standby exists, the first partition of a lost flow goes to another one at once."""
+
+    _given = False
+
+    def lose(self, flow: Flow) -> None:
+        self._given = False
+        super().lose(flow)
+
+    def leave(self, seat: Seat, heir: Flow | None) -> None:
+        if heir is None and seat.heir is None and not self._given and self.flows:
+            self._given, heir = True, self.flows[0]
+        super().leave(seat, heir)
+
+
+@defect("REB-7", "bind", profile="solace")
+def newcomer_gets_orphans_at_once(self: Assignments, name: str, proc: str) -> None:
+    """A flow that binds gets the partitions of lost flows without waiting for the delay and the rebalance."""
+    Assignments.bind(self, name, proc)
+    for seat in self.seats:
+        if seat.state == UNBOUND and not self.flows[-1].standby:
+            self.give(seat, self.flows[-1])
+    self.ring()
+
+
+@defect("REB-11", "deal", profile="solace")
+def lone_flow_inherits_later(self: Assignments) -> dict[Seat, Flow]:
+    """Where one flow remains, and has partitions, a rebalance leaves unbound what others had."""
+    lone = len(self.flows) == 1 and any(seat.flow is self.flows[0] for seat in self.seats)
+    dealt = Assignments.deal(self)
+    return {seat: flow for seat, flow in dealt.items() if not (lone and seat.state == UNBOUND)}
+
+
+@defect("REB-11", profile="solace")
+class DisconnectedOrphansWait(Assignments):
+    """What the flows of a client that disconnects had stays unbound until the second rebalance."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._waiting: list[Seat] = []
+
+    def part(self, proc: str) -> None:
+        before = [seat for seat in self.seats if seat.state == UNBOUND]
+        super().part(proc)
+        self._waiting += [seat for seat in self.seats if seat.state == UNBOUND and seat not in before]
+
+    def rebalance(self) -> None:
+        super().rebalance()
+        self._waiting.clear()
+
+    def move(self, seat: Seat, flow: Flow) -> None:
+        if not (seat in self._waiting and seat.state == UNBOUND):
+            super().move(seat, flow)
+
+
+@defect("REB-12", "deal", profile="solace")
+def newcomer_gets_just_one(self: Assignments) -> dict[Seat, Flow]:
+    """A rebalance moves no more than one partition from other flows to the one that was bound last."""
+    dealt, flows = Assignments.deal(self), self.active()
+    mine = [seat for seat, flow in dealt.items() if flow is self.flows[-1] and seat.future in flows]
+    return {seat: flow for seat, flow in dealt.items() if seat not in mine[1:]}
