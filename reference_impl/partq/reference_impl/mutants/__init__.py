@@ -2,7 +2,7 @@
 
 A defect is a function in the place of one hook of the broker (a method that decides one thing), or, where it
 needs several hooks or a memory, a subclass of a few lines. It names the rule that it breaks; the suite must
-kill it by that rule. Those that a client cannot tell apart from it are in ``also``, with the reason beside it.
+kill it by that rule. Those that a client cannot tell apart from it are in ``also``, the reason beside it.
 """
 
 from __future__ import annotations

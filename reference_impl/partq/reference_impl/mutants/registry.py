@@ -49,8 +49,8 @@ def defect(
     profile: str = "azure-premium",
     also: tuple[str, ...] = (),
 ) -> Callable[[Defect], Defect]:
-    """Register a mutant: a function in the place of ``hook`` in the class that its ``self`` is annotated with,
-    or, for several hooks or a memory, a subclass. It gives the name (or ``name``), its docstring the summary.
+    """Register a mutant: a function in the place of ``hook`` in the class of its ``self``'s annotation; or,
+    for several hooks or a memory, a subclass. It gives the name (or ``name``), its docstring the summary.
     What is declared in `mutants.held_out` is set aside."""
 
     def register(item: Defect) -> Defect:
