@@ -87,7 +87,9 @@ def effects_of(
     ROUTE-1 waived a repair may be felt twice, first by what serves again and then by the keys. Stretches of
     time are in the calls already."""
     family = profile(header.profile)
-    told = [record for record in records if record.op != "schedule"] if "SCH-2" in waived else records
+    told = records
+    if any(record.op == "schedule" for record in records) and "SCH-2" in waived:
+        told = [record for record in records if record.op != "schedule"]
     appearances = _appearances(told)
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}

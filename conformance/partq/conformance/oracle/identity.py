@@ -27,10 +27,12 @@ class Ambiguous(Exception):
     """What is shown may be one birth or another; the text says of which message."""
 
 
-def by_birth(records: Sequence[Record], skew: int, recurring: bool = False) -> tuple[Record, ...]:
+def by_birth(
+    records: Sequence[Record], skew: int, waived: frozenset[str] = frozenset()
+) -> tuple[Record, ...]:
     """The records with names of births: of what is sent and shown, and, as ``about``, of what is cancelled.
-    Times of different clients may differ by ``skew`` (ns). ``recurring``: a message that is shown under
-    another number once it was active was activated again (SCH-6). Raises `Ambiguous`."""
+    Times of different clients may differ by ``skew`` (ns). ``waived``: with SCH-6 among it a message that is
+    shown under another number once it was active was activated again. Raises `Ambiguous`."""
     sends = {
         message.id: (record, message)
         for record in records
@@ -41,7 +43,7 @@ def by_birth(records: Sequence[Record], skew: int, recurring: bool = False) -> t
         return tuple(records)
     if any(message.id != as_active(message.id) for r in records for message in r.args.get("messages", ())):
         raise Ambiguous("a message bears the name of a birth")
-    births = _Births(records, sends, skew, recurring)
+    births = _Births(records, sends, skew, "SCH-6" in waived)
     return tuple(births.named(record) for record in records)
 
 

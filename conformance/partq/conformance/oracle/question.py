@@ -62,7 +62,7 @@ def question_of(everything: ByEntity, name: str, late: int, waived: frozenset[st
     records = with_lost_connections(named_by_numbers(records, family))
     _check_messages(family, records)
     try:
-        records = by_birth(records, header.skew_ns, "SCH-6" in waived)
+        records = by_birth(records, header.skew_ns, waived)
     except Ambiguous as error:
         raise Unanswerable(str(error)) from error
     entity = settings_of(header, name) or family.default_entity
