@@ -6,7 +6,7 @@ import pytest
 
 from partq.conformance.history import Record
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.identity import Ambiguous, by_birth
+from partq.conformance.oracle.identity import Ambiguous, by_birth, unmet
 
 
 def births(text: str, recurring: bool = False) -> list[str]:
@@ -106,3 +106,9 @@ def test_a_second_activation_is_a_birth_where_schedules_may_recur() -> None:
 def test_an_id_that_looks_like_a_birth_is_ambiguous() -> None:
     with pytest.raises(Ambiguous, match="bears the name of a birth"):
         births('p schedule m1 at=1s\np send "m1~scheduled"'.replace('"', ""))
+
+
+def test_the_rules_on_scheduled_messages_are_met_where_one_is_scheduled() -> None:
+    assert "SCH-1" in unmet(history("p send m1", "azure-flat").records)
+    for line in ("p send m1 at=9s", "p schedule m1 at=9s", "p cancel_scheduled 1 -> error not_found"):
+        assert not unmet(history(line, "azure-flat").records)

@@ -21,6 +21,7 @@ from partq.conformance.evaluation.attribution import attribution, observed, one_
 from partq.conformance.evaluation.endings import left_behind, unreceivable
 from partq.conformance.history import History
 from partq.conformance.oracle.blame import blame
+from partq.conformance.oracle.identity import unmet
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement, judge
 from partq.conformance.oracle.long_histories import RETRIED, SHORT, AtLength, blame_excerpts, judge_any
 from partq.conformance.oracle.prefix import shortest_rejected
@@ -350,7 +351,7 @@ def _shows(several: tuple[str, ...], screens: Sequence[Screen], history: History
 
 def _enforced(history: History) -> tuple[str, ...]:
     """Every requirement that the model enforces on the history's profile, and that can be violated."""
-    binding = requirements_of(history.header.profile)
+    binding = requirements_of(history.header.profile) - unmet(history.records)
     covered = (id for id in clauses.covered() if id in binding)
     return tuple(id for id in covered if requirement(id).level is not Level.MAY)
 

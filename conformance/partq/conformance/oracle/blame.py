@@ -20,6 +20,7 @@ from itertools import combinations, islice
 from typing import Final
 
 from partq.conformance.history import History
+from partq.conformance.oracle.identity import unmet
 from partq.conformance.oracle.indications import KINDS, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
 from partq.model import clauses
@@ -91,7 +92,7 @@ def blame(
     if judgement.owner is not None:
         return Blame(judgement, (judgement.owner,), visited=visited, level=(judgement.owner,))
     waived = _Waived(history, whole, seconds, late, nodes, visited, spared)
-    binding = requirements_of(history.header.profile)
+    binding = requirements_of(history.header.profile) - unmet(history.records)
     asked = special_first([id for id in consulted.asked if id in binding])
     unasked = () if all_asked else tuple(id for id in clauses.covered() if id in binding - {*asked} - spared)
     statuses = {id: waived.ask(id) for id in asked}

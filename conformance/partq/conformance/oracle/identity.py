@@ -16,8 +16,10 @@ from msgspec import structs
 from partq.conformance.history import Record
 from partq.model.messages import SCHEDULED, Delivery, Message, as_active, as_again, as_scheduled, is_scheduled
 from partq.model.operations import Outcome
+from partq.model.requirements import catalogue
 
 CANCEL: Final = "cancel_scheduled"
+MECHANISM: Final = "scheduling"
 
 Sends = dict[str, tuple[Record, Message]]
 """Of each message that was scheduled, and not refused, its send."""
@@ -25,6 +27,15 @@ Sends = dict[str, tuple[Record, Message]]
 
 class Ambiguous(Exception):
     """What is shown may be one birth or another; the text says of which message."""
+
+
+def unmet(records: Sequence[Record]) -> frozenset[str]:
+    """The rules that none of these records can break: those on scheduled messages, where nothing was
+    scheduled, nor cancelled."""
+    sent = (message for record in records for message in record.args.get("messages", ()))
+    if any(message.scheduled_at is not None for message in sent) or any(r.op == CANCEL for r in records):
+        return frozenset()
+    return frozenset(id for id, one in catalogue().items() if one.mechanism == MECHANISM)
 
 
 def by_birth(
