@@ -111,6 +111,16 @@ def test_what_is_scheduled_in_the_past_is_activated_at_once_under_a_further_numb
     assert (shown.seq, shown.enqueued_at, now) == (number + 1, AT, AT)
 
 
+def test_an_activation_before_the_answer_does_not_change_what_it_says() -> None:
+    for seed in range(20):
+        world = _world(seed, first_name=7)
+        key = key_for(world.broker, 0)
+        answers = world.run(*(world.schedule(_post(name, key, at=0), proc=name) for name in "abcd"))
+        numbers = [(only(answer).seq or 0) & 0xFFFF for answer in answers]
+        activated = [stored.number & 0xFFFF for stored in world.broker.partitions[0].store.live()]
+        assert sorted(numbers + activated) == list(range(1, 9))
+
+
 @pytest.mark.parametrize("how", ["send", "schedule"])
 def test_what_is_cancelled_in_time_is_gone_for_good(how: str) -> None:
     world = _world()

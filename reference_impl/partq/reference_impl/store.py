@@ -31,7 +31,7 @@ class Content(Protocol):
 
 @dataclass(slots=True)
 class Ticket:
-    """A message whose client is told the ``number`` that it is stored under."""
+    """A message whose client is told the ``number`` that it is stored under first."""
 
     id: str
     body: str
@@ -147,7 +147,7 @@ class Store:
         self._orders += 1
         self.latest = max(self.latest, at)
         self._log.append(stored)
-        if isinstance(content, Ticket):
+        if isinstance(content, Ticket) and content.number is None:
             content.number = stored.number
         return stored
 
