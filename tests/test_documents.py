@@ -19,9 +19,11 @@ from partq.conformance.frontends import api, baseline_file
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.settings import FIELDS, settings_of
 from partq.conformance.verdict import Kind
-from partq.model import profile_file
+from partq.model import charts, profile_file
 from partq.model.conditions import CONDITIONS
 from partq.model.family import ENTITY_BOUNDS, Profile
+from partq.model.mechanisms import NORMS
+from partq.model.requirements import catalogue
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,6 +49,8 @@ class connect_to_my_broker:
 """
 """What the README leaves to its reader."""
 
+LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
+
 
 def block(document: str, language: str, beginning: str) -> str:
     """The first block of that language that begins so."""
@@ -54,6 +58,18 @@ def block(document: str, language: str, beginning: str) -> str:
     blocks = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     found: str = next(one for one in blocks if one.startswith(beginning))
     return found
+
+
+def leads(page: Path, link: str) -> bool:
+    """Whether there is what a link of that page names: a file, and the heading in it, if it names one."""
+    file, _, heading = link.partition("#")
+    there = page.parent / file if file else page
+    if not there.exists():
+        return False
+    headings = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
+    return not heading or heading in [
+        re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings
+    ]
 
 
 def execute(notebook: str) -> list[object]:
@@ -181,3 +197,25 @@ def test_the_history_that_the_readme_judges_is_there(
     monkeypatch.chdir(ROOT)
     assert main(command.split()) == 0
     assert "NOTHING VIOLATED" in capsys.readouterr().out
+
+
+def test_every_link_between_documents_leads_somewhere() -> None:
+    """To a file, and to a heading of it."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "spec").glob("*.md")]
+    links = [(page, link) for page in pages for link in LINK.findall(page.read_text(encoding="utf-8"))]
+    assert len(links) > 50
+    assert [f"{page.relative_to(ROOT)}: {link}" for page, link in links if not leads(page, link)] == []
+    page = ROOT / "docs/rules/locks.md"
+    assert leads(page, "README.md#time")
+    assert not leads(page, "README.md#tide")
+    assert not leads(page, "semantics.md")
+
+
+@pytest.mark.parametrize("mechanism", sorted({name.partition(".")[0] for name in NORMS}))
+def test_the_page_of_a_mechanism_lists_its_rules_and_its_chart(mechanism: str) -> None:
+    text = (ROOT / "docs/rules" / f"{mechanism}.md").read_text(encoding="utf-8")
+    told = text.split("\n## Its rules\n")[1]
+    listed = re.findall(r"[A-Z]+-\d+", told.split("`partq explain")[0])
+    assert listed == [id for id, rule in catalogue().items() if rule.mechanism == mechanism]
+    assert (f"`partq graph {mechanism}`" in told) is (mechanism in charts.PARTS)
+    assert f"[{mechanism}]({mechanism}.md)" in (ROOT / "docs/rules/README.md").read_text(encoding="utf-8")
