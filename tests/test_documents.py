@@ -14,7 +14,8 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from partq.conformance.adapters.shape import BROKER_CALLS, CLIENT_CALLS
+from partq.conformance.adapters.protocol import CLIENT_OPS
+from partq.conformance.adapters.shape import BROKER_CALLS
 from partq.conformance.frontends import api, baseline_file
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.settings import FIELDS, settings_of
@@ -148,7 +149,7 @@ def test_the_adapter_page_shows_every_method_as_it_is() -> None:
     assert tool["page"](page, tool["methods"](protocol)) == page, "run tools/adapter-methods"
     changed = protocol.replace("timeout: float = 60.0", "timeout: float = 61.0", 1)
     assert tool["page"](page, tool["methods"](changed)) != page
-    for call in (*CLIENT_CALLS, *BROKER_CALLS):
+    for call in (*CLIENT_OPS, *BROKER_CALLS):
         assert f"    def {call}(" in page, call
 
 

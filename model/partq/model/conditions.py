@@ -63,15 +63,12 @@ def scene(deeds: Sequence[Deed], witness: Iterable[int]) -> Scene:
 
 def _end(deed: Deed, deeds: Sequence[Deed]) -> float:
     """When the deed was over: an outage ends when the partition, or the broker, is up again."""
-    repair = _REPAIRS.get(deed.op)
-    if repair is None:
+    repair = OPS[deed.op].undone_by
+    if not repair:
         return float("inf") if deed.ret is None else deed.ret
     later = (one for one in deeds if one.op == repair and one.call >= deed.call)
     ends = (one.ret for one in later if one.args.get("partition") == deed.args.get("partition"))
     return next((end for end in ends if end is not None), float("inf"))
-
-
-_REPAIRS: Final = {"broker_kill": "broker_start", "partition_down": "partition_up"}
 
 
 def _messages(deed: Deed) -> list[str]:

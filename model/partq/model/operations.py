@@ -25,91 +25,201 @@ OUTCOMES: Final = (Outcome.OK, Outcome.ERROR, Outcome.UNKNOWN)
 """Every outcome."""
 
 
+RECEIVE_MODES: Final = ("peek_lock", "receive_and_delete")
+ASSIGNMENT_STATES: Final = ("unassigned", "ready", "paused", "unbound")
+"""REB-13. An `assignment` event says the state of one (partition, flow) pair from now on;
+`unassigned` ends the pair. `ready`: delivering; `paused`: being handed off, nothing new is delivered;
+`unbound`: its flow is gone, the partition still reserved."""
+
+
 class Kind(StrEnum):
-    """The type of one argument in a history."""
+    """The type of one argument, in a history or of a program's step."""
 
     TEXT = "text"
+    NAME = "text, not empty"
     INT = "int"
+    NS = "ns"
+    TIME = "ns, negative or not"
     SEQ = "seq"
+    FLAG = "flag"
     TEXTS = "list of text"
+    INTS = "list of int"
     SEQS = "list of seq"
+    PAIRS = "list of pairs of text"
     MESSAGES = "list of messages"
     OBJECT = "object"
 
 
 class Arg(NamedTuple):
-    """One argument of an operation."""
+    """One argument.
+
+    ``words``: a text has to be one of these, and a number may be one instead.
+    ``most``: so many messages at the most.
+    ``bare``: in the terse notation it stands without its name, as all do that are required.
+    ``meaning``: what it has to be, or says in a program's step.
+    """
 
     kind: Kind
     required: bool = False
+    words: tuple[str, ...] = ()
+    most: int | None = None
+    bare: bool = False
+    meaning: str = ""
+
+
+_ID = {"id": Arg(Kind.TEXT, required=True)}
+
+MESSAGE: Final[dict[str, Arg]] = _ID | {
+    "body": Arg(Kind.TEXT),
+    "session_id": Arg(Kind.NAME),
+    "partition_key": Arg(Kind.NAME),
+    "properties": Arg(Kind.PAIRS),
+    "scheduled_at": Arg(Kind.INT),
+    "ttl": Arg(Kind.INT),
+}
+"""What an application sends."""
+
+DELIVERY: Final[dict[str, Arg]] = _ID | {
+    "body": Arg(Kind.TEXT),
+    "seq": Arg(Kind.SEQ),
+    "partition": Arg(Kind.INT),
+    "enqueued_at": Arg(Kind.TIME),
+    "delivery_count": Arg(Kind.INT),
+    "lock": Arg(Kind.TEXT),
+    "locked_until": Arg(Kind.TIME),
+    "state": Arg(Kind.TEXT),
+    "session_id": Arg(Kind.TEXT),
+    "partition_key": Arg(Kind.TEXT),
+    "properties": Arg(Kind.PAIRS),
+    "redelivered": Arg(Kind.FLAG),
+}
+"""What a broker shows of a message."""
 
 
 class OpSpec(NamedTuple):
-    """One operation: who may do it, with what arguments, and whether it answers with messages."""
+    """One operation: its arguments, and what others ask of it instead of its name.
+
+    ``env``: an event of the environment; all others are clients' operations.
+    ``answers``: it answers with messages; ``optional``: or with nothing at all.
+    ``delivers``: it hands messages to its client. ``locks``: what it answers bears locks that it gave.
+    ``settles``: it ends locks by their holder's will; ``removes``: and their messages are gone.
+    ``opens``: what it opens, later operations of its client name.
+    ``link``: it is about its client's connection.
+    ``fault``: whoever tests makes it happen: a fault, or a repair; ``undone_by``: the repair of this fault.
+    ``cuts``: it ends connections, of the client that it names or of all.
+    ``instant``: it takes no time.
+    ``switch``: of a profile; where it is off, an entity does not have the operation.
+    """
 
     args: dict[str, Arg]
     env: bool = False
     answers: bool = False
+    optional: bool = False
+    delivers: bool = False
+    locks: bool = False
+    settles: bool = False
+    removes: bool = False
+    opens: bool = False
+    link: bool = False
+    fault: bool = False
+    undone_by: str = ""
+    cuts: bool = False
+    instant: bool = False
+    switch: str = ""
 
 
 _TXN = {"txn": Arg(Kind.TEXT)}
-_TIMEOUT = {"timeout": Arg(Kind.INT)}
+_TIMEOUT = {"timeout": Arg(Kind.NS)}
 _LOCKS = {"locks": Arg(Kind.TEXTS, required=True)}
 _MESSAGES = {"messages": Arg(Kind.MESSAGES, required=True)}
+_ONE_MESSAGE = {
+    "messages": Arg(
+        Kind.MESSAGES, True, most=1, meaning="one message; several in one request are a send_batch"
+    )
+}
+_MOST = {"max": Arg(Kind.INT, required=True)}
 _PARTITION = {"partition": Arg(Kind.INT, required=True)}
 _SESSION = {"session_id": Arg(Kind.TEXT, required=True)}
+_FLOW = {"flow": Arg(Kind.TEXT, required=True)}
+_MAYBE_FLOW = {"flow": Arg(Kind.TEXT, bare=True)}
+_MAYBE_PROC = {"proc": Arg(Kind.TEXT, bare=True)}
+_SETTINGS = {"settings": Arg(Kind.OBJECT)}
+_RULE = {"rule": Arg(Kind.OBJECT, required=True)}
+_HOW = {"how": Arg(Kind.TEXT)}
+_OF_TXN = OpSpec({"txn": Arg(Kind.TEXT, required=True)} | _TIMEOUT, switch="transactions")
+_SETTLEMENT = OpSpec(_LOCKS | _TXN | _TIMEOUT, settles=True)
 
 OPS: Final[dict[str, OpSpec]] = {
-    "send": OpSpec(_MESSAGES | _TXN | _TIMEOUT),
+    "send": OpSpec(_ONE_MESSAGE | _TXN | _TIMEOUT),
     "send_batch": OpSpec(_MESSAGES | _TXN | _TIMEOUT),
     "schedule": OpSpec(_MESSAGES | _TXN | _TIMEOUT, answers=True),
     "cancel_scheduled": OpSpec({"seq": Arg(Kind.SEQ, required=True)} | _TXN | _TIMEOUT),
     "receive": OpSpec(
-        {"max": Arg(Kind.INT, required=True), "mode": Arg(Kind.TEXT), "flow": Arg(Kind.TEXT)} | _TIMEOUT,
+        _MOST | {"mode": Arg(Kind.TEXT, words=RECEIVE_MODES), "flow": Arg(Kind.TEXT)} | _TIMEOUT,
         answers=True,
+        delivers=True,
+        locks=True,
     ),
-    "receive_deferred": OpSpec({"seqs": Arg(Kind.SEQS, required=True)} | _TIMEOUT, answers=True),
-    "complete": OpSpec(_LOCKS | _TXN | _TIMEOUT),
-    "abandon": OpSpec(_LOCKS | _TXN | _TIMEOUT),
-    "defer": OpSpec(_LOCKS | _TXN | _TIMEOUT),
-    "dead_letter": OpSpec(_LOCKS | _TXN | _TIMEOUT | {"reason": Arg(Kind.TEXT)}),
-    "renew_lock": OpSpec({"lock": Arg(Kind.TEXT, required=True)} | _TIMEOUT, answers=True),
-    "peek": OpSpec({"max": Arg(Kind.INT, required=True), "from_seq": Arg(Kind.SEQ)} | _TIMEOUT, answers=True),
-    "accept_session": OpSpec({"session_id": Arg(Kind.TEXT)} | _TIMEOUT),
+    "receive_deferred": OpSpec(
+        {"seqs": Arg(Kind.SEQS, required=True)} | _TIMEOUT, answers=True, delivers=True, locks=True
+    ),
+    "complete": _SETTLEMENT._replace(removes=True),
+    "abandon": _SETTLEMENT,
+    "defer": _SETTLEMENT,
+    "dead_letter": _SETTLEMENT._replace(
+        args=_LOCKS | _TXN | _TIMEOUT | {"reason": Arg(Kind.TEXT)}, removes=True
+    ),
+    "renew_lock": OpSpec(
+        {"lock": Arg(Kind.TEXT, required=True)} | _TIMEOUT, answers=True, optional=True, locks=True
+    ),
+    "peek": OpSpec(_MOST | {"from_seq": Arg(Kind.SEQ)} | _TIMEOUT, answers=True, switch="peek"),
+    "accept_session": OpSpec({"session_id": Arg(Kind.TEXT, bare=True)} | _TIMEOUT),
     "close_session": OpSpec(_SESSION | _TIMEOUT),
     "get_session_state": OpSpec(_SESSION | _TIMEOUT),
     "set_session_state": OpSpec(_SESSION | {"state": Arg(Kind.TEXT, required=True)} | _TIMEOUT),
-    "begin": OpSpec({"txn": Arg(Kind.TEXT, required=True)} | _TIMEOUT),
-    "commit": OpSpec({"txn": Arg(Kind.TEXT, required=True)} | _TIMEOUT),
-    "rollback": OpSpec({"txn": Arg(Kind.TEXT, required=True)} | _TIMEOUT),
-    "bind": OpSpec({"flow": Arg(Kind.TEXT, required=True), "partition": Arg(Kind.INT)} | _TIMEOUT),
-    "unbind": OpSpec({"flow": Arg(Kind.TEXT, required=True)} | _TIMEOUT),
-    "disconnect": OpSpec({"flow": Arg(Kind.TEXT), "how": Arg(Kind.TEXT)} | _TIMEOUT),
-    "reconnect": OpSpec({"flow": Arg(Kind.TEXT)} | _TIMEOUT),
-    "create": OpSpec({"settings": Arg(Kind.OBJECT)} | _TIMEOUT),
-    "update": OpSpec({"settings": Arg(Kind.OBJECT)} | _TIMEOUT),
+    "begin": _OF_TXN._replace(opens=True),
+    "commit": _OF_TXN,
+    "rollback": _OF_TXN,
+    "bind": OpSpec(_FLOW | {"partition": Arg(Kind.INT)} | _TIMEOUT, opens=True, switch="flows"),
+    "unbind": OpSpec(_FLOW | _TIMEOUT, switch="flows"),
+    "disconnect": OpSpec(_MAYBE_FLOW | _HOW | _TIMEOUT, link=True),
+    "reconnect": OpSpec(_MAYBE_FLOW | _TIMEOUT, link=True),
+    "create": OpSpec(_SETTINGS | _TIMEOUT),
+    "update": OpSpec(_SETTINGS | _TIMEOUT),
     "delete": OpSpec(_TIMEOUT),
     "get": OpSpec(_TIMEOUT),
-    "add_rule": OpSpec({"rule": Arg(Kind.OBJECT, required=True)} | _TXN | _TIMEOUT),
-    "remove_rule": OpSpec({"rule": Arg(Kind.OBJECT, required=True)} | _TXN | _TIMEOUT),
-    "partition_down": OpSpec(_PARTITION, env=True),
-    "partition_up": OpSpec(_PARTITION, env=True),
-    "frontend_lost": OpSpec({"proc": Arg(Kind.TEXT)}, env=True),
-    "connection_lost": OpSpec({"proc": Arg(Kind.TEXT), "how": Arg(Kind.TEXT)}, env=True),
-    "broker_kill": OpSpec({}, env=True),
-    "broker_start": OpSpec({}, env=True),
-    "advance": OpSpec({"by": Arg(Kind.INT, required=True)}, env=True),
+    "add_rule": OpSpec(_RULE | _TXN | _TIMEOUT),
+    "remove_rule": OpSpec(_RULE | _TXN | _TIMEOUT),
+    "partition_down": OpSpec(_PARTITION, env=True, fault=True, undone_by="partition_up"),
+    "partition_up": OpSpec(_PARTITION, env=True, fault=True),
+    "frontend_lost": OpSpec(_MAYBE_PROC, env=True, fault=True, cuts=True),
+    "connection_lost": OpSpec(_MAYBE_PROC | _HOW, env=True, cuts=True),
+    "broker_kill": OpSpec({}, env=True, fault=True, undone_by="broker_start", cuts=True),
+    "broker_start": OpSpec({}, env=True, fault=True),
+    "advance": OpSpec({"by": Arg(Kind.NS, required=True)}, env=True),
     "assignment": OpSpec(
-        {
-            "partition": Arg(Kind.INT, required=True),
-            "flow": Arg(Kind.TEXT),
-            "state": Arg(Kind.TEXT, required=True),
-        },
+        _PARTITION | _MAYBE_FLOW | {"state": Arg(Kind.TEXT, required=True, words=ASSIGNMENT_STATES)},
         env=True,
+        instant=True,
     ),
-    "drained": OpSpec({}, env=True),
+    "drained": OpSpec({}, env=True, instant=True),
 }
 """Every operation of ``partq.history/1``. ``env`` ones are faults, the clock and observations."""
+
+SWITCHED: Final = {name: op.switch for name, op in OPS.items() if op.switch}
+"""Operation -> the switch of a profile without which an entity has not got it."""
+
+UNDOES: Final = {op.undone_by: name for name, op in OPS.items() if op.undone_by}
+"""Repair -> the fault that it undoes."""
+
+CLOCK: Final = "advance"
+"""The event that is time passing."""
+
+DRAINED: Final = "drained"
+"""The event that is the entity found empty, at the end of a program."""
+
+LINK_LOST: Final = "disconnect"
+"""The operation by which a client loses its connection."""
 
 ENV: Final = "env"
 """The ``proc`` of environment events."""
@@ -143,11 +253,5 @@ CONNECTION_LOST: Final = "connection_lost"
 FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
 """The errors that say of a request that it can never succeed."""
 
-SETTLEMENTS: Final = frozenset({"complete", "abandon", "defer", "dead_letter"})
+SETTLEMENTS: Final = frozenset(name for name, op in OPS.items() if op.settles)
 """What ends a lock by its holder's will."""
-
-RECEIVE_MODES: Final = ("peek_lock", "receive_and_delete")
-ASSIGNMENT_STATES: Final = ("unassigned", "ready", "paused", "unbound")
-"""REB-13. An `assignment` event says the state of one (partition, flow) pair from now on;
-`unassigned` ends the pair. `ready`: delivering; `paused`: being handed off, nothing new is delivered;
-`unbound`: its flow is gone, the partition still reserved."""

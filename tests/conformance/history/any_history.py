@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from partq.conformance.history import Header, History, Record
 from partq.model.messages import MAX_INT, MAX_SEQ, Delivery, Message
-from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, RECEIVE_MODES, Arg, Kind
+from partq.model.operations import ENV, ERRORS, OPS, Arg, Kind
 from partq.model.profiles import PROFILES, Entity
 
 text = st.text(max_size=8)
@@ -46,6 +46,7 @@ free = st.recursive(
 KINDS: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.TEXT: text,
     Kind.INT: count,
+    Kind.NS: count,
     Kind.SEQ: seq,
     Kind.TEXTS: st.lists(text, max_size=3).map(tuple),
     Kind.SEQS: st.lists(seq, max_size=3).map(tuple),
@@ -55,21 +56,17 @@ KINDS: dict[Kind, st.SearchStrategy[Any]] = {
 DEFINITE = sorted(set(ERRORS) - {"hang", "adapter"})
 
 
-def _value(op: str, argument: str, arg: Arg) -> st.SearchStrategy[Any]:
-    if (op, argument) == ("receive", "mode"):
-        return st.sampled_from(RECEIVE_MODES)
-    if (op, argument) == ("assignment", "state"):
-        return st.sampled_from(ASSIGNMENT_STATES)
-    if (op, argument) == ("send", "messages"):
-        return st.tuples(messages)
-    return KINDS[arg.kind]
+def _value(arg: Arg) -> st.SearchStrategy[Any]:
+    if arg.words:
+        return st.sampled_from(arg.words)
+    return st.tuples(messages) if arg.most == 1 else KINDS[arg.kind]
 
 
 def arguments(op: str) -> st.SearchStrategy[dict[str, Any]]:
     """Any arguments of an operation that a history can hold."""
     spec = OPS[op].args
-    required = {key: _value(op, key, arg) for key, arg in spec.items() if arg.required}
-    optional = {key: _value(op, key, arg) for key, arg in spec.items() if not arg.required}
+    required = {key: _value(arg) for key, arg in spec.items() if arg.required}
+    optional = {key: _value(arg) for key, arg in spec.items() if not arg.required}
     return st.fixed_dictionaries(required, optional=optional)
 
 

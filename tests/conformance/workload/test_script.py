@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from partq.conformance.workload import program as programs
+from partq.conformance.workload.operations.settling import FORGED
 from partq.conformance.workload.program import InvalidProgram, Program, Step
-from partq.conformance.workload.script import FORGED, Script
+from partq.conformance.workload.script import Script
 from partq.model.messages import Delivery
 
 

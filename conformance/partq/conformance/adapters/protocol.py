@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from partq.conformance.history import History
 from partq.conformance.workload.program import Program
 from partq.model.messages import Delivery, Message
-from partq.model.operations import ERRORS
+from partq.model.operations import ERRORS, OPS
 from partq.model.profiles import SECOND, Entity
 
 
@@ -228,21 +228,5 @@ class SimulatedBroker(Broker):
         raise NotImplementedError("a simulated broker must override simulate")
 
 
-CLIENT_OPS: Final = (
-    "send",
-    "send_batch",
-    "schedule",
-    "cancel_scheduled",
-    "receive",
-    "complete",
-    "abandon",
-    "renew_lock",
-    "peek",
-    "begin",
-    "commit",
-    "rollback",
-    "bind",
-    "unbind",
-    "disconnect",
-)
-FAULTS: Final = ("partition_down", "partition_up", "frontend_lost", "broker_kill", "broker_start")
+CLIENT_OPS: Final = tuple(op for op, spec in OPS.items() if not spec.env and hasattr(Client, op))
+FAULTS: Final = tuple(op for op, spec in OPS.items() if spec.fault)

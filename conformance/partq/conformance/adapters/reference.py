@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import partialmethod
 from typing import Any, ClassVar, Final
 
+from partq.conformance.adapters.calls import recorded
 from partq.conformance.adapters.protocol import (
+    CLIENT_OPS,
     FAULTS,
     Broker,
     Client,
@@ -20,9 +21,10 @@ from partq.conformance.adapters.protocol import (
     Shares,
 )
 from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
+from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
-from partq.conformance.workload.script import Args
-from partq.model.messages import Delivery, Message
+from partq.model.messages import Delivery
+from partq.model.operations import LINK_LOST, OPS, SWITCHED
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
     SECOND,
@@ -58,12 +60,15 @@ DEFAULT_PROFILE: Final = "azure-premium"
 FrontEndCall = Callable[[Any, Connection, Args], Steps[Any]]
 """An operation of a front end."""
 
+
+def _settle(how: str) -> FrontEndCall:
+    return lambda end, connection, args: end.settle(connection, how, args["locks"], args.get("txn"))
+
+
 CALLS: Final[Mapping[str, FrontEndCall]] = {
-    "send": lambda end, _, args: end.send(
-        args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
-    ),
-    "send_batch": lambda end, _, args: end.send(
-        args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
+    **dict.fromkeys(
+        ("send", "send_batch"),
+        lambda end, _, args: end.send(args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)),
     ),
     "schedule": lambda end, _, args: end.schedule(
         args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
@@ -76,12 +81,8 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
         args.get("timeout", RECEIVE_TIMEOUT),
         args.get("flow"),
     ),
-    "complete": lambda end, connection, args: end.settle(
-        connection, "complete", args["locks"], args.get("txn")
-    ),
-    "abandon": lambda end, connection, args: end.settle(
-        connection, "abandon", args["locks"], args.get("txn")
-    ),
+    "complete": _settle("complete"),
+    "abandon": _settle("abandon"),
     "renew_lock": lambda end, _, args: end.renew(args["lock"]),
     "peek": lambda end, connection, args: end.peek(connection, args["max"], args.get("from_seq")),
     "begin": lambda end, _, args: end.begin(args["txn"]),
@@ -93,24 +94,17 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
 }
 """How each client operation is asked of the broker."""
 
-_SWITCHED: Final[tuple[tuple[str, frozenset[str]], ...]] = (
-    ("flows", frozenset({"bind", "unbind"})),
-    ("peek", frozenset({"peek"})),
-    ("transactions", frozenset({"begin", "commit", "rollback"})),
-    ("locks_expire", frozenset({"renew_lock", "frontend_lost"})),
-)
-"""Each switch of a profile without which a queue has not got these."""
-
-_PARTITION_FAULTS: Final = frozenset({"partition_down", "partition_up"})
+_TIMED: Final = dict.fromkeys(("renew_lock", "frontend_lost"), "locks_expire")
+"""The same of this broker: it has no use for them where locks last."""
 
 
 def lacks_of(family: Profile) -> frozenset[str]:
     """What a queue of that family does not have."""
-    lacks = {op for switch, ops in _SWITCHED if not getattr(family, switch) for op in ops}
+    lacks = {op for op, switch in (SWITCHED | _TIMED).items() if not getattr(family, switch)}
     if family.flows or not family.partitioned:
-        lacks |= _PARTITION_FAULTS
+        lacks |= {op for op in FAULTS if "partition" in OPS[op].args}
     if not (family.flows or family.connection_ends_locks):
-        lacks.add("disconnect")
+        lacks.add(LINK_LOST)
     return frozenset(lacks)
 
 
@@ -170,18 +164,8 @@ def operate(broker: Impl, connection: Connection, op: str, args: Args) -> Steps[
 
 def strike(broker: Impl, fault: str, args: Args) -> Steps[dict[str, Any]]:
     """Do a fault; its event's arguments, in the broker's own names."""
-    faults = broker.faults
-    if fault == "partition_down":
-        return {"partition": (yield from faults.partition_down(args["index"]))}
-    if fault == "partition_up":
-        return {"partition": (yield from faults.partition_up(args["index"]))}
-    if fault == "frontend_lost":
-        yield from faults.frontend_lost(args["proc"])
-    elif fault == "broker_kill":
-        yield from faults.broker_kill()
-    elif fault == "broker_start":
-        yield from faults.broker_start()
-    return dict(args)
+    found = yield from getattr(broker.faults, fault)(*args.values())
+    return {"partition": found} if "index" in args else dict(args)
 
 
 class _Stage:
@@ -237,47 +221,6 @@ class LiveClient(Client):
         self._connection = broker.finish(_at_once(lambda: broker.impl.connect(proc)))
         self._flow: str | None = None
 
-    def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
-        self.send_batch((message,), txn=txn, timeout=timeout)
-
-    def send_batch(
-        self, messages: Sequence[Message], *, txn: str | None = None, timeout: float = 60.0
-    ) -> None:
-        self._ask("send_batch", messages=messages, txn=txn, timeout=int(timeout * SECOND))
-
-    def schedule(
-        self, messages: Sequence[Message], *, txn: str | None = None, timeout: float = 60.0
-    ) -> Sequence[Delivery]:
-        return self._ask("schedule", messages=messages, txn=txn, timeout=int(timeout * SECOND))
-
-    def cancel_scheduled(self, seq: int, *, txn: str | None = None) -> None:
-        self._ask("cancel_scheduled", seq=seq, txn=txn)
-
-    def receive(
-        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
-    ) -> Sequence[Delivery]:
-        wait = int(timeout * SECOND)
-        return self._ask("receive", max=max_messages, mode=mode, timeout=wait, flow=self._flow)
-
-    def _settle(self, op: str, locks: Sequence[str], *, txn: str | None = None) -> None:
-        self._ask(op, locks=locks, txn=txn)
-
-    complete = partialmethod(_settle, "complete")
-    abandon = partialmethod(_settle, "abandon")
-
-    def renew_lock(self, lock: str) -> Sequence[Delivery]:
-        return self._ask("renew_lock", lock=lock)
-
-    def peek(self, max_messages: int, *, from_seq: int | None = None) -> Sequence[Delivery]:
-        return self._ask("peek", max=max_messages, from_seq=from_seq)
-
-    def _transact(self, op: str, txn: str) -> None:
-        self._ask(op, txn=txn)
-
-    begin = partialmethod(_transact, "begin")
-    commit = partialmethod(_transact, "commit")
-    rollback = partialmethod(_transact, "rollback")
-
     def bind(self, flow: str, *, partition: int | None = None) -> None:
         self._ask("bind", flow=flow, partition=partition)
         self._flow = flow
@@ -294,10 +237,25 @@ class LiveClient(Client):
         broker = self._broker
         if op in broker.lacks():
             raise Rejected("unsupported")
+        args.setdefault("flow", self._flow)
         outcome, error, messages = broker.finish(operate(broker.impl, self._connection, op, args))
         if error is not None:
             raise (Rejected if outcome == "error" else Indefinite)(error)
         return tuple(messages)
+
+
+def _method(op: str) -> Callable[..., Sequence[Delivery]]:
+    """The operation as a client's method."""
+
+    def method(self: LiveClient, *given: Any, **named: Any) -> Sequence[Delivery]:
+        return self._ask(op, **recorded(op, given, named))
+
+    return method
+
+
+for _op in CLIENT_OPS:
+    if _op not in vars(LiveClient):
+        setattr(LiveClient, _op, _method(_op))
 
 
 class LiveReference(Broker):

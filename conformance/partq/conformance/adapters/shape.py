@@ -3,35 +3,16 @@ that a slip in a signature is one line, and not an error in every operation. No 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from inspect import getattr_static, signature
 from typing import Any, Final, cast
 
+from partq.conformance.adapters.calls import CALLS
 from partq.conformance.adapters.protocol import Broker, Client, SimulatedBroker
 
 BROKER_CALLS: Final = ("open", "connect", "inject", "is_empty", "close", "restore", "lacks", "profiles")
 """The methods of a `Broker` that partq calls, with the arguments of the base class, by position."""
-
-CLIENT_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
-    "send": ("txn", "timeout"),
-    "send_batch": ("txn", "timeout"),
-    "schedule": ("txn", "timeout"),
-    "cancel_scheduled": ("txn",),
-    "receive": ("mode", "timeout"),
-    "complete": ("txn",),
-    "abandon": ("txn",),
-    "renew_lock": (),
-    "peek": ("from_seq",),
-    "begin": (),
-    "commit": (),
-    "rollback": (),
-    "bind": ("partition",),
-    "unbind": (),
-    "disconnect": ("how",),
-    "close": (),
-}
-"""The methods of a `Client` and the arguments that are always given by name."""
 
 NEAR: Final = 0.75
 """How much alike two names are where one may be meant by the other, unless it begins the other as a word."""
@@ -51,7 +32,7 @@ def misfit(broker: Broker) -> str | None:
     for call in BROKER_CALLS:
         if wrong := _unlike(f"{name}.{call}", getattr(broker, call), _arguments(Broker, call)):
             return wrong
-    for call, named in CLIENT_CALLS.items():
+    for call, named in (*((op, tuple(how.named)) for op, how in CALLS.items()), ("close", ())):
         asked = [argument for argument in _arguments(Client, call) if argument not in named]
         if not isinstance(getattr_static(client, call), staticmethod | classmethod):
             asked.insert(0, "self")

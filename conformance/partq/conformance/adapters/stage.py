@@ -9,8 +9,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 from partq.conformance.adapters.protocol import SimulatedBroker
+from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
-from partq.conformance.workload.script import Args
 from partq.model.messages import Delivery
 
 OnEvent = Callable[[str, Args], None]

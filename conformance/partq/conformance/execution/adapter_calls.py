@@ -7,22 +7,25 @@ Here are the calls and the checks of their answers; threads, clocks and records 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from traceback import format_exception_only
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
+from partq.conformance.adapters.calls import ask
 from partq.conformance.adapters.protocol import Broker, Client, Indefinite, Rejected, Unreachable
 from partq.conformance.adapters.raised import place
-from partq.conformance.history import Record
 from partq.conformance.history.codec import MAX_LINE
 from partq.conformance.history.codec_fields import FieldError
-from partq.conformance.history.codec_records import NEVER_DEFINITE, read_record
-from partq.conformance.workload.script import Args
-from partq.model.messages import Delivery, Message
-from partq.model.operations import ENV, ERRORS, OPS, Outcome
+from partq.conformance.history.codec_records import NEVER_DEFINITE, read_args, read_deliveries
+from partq.conformance.workload.operations.record import Args
+from partq.model.messages import Delivery
+from partq.model.operations import ERRORS, OPS, Outcome
 from partq.model.profiles import SECOND, Entity
+
+T = TypeVar("T")
 
 
 class CallResult(NamedTuple):
@@ -44,51 +47,6 @@ FAR: Final = 600 * SECOND
 
 class InvalidAnswer(Exception):
     """An adapter answered with what no answer may be."""
-
-
-def _copies(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The adapter's own: whatever it does to them, what is recorded is what it was asked to send."""
-    return tuple(replace(message) for message in messages)
-
-
-def _send(client: Client, args: Args) -> None:
-    client.send(*_copies(args["messages"]), txn=args.get("txn"), timeout=own_time(args))
-
-
-def _send_batch(client: Client, args: Args) -> None:
-    client.send_batch(_copies(args["messages"]), txn=args.get("txn"), timeout=own_time(args))
-
-
-def _schedule(client: Client, args: Args) -> object:
-    return client.schedule(_copies(args["messages"]), txn=args.get("txn"), timeout=own_time(args))
-
-
-def _receive(client: Client, args: Args) -> object:
-    return client.receive(args["max"], mode=args.get("mode", "peek_lock"), timeout=own_time(args))
-
-
-def _disconnect(client: Client, args: Args) -> None:
-    client.disconnect(how=args["how"])
-
-
-CALLS: Final[Mapping[str, Callable[[Client, Args], object]]] = {
-    "send": _send,
-    "send_batch": _send_batch,
-    "schedule": _schedule,
-    "cancel_scheduled": lambda client, args: client.cancel_scheduled(args["seq"], txn=args.get("txn")),
-    "receive": _receive,
-    "complete": lambda client, args: client.complete(args["locks"], txn=args.get("txn")),
-    "abandon": lambda client, args: client.abandon(args["locks"], txn=args.get("txn")),
-    "renew_lock": lambda client, args: client.renew_lock(args["lock"]),
-    "peek": lambda client, args: client.peek(args["max"], from_seq=args.get("from_seq")),
-    "begin": lambda client, args: client.begin(args["txn"]),
-    "commit": lambda client, args: client.commit(args["txn"]),
-    "rollback": lambda client, args: client.rollback(args["txn"]),
-    "bind": lambda client, args: client.bind(args["flow"], partition=args.get("partition")),
-    "unbind": lambda client, args: client.unbind(args["flow"]),
-    "disconnect": _disconnect,
-}
-"""How each client operation is asked of an adapter."""
 
 
 def own_time(args: Args) -> float:
@@ -117,7 +75,7 @@ def operate(connect: Callable[[], Client], op: str, args: Args, now: Callable[[]
     except BaseException as error:
         return _raised(error)
     try:
-        messages = deliveries(op, CALLS[op](client, args))
+        messages = deliveries(op, ask(client, op, args))
         return CallResult(messages=messages, problem=_other_clock(messages, now()))
     except BaseException as error:
         return _raised(error)
@@ -158,7 +116,8 @@ def says_empty(broker: Broker) -> bool | None:
 
 def deliveries(op: str, answer: object) -> tuple[Delivery, ...]:
     """The messages of an answer, each with fields that a history can hold. Raises `InvalidAnswer`."""
-    if not OPS[op].answers or (answer is None and op == "renew_lock"):
+    spec = OPS[op]
+    if not spec.answers or (answer is None and spec.optional):
         return ()
     if not isinstance(answer, list | tuple):
         raise InvalidAnswer(f"{op} answered {type(answer).__name__}, which is no sequence of Delivery")
@@ -166,7 +125,7 @@ def deliveries(op: str, answer: object) -> tuple[Delivery, ...]:
         if not isinstance(delivery, Delivery):
             raise InvalidAnswer(f"{op} answered a {type(delivery).__name__} where a Delivery belongs")
     plain = [_plain(delivery) for delivery in answer]
-    return _record("client", op, _ANY_ARGS[op], plain).messages
+    return _read(op, read_deliveries, plain)
 
 
 def event_args(op: str, answer: object) -> Args:
@@ -175,30 +134,21 @@ def event_args(op: str, answer: object) -> Args:
         raise InvalidAnswer(f"{op!r} is no event of the environment")
     if not isinstance(answer, dict):
         raise InvalidAnswer(f"{op} answered {type(answer).__name__}, which is no dict of arguments")
-    return deepcopy(_record(ENV, op, dict(answer), []).args)
+    return deepcopy(_read(op, partial(read_args, op), answer))
 
 
-_ANY_ARGS: Final[Mapping[str, dict[str, Any]]] = {
-    "schedule": {"messages": [{"id": ""}]},
-    "receive": {"max": 1},
-    "peek": {"max": 1},
-    "renew_lock": {"lock": ""},
-}
-
-
-def _record(proc: str, op: str, args: dict[str, Any], messages: list[dict[str, Any]]) -> Record:
-    """The record with these parts, read as strictly as from a file."""
-    head = {"i": 0, "proc": proc, "op": op, "entity": "", "call": 0, "ret": 0, "outcome": Outcome.OK}
+def _read(op: str, read: Callable[[Any], T], plain: Any) -> T:
+    """What the adapter answered, read as strictly as from a file."""
     try:
-        record = read_record({**head, "args": args, "messages": messages})
-        size = len(json.dumps([messages, args], ensure_ascii=False).encode())
+        found = read(plain)
+        size = len(json.dumps(plain, ensure_ascii=False).encode())
     except FieldError as error:
         raise InvalidAnswer(f"{op} answered {error.field}: {error.message}") from None
     except UnicodeEncodeError:
         raise InvalidAnswer(f"{op} answered text that UTF-8 cannot hold") from None
     if size > MAX_ANSWER:
         raise InvalidAnswer(f"{op} answered {size:,} bytes, and a record holds at most {MAX_ANSWER:,}")
-    return record
+    return found
 
 
 def _plain(delivery: Delivery) -> dict[str, Any]:

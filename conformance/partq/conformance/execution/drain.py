@@ -17,9 +17,19 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from partq.conformance.workload.cases.steps import (
+    bind,
+    complete,
+    disconnect,
+    pass_time,
+    peek,
+    receive,
+    rollback,
+    unbind,
+)
 from partq.conformance.workload.program import Step
 from partq.model.messages import Delivery
-from partq.model.operations import DRAINER, ENV, Outcome
+from partq.model.operations import CONNECTION_LOST, DRAINER, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, Profile
 
 ROUNDS: Final = 8
@@ -110,7 +120,7 @@ def drain(plan: DrainPlan) -> Drain:
     left = True
     for client in plan.clients:
         left = (yield from _leave(plan, client)) and left
-    if plan.profile.flows and not (yield from _insist(Step(DRAINER, "bind"))):
+    if plan.profile.flows and not (yield from _insist(bind(DRAINER))):
         return False
     return (yield from _empty(plan)) and left
 
@@ -122,18 +132,14 @@ def rounds_of(profile: Profile, virtual: bool) -> int:
 
 def repairs(faults: Iterable[Step]) -> tuple[Step, ...]:
     """What has to be brought up again after these faults: the broker first, then its partitions."""
-    killed = False
-    down: dict[Any, None] = {}
+    left: dict[tuple[str, Any], Step] = {}
     for step in faults:
         index = step.args.get("index")
-        if step.op in ("broker_kill", "broker_start"):
-            killed = step.op == "broker_kill"
-        elif step.op == "partition_down":
-            down[index] = None
-        elif step.op == "partition_up":
-            down.pop(index, None)
-    start = (Step(ENV, "broker_start"),) if killed else ()
-    return start + tuple(Step(ENV, "partition_up", {"index": index}) for index in down)
+        if repair := OPS[step.op].undone_by:
+            left[repair, index] = Step(ENV, repair, step.args)
+        else:
+            left.pop((step.op, index), None)
+    return tuple(sorted(left.values(), key=lambda step: "index" in step.args))
 
 
 def play(steps: Drain, perform: Callable[[Step], StepResult | None]) -> bool:
@@ -156,17 +162,17 @@ def _insist(step: Step) -> Drain:
 
 def _leave(plan: DrainPlan, client: str) -> Drain:
     """End what the client holds, where time does not end it."""
-    yield Step(client, "rollback")
+    yield rollback(client)
     if plan.profile.locks_expire:
         return True
     if plan.profile.flows and (yield from _unbind(plan, client)):
         return True
-    return (yield from _insist(Step(client, "disconnect")))
+    return (yield from _insist(disconnect(client)))
 
 
 def _unbind(plan: DrainPlan, client: str) -> Drain:
     for _ in range(plan.most_flows):
-        if not (yield from _insist(Step(client, "unbind"))):
+        if not (yield from _insist(unbind(client))):
             return False
     return True
 
@@ -197,7 +203,7 @@ def _empty(plan: DrainPlan) -> Drain:
 
 
 def _wait(by: int) -> Drain:
-    did = yield Step(ENV, "advance", {"by": by})
+    did = yield pass_time(by)
     return did is None or did.ok
 
 
@@ -206,23 +212,24 @@ def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | N
     mode, found, quiet = "receive_and_delete", set[str](), 0
     while quiet < plan.quiet and budget > 0:
         budget -= 1
-        did = yield Step(DRAINER, "receive", {"max": BATCH, "mode": mode, "timeout": plan.patience})
+        did = yield receive(DRAINER, BATCH, plan.patience, mode)
         if did is None or not did.ok:
             if did is not None and did.error == "unsupported":
                 mode = "peek_lock"
-            if did is not None and did.error == "connection_lost" and plan.profile.flows:
-                yield Step(DRAINER, "disconnect")
-                yield Step(DRAINER, "bind")
+            if did is not None and did.error == CONNECTION_LOST and plan.profile.flows:
+                yield disconnect(DRAINER)
+                yield bind(DRAINER)
             continue
         quiet = 0 if did.messages else quiet + 1
         found.update(message.id for message in did.messages)
         if did.messages and mode == "peek_lock":
-            yield Step(DRAINER, "complete", {"pick": list(range(len(did.messages)))})
+            yield complete(DRAINER, *range(len(did.messages)))
     return found, budget
 
 
 def _peeks_nothing(plan: DrainPlan) -> Drain:
-    if not plan.profile.peek or "peek" in plan.lacks:
+    look = peek(DRAINER, BATCH, "start")
+    if not plan.profile.peek or look.op in plan.lacks:
         return True
-    did = yield Step(DRAINER, "peek", {"max": BATCH, "from": "start"})
+    did = yield look
     return did is not None and did.ok and not did.messages

@@ -4,8 +4,8 @@ have not ended. It says how long waiting makes sense; nothing is judged here."""
 from __future__ import annotations
 
 from partq.conformance.execution.adapter_calls import CallResult
-from partq.conformance.workload.script import Args
-from partq.model.operations import Outcome
+from partq.conformance.workload.operations.record import Args
+from partq.model.operations import OPS, Outcome
 
 
 class Ledger:
@@ -30,11 +30,11 @@ class Ledger:
         """Take in what came of an operation. What is part of a transaction may not happen, and stays."""
         if "messages" in args and result.outcome != Outcome.ERROR:
             self.accepted.update(message.id for message in args["messages"])
-        elif op == "receive" and args.get("mode", "peek_lock") == "receive_and_delete":
+        elif OPS[op].delivers and args.get("mode", "peek_lock") == "receive_and_delete":
             self.accepted.difference_update(message.id for message in result.messages)
-        elif op in ("receive", "renew_lock"):
+        elif OPS[op].locks:
             if result.messages or result.outcome == Outcome.UNKNOWN:
                 self.last_lock = now
             self.locked |= {one.lock: one.id for one in result.messages if one.lock is not None}
-        elif op == "complete" and result.outcome == Outcome.OK and args.get("txn") is None:
+        elif OPS[op].removes and result.outcome == Outcome.OK and args.get("txn") is None:
             self.accepted.difference_update(self.locked.get(lock, "") for lock in args["locks"])

@@ -37,10 +37,11 @@ from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
 from partq.conformance.history import Header, History
+from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.script import Args
-from partq.model.operations import ENV, OPS, Outcome
-from partq.model.profiles import SECOND, SEND_TIMEOUT, Entity, profile
+from partq.model.operations import CLOCK, DRAINED, ENV, OPS, Outcome
+from partq.model.profiles import SECOND, Entity, profile
 
 ENTITY: Final = "queue"
 MOMENT: Final = 2.0
@@ -257,7 +258,7 @@ class LiveRun:
             self._begun(thread)
         elif thread is not self.env:
             self._operate(thread, step.op, self._fitted(step.op, args))
-        elif step.op == "advance":
+        elif step.op == CLOCK:
             self._advance(
                 thread, args["by"], self.limits.advance if longest_advance is None else longest_advance
             )
@@ -267,14 +268,15 @@ class LiveRun:
     def _fitted(self, op: str, args: Args) -> Args:
         """The arguments as they are really used: with a bounded wait, how long a send may take (ROUTE-6), and
         a way to disconnect."""
-        if op in ("send", "send_batch"):
-            return {"timeout": SEND_TIMEOUT, **args}
-        if op == "receive":
+        operation = OPERATIONS[op]
+        if operation.timeout:
+            return {"timeout": operation.timeout, **args}
+        if operation.waits:
             longest = int(self.limits.wait * SECOND)
             if self.draining or self.program.sequential:
                 longest = min(longest, BRIEF) if self.ledger.nothing_left else longest
             return {**args, "timeout": min(args.get("timeout", longest), longest)}
-        if op == "disconnect" and "how" not in args:
+        if "how" in operation.args and "how" not in args:
             return {**args, "how": next(self.ways)}
         return args
 
@@ -296,7 +298,7 @@ class LiveRun:
 
     def _advance(self, thread: ClientThread, by: int, longest: float) -> None:
         wait = min(by, int(longest * SECOND))
-        self._called(thread, "advance", {"by": wait}, wait / SECOND + self.limits.hang)
+        self._called(thread, CLOCK, {"by": wait}, wait / SECOND + self.limits.hang)
         self.over.wait(wait / SECOND)
         self._returned(thread, CallResult())
         if wait < by:
@@ -361,7 +363,7 @@ class LiveRun:
         )
         empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
         if empty and not any(thread.lost for thread in self.threads.values()):
-            self.recorder.event("drained", {})
+            self.recorder.event(DRAINED, {})
 
     def _is_empty(self) -> bool | None:
         """What the broker says; None also where it raises, lies or hangs."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from partq.conformance.execution.adapter_calls import CallResult
 from partq.conformance.history import Record
-from partq.conformance.workload.script import Args
+from partq.conformance.workload.operations.record import Args
 from partq.model.operations import ENV, Outcome
 
 

@@ -17,9 +17,10 @@ from partq.conformance.adapters.stage import Reply, StagedBroker, Steps
 from partq.conformance.execution.drain import DrainPlan, StepResult, drain, rounds_of
 from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.history import Header, History, Record, collector
+from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.script import Args, Script
-from partq.model.operations import ENV, Outcome
+from partq.conformance.workload.script import Script
+from partq.model.operations import CLOCK, DRAINED, ENV, Outcome
 from partq.model.profiles import SECOND, profile
 
 ENTITY: Final = "queue"
@@ -81,7 +82,7 @@ class _SimulatedRun:
         if self.clock.run() and program.drain:
             self.clock.spawn(self._drain())
             if self.clock.run() and self.drained:
-                self.event("drained", {})
+                self.event(DRAINED, {})
         return self._so_far()
 
     def _so_far(self) -> History:
@@ -164,7 +165,7 @@ class _SimulatedRun:
                 client = self.clients[step.proc] = _SimulatedClient(step.proc, self.stage.connect(step.proc))
             args = client.script.resolve(step)
             return None if args is None else (yield from self._operate(client, step.op, args))
-        if step.op == "advance":
+        if step.op == CLOCK:
             return (yield from self._advance(step.args))
         return (yield from self._strike(step))
 
@@ -202,11 +203,11 @@ class _SimulatedRun:
     def _advance(self, args: Args) -> Generator[int | None, None, StepResult]:
         i = len(self.records)
         self.clock.now = called = self.clock.now + 1
-        self.records.append(Record(i, ENV, "advance", ENTITY, called, None, args, Outcome.UNKNOWN))
+        self.records.append(Record(i, ENV, CLOCK, ENTITY, called, None, args, Outcome.UNKNOWN))
         self.held_until = called + args["by"]
         yield self.held_until
         self.clock.now = ended = self.clock.now + 1
-        self.records[i] = Record(i, ENV, "advance", ENTITY, called, ended, args)
+        self.records[i] = Record(i, ENV, CLOCK, ENTITY, called, ended, args)
         return StepResult(Outcome.OK)
 
     def _drain(self) -> Steps:

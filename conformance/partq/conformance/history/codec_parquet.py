@@ -26,7 +26,7 @@ from partq.conformance.history.codec_checks import (
 from partq.conformance.history.codec_fields import SHOWN, FieldError, did_you_mean, label
 from partq.conformance.history.codec_records import read_header, read_record
 from partq.conformance.history.record import History, Record
-from partq.model.operations import OPS, Kind
+from partq.model.operations import DELIVERY, MESSAGE, OPS, Kind
 
 HEADER_KEY: Final = b"partq.history"
 """The key of the file's metadata that holds the header, as JSON."""
@@ -43,45 +43,20 @@ MAX_BYTES: Final = 1000 * 1000 * 1000
 MAX_VALUES: Final = 100 * 1000 * 1000
 """The most values of one column, the elements of lists counted."""
 
-_PAIRS: Final = pa.map_(pa.string(), pa.string())
-_MESSAGE: Final = pa.struct(
-    {
-        "id": pa.string(),
-        "body": pa.string(),
-        "session_id": pa.string(),
-        "partition_key": pa.string(),
-        "properties": _PAIRS,
-        "scheduled_at": pa.int64(),
-        "ttl": pa.int64(),
-    }
-)
-_DELIVERY: Final = pa.struct(
-    {
-        "id": pa.string(),
-        "body": pa.string(),
-        "seq": pa.uint64(),
-        "partition": pa.int64(),
-        "enqueued_at": pa.int64(),
-        "delivery_count": pa.int64(),
-        "lock": pa.string(),
-        "locked_until": pa.int64(),
-        "state": pa.string(),
-        "session_id": pa.string(),
-        "partition_key": pa.string(),
-        "properties": _PAIRS,
-        "redelivered": pa.bool_(),
-    }
-)
 _KINDS: Final = {
-    Kind.TEXT: pa.string(),
-    Kind.INT: pa.int64(),
+    **dict.fromkeys((Kind.TEXT, Kind.NAME, Kind.OBJECT), pa.string()),
+    **dict.fromkeys((Kind.INT, Kind.NS, Kind.TIME), pa.int64()),
     Kind.SEQ: pa.uint64(),
+    Kind.FLAG: pa.bool_(),
     Kind.TEXTS: pa.list_(pa.string()),
     Kind.SEQS: pa.list_(pa.uint64()),
-    Kind.MESSAGES: pa.list_(_MESSAGE),
-    Kind.OBJECT: pa.string(),
+    Kind.PAIRS: pa.map_(pa.string(), pa.string()),
 }
 """An object's column holds its JSON text."""
+
+_MESSAGE: Final = pa.struct({name: _KINDS[arg.kind] for name, arg in MESSAGE.items()})
+_DELIVERY: Final = pa.struct({name: _KINDS[arg.kind] for name, arg in DELIVERY.items()})
+_KINDS[Kind.MESSAGES] = pa.list_(_MESSAGE)
 
 _ARGS: Final = {name: arg.kind for spec in OPS.values() for name, arg in spec.args.items()}
 _OBJECTS: Final = tuple(name for name, kind in _ARGS.items() if kind is Kind.OBJECT)

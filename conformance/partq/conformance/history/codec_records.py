@@ -34,43 +34,12 @@ from partq.conformance.history.codec_fields import (
 from partq.conformance.history.codec_profiles import plain_profile, read_profile
 from partq.conformance.history.record import SCHEMA, Header, Record
 from partq.model.messages import Delivery, Message
-from partq.model.operations import ASSIGNMENT_STATES, ENV, ERRORS, OPS, OUTCOMES, RECEIVE_MODES, Kind, Outcome
+from partq.model.operations import DELIVERY, ENV, ERRORS, MESSAGE, OPS, OUTCOMES, Arg, Kind, Outcome
 from partq.model.profiles import Entity, InvalidEntity, profile
 
 CLOCKS: Final = ("virtual", "wall")
 NEVER_DEFINITE: Final = ("hang", "adapter")
 """The errors that never mean "it did not happen"."""
-
-_MESSAGE: Final = Fields(
-    {
-        "id": a_text,
-        "body": a_text,
-        "session_id": a_name,
-        "partition_key": a_name,
-        "properties": some_pairs,
-        "scheduled_at": a_count,
-        "ttl": a_count,
-    },
-    ("id",),
-)
-_DELIVERY: Final = Fields(
-    {
-        "id": a_text,
-        "body": a_text,
-        "seq": a_seq,
-        "partition": a_count,
-        "enqueued_at": a_time,
-        "delivery_count": a_count,
-        "lock": a_text,
-        "locked_until": a_time,
-        "state": a_text,
-        "session_id": a_text,
-        "partition_key": a_text,
-        "properties": some_pairs,
-        "redelivered": a_flag,
-    },
-    ("id",),
-)
 
 
 def read_message(data: Any) -> Message:
@@ -82,28 +51,68 @@ def _delivery(data: Any) -> Delivery:
     return Delivery(**_DELIVERY.read(data))
 
 
+_SHOWN: Final = list_of(_delivery)
+
+
+def read_deliveries(data: Any) -> tuple[Delivery, ...]:
+    """The messages of an answer in plain data. Raises `FieldError`."""
+    try:
+        found: tuple[Delivery, ...] = _SHOWN(data)
+    except FieldError as error:
+        raise error.within("messages") from None
+    return found
+
+
+def _list(value: Any) -> list[int]:
+    return list(_COUNTS(value))
+
+
+_COUNTS: Final = list_of(a_count)
+
 _KINDS: Final[Mapping[Kind, FieldReader]] = {
     Kind.TEXT: a_text,
+    Kind.NAME: a_name,
     Kind.INT: a_count,
+    Kind.NS: a_count,
+    Kind.TIME: a_time,
     Kind.SEQ: a_seq,
+    Kind.FLAG: a_flag,
     Kind.TEXTS: list_of(a_text),
+    Kind.INTS: _list,
     Kind.SEQS: list_of(a_seq),
+    Kind.PAIRS: some_pairs,
     Kind.MESSAGES: list_of(read_message, at_least=1),
     Kind.OBJECT: an_object,
 }
-_NARROWER: Final[Mapping[tuple[str, str], FieldReader]] = {
-    ("receive", "mode"): one_of(RECEIVE_MODES, "mode"),
-    ("assignment", "state"): one_of(ASSIGNMENT_STATES, "state"),
-}
-"""Arguments that hold less than their kind says."""
 
-_ARGS: Final = {
-    op: Fields(
-        {name: _NARROWER.get((op, name), _KINDS[arg.kind]) for name, arg in spec.args.items()},
-        [name for name, arg in spec.args.items() if arg.required],
-    )
-    for op, spec in OPS.items()
-}
+
+def fields_of(args: Mapping[str, Arg]) -> Fields:
+    """The reader of these arguments."""
+    readers = {name: _reader(name, arg) for name, arg in args.items()}
+    return Fields(readers, [name for name, arg in args.items() if arg.required])
+
+
+def _reader(name: str, arg: Arg) -> FieldReader:
+    plain = _KINDS[arg.kind]
+    if arg.most is not None:
+        return _at_most(arg.most, plain, arg.meaning)
+    if not arg.words:
+        return plain
+    word = one_of(arg.words, name)
+    return word if arg.kind is Kind.TEXT else lambda value: (word if type(value) is str else plain)(value)
+
+
+def _at_most(most: int, plain: FieldReader, what: str) -> FieldReader:
+    def read(value: Any) -> Any:
+        found = plain(value)
+        return found if len(found) <= most else wrong(what, value)
+
+    return read
+
+
+_MESSAGE: Final = fields_of(MESSAGE)
+_DELIVERY: Final = fields_of(DELIVERY)
+_ARGS: Final = {op: fields_of(spec.args) for op, spec in OPS.items()}
 _RECORD: Final = Fields(
     {
         "i": a_count,
@@ -115,24 +124,27 @@ _RECORD: Final = Fields(
         "args": lambda value: value,
         "outcome": one_of(OUTCOMES, "outcome"),
         "error": or_null(one_of(ERRORS, "error")),
-        "messages": list_of(_delivery),
+        "messages": _SHOWN,
     },
     ("i", "proc", "op", "entity", "call", "ret", "args", "outcome"),
 )
+
+
+def read_args(op: str, data: Any) -> dict[str, Any]:
+    """The arguments of an operation in plain data. Raises `FieldError`."""
+    try:
+        return _ARGS[op].read(data)
+    except FieldError as error:
+        raise error.within("args") from None
 
 
 def read_record(data: Any) -> Record:
     """The record in plain data. Raises `FieldError`."""
     found = _RECORD.read(data)
     op = found["op"]
-    try:
-        found["args"] = _ARGS[op].read(found["args"])
-    except FieldError as error:
-        raise error.within("args") from None
+    found["args"] = read_args(op, found["args"])
     record = Record(**found)
     _check_proc(record)
-    if op == "send" and len(record.args["messages"]) != 1:
-        raise FieldError("args.messages", "a send has one message; several in one request are a send_batch")
     if record.messages and not OPS[op].answers:
         raise FieldError("messages", f"{op} does not answer with messages")
     _check_outcome(record)

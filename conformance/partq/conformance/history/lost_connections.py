@@ -14,11 +14,11 @@ from typing import Final
 from msgspec import structs
 
 from partq.conformance.history.record import Record
-from partq.model.operations import CONNECTION_LOST, Outcome
+from partq.model.operations import CONNECTION_LOST, LINK_LOST, OPS, Outcome
 
-_LINKS: Final = frozenset({"disconnect", "reconnect"})
+_LINKS: Final = frozenset(name for name, op in OPS.items() if op.link)
 _UNSUPPORTED: Final = "unsupported"
-_CUTS: Final = frozenset({"frontend_lost", "connection_lost", "broker_kill"})
+_CUTS: Final = frozenset(name for name, op in OPS.items() if op.cuts)
 
 
 def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
@@ -36,7 +36,7 @@ def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
 
 def _cut(fault: Record, record: Record) -> bool:
     """Whether the fault struck the client, and nothing of the operation can have come before it."""
-    meets = fault.op == "broker_kill" or fault.args.get("proc") == record.proc
+    meets = "proc" not in OPS[fault.op].args or fault.args.get("proc") == record.proc
     return meets and fault.call <= record.call <= _end(fault)
 
 
@@ -47,7 +47,7 @@ def _end(record: Record) -> float:
 def _told(record: Record, by_itself: bool) -> Iterator[Record]:
     yield structs.replace(record, outcome=Outcome.UNKNOWN) if _failed(record) else record
     if by_itself:
-        yield structs.replace(record, op="disconnect", args={}, outcome=Outcome.UNKNOWN, messages=())
+        yield structs.replace(record, op=LINK_LOST, args={}, outcome=Outcome.UNKNOWN, messages=())
 
 
 def _failed(record: Record) -> bool:

@@ -47,7 +47,7 @@ from partq.conformance.history.notation_words import (
 from partq.conformance.history.notation_words import text as unquoted
 from partq.conformance.history.record import Header, History, Record
 from partq.model.messages import Delivery, InvalidMessage
-from partq.model.operations import ENV, ERRORS, OPS, SETTLEMENTS, Kind, Outcome
+from partq.model.operations import ENV, ERRORS, OPS, Kind, Outcome
 from partq.model.profiles import Profile
 from partq.model.profiles import profile as profile_named
 
@@ -83,37 +83,7 @@ def history(
 
 
 _WHEN: Final = re.compile(r"@([\w.]+)(-([\w.]*))?")
-_INSTANT: Final = frozenset({"assignment", "drained"})
-
-_POSITIONAL: Final[Mapping[str, tuple[str, ...]]] = {
-    "receive": ("max",),
-    "receive_deferred": ("seqs",),
-    "cancel_scheduled": ("seq",),
-    "renew_lock": ("lock",),
-    "peek": ("max",),
-    "accept_session": ("session_id",),
-    "close_session": ("session_id",),
-    "get_session_state": ("session_id",),
-    "set_session_state": ("session_id", "state"),
-    "begin": ("txn",),
-    "commit": ("txn",),
-    "rollback": ("txn",),
-    "bind": ("flow",),
-    "unbind": ("flow",),
-    "disconnect": ("flow",),
-    "reconnect": ("flow",),
-    "partition_down": ("partition",),
-    "partition_up": ("partition",),
-    "frontend_lost": ("proc",),
-    "connection_lost": ("proc",),
-    "advance": ("by",),
-    "assignment": ("partition", "flow", "state"),
-    **dict.fromkeys(SETTLEMENTS, ("locks",)),
-}
-"""Which arguments need no name, in order. A list takes every nameless word that is left."""
-
 _ALIASES: Final = {"from": "from_seq", "session": "session_id"}
-_TIMES: Final = frozenset({"timeout", "by"})
 
 
 class _Call(NamedTuple):
@@ -198,10 +168,10 @@ class _Reader:
             return None
         if ret is not None:
             end = time(ret)
-        elif begun.op == "advance":
+        elif "by" in begun.args:
             end = begun.call + int(begun.args["by"])
         else:
-            end = begun.call if begun.op in _INSTANT else max(self.now, begun.call) + 1
+            end = begun.call if OPS[begun.op].instant else max(self.now, begun.call) + 1
         if end < begun.call:
             raise NotationError(f"returns at {end}, before its call at {begun.call}")
         return end
@@ -256,7 +226,7 @@ def _failed(head: str, rest: list[str]) -> _Answer:
 
 def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
     spec = OPS[op]
-    if op == "receive":
+    if "mode" in spec.args:
         words = ["mode=receive_and_delete" if word == "delete" else word for word in words]
     args: dict[str, Any] = {}
     bare: list[str] = []
@@ -282,8 +252,10 @@ def _place(op: str, bare: list[str], args: dict[str, Any], family: Profile) -> N
         if not args["messages"]:
             raise NotationError(f"{op} needs a message")
         return
-    for name in _POSITIONAL.get(op, ()):
-        kind = spec[name].kind
+    for name, arg in spec.items():
+        kind = arg.kind
+        if kind is Kind.OBJECT or not (arg.required or arg.bare):
+            continue
         taken = len(bare) if kind in (Kind.TEXTS, Kind.SEQS) else 1
         now, bare = bare[:taken], bare[taken:]
         if now:
@@ -301,7 +273,9 @@ def _put(args: dict[str, Any], name: str, value: Any) -> None:
 
 def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
     if kind is Kind.INT:
-        return time(words[0]) if name in _TIMES else whole_number(words[0])
+        return whole_number(words[0])
+    if kind is Kind.NS:
+        return time(words[0])
     if kind is Kind.SEQ:
         return number(words[0], family)
     if kind is Kind.SEQS:

@@ -69,14 +69,14 @@ def items(words: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
 def message(item: tuple[str, dict[str, str]], family: Profile) -> Message:
     """A message that is sent. Raises `NotationError` and `InvalidMessage`."""
     name, given = item
-    return Message(label(name), **_fields(name, given, _SENT, family))
+    return Message(label(name), **_fields(name, given, SENT, family))
 
 
 def delivery(item: tuple[str, dict[str, str]], family: Profile) -> Delivery:
     """A message that is shown. Raises `NotationError`."""
     name, given = item
     name, mark, seq = name.partition("#")
-    fields = _fields(name, given, _SHOWN, family)
+    fields = _fields(name, given, SHOWN, family)
     if mark:
         fields["seq"] = number(seq, family)
     return Delivery(label(name), **fields)
@@ -164,19 +164,19 @@ def near(word: str, known: Mapping[str, object]) -> str:
 
 _Attributes = Mapping[str, tuple[str, Callable[[str], Any]]]
 
-_SENT: Final[_Attributes] = {
+SENT: Final[_Attributes] = {
     "key": ("partition_key", str),
-    "session": ("session_id", str),
     "body": ("body", str),
+    "session": ("session_id", str),
     "at": ("scheduled_at", time),
     "ttl": ("ttl", time),
 }
 """The attributes of a message that is sent, beside ``prop.NAME``."""
 
-_SHOWN: Final[_Attributes] = {
+SHOWN: Final[_Attributes] = {
     "key": ("partition_key", str),
-    "session": ("session_id", str),
     "body": ("body", str),
+    "session": ("session_id", str),
     "partition": ("partition", whole_number),
     "enqueued": ("enqueued_at", time),
     "count": ("delivery_count", whole_number),

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from partq.conformance.history.notation_words import SENT, SHOWN
 from partq.conformance.history.record import TIMES, History, Record, time_text
 from partq.conformance.verdict import Finding
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
@@ -16,18 +17,8 @@ from partq.model.operations import OPS, Kind, Outcome
 from partq.model.profiles import Profile, profile
 
 _PLAIN: Final = re.compile(r'[^\s"=#@,>]+')
-_SENT: Final = {"body": "body", "session_id": "session", "scheduled_at": "at", "ttl": "ttl"}
-_SHOWN: Final = {
-    "body": "body",
-    "session_id": "session",
-    "partition": "partition",
-    "enqueued_at": "enqueued",
-    "delivery_count": "count",
-    "lock": "lock",
-    "locked_until": "until",
-    "state": "state",
-    "redelivered": "redelivered",
-}
+_SENT: Final = {field: name for name, (field, _) in SENT.items() if name != "key"}
+_SHOWN: Final = {field: name for name, (field, _) in SHOWN.items() if name != "key"}
 
 SHORT: Final = 1
 """An answer of more messages is cut down to those that matter, if there are any."""
@@ -99,7 +90,7 @@ def _arguments(record: Record, family: Profile) -> Iterator[str]:
     named: list[str] = []
     missing = False
     for name, arg in OPS[record.op].args.items():
-        first = arg.required or (record.op, name) in _FIRST
+        first = arg.required or arg.bare
         if name not in record.args:
             missing = missing or first
             continue
@@ -109,28 +100,13 @@ def _arguments(record: Record, family: Profile) -> Iterator[str]:
         elif arg.kind in (Kind.TEXTS, Kind.SEQS):
             yield from (_word(item, arg.kind, family) for item in value)
         elif first and not missing:
-            yield time_text(value) if name in _DURATIONS else _word(value, arg.kind, family)
+            yield _word(value, arg.kind, family)
         elif (name, value) == ("mode", "receive_and_delete"):
             named.append("delete")
         else:
-            word = time_text(value) if name in _DURATIONS else _word(value, arg.kind, family)
-            named.append(f"{_ALIASES.get(name, name)}={word}")
+            named.append(f"{_ALIASES.get(name, name)}={_word(value, arg.kind, family)}")
     yield from named
 
-
-_DURATIONS: Final = ("timeout", "by")
-"""Arguments in ns."""
-
-
-_FIRST: Final = {
-    ("frontend_lost", "proc"),
-    ("connection_lost", "proc"),
-    ("disconnect", "flow"),
-    ("reconnect", "flow"),
-    ("accept_session", "session_id"),
-    ("assignment", "flow"),
-}
-"""Arguments that need not be given, and stand without their name if they are."""
 
 _ALIASES: Final = {"from_seq": "from"}
 
@@ -178,6 +154,8 @@ def _attributes(item: Any, names: Mapping[str, str], family: Profile) -> Iterato
 def _word(value: Any, kind: Kind, family: Profile) -> str:
     if kind is Kind.SEQ or kind is Kind.SEQS:
         return _seq(value, family)
+    if kind is Kind.NS:
+        return time_text(value)
     if kind is Kind.OBJECT:
         return json.dumps(value)
     return _text(value)

@@ -28,18 +28,9 @@ from partq.conformance.schemas.shapes import (
 )
 from partq.conformance.verdict import Exit, Status
 from partq.conformance.workload import program
+from partq.conformance.workload.operations import OPERATIONS
 from partq.model.messages import MAX_INT, MAX_SEQ
-from partq.model.operations import (
-    ASSIGNMENT_STATES,
-    ENV,
-    ERRORS,
-    OPS,
-    OUTCOMES,
-    RECEIVE_MODES,
-    Kind,
-    OpSpec,
-    Outcome,
-)
+from partq.model.operations import DELIVERY, ENV, ERRORS, MESSAGE, OPS, OUTCOMES, Arg, Kind, OpSpec, Outcome
 from partq.model.requirements import groups
 
 
@@ -61,19 +52,6 @@ def write() -> None:
         Path(__file__).with_name(f"{name}.schema.json").write_text(text, encoding="utf-8")
 
 
-def _message() -> Schema:
-    properties: dict[str, Schema] = {
-        "id": TEXT,
-        "body": TEXT,
-        "session_id": NAME,
-        "partition_key": NAME,
-        "properties": PAIRS,
-        "scheduled_at": COUNT,
-        "ttl": COUNT,
-    }
-    return fields_of(properties, ["id"])
-
-
 # --- partq.history/1 ----------------------------------------------------------------------------------
 
 
@@ -86,7 +64,7 @@ def _history() -> Schema:
             "$defs": {
                 "header": _header(),
                 "record": _record(),
-                "message": _message(),
+                "message": _arguments(MESSAGE),
                 **_shown(),
                 **profiles(),
             }
@@ -108,40 +86,41 @@ def _header() -> Schema:
 
 
 def _shown() -> dict[str, Schema]:
-    properties: dict[str, Schema] = {
-        "id": TEXT,
-        "body": TEXT,
-        "seq": SEQ,
-        "partition": COUNT,
-        "enqueued_at": TIME,
-        "delivery_count": COUNT,
-        "lock": TEXT,
-        "locked_until": TIME,
-        "state": TEXT,
-        "session_id": TEXT,
-        "partition_key": TEXT,
-        "properties": PAIRS,
-        "redelivered": FLAG,
-    }
     free: Schema = {"anyOf": [{"type": ["string", "boolean", "null"]}, whole(-MAX_INT - 1, MAX_SEQ)]}
     free["anyOf"] += [list_of(ref("free")), {"type": "object", "additionalProperties": ref("free")}]
-    return {"delivery": fields_of(properties, ["id"]), "free": free}
+    return {"delivery": _arguments(DELIVERY), "free": free}
 
 
 _KINDS: Final[Mapping[Kind, Schema]] = {
     Kind.TEXT: TEXT,
+    Kind.NAME: NAME,
     Kind.INT: COUNT,
+    Kind.NS: COUNT,
+    Kind.TIME: TIME,
     Kind.SEQ: SEQ,
+    Kind.FLAG: FLAG,
     Kind.TEXTS: list_of(TEXT),
+    Kind.INTS: list_of(COUNT),
     Kind.SEQS: list_of(SEQ),
+    Kind.PAIRS: PAIRS,
     Kind.MESSAGES: list_of(ref("message"), at_least=1),
     Kind.OBJECT: {"type": "object", "additionalProperties": ref("free")},
 }
-_NARROWER: Final[Mapping[tuple[str, str], Schema]] = {
-    ("receive", "mode"): {"enum": list(RECEIVE_MODES)},
-    ("assignment", "state"): {"enum": list(ASSIGNMENT_STATES)},
-    ("send", "messages"): {**_KINDS[Kind.MESSAGES], "maxItems": 1},
-}
+
+
+def _arguments(args: Mapping[str, Arg]) -> Schema:
+    required = [name for name, arg in args.items() if arg.required]
+    return fields_of({name: _argument(arg) for name, arg in args.items()}, required)
+
+
+def _argument(arg: Arg) -> Schema:
+    plain = _KINDS[arg.kind]
+    if arg.most is not None:
+        return {**plain, "maxItems": arg.most}
+    if not arg.words:
+        return plain
+    words: Schema = {"enum": list(arg.words)}
+    return words if arg.kind is Kind.TEXT else {"anyOf": [words, plain]}
 
 
 def _record() -> Schema:
@@ -181,9 +160,7 @@ def _outcome_rule(outcome: str) -> Schema:
 
 
 def _op_rule(op: str, spec: OpSpec) -> Schema:
-    properties = {name: _NARROWER.get((op, name), _KINDS[arg.kind]) for name, arg in spec.args.items()}
-    required = [name for name, arg in spec.args.items() if arg.required]
-    then: dict[str, Schema] = {"args": fields_of(properties, required)}
+    then: dict[str, Schema] = {"args": _arguments(spec.args)}
     then["proc"] = {"const": ENV} if spec.env else {"not": {"const": ENV}}
     if not spec.answers:
         then["messages"] = {"maxItems": 0}
@@ -191,28 +168,6 @@ def _op_rule(op: str, spec: OpSpec) -> Schema:
 
 
 # --- partq.program/1 ----------------------------------------------------------------------------------
-
-_STEP_ARGS: Final[Mapping[str, Schema]] = {
-    "messages": list_of(ref("message"), at_least=1),
-    "txn": FLAG,
-    "stale": FLAG,
-    "ended": FLAG,
-    "forged": FLAG,
-    "again": FLAG,
-    "another": FLAG,
-    "pick": list_of(COUNT),
-    "lost": list_of(COUNT),
-    "flow": COUNT,
-    "max": COUNT,
-    "timeout": COUNT,
-    "by": COUNT,
-    "index": COUNT,
-    "partition": COUNT,
-    "mode": {"enum": list(RECEIVE_MODES)},
-    "proc": TEXT,
-    "how": TEXT,
-    "from": {"anyOf": [{"enum": list(program.CURSORS)}, COUNT]},
-}
 
 
 def _program() -> Schema:
@@ -231,14 +186,12 @@ def _program() -> Schema:
 
 def _steps() -> dict[str, Schema]:
     rules = []
-    for op, takes in program.STEPS.items():
-        required = program.REQUIRED_ARGS.get(op, ())
-        args = fields_of({name: _STEP_ARGS[name] for name in takes}, required)
-        if op == "send":
-            args["properties"]["messages"] = {**_STEP_ARGS["messages"], "maxItems": 1}
+    for op, operation in OPERATIONS.items():
+        args = _arguments(operation.args)
+        required = "required" in args
         rules.append(_rule("op", op, {"args": args}, **({"required": ["args"]} if required else {})))
-    properties = {"proc": NAME, "op": {"enum": list(program.STEPS)}, "args": {"type": "object"}}
-    return {"step": fields_of(properties, ["proc", "op"], allOf=rules), "message": _message()}
+    properties = {"proc": NAME, "op": {"enum": list(OPERATIONS)}, "args": {"type": "object"}}
+    return {"step": fields_of(properties, ["proc", "op"], allOf=rules), "message": _arguments(MESSAGE)}
 
 
 # --- partq.verdicts/1 ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 
-def _bind(draft: Draft) -> None:
+def bind(draft: Draft) -> None:
     draft.add(draft.client(), "bind")
 
 
@@ -227,7 +227,7 @@ def _newcomer(draft: Draft) -> None:
 
 
 FLOW_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
-    "bind": _bind,
+    "bind": bind,
     "bind_partition": _bind_partition,
     "rest": _rest,
     "spread": _spread,

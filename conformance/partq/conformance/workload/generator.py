@@ -15,13 +15,14 @@ from typing import Final
 
 from partq.conformance.workload import phrases
 from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
-from partq.conformance.workload.flow_phrases import FLOW_PHRASES
+from partq.conformance.workload.flow_phrases import FLOW_PHRASES, bind
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.request_phrases import REQUEST_PHRASES, other_case
 from partq.conformance.workload.trouble_phrases import TROUBLE_PHRASES
 from partq.conformance.workload.weights import (
     AZURE_THEMES,
+    CAPPED,
     CONNECTION_THEMES,
     FLOW_THEMES,
     LENGTHS,
@@ -29,6 +30,7 @@ from partq.conformance.workload.weights import (
     THEMES,
     Weights,
 )
+from partq.model.operations import SWITCHED
 from partq.model.profiles import SECOND, Entity, Profile, profile
 
 PATIENCE: Final = 100
@@ -86,7 +88,7 @@ def generate(
     ``lock_duration`` in ns is the entity's, whatever is drawn.
     """
     family = profile(profile_name)
-    lacks = lacks | {op for switch, ops in _SWITCHED.items() if not getattr(family, switch) for op in ops}
+    lacks = lacks | {op for op, switch in SWITCHED.items() if not getattr(family, switch)}
     source = Seeded(seed) if source is None else source
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
@@ -101,18 +103,11 @@ def generate(
     draft = Draft(family, entity, source, keys, clients)
     table = _table(theme, tuple(themes[theme].items()))
     if family.flows:
-        PHRASES["bind"](draft)
+        bind(draft)
     for _ in range(length):
         PHRASES[table[source.below(len(table))]](draft)
     steps = tuple(step for step in draft.steps if step.op not in lacks) if lacks else tuple(draft.steps)
     return Program(profile_name, steps, entity, seed % LIMIT_SEED, sequential=draft.chance(4))
-
-
-_SWITCHED: Final[Mapping[str, frozenset[str]]] = {
-    "peek": frozenset({"peek"}),
-    "transactions": frozenset({"begin", "commit", "rollback"}),
-}
-"""Switches of a profile, and the steps that no program for it has where they are off."""
 
 
 def _keys(source: Source) -> tuple[str, ...]:
@@ -137,7 +132,7 @@ def _entity(family: Profile, theme: str, source: Source) -> Entity:
     if family.flows:
         delay = (0, 1, 5)[source.below(3)] * SECOND
         return Entity(partitions=partitions, rebalance_delay=delay)
-    cap = (None, 2, 5)[source.below(3)] if theme == "peek" else None
+    cap = (None, 2, 5)[source.below(3)] if theme == CAPPED else None
     tries = (USUAL, USUAL, 1, 2, 3)[source.below(5)] if theme == "locks" else USUAL
     return Entity(partitions=partitions, seq_start=start, peek_cap=cap, max_delivery_count=tries)
 

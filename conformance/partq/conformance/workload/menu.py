@@ -11,6 +11,7 @@ from partq.conformance.workload.cases import steps
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.script import Script
 from partq.model.messages import Message
+from partq.model.operations import UNDOES
 
 
 class Choice(NamedTuple):
@@ -42,13 +43,11 @@ class Menu:
 
     def learn(self, step: Step, record: Record) -> None:
         """What came of a step."""
-        if step.op == "partition_down":
-            self._down.add(step.args["index"])
-        elif step.op == "partition_up":
-            self._down.discard(step.args["index"])
-        elif step.op == "send":
-            self._unsent.remove(step.args["messages"][0])
-        self._begun |= step.op == "begin"
+        if "index" in step.args:
+            (self._down.discard if step.op in UNDOES else self._down.add)(step.args["index"])
+        for message in step.args.get("messages", ()):
+            self._unsent.remove(message)
+        self._begun |= "txn" in record.args
         self._message_of |= {shown.lock: shown.id for shown in record.messages if shown.lock is not None}
         if not record.is_env:
             script = self._scripts[record.proc]

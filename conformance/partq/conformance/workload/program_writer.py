@@ -13,21 +13,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from partq.conformance.workload.cases.steps import (
-    EXPIRY,
-    LOCK,
-    down,
-    lose_front_end,
-    pass_time,
-    peek,
-    renew,
-    up,
-)
+from partq.conformance.workload.cases.steps import EXPIRY, LOCK, pass_time, renew
+from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Step
-from partq.conformance.workload.script import Args, Script
-from partq.model.actions import INTERNAL, Action, Answer
+from partq.conformance.workload.script import Script
+from partq.model.actions import INTERNAL, LOCK_LOST, Action, Answer
 from partq.model.messages import Message
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND, profile
 
 MARGIN: Final = SECOND // 100
@@ -85,27 +77,27 @@ class Writer:
     def forged(self, action: Action) -> list[Step]:
         """A settlement by a lock that no client was given."""
         script = self.scripts.setdefault(action.proc, Script(action.proc))
-        step = Step(action.proc, action.op, {"pick": [], "forged": True, **_in_txn(script, action)})
+        in_txn = script.asked_in(action.txn, mine=script.txn is not None)
+        step = Step(action.proc, action.op, {"pick": [], "forged": True, **in_txn})
         return [] if step.op in self.lacks else [step]
 
     def _steps(self, move: Move) -> Iterator[Step]:
         op = move.action.op
         if op in INTERNAL:
             yield from self._passing(move)
-        elif move.action.proc == ENV:
-            yield _FAULTS[op](move.action)
-        else:
-            proc = move.action.proc
-            script = self.scripts.setdefault(proc, Script(proc))
-            step = _STEPS[op](self, script, move.action)
-            args = None if step is None else script.resolve(step)
-            if step is not None and args is not None:
-                self._absorb(script, move, args)
-                yield step
+            return
+        proc = move.action.proc
+        script = self.scripts.setdefault(proc, Script(proc))
+        asked = OPERATIONS[op].written(self, script, move.action)
+        step = None if asked is None else Step(proc, op, asked)
+        args = None if step is None else script.resolve(step)
+        if step is not None and args is not None:
+            self._absorb(script, move, args)
+            yield step
 
     def _absorb(self, script: Script, move: Move, args: Args) -> None:
         answer = move.answer
-        error = "lock_lost" if "lock_lost" in answer.errors else min(answer.errors, default=None)
+        error = LOCK_LOST if LOCK_LOST in answer.errors else min(answer.errors, default=None)
         shown = tuple(d if d.lock is None else d._replace(lock=self._fresh(d.lock)) for d in answer.messages)
         script.absorb(move.action.op, args, answer.status, error, shown)
 
@@ -134,66 +126,12 @@ class Writer:
             name = self.locks[token]
             yield from ((proc, s.held.index(name)) for proc, s in self.scripts.items() if name in s.held)
 
-    def _send(self, script: Script, action: Action) -> Step:
-        sent = tuple(map(self._attempt, action.messages))
-        return Step(script.proc, action.op, {"messages": sent} | _in_txn(script, action))
-
-    def _attempt(self, message: Message) -> Message:
+    def attempt(self, message: Message) -> Message:
+        """The message, under an ID that was not sent yet."""
         self.attempts[message.id] += 1
         tried = self.attempts[message.id]
         return replace(message, id=message.id if tried == 1 else f"{message.id}-{tried}")
 
-    def _receive(self, script: Script, action: Action) -> Step:
-        return Step(script.proc, "receive", {"max": action.max, "mode": action.mode, "timeout": self.wait})
-
-    def _settle(self, script: Script, action: Action) -> Step | None:
-        names = [self.locks.get(token) for token in action.locks]
-        pools: tuple[tuple[list[str], dict[str, bool]], ...] = (
-            (script.held, {}),
-            (script.enlisted, {"again": True}),
-            (script.ended, {"stale": True}),
-        )
-        for pool, about in pools:
-            places = [pool.index(name) for name in names if name in pool]
-            if len(places) == len(names):
-                return Step(script.proc, action.op, {"pick": places, **about, **_in_txn(script, action)})
-        return None
-
-    def _peek(self, script: Script, action: Action) -> Step:
-        return peek(script.proc, action.max)
-
-    def _plain(self, script: Script, action: Action) -> Step:
-        ended = {"ended": True} if action.op != "begin" and script.txn is None else {}
-        return Step(script.proc, action.op, ended)
-
-    def _flow(self, script: Script, action: Action) -> Step:
-        again = (action.op == "bind") == (script.flow is not None)
-        return Step(script.proc, action.op, {"again": True} if again else {})
-
-
-def _in_txn(script: Script, action: Action) -> dict[str, bool]:
-    """In the client's transaction, or in the one that it has ended, if there is none."""
-    if action.txn is None:
-        return {}
-    return {"ended": True} if script.txn is None else {"txn": True}
-
-
-_STEPS: Final[Mapping[str, Callable[[Writer, Script, Action], Step | None]]] = {
-    **dict.fromkeys(("send", "send_batch"), Writer._send),
-    "receive": Writer._receive,
-    **dict.fromkeys(("complete", "abandon"), Writer._settle),
-    "peek": Writer._peek,
-    **dict.fromkeys(("begin", "commit", "rollback"), Writer._plain),
-    **dict.fromkeys(("bind", "unbind"), Writer._flow),
-}
-
-_FAULTS: Final[Mapping[str, Callable[[Action], Step]]] = {
-    "partition_down": lambda action: down(action.partition or 0),
-    "partition_up": lambda action: up(action.partition or 0),
-    "frontend_lost": lambda action: lose_front_end(action.victim or ""),
-    "broker_kill": lambda action: Step(ENV, "broker_kill", {}),
-    "broker_start": lambda action: Step(ENV, "broker_start", {}),
-}
 
 _TIMES: Final[Mapping[str, Callable[[Writer], int]]] = {
     "expire": lambda writer: EXPIRY,

@@ -6,27 +6,26 @@ away one by one. Whether a guess shows the finding is for a run to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace as replace_step
 
 from partq.conformance.history import History, Record
-from partq.conformance.workload.program import STEPS, Program, Step
+from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Script
-from partq.model.operations import DRAINER, ENV
+from partq.model.operations import CLOCK, DRAINER, ENV, OPS, UNDOES
 
-_BY_INDEX: Final = ("partition_down", "partition_up")
+_BY_INDEX: Final = tuple(name for name, one in OPERATIONS.items() if "index" in one.args)
 """The faults whose record has the broker's own name for what a step names by an index."""
-
-_REPAIRS: Final = {"broker_start": "broker_kill", "partition_up": "partition_down"}
 
 
 def guesses(program: Program, history: History, witness: Collection[int]) -> Iterator[Program]:
     """Programs made of parts of the history, the smallest first: of the witness and what it needs; with the
     waits; of all that concerns its messages; of everything up to its end."""
-    records = [r for r in history.records if r.proc != DRAINER and r.op in STEPS]
+    records = [r for r in history.records if r.proc != DRAINER and r.op in OPERATIONS]
     end = max((r.i for r in history.records if r.i in witness), default=0)
     shown = [r for r in history.records if r.i in witness]
     needed = _needed(records, shown)
@@ -34,7 +33,7 @@ def guesses(program: Program, history: History, witness: Collection[int]) -> Ite
     locks = {one.lock for r in records for one in r.messages if one.id in alike} - {None}
     alike_in = (r.i for r in records if not (alike.isdisjoint(_messages(r)) and locks.isdisjoint(_names(r))))
     concerned = needed | {*alike_in}
-    waits = {r.i for r in records if r.op == "advance"}
+    waits = {r.i for r in records if r.op == CLOCK}
     parts = (needed, needed | waits, concerned, _needed(records, records, concerned | waits))
     tried: list[tuple[Step, ...]] = []
     for chosen in (*parts, {r.i for r in records if r.i <= end}):
@@ -49,7 +48,7 @@ def with_locks(program: Program, duration: int) -> Program:
     usual = program.entity.lock_duration
     steps = [
         replace_step(step, args={"by": max(1, step.args["by"] * duration // usual)})
-        if step.op == "advance"
+        if step.op == CLOCK
         else step
         for step in program.steps
     ]
@@ -63,14 +62,14 @@ def _needed(records: list[Record], shown: list[Record], chosen: Collection[int] 
     names = {name for r in shown for name in _names(r)}
     messages = {name for r in shown for name in _messages(r)}
     messages |= {one.id for r in records for one in r.messages if one.lock in names}
-    broken = {r.op for r in shown if r.op in _REPAIRS.values()}
+    broken = {r.op for r in shown if OPS[r.op].undone_by}
     last = max((r.i for r in shown), default=0)
     found = {r.i for r in shown}
     for record in records:
         sends = any(one.id in messages for one in record.args.get("messages", ()))
         gives = any(one.lock in names for one in record.messages)
-        opens = record.op in ("begin", "bind") and not names.isdisjoint(_names(record))
-        repairs = _REPAIRS.get(record.op) in broken and record.i <= last
+        opens = OPS[record.op].opens and not names.isdisjoint(_names(record))
+        repairs = UNDOES.get(record.op) in broken and record.i <= last
         if sends or gives or opens or repairs:
             found.add(record.i)
     return found
@@ -93,68 +92,13 @@ def _steps(program: Program, records: list[Record]) -> tuple[Step, ...]:
     for record in records:
         if record.proc == ENV:
             at = struck.get(record.op, [])
-            args = at.pop(0).args if at else {k: v for k, v in record.args.items() if k in STEPS[record.op]}
+            takes = OPERATIONS[record.op].args
+            args = at.pop(0).args if at else {k: v for k, v in record.args.items() if k in takes}
             steps.append(Step(ENV, record.op, args))
             continue
         script = scripts.setdefault(record.proc, Script(record.proc))
-        known = _ARGS.get(record.op, _none)(script, record.args)
+        known = OPERATIONS[record.op].retraced(script, record.args)
         if known is not None:
             steps.append(Step(record.proc, record.op, known))
         script.absorb(record.op, record.args, record.outcome, record.error, record.messages)
     return tuple(steps)
-
-
-Args = Mapping[str, Any]
-
-
-def _none(script: Script, args: Args) -> Args:
-    return {}
-
-
-def _sent(script: Script, args: Args) -> Args:
-    return {"messages": args["messages"], **_in_txn(script, args)}
-
-
-def _in_txn(script: Script, args: Args) -> dict[str, Any]:
-    if args.get("txn") is None:
-        return {}
-    return {"txn": True} if args["txn"] == script.txn else {"ended": True}
-
-
-def _received(script: Script, args: Args) -> Args:
-    return {name: args[name] for name in ("max", "mode", "timeout") if name in args}
-
-
-def _settled(script: Script, args: Args) -> Args | None:
-    """The locks as indexes among the client's; None where it was given none of them."""
-    locks = args.get("locks", (args.get("lock"),))
-    for pool, more in (
-        (script.held, {}),
-        (script.ended, {"stale": True}),
-        (script.enlisted, {"again": True}),
-    ):
-        if picks := [pool.index(lock) for lock in locks if lock in pool]:
-            return {"pick": picks, **more, **_in_txn(script, args)}
-    return None
-
-
-def _peeked(script: Script, args: Args) -> Args:
-    start = args.get("from_seq")
-    place = "cursor" if start is None else script.seen.index(start) if start in script.seen else "start"
-    return {"max": args["max"], "from": place}
-
-
-def _disconnected(script: Script, args: Args) -> Args:
-    return {name: args[name] for name in ("how",) if name in args}
-
-
-_ARGS: Final[Mapping[str, Callable[[Script, Args], Args | None]]] = {
-    "send": _sent,
-    "send_batch": _sent,
-    "receive": _received,
-    "complete": _settled,
-    "abandon": _settled,
-    "renew_lock": _settled,
-    "peek": _peeked,
-    "disconnect": _disconnected,
-}

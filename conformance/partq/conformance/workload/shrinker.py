@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
-from partq.model.operations import ENV
+from partq.model.operations import CLOCK, ENV
 from partq.model.profiles import SECOND
 
 BUDGET: Final = 4000
@@ -162,8 +163,8 @@ _KEY_PROPERTIES: Final = (SOLACE_KEY, JMS_KEY)
 
 def _simpler(step: Step) -> Iterator[Step]:
     args, messages = step.args, _messages(step)
-    if step.op == "send_batch" and len(messages) == 1:
-        yield structs.replace(step, op="send")
+    if (single := OPERATIONS[step.op].single) and len(messages) == 1:
+        yield structs.replace(step, op=single)
     if messages and "txn" in args:
         yield structs.replace(step, args={name: value for name, value in args.items() if name != "txn"})
     if len(messages) > 1:
@@ -173,7 +174,7 @@ def _simpler(step: Step) -> Iterator[Step]:
         yield plainer
     if any(len(message.body) > 1 for message in messages):
         yield _with(step, messages=tuple(replace(m, body=m.body[:1]) for m in messages))
-    if step.op == "advance" and args["by"] > SECOND:
+    if step.op == CLOCK and args["by"] > SECOND:
         yield _with(step, by=max(SECOND, args["by"] // 2))
     if len(args.get("pick", ())) > 1:
         yield _with(step, pick=args["pick"][:1])

@@ -8,32 +8,15 @@ records, which tells. Nothing is run and nothing is judged.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Final
 
 from partq.conformance.history import History, Record
+from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.script import Args, Script
+from partq.conformance.workload.script import Script
 from partq.model.operations import ENV
-
-_NO_LOCK: Final = "it held no such lock or transaction"
-_NO_TRANSACTION: Final = "it had no such transaction"
-
-_NOTHING_TO_DO: Final[Mapping[str, str]] = {
-    "send": _NO_TRANSACTION,
-    "send_batch": _NO_TRANSACTION,
-    "complete": _NO_LOCK,
-    "abandon": _NO_LOCK,
-    "renew_lock": _NO_LOCK,
-    "peek": "it had seen no number to begin at",
-    "begin": "its transaction was open already",
-    "commit": _NO_TRANSACTION,
-    "rollback": _NO_TRANSACTION,
-    "bind": "it was bound already",
-    "unbind": "it had no flow",
-    "disconnect": "it had several flows",
-}
-"""Why a client's script leaves out a step of that kind."""
 
 _LACKING: Final = "the broker does not offer it"
 _NEVER_REACHED: Final = "the run did not come to it"
@@ -68,26 +51,26 @@ def _untaken(step: Step, script: Script, left: deque[Record], lacks: Collection[
     """Why the step was not taken, or nothing. The record that it made is taken off and learnt from."""
     args = script.resolve(step)
     if args is None:
-        return _NOTHING_TO_DO[step.op]
+        return OPERATIONS[step.op].idle
     if not left or not _made(left[0], step.op, args, script):
-        return _without_record(step, script, lacks)
+        return _without_record(step, args, script, lacks)
     record = left.popleft()
     script.absorb(record.op, record.args, record.outcome, record.error, record.messages)
     return _LACKING if record.error == _UNSUPPORTED else ""
 
 
-def _without_record(step: Step, script: Script, lacks: Collection[str]) -> str:
+def _without_record(step: Step, args: Args, script: Script, lacks: Collection[str]) -> str:
     if step.op in lacks:
         return _LACKING
     if step.proc == ENV:
         return _NO_FAULT
     # How many flows a client may have is the driver's to say.
-    return _NOTHING_TO_DO["bind"] if step.op == "bind" and script.flows else _NEVER_REACHED
+    operation = OPERATIONS[step.op]
+    return operation.idle if operation.further(script, args) else _NEVER_REACHED
 
 
 def _made(record: Record, op: str, args: Args, script: Script) -> bool:
     """Whether a step that comes to this operation may have made the record. Only a flow's name tells a
     further flow from one that is bound again."""
-    if record.op != op or op != "bind":
-        return record.op == op
-    return (record.args["flow"] in script.flows) == (args["flow"] in script.flows)
+    further = OPERATIONS[op].further
+    return record.op == op and further(script, record.args) == further(script, args)

@@ -15,6 +15,9 @@ Weights = Mapping[str, int]
 LENGTHS: Final = (24, 24, 24, 24, 24, 24, 48, 96)
 """Phrases in a program, unless asked otherwise: each of these as often as it stands here."""
 
+CAPPED: Final = "peek"
+"""The theme in which an answer to a peek may be cut short."""
+
 THEMES: Final[Mapping[str, Weights]] = {
     "mixed": {
         "send": 30,
@@ -85,7 +88,7 @@ THEMES: Final[Mapping[str, Weights]] = {
         "cut_off": 4,
         "late": 5,
     },
-    "peek": {
+    CAPPED: {
         "send": 26,
         "receive": 8,
         "complete": 5,

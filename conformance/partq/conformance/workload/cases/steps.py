@@ -59,14 +59,15 @@ def send(proc: str, *sent: Message, txn: bool = False, timeout: int | None = Non
     return Step(proc, "send" if len(sent) == 1 else "send_batch", args)
 
 
-def receive(proc: str, most: int = 1) -> Step:
-    """Lock up to so many messages."""
-    return Step(proc, "receive", {"max": most, "timeout": SECOND})
+def receive(proc: str, most: int = 1, wait: int = SECOND, mode: str | None = None) -> Step:
+    """Lock up to so many messages, or receive them in another mode."""
+    named = {} if mode is None else {"mode": mode}
+    return Step(proc, "receive", {"max": most, **named, "timeout": wait})
 
 
 def take(proc: str, most: int = 1) -> Step:
     """Receive and delete up to so many messages."""
-    return Step(proc, "receive", {"max": most, "mode": "receive_and_delete", "timeout": SECOND})
+    return receive(proc, most, mode="receive_and_delete")
 
 
 def settle(proc: str, op: str, *pick: int, stale: bool = False, txn: bool = False) -> Step:
@@ -118,6 +119,16 @@ def rollback(proc: str) -> Step:
 def in_ended(step: Step) -> Step:
     """The step inside the transaction that its client ended last."""
     return structs.replace(step, args={**step.args, "ended": True})
+
+
+def bind(proc: str) -> Step:
+    """Become a consumer."""
+    return Step(proc, "bind", {})
+
+
+def unbind(proc: str) -> Step:
+    """Stop being one."""
+    return Step(proc, "unbind", {})
 
 
 def disconnect(proc: str) -> Step:

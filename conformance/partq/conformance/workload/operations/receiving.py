@@ -1,0 +1,76 @@
+"""Messages shown to a client: received, or peeked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
+from partq.model.operations import RECEIVE_MODES, Arg, Kind
+
+CURSORS: Final = ("cursor", "start")
+"""Where a peek may begin, beside a number that was seen."""
+
+_MOST: Final = {"max": Arg(Kind.INT, required=True, meaning="how many")}
+
+
+def _receive(held: Holdings, args: Args) -> Args:
+    if not held.flows:
+        return {name: value for name, value in args.items() if name != "flow"} if "flow" in args else args
+    return {**args, "flow": held.flows[args.get("flow", 0) % len(held.flows)]}
+
+
+def _received(held: Holdings, told: Told) -> None:
+    held.held.extend(delivery.lock for delivery in told.messages if delivery.lock is not None)
+    _shown(held, told)
+
+
+def _shown(held: Holdings, told: Told) -> None:
+    held.seen.extend(delivery.seq for delivery in told.messages if delivery.seq is not None)
+
+
+def _peek(held: Holdings, args: Args) -> Args | None:
+    start = args.get("from", "cursor")
+    if start == "cursor":
+        return {"max": args["max"]}
+    if start == "start":
+        return {"max": args["max"], "from_seq": 0}
+    return {"max": args["max"], "from_seq": held.seen[start % len(held.seen)]} if held.seen else None
+
+
+def _peek_retraced(held: Holdings, args: Args) -> Args:
+    start = args.get("from_seq")
+    place = "cursor" if start is None else held.seen.index(start) if start in held.seen else "start"
+    return {"max": args["max"], "from": place}
+
+
+RECEIVING: Final[Mapping[str, Operation]] = {
+    "receive": Operation(
+        {
+            **_MOST,
+            "mode": Arg(Kind.TEXT, words=RECEIVE_MODES, meaning="peek_lock or receive_and_delete"),
+            "timeout": Arg(Kind.NS, meaning="ns to wait"),
+            "flow": Arg(Kind.INT, meaning="an index among my flows"),
+        },
+        _receive,
+        _received,
+        written=lambda pen, held, action: {"max": action.max, "mode": action.mode, "timeout": pen.wait},
+        retraced=lambda held, args: {name: args[name] for name in ("max", "mode", "timeout") if name in args},
+        waits=True,
+    ),
+    "peek": Operation(
+        {
+            **_MOST,
+            "from": Arg(
+                Kind.INT,
+                words=CURSORS,
+                meaning="cursor (default), start, or an index among numbers I have seen",
+            ),
+        },
+        _peek,
+        _shown,
+        idle="it had seen no number to begin at",
+        written=lambda pen, held, action: {"max": action.max, "from": "cursor"},
+        retraced=_peek_retraced,
+    ),
+}

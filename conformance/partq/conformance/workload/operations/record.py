@@ -1,0 +1,110 @@
+"""The shape of an operation's record, and what a record's functions are given: no operation is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from partq.model.actions import Action
+from partq.model.messages import Delivery, Message
+from partq.model.operations import Arg
+
+Args = Mapping[str, Any]
+
+
+class Told(NamedTuple):
+    """What came of an operation, as it was recorded."""
+
+    args: Args
+    outcome: str
+    error: str | None
+    messages: tuple[Delivery, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Holdings:
+    """What one client of a running program holds: locks (``held``; ``ended``; ``enlisted``: settled in its
+    open transaction), numbers it has ``seen``, its transaction, its flows. ``most_flows``: so many at a time.
+    """
+
+    proc: str
+    most_flows: int = 1
+    held: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    enlisted: list[str] = field(default_factory=list)
+    seen: list[int] = field(default_factory=list)
+    txn: str | None = None
+    last_txn: str | None = None
+    flows: list[str] = field(default_factory=list)
+    last_flow: str | None = None
+    serial: int = 0
+
+    def name(self, kind: str) -> str:
+        """A name that this client has not given yet."""
+        self.serial += 1
+        return f"{self.proc}-{kind}{self.serial}"
+
+    def in_txn(self, plain: dict[str, Any], args: Args) -> Args | None:
+        """The arguments, in the transaction that the step asks for; None if there is none such."""
+        if args.get("ended"):
+            return {**plain, "txn": self.last_txn} if self.last_txn else None
+        return {**plain, "txn": self.txn} if args.get("txn") and self.txn else plain
+
+    def asked_in(self, txn: str | None, mine: bool) -> dict[str, bool]:
+        """How a step says that it is in a transaction, the client's own one or that which it has ended."""
+        if txn is None:
+            return {}
+        return {"txn": True} if mine else {"ended": True}
+
+    def places(self, locks: Sequence[str | None], least: int) -> tuple[list[int], Mapping[str, bool]] | None:
+        """Where the client has these locks, and how a step says among which; None if it has fewer than
+        ``least``, all of one kind."""
+        pools: tuple[tuple[list[str], dict[str, bool]], ...] = (
+            (self.held, {}),
+            (self.enlisted, {"again": True}),
+            (self.ended, {"stale": True}),
+        )
+        for pool, kind in pools:
+            found = [pool.index(lock) for lock in locks if lock in pool]
+            if len(found) >= least:
+                return found, kind
+        return None
+
+
+class Pen(Protocol):
+    """What writes an action of the model as a step. ``wait``: ns that a receive waits. ``locks``: the model's
+    name of a lock -> the client's."""
+
+    wait: int
+    locks: dict[str, str]
+
+    def attempt(self, message: Message) -> Message:
+        """The message, under an ID that was not sent yet."""
+
+
+class Operation(NamedTuple):
+    """An operation as a program's step.
+
+    ``args``: the step's own, symbolic where a value is known only while running.
+    ``resolve``: the operation's arguments by what the client holds, where they are not the step's. None:
+    there is nothing to do, and ``idle`` says why.
+    ``learn``: what the client holds after it.
+    ``written``: the step's arguments for an action of the model.
+    ``retraced``: the step's arguments for those that a history recorded.
+    ``further``: whether it adds to what the client has already, of which its driver allows so many.
+    ``timeout``: ns that a driver gives it where the step does not say. ``waits``: it waits for messages, at
+    most as long as the driver says.
+    ``single``: the operation that does the same with one message.
+    """
+
+    args: Mapping[str, Arg] = {}
+    resolve: Callable[[Holdings, Args], Args | None] | None = None
+    learn: Callable[[Holdings, Told], None] | None = None
+    idle: str = ""
+    written: Callable[[Pen, Holdings, Action], Args | None] = lambda pen, held, action: {}
+    retraced: Callable[[Holdings, Args], Args | None] = lambda held, args: {}
+    further: Callable[[Holdings, Args], bool] = lambda held, args: False
+    timeout: int = 0
+    waits: bool = False
+    single: str = ""
