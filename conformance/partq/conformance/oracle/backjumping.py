@@ -15,8 +15,8 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from partq.conformance.oracle.effects import Effect, name_of
 from partq.conformance.oracle.explanations import explanations
-from partq.model.actions import ACTIVATE
-from partq.model.operations import Outcome
+from partq.conformance.oracle.roles import SHOWS, Role, by_role
+from partq.model.operations import DRAINED, Outcome
 from partq.model.state import State, position, transaction
 
 TRIED: Final = 32
@@ -93,9 +93,9 @@ def conflict_of(state: State, effect: Effect, horizon: int, held: Mapping[str, s
 def concerned(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> frozenset[str]:
     """The messages that an effect is about which that state does not explain by ``horizon`` (ns). What was
     refused is about the messages of its locks alone."""
-    if effect.action.op in ("receive", "peek") and effect.observed.status == Outcome.OK:
+    if effect.action.op in SHOWS and effect.observed.status == Outcome.OK:
         return frozenset(_unexplained(state, effect, horizon))
-    if effect.action.op == "drained":
+    if effect.action.op == DRAINED:
         return frozenset(_stored(state))
     if effect.action.messages and effect.observed.status == Outcome.OK:
         return frozenset(message.id for message in effect.action.messages)
@@ -186,18 +186,13 @@ def _entries(ids: Collection[str]) -> Conflict:
     )
 
 
-_CONFLICTS: Final[Mapping[str, Callable[[State, Effect, int, Mapping[str, str]], Conflict]]] = {
-    "receive": _of_answer,
-    "peek": _of_answer,
-    "send": _of_send,
-    "send_batch": _of_send,
-    "schedule": _of_send,
-    ACTIVATE: _of_send,
-    "commit": _of_end,
-    "rollback": _of_end,
-    "drained": _of_drained,
-    "assignment": _of_flows,
-    "bind": _of_flows,
-    "unbind": _of_flows,
-}
+_CONFLICTS: Final = by_role(
+    {
+        **dict.fromkeys((Role.DELIVERY, Role.LOOK), _of_answer),
+        **dict.fromkeys((Role.SEND, Role.ACTIVATION), _of_send),
+        Role.END: _of_end,
+        Role.DRAINED: _of_drained,
+        Role.FLOW: _of_flows,
+    }
+)
 """What an operation depends on; settlements name locks."""

@@ -19,9 +19,19 @@ from msgspec import structs
 from partq.conformance.facts.records import deletes
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
-from partq.conformance.oracle.identity import CANCEL
 from partq.conformance.oracle.question import PUNCTUAL
-from partq.model.operations import Outcome
+from partq.conformance.oracle.roles import (
+    CANCELS,
+    COMMITS,
+    CUTS,
+    DELIVERS,
+    FLOWS,
+    LOOKS,
+    REMOVES,
+    SETTLES,
+    SHOWS,
+)
+from partq.model.operations import DRAINED, UNDOES, Outcome
 from partq.model.profiles import profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
 
@@ -31,11 +41,7 @@ LARGEST: Final = 24
 TOGETHER: Final = 6
 """How many messages of one answer are judged together."""
 
-_SETTLING: Final = frozenset({"complete", "abandon", "renew_lock"})
-_ENDS: Final = {"partition_up": "partition_down", "broker_start": "broker_kill"}
-_BEGUN: Final = frozenset(_ENDS.values())
-_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
-_LOSSES: Final = frozenset({"connection_lost", "frontend_lost", "disconnect", "reconnect"})
+_BEGUN: Final = frozenset(UNDOES.values())
 
 Ids = frozenset[str]
 
@@ -73,7 +79,7 @@ class Cuts:
         cancels: dict[int, list[int]] = {}
         for n, record in enumerate(self.records):
             self._index(n, record)
-            if record.op == CANCEL:
+            if record.op == CANCELS:
                 cancels.setdefault(record.args["seq"], []).append(n)
         for record in self.records if cancels else ():
             for shown in record.messages:
@@ -85,18 +91,18 @@ class Cuts:
                 self.txn_of.setdefault(id, []).append(txn)
 
     def _index(self, n: int, record: Record) -> None:
-        if record.op == "drained":
+        if record.op == DRAINED:
             self.always.append(n)
-        elif record.op in _BEGUN or record.op in _ENDS or record.op in _LOSSES:
+        elif record.op in _BEGUN or record.op in UNDOES or record.op in CUTS:
             self.faults.append(n)
-        elif record.op == "receive" and record.outcome == Outcome.UNKNOWN:
+        elif record.op in DELIVERS and record.outcome == Outcome.UNKNOWN:
             self.unknown.append(n)
         for message in record.args.get("messages", ()):
             self.of_message.setdefault(message.id, []).append(n)
             self.sent.setdefault(message.id, n)
         for shown in record.messages:
             self.of_message.setdefault(shown.id, []).append(n)
-            if shown.lock is not None and record.op not in _SETTLING:
+            if shown.lock is not None and record.op not in SETTLES:
                 self.held.setdefault(shown.lock, shown.id)
             self.counted[shown.id] = max(self.counted.get(shown.id, 0), shown.delivery_count or 0)
             if shown.seq is not None:
@@ -107,7 +113,7 @@ class Cuts:
                 self.of_message[self.held[token]].append(n)
         if "txn" in record.args:
             self.of_txn.setdefault(record.args["txn"], []).append(n)
-            if record.op == "commit" and record.outcome == Outcome.OK:
+            if record.op == COMMITS and record.outcome == Outcome.OK:
                 self.committed[record.args["txn"]] = self._end(n)
 
     def _touched(self, places: Iterable[int]) -> Ids:
@@ -143,7 +149,7 @@ class Cuts:
         for line in (*self._by_number(), *self._by_key()):
             yield from (frozenset(pair) for pair in pairwise(line))
         for record in self.records:
-            if len(record.messages) > 1 and record.op in ("receive", "peek"):
+            if len(record.messages) > 1 and record.op in SHOWS:
                 shown = [one.id for one in record.messages]
                 yield from (frozenset(shown[n : n + TOGETHER]) for n in range(0, len(shown), TOGETHER))
 
@@ -186,25 +192,25 @@ class Cuts:
     def _part(self, record: Record, ids: Ids, txns: set[str]) -> Record | None:
         """What the excerpt has of the record."""
         txn = record.args.get("txn")
-        if record.op in _FLOWS or (txn is not None and txn not in txns):
+        if record.op in FLOWS or (txn is not None and txn not in txns):
             return None
         refused = record.outcome == Outcome.ERROR
         sends = "messages" in record.args
         if refused and txn is None and not record.is_env and not sends:
             return self._refused(record, ids)
         shown = tuple(one for one in record.messages if one.id in ids)
-        if record.op == "peek":
+        if record.op in LOOKS:
             explicit = record.args.get("from_seq") is not None and record.outcome == Outcome.OK
             known = explicit and (shown or not record.messages)
             return structs.replace(record, messages=shown) if known else None
-        if record.op == "receive":
+        if record.op in DELIVERS:
             return structs.replace(record, messages=shown) if shown or _is_unknown(record) else None
         args = dict(record.args)
         if sends and not refused:
             args["messages"] = tuple(one for one in args["messages"] if one.id in ids)
             if not args["messages"]:
                 return None
-        if record.op in _SETTLING and not refused and "locks" in args:
+        if record.op in SETTLES and not refused and "locks" in args:
             args["locks"] = tuple(t for t in args["locks"] if self.held.get(t, None) in ids)
             if not args["locks"]:
                 return None
@@ -222,7 +228,7 @@ class Cuts:
     def _gone_at(self, id: str) -> int:
         for n in self.of_message.get(id, ()):
             record = self.records[n]
-            removes = record.op == "complete" or (record.op == "receive" and deletes(record))
+            removes = record.op in REMOVES or (record.op in DELIVERS and deletes(record))
             if removes and record.outcome == Outcome.OK:
                 end = self._end(n) if "txn" not in record.args else self.committed.get(record.args["txn"])
                 if end is not None:
@@ -259,16 +265,16 @@ class Cuts:
         for n in self.faults:
             record = self.records[n]
             where, over = record.args.get("partition"), self._end(n) < first
-            fault = _ENDS.get(record.op, record.op), where
-            if record.op not in _ENDS and record.call > last:
+            fault = UNDOES.get(record.op, record.op), where
+            if record.op not in UNDOES and record.call > last:
                 later.add(fault)
             if fault in later or (elsewhere and where is not None and where not in names):
                 continue
             if record.op in _BEGUN and over:
                 begun.setdefault(fault, []).append(n)
-            elif record.op in _ENDS and over and record.outcome == Outcome.OK:
+            elif record.op in UNDOES and over and record.outcome == Outcome.OK:
                 begun.pop(fault, None)
-            elif not (record.op in _LOSSES and over):
+            elif not (record.op in CUTS and over):
                 yield n
         yield from (n for several in begun.values() for n in several)
 

@@ -16,10 +16,21 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from partq.conformance.history import Header, Record
+from partq.conformance.oracle.roles import (
+    BATCHES,
+    DELIVERS,
+    DOWN,
+    REMOVES,
+    SCHEDULES,
+    TELLS,
+    UP,
+    Role,
+    by_role,
+)
 from partq.model.actions import ACTIVATE, STORE, Action, Observed, action_of
 from partq.model.delivery.norm import DELETE
 from partq.model.messages import Delivery, as_active, as_again, conflicting, effective_keys, is_scheduled
-from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
+from partq.model.operations import CLOCK, CONNECTION_LOST, DRAINED, LINK_LOST, UNAVAILABLE, UNDOES, Outcome
 from partq.model.profiles import Entity, Profile, profile
 from partq.model.state import COUNTER_BITS, FOREVER
 
@@ -45,9 +56,6 @@ WITHHELD: Final = frozenset(
 )
 """With one of these waived a message may be stored at another time than that of its send
 (`routing.deviations.store_withheld`)."""
-
-REPAIRS: Final = frozenset({"partition_up", "broker_start"})
-"""What ends a fault."""
 
 OUTAGES: Final = frozenset({"ROUTE-5", "ROUTE-6", "ROUTE-8"})
 """Those of them that speak of partitions which are down."""
@@ -88,8 +96,8 @@ def effects_of(
     time are in the calls already."""
     family = profile(header.profile)
     told = records
-    if any(record.op == "schedule" for record in records) and "SCH-2" in waived:
-        told = [record for record in records if record.op != "schedule"]
+    if any(record.op == SCHEDULES for record in records) and "SCH-2" in waived:
+        told = [record for record in records if record.op != SCHEDULES]
     appearances = _appearances(told)
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
@@ -100,21 +108,21 @@ def effects_of(
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
     positions = min(entity.partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
-    outage = min((r.call for r in records if r.op == "partition_down"), default=FOREVER)
+    outage = min((r.call for r in records if r.op == DOWN), default=FOREVER)
     found: list[Effect] = []
     for record in records:
-        if record.op != "advance" and not _never_happened(record):
+        if record.op != CLOCK and not _never_happened(record):
             effect = _effect(record, header, appearances)
-            if effect.doubt & MAYBE and record.op == "receive":
+            if effect.doubt & MAYBE and record.op in DELIVERS:
                 deletes = effect.action.mode == DELETE
                 lost = frozenset(id for id, last in vanished.items() if last <= (record.ret or FOREVER))
                 effect = effect._replace(missed=lost if deletes else unseen_locks[record.i])
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
             else:
-                torn = "KEY-7" in waived and effect.action.op == "send_batch"
+                torn = "KEY-7" in waived and effect.action.op == BATCHES
                 found.extend(_of_torn_batch(effect) if torn else _parts(effect, family, positions))
-            if "ROUTE-1" in waived and record.op in REPAIRS:
+            if "ROUTE-1" in waived and record.op in UNDOES:
                 found.append(effect._replace(rank=1))
             found.extend(_activations(record, showings, header.skew_ns, waived))
             if not waived.isdisjoint(WITHHELD) and _may_be_withheld(effect, waived, outage):
@@ -260,7 +268,7 @@ def _hidden_locks(records: Iterable[Record], lasting: int) -> list[_HiddenLock]:
     found: list[_HiddenLock] = []
     last: dict[str, tuple[int, int]] = {}
     for record in records:
-        for shown in record.messages if record.op == "receive" else ():
+        for shown in record.messages if record.op in DELIVERS else ():
             count = shown.delivery_count or 0
             free, known = last.get(shown.id, (0, -1))
             unseen = count - known - 1 or int(known < 0 and shown.redelivered is True)
@@ -274,7 +282,8 @@ def _by_receive(records: Sequence[Record], lasting: int) -> dict[int, frozenset[
     the hidden locks as it may have; those that one has explained no other one does."""
     hidden, found = _hidden_locks(records, lasting), {}
     for record in records:
-        if record.op == "receive" and record.outcome == Outcome.UNKNOWN and record.args.get("mode") != DELETE:
+        unknown = record.op in DELIVERS and record.outcome == Outcome.UNKNOWN
+        if unknown and record.args.get("mode") != DELETE:
             ret = FOREVER if record.ret is None else record.ret
             fits = [lock for lock in hidden if lock.since <= ret and record.call <= lock.until]
             taken = fits[: record.args.get("max", 1)]
@@ -294,7 +303,7 @@ def _without(locks: Sequence[_HiddenLock], taken: Iterable[_HiddenLock]) -> list
 def _vanished(records: Sequence[Record]) -> dict[str, int]:
     """The messages of which nothing tells who took them, though at the end nothing is left, and when each was
     shown or sent last, ns."""
-    if not any(record.op == "drained" for record in records):
+    if not any(record.op == DRAINED for record in records):
         return {}
     sends = ((m, r.call) for r in records if r.outcome == Outcome.OK for m in r.args.get("messages", ()))
     found = {as_active(message.id): call for message, call in sends}
@@ -303,10 +312,10 @@ def _vanished(records: Sequence[Record]) -> dict[str, int]:
         found |= {d.id: max(found[d.id], record.call) for d in record.messages if d.id in found}
         held |= {d.lock: d.id for d in record.messages if d.lock is not None}
     for record in records:
-        if record.op == "receive" and record.args.get("mode") == DELETE:
+        if record.op in DELIVERS and record.args.get("mode") == DELETE:
             taken = [shown.id for shown in record.messages]
         else:
-            completes = record.op == "complete" and record.outcome != Outcome.ERROR
+            completes = record.op in REMOVES and record.outcome != Outcome.ERROR
             taken = [held.get(token, "") for token in record.args.get("locks", ()) if completes]
         for id in taken:
             found.pop(id, None)
@@ -319,9 +328,9 @@ def _with_waiting(effects: list[Effect], family: Profile) -> None:
     began: dict[int | None, int] = {}
     for n, effect in enumerate(effects):
         name = effect.action.partition
-        if effect.action.op == "partition_down":
+        if effect.action.op == DOWN:
             began.setdefault(name, effect.call)
-        elif effect.action.op == "partition_up" and name in began:
+        elif effect.action.op == UP and name in began:
             since = began.pop(name)
             waiting = [k for k in sends if effects[k].ret >= since and effects[k].call <= effect.ret]
             effects[n] = effect._replace(waiting=tuple(waiting))
@@ -355,7 +364,7 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
     """The record's effect as a whole."""
     unknown = record.outcome == Outcome.UNKNOWN
     ret = FOREVER if record.ret is None or unknown else record.ret
-    if record.op == "disconnect" and record.error == CONNECTION_LOST and record.ret is not None:
+    if record.op == LINK_LOST and record.error == CONNECTION_LOST and record.ret is not None:
         ret = record.ret + header.lateness  # its client knew
     refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE | {UNSUPPORTED}
     action = action_of(record.op, record.proc, record.args)
@@ -367,10 +376,10 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
         shown = tuple(hint for hint in hints if hint is not None)
     error = None if unknown or record.error == UNSUPPORTED else record.error
     observed = Observed(Outcome.OK if unknown else str(record.outcome), error, shown)
-    harmless = record.op == "disconnect" and not profile(header.profile).flows  # it only leaves more open
+    harmless = record.op == LINK_LOST and not profile(header.profile).flows  # it only leaves more open
     happened = bool(action.messages and shown)
     doubt = 0 if harmless or (unknown and happened) else MAYBE if unknown else BUSY if refused else 0
-    leeway = header.skew_ns if record.op == "assignment" else 0  # an event's times are the broker's
+    leeway = header.skew_ns if record.op == TELLS else 0  # an event's times are the broker's
     return Effect(record.i, record.call - leeway, ret + leeway, action, observed, doubt)
 
 
@@ -455,8 +464,4 @@ def _of_torn_batch(effect: Effect) -> Iterator[Effect]:
         yield effect._replace(action=action, observed=observed, rank=rank)
 
 
-_SPLITS: Final = {
-    "receive": _of_receive,
-    "peek": _of_peek,
-    **dict.fromkeys(("send", "send_batch", "schedule"), _of_batch),
-}
+_SPLITS: Final = by_role({Role.DELIVERY: _of_receive, Role.LOOK: _of_peek, Role.SEND: _of_batch})

@@ -14,6 +14,18 @@ from random import Random
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
+from partq.conformance.oracle.roles import (
+    BINDS,
+    COMMITS,
+    DELIVERS,
+    DOWN,
+    LEAVES,
+    LOOKS,
+    OUTAGES,
+    REMOVES,
+    RETURNS,
+    TELLS,
+)
 from partq.model.domains.norm import key_in_order
 from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
@@ -87,13 +99,13 @@ def _estimate(effect: Effect, enqueued: Mapping[str, list[int]], cfg: Config) ->
     times: list[int] = []
     if effect.action.messages:
         times = [hint.enqueued_at for hint in shown if hint.enqueued_at is not None]
-    elif effect.action.op == "receive":
+    elif effect.action.op in DELIVERS:
         times = [d.locked_until - cfg.lock_duration for d in shown if d.locked_until is not None]
-    elif effect.action.op == "commit":
+    elif effect.action.op == COMMITS:
         times = enqueued.get(effect.action.txn or "", [])
     if times and effect.call <= max(times) <= effect.ret:
         shown_at = _within(max(times) - cfg.skew, max(times) + cfg.skew)
-        return shown_at if effect.action.op == "receive" else shown_at._replace(high=effect.ret * FINE)
+        return shown_at if effect.action.op in DELIVERS else shown_at._replace(high=effect.ret * FINE)
     soon = _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
     return soon._replace(high=FOREVER * FINE) if effect.ret == FOREVER else soon
 
@@ -105,22 +117,21 @@ def _within(low: int, high: int) -> Estimate:
 
 def _told_of_flows(effects: Sequence[Effect], delay: int) -> dict[int, Estimate]:
     """When flows came and went: an event tells of it at once, or a rebalance a delay (ns) later."""
-    events = [effect for effect in effects if effect.action.op == "assignment"]
+    events = [effect for effect in effects if effect.action.op == TELLS]
     ready = sorted({event.call for event in events if event.action.state == "ready"})
     found = {}
     for n, effect in enumerate(effects):
-        if effect.action.op == "bind" and effect.observed.status == Outcome.OK:
+        if effect.action.op == BINDS and effect.observed.status == Outcome.OK:
             index = bisect_left(ready, effect.call + delay)
             if index < len(ready) and ready[index] - delay <= effect.ret:
                 found[n] = _within(effect.call, effect.ret).moved((ready[index] - delay) * FINE)
-        elif effect.action.op in _LEAVING:
+        elif effect.action.op in LEAVES:
             told = [e.call for e in events if e.action.state in _LEFT and effect.call <= e.call <= effect.ret]
             if told:
                 found[n] = _within(effect.call, effect.ret).moved(told[0] * FINE)
     return found
 
 
-_LEAVING: Final = frozenset({"unbind", "disconnect", "connection_lost", "frontend_lost"})
 _LEFT: Final = frozenset({"unbound", "unassigned"})
 
 
@@ -166,7 +177,7 @@ def _commits(effects: Sequence[Effect]) -> Commits:
     return {
         effect.action.txn: n
         for n, effect in enumerate(effects)
-        if effect.action.op == "commit" and effect.observed.status == Outcome.OK
+        if effect.action.op == COMMITS and effect.observed.status == Outcome.OK
     }
 
 
@@ -174,14 +185,14 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
     """What shows a message comes before what removes it, and after what gives it back."""
     holders: dict[str, tuple[str, int]] = {}
     for n, effect in enumerate(effects):
-        if effect.action.op == "receive":
+        if effect.action.op in DELIVERS:
             for shown in effect.observed.messages:
                 if shown.lock is not None:
                     holders[shown.lock] = shown.id, n
     for n, effect in enumerate(effects):
         if effect.observed.status == Outcome.ERROR:
             continue
-        if effect.action.op == "receive" and effect.action.mode != "peek_lock":
+        if effect.action.op in DELIVERS and effect.action.mode != "peek_lock":
             for shown in effect.observed.messages:
                 yield from ((other, n) for other in shows[shown.id] if other != n)
         for token in effect.action.locks:
@@ -189,9 +200,10 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
                 continue
             id, taken = holders[token]
             for other in shows[id]:
-                if effect.action.op == "abandon" and effects[other].action.op == "receive" and other > taken:
+                again = effects[other].action.op in DELIVERS and other > taken
+                if effect.action.op in RETURNS and again:
                     yield n, other
-                elif effect.action.op == "complete":
+                elif effect.action.op in REMOVES:
                     yield other, n
 
 
@@ -200,7 +212,7 @@ def _by_number(effects: Sequence[Effect], commits: Commits, bits: int) -> Iterat
     for sends in (True, False):
         first: dict[int, list[tuple[int, int]]] = {}
         for n, effect in enumerate(effects):
-            fits = effect.action.messages if sends else effect.action.op == "receive"
+            fits = effect.action.messages if sends else effect.action.op in DELIVERS
             done = n if effect.action.txn is None else commits.get(effect.action.txn)
             if fits and done is not None:
                 fresh = [d for d in effect.observed.messages if d.seq is not None and not d.delivery_count]
@@ -222,7 +234,7 @@ def _by_domain(effects: Sequence[Effect], senders: dict[str, int], cfg: Config) 
     lines: dict[int | str, dict[int, list[_Sent]]] = {}
     met: set[str] = set()
     for n, effect in enumerate(effects):
-        for shown in effect.observed.messages if effect.action.op == "receive" else ():
+        for shown in effect.observed.messages if effect.action.op in DELIVERS else ():
             sender, domain = senders.get(shown.id), keys.get(shown.id) if by_key else name_of(shown)
             if shown.id in met or sender is None or domain is None or domain == "":
                 continue
@@ -271,7 +283,7 @@ def _by_emptiness(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Itera
             for place in places | set(homes[n][:1]):
                 sends.setdefault(place, []).append(n)
     for n, effect in enumerate(effects):
-        if effect.action.op == "peek" and effect.action.only is not None and not effect.observed.messages:
+        if effect.action.op in LOOKS and effect.action.only is not None and not effect.observed.messages:
             for other in sends.get(effect.action.only, ()):
                 if effects[other].ret > effect.call and effects[other].call < effect.ret:
                     yield n, other
@@ -279,13 +291,9 @@ def _by_emptiness(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Itera
 
 def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator[Ordering]:
     """What a partition answers comes before its outage or after it; what it refuses, in between."""
-    faults = [
-        (n, effect)
-        for n, effect in enumerate(effects)
-        if effect.action.op in ("partition_down", "partition_up")
-    ]
+    faults = [(n, effect) for n, effect in enumerate(effects) if effect.action.op in OUTAGES]
     for f, fault in faults:
-        begins, name = fault.action.op == "partition_down", fault.action.partition
+        begins, name = fault.action.op == DOWN, fault.action.partition
         for n, effect in enumerate(effects):
             if effect.call > fault.ret or effect.ret < fault.call:
                 continue
@@ -298,8 +306,8 @@ def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator
 
 def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:
     """Of flows that bind at once, those to which partitions are given soonest come first."""
-    ready = [e for e in effects if e.action.op == "assignment" and e.action.state == "ready"]
-    binds = [n for n, e in enumerate(effects) if e.action.op == "bind" and e.observed.status == Outcome.OK]
+    ready = [e for e in effects if e.action.op == TELLS and e.action.state == "ready"]
+    binds = [n for n, e in enumerate(effects) if e.action.op == BINDS and e.observed.status == Outcome.OK]
     firsts = {
         n: min((e.call for e in ready if e.action.flow == effects[n].action.flow), default=FOREVER)
         for n in binds

@@ -6,16 +6,17 @@ what is down already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.rebalances import Target
+from partq.conformance.oracle.roles import DELIVERS, LOOKS
 from partq.model.actions import Action, Answer, Observed
 from partq.model.machine import explain, internal, steps
 from partq.model.messages import Delivery
-from partq.model.operations import OPS, Outcome
+from partq.model.operations import CLOCK, OPS, UNDOES, Outcome
 from partq.model.peeking.observed import unseen
 from partq.model.profiles import OrderDomain
 from partq.model.routing.norm import failed
@@ -58,12 +59,12 @@ def explanations(
     for n, moved in enumerate(at(_after_tries(state, effect, tried), instant)):
         if n and not goes_on():
             return
-        if effect.doubt & MAYBE and action.op == "receive":
+        if effect.doubt & MAYBE and action.op in DELIVERS:
             yield from _taken(moved, action, effect.missed)
             continue
-        if effect.doubt & MAYBE and action.op == "peek":
+        if effect.doubt & MAYBE and action.op in LOOKS:
             yield from unseen(moved, action)
-        if action.op in _AGAIN and _AGAIN[action.op](moved, action.partition):
+        if action.op in _AGAIN and _struck(moved, action.partition) is _AGAIN[action.op]:
             yield moved
         yield from explain(moved, action, effect.observed)
 
@@ -104,7 +105,7 @@ def at(state: State, instant: int) -> Iterator[State]:
     if instant == state.now:
         yield state
         return
-    for _, after in steps(state, Action("advance", by=instant - state.now)):
+    for _, after in steps(state, Action(CLOCK, by=instant - state.now)):
         yield after
 
 
@@ -165,15 +166,13 @@ def _in_words(answer: Answer, shows: bool) -> str:
     return f"ok: {', '.join(message.id for message in answer.messages) or 'nothing shown'}"
 
 
-def _is_down(state: State, partition: int | None) -> bool:
+def _struck(state: State, partition: int | None) -> bool:
+    """Whether the partition is down; None: whether the broker is."""
+    if partition is None:
+        return state.dead
     place = position(state.cfg, partition)
     return place is not None and bool(state.down >> place & 1)
 
 
-_AGAIN: Final[Mapping[str, Callable[[State, int | None], bool]]] = {
-    "partition_down": _is_down,
-    "partition_up": lambda state, partition: not _is_down(state, partition),
-    "broker_kill": lambda state, partition: state.dead,
-    "broker_start": lambda state, partition: not state.dead,
-}
+_AGAIN: Final = {**dict.fromkeys(UNDOES.values(), True), **dict.fromkeys(UNDOES, False)}
 """Faults and repairs of what is so already change nothing."""

@@ -22,13 +22,14 @@ from typing import Any, Final, NamedTuple
 
 from partq.conformance.facts.records import span
 from partq.conformance.history import History, Record
+from partq.conformance.oracle.roles import DELIVERS, LOOKS, RENEWS, TELLS
 from partq.conformance.oracle.unneeded import unneeded
 from partq.conformance.workload.tours import Plan, Survey, asked, client_of
 from partq.model.actions import INTERNAL, Action, Observed
 from partq.model.explore import Coverage, Edge, coverage
 from partq.model.machine import explain
 from partq.model.messages import Delivery, Message
-from partq.model.operations import ENV, Outcome
+from partq.model.operations import CLOCK, DRAINED, ENV, Outcome
 from partq.model.scope import PRODUCER
 from partq.model.state import COUNTER_BITS, FOREVER
 
@@ -42,7 +43,7 @@ NO_PROGRAM: Final = "no program says them"
 NO_HISTORY: Final = "no history needs them"
 NO_RUN: Final = "no run chose them"
 
-IGNORED: Final = frozenset({"advance", "renew_lock"})
+IGNORED: Final = frozenset({CLOCK, RENEWS})
 """What changes no state without a clock."""
 
 Names = tuple[tuple[Any, Any], ...]
@@ -136,7 +137,7 @@ def _records(survey: Survey, history: History) -> list[Record]:
     clients = {client_of(survey.scope, proc) for proc in (*survey.scope.consumers, PRODUCER)}
     found: list[Record] = []
     for record in history.records:
-        if (record.proc != ENV and record.proc not in clients) or record.op == "drained":
+        if (record.proc != ENV and record.proc not in clients) or record.op == DRAINED:
             break
         if record.op not in IGNORED:
             found.append(record)
@@ -185,7 +186,7 @@ class _PathSearch:
         edges = self.survey.graph.edges[here.node]
         for number, record in self._candidates(here.done):
             done = here.done | 1 << number
-            if record.op == "assignment":
+            if record.op == TELLS:
                 told = self._told(number, here)
                 yield from ((0, None, here._replace(done=done, names=names)) for names in told)
                 continue
@@ -241,7 +242,7 @@ class _PathSearch:
     def _is_next(self, number: int, left: Sequence[int]) -> bool:
         """Whether nothing is left that was told of a partition before this."""
         record = self.records[number]
-        return record.op != "assignment" or not any(
+        return record.op != TELLS or not any(
             other.op == record.op and other.args["partition"] == record.args["partition"]
             for other in (self.records[n] for n in left if n < number)
         )
@@ -253,9 +254,9 @@ class _PathSearch:
             return False
         if client_of(self.survey.scope, action.proc) != record.proc:
             return False
-        if action.op == "receive":
+        if action.op in DELIVERS:
             return (args["max"], args.get("mode", "peek_lock")) == (action.max, action.mode)
-        if action.op == "peek":
+        if action.op in LOOKS:
             return (args["max"], args.get("from_seq")) == (action.max, action.from_seq)
         if "locks" in args:
             return tuple(names.get(("lock", lock)) for lock in args["locks"]) == action.locks
@@ -267,7 +268,7 @@ class _PathSearch:
 def _when(record: Record, skew: int) -> tuple[int, int]:
     """The times between which it took effect. An event's times are the broker's: news may be late."""
     call, ret = span(record)
-    return (call - skew, ret + skew) if record.op == "assignment" else (call, ret)
+    return (call - skew, ret + skew) if record.op == TELLS else (call, ret)
 
 
 def _key(message: Message) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, may_fail, name_of
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
+from partq.conformance.oracle.roles import BINDS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
 from partq.model.operations import Outcome
 from partq.model.routing.norm import key_of
 from partq.model.state import Config, position
@@ -110,8 +111,8 @@ class Guide:
             return True
         ids = [self.held.get(token) for token in effect.action.locks]
         shown = (self.effects[k] for id in ids for k in self.shows.get(id or "", ()))
-        again = any(other.action.op == "receive" and other.call >= effect.call for other in shown)
-        return effect.action.op == "complete" and not again
+        again = any(other.action.op in DELIVERS and other.call >= effect.call for other in shown)
+        return effect.action.op in REMOVES and not again
 
     def _told(self, hasty: bool) -> Mapping[int, Sequence[int] | None]:
         """The events of each partition, in an order that is certain, or at least likely."""
@@ -169,12 +170,12 @@ class Guide:
 
 def _forgetful(effects: Sequence[Effect]) -> frozenset[int]:
     """The kills after which no flow from before them is heard of again, but by refusals."""
-    kills = {n: effect for n, effect in enumerate(effects) if effect.action.op == "broker_kill"}
-    bound = {e.action.flow: e.call for e in effects if e.action.op == "bind"}
+    kills = {n: effect for n, effect in enumerate(effects) if effect.action.op == KILLS}
+    bound = {e.action.flow: e.call for e in effects if e.action.op == BINDS}
     heard = [
         effect
         for effect in effects
-        if effect.observed.messages or (effect.action.op == "unbind" and effect.observed.status == Outcome.OK)
+        if effect.observed.messages or (effect.action.op == UNBINDS and effect.observed.status == Outcome.OK)
     ]
     alive = {
         n
@@ -213,7 +214,7 @@ def _events(effects: Sequence[Effect], cfg: Config) -> dict[int, list[int]]:
     """Of each partition the assignment events, in the order of their times."""
     found: dict[int, list[int]] = {}
     for n, effect in enumerate(effects):
-        if effect.action.op == "assignment" and effect.action.partition in cfg.names:
+        if effect.action.op == TELLS and effect.action.partition in cfg.names:
             found.setdefault(cfg.names.index(effect.action.partition), []).append(n)
     for told in found.values():
         told.sort(key=lambda n: effects[n].call)

@@ -14,11 +14,11 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.history import Record
+from partq.conformance.oracle.roles import CANCELS, LOOKS, SCHEDULES
 from partq.model.messages import SCHEDULED, Delivery, Message, as_active, as_again, as_scheduled, is_scheduled
 from partq.model.operations import Outcome
 from partq.model.requirements import catalogue
 
-CANCEL: Final = "cancel_scheduled"
 MECHANISM: Final = "scheduling"
 
 Sends = dict[str, tuple[Record, Message]]
@@ -33,7 +33,7 @@ def unmet(records: Sequence[Record]) -> frozenset[str]:
     """The rules that none of these records can break: those on scheduled messages, where nothing was
     scheduled, nor cancelled."""
     sent = (message for record in records for message in record.args.get("messages", ()))
-    if any(message.scheduled_at is not None for message in sent) or any(r.op == CANCEL for r in records):
+    if any(message.scheduled_at is not None for message in sent) or any(r.op == CANCELS for r in records):
         return frozenset()
     return frozenset(id for id, one in catalogue().items() if one.mechanism == MECHANISM)
 
@@ -50,7 +50,7 @@ def by_birth(
         for message in (record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ())
         if message.scheduled_at is not None
     }
-    if not sends and all(record.op != CANCEL for record in records):
+    if not sends and all(record.op != CANCELS for record in records):
         return tuple(records)
     if any(message.id != as_active(message.id) for r in records for message in r.args.get("messages", ())):
         raise Ambiguous("a message bears the name of a birth")
@@ -84,9 +84,9 @@ class _Births:
 
     def _certainly(self, record: Record, shown: Delivery) -> bool | None:
         """Whether it is shown while it is scheduled; None where only a number may tell."""
-        if record.op == "schedule" or shown.state == SCHEDULED:
+        if record.op == SCHEDULES or shown.state == SCHEDULED:
             return True
-        if record.op != "peek" or self.states:
+        if record.op not in LOOKS or self.states:
             return False
         due = self.sends[shown.id][1].scheduled_at or 0
         return True if record.ret is not None and record.ret < due - self.skew else None
@@ -134,7 +134,7 @@ class _Births:
         args: Mapping[str, Any] = record.args
         if any(message.id in self.sends for message in args.get("messages", ())):
             args = {**args, "messages": tuple(self._sent(message) for message in args["messages"])}
-        elif record.op == CANCEL:
+        elif record.op == CANCELS:
             args = {**args, "about": self._about(args["seq"])}
         messages = tuple(self._shown(record, shown) for shown in record.messages)
         same = args is record.args and messages == record.messages

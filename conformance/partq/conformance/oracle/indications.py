@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.effects import name_of
+from partq.conformance.oracle.roles import DOWN, OUTAGES, UP
 from partq.model.messages import Message, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import profile
@@ -79,7 +80,7 @@ def _sends(history: History) -> list[Send]:
     """Every send with a key whose partition is shown."""
     rule = profile(history.header.profile).key_rule
     places = {shown.id: name_of(shown) for record in history.records for shown in record.messages}
-    outages = [record for record in history.records if record.op in ("partition_down", "partition_up")]
+    outages = [record for record in history.records if record.op in OUTAGES]
     found: dict[tuple[object, ...], Send] = {}
     for record in history.records:
         sent = record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ()
@@ -97,8 +98,8 @@ def _is_disturbed(send: Record, outages: Iterable[Record]) -> bool:
     """Whether some partition may have been down during the send: its outage began, and had not ended."""
     down: set[int] = set()
     for record in outages:
-        if record.op == "partition_down" and (send.ret is None or record.call <= send.ret):
+        if record.op == DOWN and (send.ret is None or record.call <= send.ret):
             down.add(record.args["partition"])
-        elif record.op == "partition_up" and record.ret is not None and record.ret < send.call:
+        elif record.op == UP and record.ret is not None and record.ret < send.call:
             down.discard(record.args["partition"])
     return bool(down)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import ByEntity
+from partq.conformance.oracle.roles import LOOKS, RECONNECTS, SHOWS
 from partq.model.machine import OPERATIONS
 from partq.model.profiles import Profile, profile, requirements_of
 
@@ -20,7 +21,7 @@ def unmodelled(header: Header, records: Sequence[Record]) -> str | None:
             return why
         if record.op not in OPERATIONS:
             return f"the operation {record.op} is not modelled"
-        if record.op == "reconnect" and family.flows:
+        if record.op == RECONNECTS and family.flows:
             return "a flow that comes back is not modelled"
         if header.clock == "wall" and record.args.get("how") == "socket":
             return "when the broker noticed that a socket had ended is not known"
@@ -31,15 +32,15 @@ def _starts_at_unknown(header: Header, records: Sequence[Record]) -> bool:
     """Whether a peek starts at a number, and some message was shown without: then its place is not known."""
     if not profile(header.profile).shows_seq or not any(record.args.get("from_seq") for record in records):
         return False
-    answers = (record.messages for record in records if record.op in ("receive", "peek"))
+    answers = (record.messages for record in records if record.op in SHOWS)
     return any(shown.seq is None for messages in answers for shown in messages)
 
 
 def _unpromised(family: Profile, record: Record) -> str | None:
     """What the profile of a queue without flows is silent about, so that nothing is known of its effect."""
-    if not (family.flows or family.peek) and record.op == "peek":
+    if not (family.flows or family.peek) and record.op in LOOKS:
         return "peeks are not modelled where the profile has none"
-    if not (family.flows or family.transactions) and (record.op == "begin" or "txn" in record.args):
+    if not (family.flows or family.transactions) and "txn" in record.args:
         return "transactions are not modelled where the profile has none"
     return None
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
-from partq.model.actions import ACTIVATE
+from partq.conformance.oracle.roles import FLOWS, OUTAGES, Role, by_role
 from partq.model.messages import as_active, as_scheduled
 from partq.model.operations import Outcome
 
@@ -53,8 +53,9 @@ def _about(
         part: Effect | None = effect
         if effect is not stuck or effect.observed.status == Outcome.OK:
             mine = effect.action.txn is None or effect.action.txn in txns
-            part = _KINDS.get(effect.action.op, _other)(effect, ids, held) if mine else None
-        elsewhere = effect.action.op in _OUTAGES and names and effect.action.partition not in names
+            part = _PARTS.get(effect.action.op, _other)(effect, ids, held) if mine else None
+        # Outages of other partitions let the broker do nothing that it may not do as busy while all are up.
+        elsewhere = effect.action.op in OUTAGES and names and effect.action.partition not in names
         if part is not None and not elsewhere:
             kept.append(part._replace(waiting=()))
     return tuple(kept)
@@ -62,13 +63,7 @@ def _about(
 
 def without_flows(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """The effects but for those by which flows come, go and are given partitions."""
-    return tuple(effect for effect in effects if effect.action.op not in _FLOWS)
-
-
-_OUTAGES: Final = frozenset({"partition_down", "partition_up"})
-"""Those of other partitions let the broker do nothing that it may not do as busy while all are up."""
-
-_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
+    return tuple(effect for effect in effects if effect.action.op not in FLOWS)
 
 
 def _names(effects: Sequence[Effect], ids: Ids) -> frozenset[int]:
@@ -142,10 +137,12 @@ def _showing(effect: Effect, ids: Ids) -> Effect:
     return effect._replace(observed=effect.observed._replace(messages=shown))
 
 
-_KINDS: Final = {
-    **dict.fromkeys(("send", "send_batch", "schedule"), _of_send),
-    **dict.fromkeys((ACTIVATE, "cancel_scheduled"), _of_birth),
-    "receive": _of_receive,
-    "peek": _of_peek,
-    **dict.fromkeys(("complete", "abandon", "renew_lock"), _of_settlement),
-}
+_PARTS: Final = by_role(
+    {
+        Role.SEND: _of_send,
+        **dict.fromkeys((Role.ACTIVATION, Role.CANCELLATION), _of_birth),
+        Role.DELIVERY: _of_receive,
+        Role.LOOK: _of_peek,
+        Role.SETTLEMENT: _of_settlement,
+    }
+)

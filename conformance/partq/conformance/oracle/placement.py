@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, held_messages
+from partq.conformance.oracle.roles import DELIVERS, REMOVES, RETURNS, TELLS
 from partq.model.messages import Message
 from partq.model.operations import Outcome
 from partq.model.routing.norm import keys_of
@@ -83,7 +84,7 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
             mine = owned.get(delivery.flow or "", ())
             masks[delivery.group] &= _reachable(mine, delivery, None)
             likely[delivery.group] &= _reachable(mine, delivery, ends.get(delivery.id, FOREVER))
-    abandoned = (effect.action.locks for effect in effects if effect.action.op == "abandon")
+    abandoned = (effect.action.locks for effect in effects if effect.action.op in RETURNS)
     apart = _apart(deliveries, frozenset(chain.from_iterable(abandoned)))
     likely = {group: likely[group] or masks[group] for group in masks}
     if cfg.waived:
@@ -175,7 +176,7 @@ def _group(message: Message, cfg: Config) -> str:
 def _deliveries(effects: Sequence[Effect], groups: Mapping[str, str]) -> Iterator[Delivered]:
     sent = {m.id: (effect.call, effect.ret) for effect in effects for m in effect.action.messages}
     for effect in effects:
-        if effect.action.op == "receive":
+        if effect.action.op in DELIVERS:
             for rank, shown in enumerate(effect.observed.messages, effect.rank):
                 if shown.id in groups:
                     yield Delivered(
@@ -195,7 +196,7 @@ def _ownership(effects: Sequence[Effect], cfg: Config) -> dict[str, list[Owned]]
     """By flow what it may have owned, and when; None where the history has no assignment events."""
     events: dict[int, list[Effect]] = {}
     for effect in effects:
-        if effect.action.op == "assignment" and effect.action.partition in cfg.names:
+        if effect.action.op == TELLS and effect.action.partition in cfg.names:
             events.setdefault(cfg.names.index(effect.action.partition), []).append(effect)
     owned: dict[str, list[Owned]] = {}
     for position, told in events.items():
@@ -217,7 +218,7 @@ def _pauses(
     ends = _settled_at(effects)
     began: dict[int, Effect] = {}
     for effect in effects:
-        if effect.action.op != "assignment" or effect.action.partition not in cfg.names:
+        if effect.action.op != TELLS or effect.action.partition not in cfg.names:
             continue
         before = began.pop(effect.action.partition, None)
         if effect.action.state == "paused":
@@ -247,10 +248,10 @@ def _settled_at(effects: Sequence[Effect]) -> dict[str, int]:
     held = held_messages(effects)
     ends: dict[str, int] = {}
     for effect in effects:
-        if effect.action.op == "receive" and effect.action.mode != "peek_lock":
+        if effect.action.op in DELIVERS and effect.action.mode != "peek_lock":
             for shown in effect.observed.messages:
                 ends[shown.id] = effect.ret
-        elif effect.action.op == "complete" and effect.observed.status == Outcome.OK:
+        elif effect.action.op in REMOVES and effect.observed.status == Outcome.OK:
             for token in effect.action.locks:
                 if token in held:
                     ends[held[token]] = effect.ret

@@ -17,6 +17,7 @@ from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
+from partq.conformance.oracle.roles import TELLS
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Profile, profile, requirements_of
 from partq.model.state import InvalidScope, State, initial
@@ -78,7 +79,7 @@ def question_of(everything: ByEntity, name: str, late: int, waived: frozenset[st
             now=min((r.call for r in records), default=0) - header.skew_ns,
             waived=waived,
             timed=any(d.enqueued_at is not None for r in records for d in r.messages),
-            observed=any(r.op == "assignment" for r in records),
+            observed=any(r.op == TELLS for r in records),
             skew=header.skew_ns,
             late=late + spread,
             telling=header.lateness + spread,

@@ -27,6 +27,7 @@ from partq.conformance.oracle.explanations import (
 )
 from partq.conformance.oracle.guidance import FAILED, OPTIONAL, REQUIRED, Guidance
 from partq.conformance.oracle.rebalances import Foretold
+from partq.conformance.oracle.roles import TELLS
 from partq.conformance.oracle.unseen_receives import Receivings, is_unseen, moves
 from partq.model.operations import Outcome as Completion
 from partq.model.state import FOREVER, State
@@ -283,7 +284,7 @@ class Search:
         if self.guidance.roles[n] == FAILED:
             yield n, self._after(node, n, failed_send(node.state, effect.action))
             return
-        if effect.action.op == "assignment":
+        if effect.action.op == TELLS:
             yield from self._told(node, n, effect, horizon)
             return
         tried = tried_meanwhile(self.effects, effect, node.done, horizon) if effect.waiting else 0

@@ -12,7 +12,7 @@ from partq.conformance.history.entities import ByEntity, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
-from partq.model.operations import Outcome
+from partq.model.operations import LINK_LOST, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Profile, profile, requirements_of
 from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 
@@ -96,7 +96,7 @@ def operation_of(record: Record, header: Header, sent: Mapping[str, Message]) ->
         record.op,
         args.get("proc", record.proc) if record.is_env else record.proc,
         record.call,
-        None if unknown and record.op != "disconnect" else record.ret,
+        None if unknown and record.op != LINK_LOST else record.ret,
         str(Outcome.UNKNOWN if unknown or _unnoticed(record, header) else record.outcome),
         record.error,
         tuple(sent_of(message, family) for message in args.get("messages", ())),
@@ -115,7 +115,7 @@ def operation_of(record: Record, header: Header, sent: Mapping[str, Message]) ->
 
 def _unnoticed(record: Record, header: Header) -> bool:
     """Whether it is not known when, if at all, the broker noticed that a connection had ended."""
-    if record.op != "disconnect":
+    if record.op != LINK_LOST:
         return False
     return record.outcome != Outcome.OK or (header.clock == "wall" and record.args.get("how") == "socket")
 

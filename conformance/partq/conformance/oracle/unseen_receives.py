@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from partq.conformance.oracle.effects import MAYBE, Effect
 from partq.conformance.oracle.explanations import at, showing
+from partq.conformance.oracle.roles import DELIVERS
 from partq.model.actions import Action
 from partq.model.delivery.norm import DELETE
 from partq.model.locks.norm import ended, takings
@@ -46,7 +47,7 @@ class Moved(NamedTuple):
 
 def is_unseen(effect: Effect) -> bool:
     """Whether the effect is a receive whose answer no client saw."""
-    return bool(effect.doubt & MAYBE) and effect.action.op == "receive"
+    return bool(effect.doubt & MAYBE) and effect.action.op in DELIVERS
 
 
 def moves(state: State, n: int, effect: Effect, receivings: Receivings, horizon: int) -> Iterator[Moved]:

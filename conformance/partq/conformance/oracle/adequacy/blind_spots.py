@@ -15,6 +15,7 @@ from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import deletes
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.adequacy.comparison import BlindSpot
+from partq.conformance.oracle.roles import COMMITS
 from partq.conformance.screens.attribution import applies
 from partq.model.operations import Outcome
 
@@ -124,7 +125,7 @@ def _across_commit(history: History) -> bool:
             }
             for end in txn.ends:
                 for record in (*facts.receives, *facts.peeks):
-                    if end.op == "commit" and _overlap(end, record):
+                    if end.op == COMMITS and _overlap(end, record):
                         if any(shown.id in completed for shown in record.messages):
                             return True
     return False

@@ -21,9 +21,11 @@ from msgspec.structs import replace
 
 from partq.conformance.history import Header, History, Record, notation
 from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.oracle.roles import TELLS
 from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.protocol import Screen
 from partq.conformance.screens.registry import ALL
+from partq.model.operations import CLOCK
 
 STEP: Final = 100
 """ns from one slot's call to the next one's."""
@@ -101,10 +103,10 @@ class Scope:
                     return None
                 records[-1] = replace(records[-1], ret=now + STEP // 4)
             for record in chosen:
-                if record.op == "advance":
+                if record.op == CLOCK:
                     now += record.args["by"]
                     continue
-                instant = record.op == "assignment"
+                instant = record.op == TELLS
                 if instant and record is not chosen[0]:
                     now = (records[-1].ret or now) + 1
                 ret = None if record.ret is None else now if instant else now + STEP // 2

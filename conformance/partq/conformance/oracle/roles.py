@@ -1,0 +1,93 @@
+"""What each operation is to the judge, in one place: nothing else that judges names an operation.
+
+A *role* says how an effect is split into partitions (`effects`), what an excerpt about a few messages has of
+it (`message_excerpts`), and on what it depends where nothing explains it (`backjumping`). The names below the
+table say what one or a few operations do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import Final, TypeVar
+
+from partq.model.actions import ACTIVATE
+from partq.model.operations import OPS
+
+T = TypeVar("T")
+
+
+class Role(Enum):
+    """What an effect is."""
+
+    SEND = auto()
+    ACTIVATION = auto()
+    """Of a scheduled message, by the broker itself."""
+    CANCELLATION = auto()
+    DELIVERY = auto()
+    LOOK = auto()
+    """It shows messages, and changes nothing of them."""
+    SETTLEMENT = auto()
+    """It names locks."""
+    END = auto()
+    """Of a transaction."""
+    FLOW = auto()
+    DRAINED = auto()
+
+
+ROLES: Final[Mapping[str, Role]] = {
+    **dict.fromkeys(("send", "send_batch", "schedule"), Role.SEND),
+    ACTIVATE: Role.ACTIVATION,
+    "cancel_scheduled": Role.CANCELLATION,
+    "receive": Role.DELIVERY,
+    "peek": Role.LOOK,
+    **dict.fromkeys(("complete", "abandon", "renew_lock"), Role.SETTLEMENT),
+    **dict.fromkeys(("commit", "rollback"), Role.END),
+    **dict.fromkeys(("bind", "unbind", "assignment"), Role.FLOW),
+    "drained": Role.DRAINED,
+}
+"""The others have none: faults, time, connections, the begin of a transaction."""
+
+
+def by_role(table: Mapping[Role, T]) -> dict[str, T]:
+    """What the table says of its role, by operation."""
+    return {name: table[role] for name, role in ROLES.items() if role in table}
+
+
+def _all(*roles: Role) -> frozenset[str]:
+    return frozenset(name for name, role in ROLES.items() if role in roles)
+
+
+DELIVERS: Final = _all(Role.DELIVERY)
+LOOKS: Final = _all(Role.LOOK)
+SHOWS: Final = DELIVERS | LOOKS
+SETTLES: Final = _all(Role.SETTLEMENT)
+FLOWS: Final = _all(Role.FLOW)
+
+REMOVES: Final = frozenset(name for name, op in OPS.items() if op.removes)
+"""Settlements after which a message is gone."""
+
+RETURNS: Final = frozenset({"abandon"})
+"""Settlements after which it is delivered again."""
+
+BATCHES: Final = "send_batch"
+SCHEDULES: Final = "schedule"
+CANCELS: Final = "cancel_scheduled"
+RENEWS: Final = "renew_lock"
+COMMITS: Final = "commit"
+BINDS: Final = "bind"
+UNBINDS: Final = "unbind"
+RECONNECTS: Final = "reconnect"
+
+TELLS: Final = "assignment"
+"""The event that tells to whom a partition is assigned."""
+
+DOWN: Final = "partition_down"
+UP: Final = "partition_up"
+OUTAGES: Final = frozenset({DOWN, UP})
+KILLS: Final = "broker_kill"
+CUTS: Final = frozenset(name for name, op in OPS.items() if op.link or (op.cuts and name != KILLS))
+"""What a client's connection goes through, and its flows with it."""
+
+LEAVES: Final = (CUTS - {RECONNECTS}) | {UNBINDS}
+"""After these a flow may be gone."""
