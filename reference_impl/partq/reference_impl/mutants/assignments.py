@@ -6,20 +6,18 @@ from contextlib import nullcontext
 
 from ..flows import PAUSED, READY, UNASSIGNED, UNBOUND, Assignments, Flow, Seat
 from ..settings import SECOND
-from .families import Keeping, Lopsided, Parting, changed
+from .families import Lopsided, Parting, changed, noted
 from .registry import defect
 
 LATE = 4 * SECOND
 """What a careless broker adds to the rebalance delay."""
 
 
-# One flow for each partition.
-
-
-@defect("REB-1", "keeps", profile="solace")
-def old_owner_stays(self: Keeping, seat: Seat) -> bool:
+@defect("REB-1", "give", profile="solace")
+def old_owner_stays(self: Assignments, seat: Seat, flow: Flow) -> None:
     """A partition is given to a new flow, without a handoff, and not taken from the old one."""
-    return seat.state != PAUSED
+    seat.flow = seat.flow if seat.state == PAUSED else None
+    Assignments.give(self, seat, flow)
 
 
 @defect("REB-1", "start_handoff", profile="solace", also=("REB-14",))
@@ -37,9 +35,6 @@ def partition_lent_out(self: Assignments) -> None:
     for flow in [flow for flow in self.flows if flow is not seat.flow and seat.state == READY][:1]:
         self.report(seat.partition.name, flow.name, READY)
         self.report(seat.partition.name, flow.name, UNASSIGNED)
-
-
-# A flow binds.
 
 
 @defect("REB-4", "bind", profile="solace")
@@ -117,9 +112,6 @@ class SurplusRedeals(Assignments):
         return {seat: flow for seat, flow in turned if flow is not None and flow is not seat.future}
 
 
-# A flow is lost: standbys.
-
-
 def _idle(assignments: Assignments) -> Flow | None:
     """The first flow that is no standby and has no partition, nor will get one by a handoff."""
     busy = {seat.future for seat in assignments.seats}
@@ -162,9 +154,6 @@ class TakeoverInPart(Assignments):
         self._taken = heir is not None
 
 
-# A flow is lost: its partitions wait for the delay.
-
-
 @defect("REB-7", "standby", profile="solace")
 def idle_flow_takes_over(self: Assignments) -> Flow | None:
     """Where no standby exists, a flow that waits for its first partition takes over a lost flow's at once."""
@@ -197,9 +186,6 @@ def orphans_overdue(self: Assignments, flow: Flow) -> None:
     """The partitions of a lost flow stay unbound until four seconds after the delay."""
     with changed(self, delay=self.delay + LATE):
         Assignments.lose(self, flow)
-
-
-# Who gets what.
 
 
 @defect("REB-11", "move", profile="solace")
@@ -257,15 +243,11 @@ class LopsidedAfterKill(Lopsided):
         return self._killed
 
 
-@defect("REB-12", profile="solace")
-class FourthRebalanceLopsided(Lopsided):
+@defect("REB-12", "tilts", profile="solace")
+def fourth_rebalance_lopsided(self: Lopsided) -> bool:
     """From the fourth rebalance on, of several flows the first keeps as much as it can."""
-
-    _rebalances = 0
-
-    def tilts(self) -> bool:
-        self._rebalances += 1
-        return self._rebalances > 3
+    noted(self)["rebalances"] += 1
+    return noted(self)["rebalances"] > 3
 
 
 @defect("REB-12", "deal", profile="solace")

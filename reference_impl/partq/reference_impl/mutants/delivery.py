@@ -12,10 +12,8 @@ from ..frontend import FrontEnd, Settlement
 from ..partition import Partition
 from ..sending import Send
 from ..store import Content, Holder, Store, Stored
-from .families import Altering, Renewals, Undoing, Viewing, beside, garbled, lose
+from .families import Altering, Renewals, Undoing, Viewing, beside, complete, garbled, lose
 from .registry import defect
-
-# What a message holds.
 
 
 @defect("RCV-1", "append")
@@ -92,9 +90,6 @@ def batch_shares_its_body(self: FlowEnd, send: Send) -> Steps[None]:
     return FlowEnd.store(self, send._replace(contents=[garbled(one, body=shared) for one in send.contents]))
 
 
-# What is lost.
-
-
 @defect("RCV-2", "abandon", profile="azure-flat")
 def lost_on_second_abandon(self: Partition, stored: Stored) -> None:
     """A message that is abandoned a second time is gone."""
@@ -110,8 +105,7 @@ def lost_on_expiry(self: Partition, stored: Stored) -> None:
 @defect("RCV-2", "drop_locks")
 def newest_lost_on_kill(self: Faults, partition: Partition) -> None:
     """A kill takes with it the newest message of each partition: it was not on disk yet."""
-    for stored in list(partition.store.live())[-1:]:
-        partition.complete(stored)
+    complete(list(partition.store.live())[-1:])
     Faults.drop_locks(self, partition)
 
 
@@ -128,9 +122,7 @@ def kill_orphans_locked(self: Faults, partition: Partition) -> None:
 def cache_lost_with_front_end(self: Faults, proc: str) -> Steps[None]:
     """What a front end had fetched is lost with it."""
     ends = [self.broker.front_ends[one.end] for one in self.broker.connections if one.proc == proc]
-    for token, stored in [entry for end in ends for entry in end.cache]:
-        if stored.lock == token:
-            stored.partition.complete(stored)
+    complete([stored for end in ends for token, stored in end.cache if stored.lock == token])
     yield from Faults.frontend_lost(self, proc)
 
 
@@ -138,8 +130,7 @@ def cache_lost_with_front_end(self: Faults, proc: str) -> Steps[None]:
 def deletes_one_more_than_shown(self: FrontEnd, partition: Partition, most: int, delete: bool) -> list[Any]:
     """A receive that deletes several messages deletes the next one, too."""
     shown = FrontEnd.deliver(self, partition, most, delete)
-    for stored in partition.heads(1) if delete and len(shown) > 1 else ():
-        partition.complete(stored)
+    complete(partition.heads(1) if delete and len(shown) > 1 else ())
     return shown
 
 
@@ -167,9 +158,6 @@ def locked_lost_in_outage(self: Faults, partition: Partition) -> None:
     Faults.take_down(self, partition)
     for stored in [one for one in partition.store.live() if one.lock is not None]:
         lose(stored)
-
-
-# Order.
 
 
 @defect("RCV-3", "heads")
@@ -206,9 +194,6 @@ def kill_reverses_order(self: Partition, counted: bool = False) -> None:
     """What is stored at a kill is delivered newest first afterwards."""
     Partition.recover(self, counted)
     self._free = sorted((-order, stored) for order, stored in self._free)
-
-
-# What comes back.
 
 
 @defect("RCV-7", "undoes")
@@ -262,9 +247,6 @@ def kill_undoes_completions(self: Faults, partition: Partition) -> None:
         stored.gone = False
         partition.store._holes -= 1
         partition.release(stored)
-
-
-# How much.
 
 
 @defect("RCV-12", "keep_answer")

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 from ..clock import HOP, Clock, Steps
 from ..core import Core
+from ..errors import Refused
 from ..flowend import FlowEnd
-from ..flows import READY, Assignments, Flow, Seat
+from ..flows import Assignments, Flow, Seat
 from ..frontend import FrontEnd, Peek, Settlement
 from ..network import Connection
 from ..partition import Partition
@@ -26,9 +27,6 @@ FEW = 3
 
 END = 2**62
 """A place, or a number of messages, that no partition reaches."""
-
-
-# Contents.
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,6 @@ def garbled(content: Content, **changed: Any) -> Garbled:
     return Garbled(**{**fields, **changed})
 
 
-# Deeds.
-
-
 def lose(stored: Stored) -> None:
     """Delete a message, free or locked, as if it had never been. One that is just being taken stays."""
     partition = stored.partition
@@ -59,6 +54,30 @@ def lose(stored: Stored) -> None:
         free = partition.take([one for one in partition.waiting() if one is stored])
         if free or stored.lock is not None:
             partition.complete(stored)
+
+
+def complete(messages: Sequence[Stored]) -> None:
+    """Delete those of the messages that are there still."""
+    for stored in messages:
+        if not stored.gone:
+            stored.partition.complete(stored)
+
+
+def noted(part: object) -> Counter[Any]:
+    """What a defect has noted in one part of a broker, and how often."""
+    notes: Counter[Any] = vars(part).setdefault("_noted", Counter())
+    return notes
+
+
+@contextmanager
+def on_refusal(kind: str, act: Callable[[], object]) -> Iterator[None]:
+    """Do something where what is done here is refused by an error of that kind."""
+    try:
+        yield
+    except Refused as refused:
+        if refused.kind == kind:
+            act()
+        raise
 
 
 def store_sent(broker: Core, txn: Transaction) -> None:
@@ -105,9 +124,6 @@ def changed(thing: object, **values: Any) -> Iterator[None]:
             setattr(thing, name, value)
 
 
-# Conditions.
-
-
 def locked(stored: Stored, now: int) -> bool:
     """Whether somebody holds the message."""
     return stored.lock is not None and now < stored.until
@@ -132,9 +148,6 @@ def far_from_the_end(store: Store) -> bool:
 def no_key(send: Send) -> str:
     """What a send has to itself and is no key: its first message's ID, or its transaction's name."""
     return send.contents[0].id if send.txn is None else send.txn.name
-
-
-# Sending.
 
 
 class Misrouting(FrontEnd):
@@ -246,9 +259,6 @@ class Ending(FrontEnd):
             self._over.add(name)
 
 
-# Settling and peeking.
-
-
 class Undoing(FrontEnd):
     """Completing a message only ends its lock, if `undoes` says so. (Transactions do it right.)"""
 
@@ -279,18 +289,6 @@ class Renewals(FrontEnd):
         return shown
 
 
-class Hiding(FrontEnd):
-    """A peek leaves messages out if `hides` says so, and others of their partition are shown."""
-
-    def hides(self, peek: Peek, stored: Stored) -> bool:
-        """Whether this message is hidden from the client."""
-        return False
-
-    def display(self, peek: Peek, found: Sequence[Stored]) -> list[Any]:
-        seen = [stored for stored in found if not self.hides(peek, stored)]
-        return super().display(peek, seen or found)
-
-
 class Viewing(FrontEnd):
     """A peek shows of a message what `viewed` says."""
 
@@ -311,9 +309,6 @@ class Altering(FrontEnd):
 
     def hand_out(self, partition: Partition, stored: Stored, delete: bool) -> Any:
         return self.altered(super().hand_out(partition, stored, delete), delete)
-
-
-# Numbers.
 
 
 class Lowering(Store):
@@ -337,9 +332,6 @@ class Lowering(Store):
         self._lowest -= 1
         with changed(self, _counter=self._lowest):
             return super().append(content, now, partition)
-
-
-# Flows.
 
 
 class Revealing(FlowEnd):
@@ -376,21 +368,6 @@ class Sharing(FlowEnd):
         return shown
 
 
-class Keeping(Assignments):
-    """A partition that is given to another flow is not taken from the one that has it, if `keeps` says so."""
-
-    def keeps(self, seat: Seat) -> bool:
-        """Whether its former flow keeps it, too."""
-        return False
-
-    def give(self, seat: Seat, flow: Flow) -> None:
-        if not self.keeps(seat):
-            super().give(seat, flow)
-            return
-        seat.flow, seat.heir = flow, None
-        self.set_state(seat, READY)
-
-
 class Parting(Assignments):
     """A standby takes over from a lost flow at once if `replaces` says so, else when the delay ends."""
 
@@ -406,19 +383,6 @@ class Parting(Assignments):
 
     def standby(self) -> Flow | None:
         return super().standby() if self.replaces(self._parting) else None
-
-
-class Misreporting(Assignments):
-    """Changes of a partition that are told under another state than its own, as `said` says."""
-
-    def said(self, state: str) -> str:
-        """The state that is told."""
-        return state
-
-    def set_state(self, seat: Seat, state: str) -> None:
-        seat.state = state
-        if seat.flow is not None:
-            self.report(seat.partition.name, seat.flow.name, self.said(state))
 
 
 class Lopsided(Assignments):

@@ -10,10 +10,8 @@ from ..flowend import FlowEnd
 from ..flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ..partition import Partition
 from ..store import Stored
-from .families import Misreporting, Revealing, Sharing, changed
+from .families import Revealing, Sharing, changed
 from .registry import defect
-
-# Whose messages a flow gets.
 
 
 def _first_waiting(end: FlowEnd) -> list[Seat]:
@@ -66,9 +64,6 @@ def deleted_comes_back(self: FlowEnd, seat: Seat, stored: Stored, delete: bool) 
     return message
 
 
-# Order.
-
-
 @defect("REB-3", "heads", profile="solace")
 def plain_messages_overtake(self: Partition, most: int) -> list[Stored]:
     """Messages without user properties are delivered before the others of their partition."""
@@ -99,9 +94,6 @@ def handed_over_to_the_back(self: Assignments, seat: Seat) -> None:
     Assignments.give_back(self, seat)
 
 
-# What is said of a partition, and delivered meanwhile.
-
-
 @defect("REB-13", "delivers", profile="solace")
 def paused_still_delivers(self: FlowEnd, seat: Seat) -> bool:
     """A partition that is being handed off goes on delivering to its old flow."""
@@ -124,10 +116,11 @@ def unbound_said_ready(self: Assignments, seat: Seat, state: str) -> None:
         self.tell(seat.partition.name, seat.flow.name, READY)
 
 
-@defect("REB-13", "said", profile="solace")
-def handoff_said_unbound(self: Misreporting, state: str) -> str:
+@defect("REB-13", "set_state", profile="solace")
+def handoff_said_unbound(self: Assignments, seat: Seat, state: str) -> None:
     """A partition that is being handed off is said to be unbound, though its flow is there."""
-    return UNBOUND if state == PAUSED else state
+    Assignments.set_state(self, seat, UNBOUND if state == PAUSED else state)
+    seat.state = state
 
 
 @defect("REB-15", "admit_bind", profile="solace")
@@ -145,9 +138,6 @@ def partition_shown(self: Revealing, message: Any, answer: Sequence[Any]) -> boo
 def redelivery_shows_its_partition(self: Revealing, message: Any, answer: Sequence[Any]) -> bool:
     """A message that is delivered again says which partition it comes from."""
     return bool(message.redelivered)
-
-
-# Handoffs, and what is lost in them.
 
 
 @defect("REB-14", "start_handoff", profile="solace")

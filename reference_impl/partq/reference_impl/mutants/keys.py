@@ -14,7 +14,7 @@ from ..rules import FlowRules, PartitionedRules
 from ..sending import Send
 from ..settings import SECOND
 from ..store import Content, Stored
-from .families import Misrouting, Renewals, Splitting, after, last_end, no_key
+from .families import Misrouting, Renewals, Splitting, after, last_end, no_key, noted
 from .registry import APART, BY_CHANCE, defect
 
 
@@ -131,9 +131,9 @@ def batch_folds_case(self: Splitting, keys: Sequence[str | None], txn: str | Non
 @defect("KEY-7", "admit")
 def refused_batch_half_stored(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
     """A batch of several keys is refused when the second key comes, and the messages before it stay."""
-    first, *others = map(self.broker.rules.key_of, contents)
-    if first is not None and any(other != first for other in others):
-        self.broker.accept(self.broker.partition_for(first), contents[:1])
+    keys = [self.broker.rules.key_of(content) for content in contents]
+    if keys[0] is not None and len(set(keys)) > 1:
+        self.broker.accept(self.broker.partition_for(keys[0]), contents[:1])
     return FrontEnd.admit(self, contents, txn)
 
 
@@ -147,24 +147,18 @@ def seventh_of_a_batch_lost(self: FrontEnd, send: Send, partition: Partition) ->
 class CutOffBatchHalfStored(FrontEnd):
     """Of a batch whose client is cut off before it is stored the first message is stored."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._stored: set[str] = set()
-
-    def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
+    def store(self, send: Send) -> Steps[None]:
         try:
-            yield from super().send(contents, txn, timeout)
+            yield from super().store(send)
         except Unsure as unsure:
-            cut_off = unsure.kind == "connection_lost" and self.broker.alive
-            if cut_off and txn is None and len(contents) > 1 and contents[0].id not in self._stored:
-                key = self.broker.rules.common_key(contents)
-                partition = self.next_partition() if key is None else self.broker.partition_for(key)
-                if partition.up:
-                    self.broker.accept(partition, contents[:1])
+            cut_off = unsure.kind == "connection_lost" and self.broker.alive and len(send.contents) > 1
+            if cut_off and not noted(self)[send.contents[0].id]:
+                partition = self.next_partition() if send.key is None else self.home(send.key, send)
+                super().put(send._replace(contents=send.contents[:1]), partition)
             raise
 
     def put(self, send: Send, partition: Partition) -> None:
-        self._stored.update(content.id for content in send.contents)
+        noted(self).update(content.id for content in send.contents)
         super().put(send, partition)
 
 

@@ -16,10 +16,8 @@ from ..rules import PartitionedRules
 from ..settings import SECOND
 from ..store import Stored
 from ..transactions import Transaction
-from .families import FEW, Altering, Viewing, beside, locked, lose
+from .families import FEW, Altering, Viewing, beside, complete, locked, lose, on_refusal
 from .registry import defect
-
-# How long a lock holds.
 
 
 class Shortening(Partition):
@@ -126,9 +124,6 @@ def unsettled_delivered_again(self: FlowEnd, flow: Flow, most: int, delete: bool
     return shown
 
 
-# Lost locks.
-
-
 @defect("RCV-8", "check_locks")
 def settles_with_lost_lock(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
     """Nobody looks whether a lock's time is over, as long as nobody else has got the message since."""
@@ -151,13 +146,8 @@ def lost_lock_said_to_settle(self: FrontEnd, asked: Settlement) -> Steps[None]:
 @defect("RCV-8", "check_locks", profile="azure-flat")
 def refused_and_done(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
     """Completing with a lock that has run out is refused, and deletes the message."""
-    try:
+    with on_refusal("lock_lost", lambda: complete(found)):
         FrontEnd.check_locks(self, asked, found)
-    except Refused as refused:
-        for stored in found if refused.kind == "lock_lost" else ():
-            if not stored.gone:
-                stored.partition.complete(stored)
-        raise
 
 
 @defect("RCV-8", "check_locks")
@@ -170,18 +160,15 @@ def lost_lock_enlisted(self: FrontEnd, asked: Settlement, found: Sequence[Stored
             raise
 
 
-@defect("RCV-8", "settle_locks", profile="azure-flat")
-def refused_abandon_counted(self: FrontEnd, asked: Settlement) -> Steps[None]:
+@defect("RCV-8", "check_locks", profile="azure-flat")
+def refused_abandon_counted(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
     """Abandoning with a lock that has run out is refused, and raises the delivery count if nobody got the
     message since."""
-    found = [self.broker.locks.get(token) for token in asked.tokens]
     try:
-        yield from FrontEnd.settle_locks(self, asked)
-    except Refused as refused:
-        late = refused.kind == "lock_lost" and asked.action == "abandon" and asked.txn is None
-        for stored in found if late else ():
-            if stored is not None and not stored.gone and stored.until <= self.clock.now:
-                stored.count += 1
+        FrontEnd.check_locks(self, asked, found)
+    except Refused:
+        for stored in found if asked.action == "abandon" and asked.txn is None else ():
+            stored.count += stored.until <= self.clock.now
         raise
 
 
@@ -250,9 +237,6 @@ class LateSettlementDeletes(FlowEnd):
             raise
 
 
-# Delivery counts.
-
-
 @defect("RCV-9", "apply")
 def abandon_not_counted(self: FrontEnd, asked: Settlement, stored: Stored) -> None:
     """Abandoning, outside of transactions, does not raise the delivery count."""
@@ -309,23 +293,15 @@ def renewals_counted(self: Partition, stored: Stored, until: int) -> None:
 def abandons_in_transactions_uncounted(self: FrontEnd, txn: Transaction, since: int) -> None:
     """An abandon that a commit does does not raise the delivery count."""
     abandoned = [stored for action, stored, _ in txn.settlements if action == "abandon"]
+    FrontEnd.carry_out(self, txn, since)
     for stored in abandoned:
         stored.count -= 1
-    try:
-        FrontEnd.carry_out(self, txn, since)
-    except Refused:
-        for stored in abandoned:
-            stored.count += 1
-        raise
 
 
 @defect("RCV-9", "viewed")
 def lock_counted_in_peeks(self: Viewing, stored: Stored, message: Any) -> Any:
     """The delivery count that a peek shows of a locked message counts the lock that holds it."""
     return message._replace(delivery_count=message.delivery_count + locked(stored, self.clock.now))
-
-
-# What is shown of a lock.
 
 
 @defect("RCV-13", "altered")
@@ -341,9 +317,6 @@ def renewal_shown_too_long(self: FrontEnd, token: str) -> Steps[list[Any]]:
     longer = self.broker.config.lock_duration // 2
     shown = yield from FrontEnd.renew(self, token)
     return [message._replace(locked_until=message.locked_until + longer) for message in shown]
-
-
-# Several partitions.
 
 
 @defect("RCV-14", "check_settlement")

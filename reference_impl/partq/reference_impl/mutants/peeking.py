@@ -9,14 +9,11 @@ from ..clock import Steps
 from ..frontend import FrontEnd, Peek
 from ..partition import Partition
 from ..store import Stored
-from .families import END, FEW, Hiding, Viewing, locked
+from .families import END, FEW, Viewing, locked
 from .registry import defect
 
 LARGE = 8_000
 """Characters in a body that a careless broker still handles."""
-
-
-# What an answer leaves out.
 
 
 @defect("PEEK-1", "display", profile="azure-flat")
@@ -57,9 +54,6 @@ def peek_by_number_shows_the_newest(
     return every[len(peek.shown) - peek.limit :]
 
 
-# How much it shows.
-
-
 @defect("PEEK-4", "gather")
 def peek_one_too_many(self: FrontEnd, peek: Peek) -> Steps[list[Any]]:
     """A peek answers with one message more than was asked for."""
@@ -85,9 +79,6 @@ def large_body_empties_peek(self: FrontEnd, peek: Peek, found: Sequence[Stored])
     """A peek by number that would begin with a body over the size cap answers with nothing."""
     size = len(found[0].content.body) if found and peek.number is not None else 0
     return FrontEnd.display(self, peek, [] if size > self.broker.config.peek_bytes else found)
-
-
-# Where a walk goes on.
 
 
 @defect("PEEK-5", "cursor_after")
@@ -140,9 +131,6 @@ def capped_peek_skips_the_rest(self: FrontEnd, peek: Peek, partition: Partition)
     return shown
 
 
-# What a peek leaves behind, and what it shows of a message.
-
-
 @defect("PEEK-6", "viewed")
 def peek_locks(self: Viewing, stored: Stored, message: Any) -> Any:
     """Peeked messages bear a lock."""
@@ -171,13 +159,11 @@ def peek_by_number_counts(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -
     return shown
 
 
-# Locked messages.
-
-
-@defect("PEEK-7", "hides")
-def peek_hides_locked(self: Hiding, peek: Peek, stored: Stored) -> bool:
+@defect("PEEK-7", "display")
+def peek_hides_locked(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
     """Locked messages are not shown beside others."""
-    return locked(stored, self.clock.now)
+    seen = [stored for stored in found if not locked(stored, self.clock.now)]
+    return FrontEnd.display(self, peek, seen or found)
 
 
 @defect("PEEK-7", "display", profile="azure-flat")

@@ -13,7 +13,7 @@ from ..partition import Partition
 from ..sending import SERVER_TIMEOUT, Send
 from ..store import Content, Stored
 from ..transactions import Transaction
-from .families import Misrouting, beside, no_key, retrying
+from .families import Misrouting, beside, no_key, on_refusal, retrying
 from .registry import APART, BY_CHANCE, defect
 
 FULL = 3
@@ -21,9 +21,6 @@ FULL = 3
 
 LONG = 64
 """Characters in a key that a careless broker still handles."""
-
-
-# Where keys belong.
 
 
 @defect("ROUTE-1", "start", profile="azure-standard", also=APART)
@@ -105,9 +102,6 @@ def solace_sticky_keyless(self: FlowEnd) -> Partition:
     return self.partitions[0]
 
 
-# Keyed sends whose partition is down.
-
-
 @defect("ROUTE-5", "give_up")
 def accepted_while_down(self: FrontEnd, send: Send) -> Steps[Partition]:
     """A keyed send does not notice that its partition is down, as long as some other one is up."""
@@ -152,9 +146,6 @@ def second_outage_unnoticed(self: FrontEnd, send: Send) -> Steps[Partition]:
     return self.home(send.key, send)
 
 
-# Keyless sends whose chosen partition is down.
-
-
 @defect("ROUTE-6", "reroute")
 def no_rerouting(self: FrontEnd, send: Send) -> Steps[Partition]:
     """A keyless send whose chosen partition is down gives up."""
@@ -179,9 +170,6 @@ def reroutes_once(self: FrontEnd, send: Send) -> Steps[Partition]:
     partition = self.next_partition()
     self.broker.check_up(partition)
     return partition
-
-
-# Who else is struck.
 
 
 @defect("ROUTE-7", "admit", profile="azure-standard")
@@ -243,9 +231,6 @@ def commits_fail_in_outage(self: FrontEnd, txn: Transaction, since: int) -> None
     FrontEnd.carry_out(self, txn, since)
 
 
-# Nothing is up.
-
-
 @defect("ROUTE-8", "reroute")
 def stored_nowhere_up(self: FrontEnd, send: Send) -> Steps[Partition]:
     """With no partition up, keyless messages are accepted by one that is down."""
@@ -258,20 +243,12 @@ def stored_nowhere_up(self: FrontEnd, send: Send) -> Steps[Partition]:
 @defect("ROUTE-8", "reroute")
 def refused_nowhere_up_and_stored(self: FrontEnd, send: Send) -> Steps[Partition]:
     """With no partition up, keyless messages are refused, and stored all the same."""
-    try:
+    with on_refusal("unavailable", lambda: self.broker.accept(self.next_partition(), send.contents)):
         return (yield from FrontEnd.reroute(self, send))
-    except Refused as refused:
-        if refused.kind == "unavailable":
-            self.broker.accept(self.next_partition(), send.contents)
-        raise
 
 
 @defect("ROUTE-8", "reroute")
 def stored_when_up_again(self: FrontEnd, send: Send) -> Steps[Partition]:
     """With no partition up a keyless message is refused, and stored once one is up again."""
-    try:
+    with on_refusal("unavailable", lambda: self.clock.spawn(retrying(self, self.partitions, send.contents))):
         return (yield from FrontEnd.reroute(self, send))
-    except Refused as refused:
-        if refused.kind == "unavailable":
-            self.clock.spawn(retrying(self, self.partitions, send.contents))
-        raise

@@ -14,8 +14,6 @@ from ..transactions import Transaction
 from .families import Altering, Lowering, Viewing, far_from_the_end, store_again
 from .registry import defect
 
-# Numbers twice, and those of another partition.
-
 
 @defect("SEQ-1", "next_number")
 def number_twice(self: Store) -> int:
@@ -58,9 +56,6 @@ def locked_partition_differs(self: Viewing, stored: Stored, message: Any) -> Any
 def redelivered_under_another_partition(self: Altering, message: Any, delete: bool) -> Any:
     """A message that is delivered again is shown in the next partition, beside its true number."""
     return message._replace(partition=message.partition + 1) if message.delivery_count else message
-
-
-# Order, gaps and the end of the counter.
 
 
 @defect("SEQ-3", also=("SEQ-7",))
@@ -148,20 +143,10 @@ def rollover_one_too_early(self: Store) -> int:
     return number
 
 
-# Numbers that change.
-
-
 @defect("SEQ-6", "abandon")
+@defect("SEQ-6", "lapse", name="expiry-renumbers", profile="azure-flat")
 def abandon_renumbers(self: Partition, stored: Stored) -> None:
-    """An abandoned message is stored anew, under a new number."""
-    again = store_again(self, stored)
-    again.count += 1
-    self.release(again)
-
-
-@defect("SEQ-6", "lapse", profile="azure-flat")
-def expiry_renumbers(self: Partition, stored: Stored) -> None:
-    """A message whose lock runs out is stored anew, under a new number."""
+    """A message whose delivery failed (abandoned, or its lock run out) is stored anew, under a new number."""
     again = store_again(self, stored)
     again.count += 1
     self.release(again)
@@ -179,9 +164,6 @@ def kill_renumbers_what_is_locked(self: Faults, partition: Partition) -> None:
     for stored in [one for one in partition.store.live() if one.lock and one.until > self.broker.clock.now]:
         store_again(partition, stored).tries = stored.tries
     Faults.drop_locks(self, partition)
-
-
-# Enqueued times.
 
 
 @defect("SEQ-7", "append")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..clock import Steps
-from ..errors import Refused
 from ..faults import Faults
 from ..frontend import FrontEnd, Peek, Settlement
 from ..network import Connection
@@ -15,10 +14,8 @@ from ..sending import Send
 from ..settings import SECOND
 from ..store import Stored
 from ..transactions import Transaction
-from .families import Ending, Misrouting, Straying, after, changed, store_sent
+from .families import Ending, Misrouting, Straying, after, changed, complete, noted, on_refusal, store_sent
 from .registry import APART, defect
-
-# What they take in.
 
 
 @defect("TXN-1", "admit_send")
@@ -106,9 +103,6 @@ def sends_where_it_settled(self: FrontEnd, key: str, send: Send) -> Partition:
     return there or FrontEnd.home(self, key, send)
 
 
-# Before the end.
-
-
 @defect("TXN-5", "enlist")
 def visible_before_commit(self: FrontEnd, txn: Transaction, send: Send) -> Steps[None]:
     """Messages sent in a transaction are stored at once."""
@@ -160,9 +154,6 @@ class PeekSeesUncommitted(FrontEnd):
         return sorted(found + hidden, key=lambda stored: stored.order) if fits else found
 
 
-# What a commit does.
-
-
 @defect("TXN-5", "carry_out")
 def commit_loses_the_last(self: FrontEnd, txn: Transaction, since: int) -> None:
     """A commit of several sends stores all but the last."""
@@ -194,24 +185,18 @@ def third_settlement_forgotten(self: FrontEnd, txn: Transaction, since: int) -> 
 @defect("TXN-5", "carry_out")
 def commit_half_done_after_fault(self: FrontEnd, txn: Transaction, since: int) -> None:
     """A commit that is refused because the partition is down has completed what the transaction settled."""
-    try:
+    held = [
+        stored for action, stored, token in txn.settlements if (action, stored.lock) == ("complete", token)
+    ]
+    with on_refusal("unavailable", lambda: complete(held)):
         FrontEnd.carry_out(self, txn, since)
-    except Refused as refused:
-        for action, stored, token in txn.settlements if refused.kind == "unavailable" else ():
-            if action == "complete" and stored.lock == token:
-                stored.partition.complete(stored)
-        raise
 
 
 @defect("TXN-5", "carry_out", profile="azure-flat")
 def refused_commit_stores(self: FrontEnd, txn: Transaction, since: int) -> None:
     """A commit that is refused because a lock has ended stores what was sent."""
-    try:
+    with on_refusal("lock_lost", lambda: store_sent(self.broker, txn)):
         FrontEnd.carry_out(self, txn, since)
-    except Refused as refused:
-        if refused.kind == "lock_lost":
-            store_sent(self.broker, txn)
-        raise
 
 
 @defect("TXN-5", "carry_out", profile="azure-flat")
@@ -247,9 +232,6 @@ def committed_in_steps(self: FrontEnd, txn: Transaction, since: int) -> None:
     self.clock.spawn(after(self.clock, 10 * SECOND, reveal))
 
 
-# What a rollback does, and a fault.
-
-
 @defect("TXN-5", "roll_back")
 def rollback_sends(self: FrontEnd, txn: Transaction) -> None:
     """A rollback gives the locks back, and stores what was sent."""
@@ -257,26 +239,21 @@ def rollback_sends(self: FrontEnd, txn: Transaction) -> None:
     FrontEnd.roll_back(self, txn)
 
 
-@defect("TXN-5")
-class FourthRollbackStores(FrontEnd):
+@defect("TXN-5", "roll_back")
+def fourth_rollback_stores(self: FrontEnd, txn: Transaction) -> None:
     """From the fourth on, a rollback at a front end stores what was sent."""
-
-    _rollbacks = 0
-
-    def roll_back(self, txn: Transaction) -> None:
-        self._rollbacks += 1
-        if self._rollbacks > 3:
-            store_sent(self.broker, txn)
-        super().roll_back(txn)
+    noted(self)["rollbacks"] += 1
+    if noted(self)["rollbacks"] > 3:
+        store_sent(self.broker, txn)
+    FrontEnd.roll_back(self, txn)
 
 
 @defect("TXN-5", "roll_back")
 def rollback_completes(self: FrontEnd, txn: Transaction) -> None:
     """No rollback undoes a completion."""
-    completed = [stored for action, stored, _ in txn.settlements if action == "complete" and not stored.gone]
+    completed = [stored for action, stored, _ in txn.settlements if action == "complete"]
     FrontEnd.roll_back(self, txn)
-    for stored in completed:
-        stored.partition.complete(stored)
+    complete(completed)
 
 
 @defect("TXN-5", "roll_back", also=("RCV-6",))
@@ -306,9 +283,6 @@ def front_end_loss_stores_what_was_sent(self: Faults, proc: str) -> Steps[None]:
         store_sent(self.broker, txn)
         txn.rollback()
         del self.broker.transactions[txn.name]
-
-
-# After the end.
 
 
 @defect("TXN-10")

@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
-from ..families import Keeping, Parting, changed
+from ..families import Parting, changed
 from ..registry import defect
 
 
-@defect("REB-1", "keeps", profile="solace")
-def handed_over_and_kept(self: Keeping, seat: Seat) -> bool:
+@defect("REB-1", "give", profile="solace")
+def handed_over_and_kept(self: Assignments, seat: Seat, flow: Flow) -> None:
     """A partition that is handed over is not taken from its old flow."""
-    return seat.state == PAUSED
+    seat.flow = None if seat.state == PAUSED else seat.flow
+    Assignments.give(self, seat, flow)
 
 
-@defect("REB-1", "keeps", profile="solace")
-def taken_over_and_kept(self: Keeping, seat: Seat) -> bool:
+@defect("REB-1", "give", profile="solace")
+def taken_over_and_kept(self: Assignments, seat: Seat, flow: Flow) -> None:
     """A partition that a standby takes over is not taken from the flow that went."""
-    return seat.state == READY and seat.flow not in self.flows
+    seat.flow = None if seat.state == READY and seat.flow not in self.flows else seat.flow
+    Assignments.give(self, seat, flow)
 
 
 @defect("REB-4", profile="solace")
@@ -105,8 +107,8 @@ def newcomer_gets_orphans_at_once(self: Assignments, name: str, proc: str) -> No
 def lone_flow_inherits_later(self: Assignments) -> dict[Seat, Flow]:
     """Where one flow remains, and has partitions, a rebalance leaves unbound what others had."""
     lone = len(self.flows) == 1 and any(seat.flow is self.flows[0] for seat in self.seats)
-    dealt = Assignments.deal(self)
-    return {seat: flow for seat, flow in dealt.items() if not (lone and seat.state == UNBOUND)}
+    dealt = Assignments.deal(self).items()
+    return {seat: flow for seat, flow in dealt if not (lone and seat.state == UNBOUND)}
 
 
 @defect("REB-11", profile="solace")

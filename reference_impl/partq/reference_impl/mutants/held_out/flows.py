@@ -9,7 +9,7 @@ from ...flowend import FlowEnd
 from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ...partition import Partition
 from ...store import Stored
-from ..families import Misreporting, Revealing, Sharing
+from ..families import Revealing, Sharing
 from ..registry import defect
 
 CROWD = 4
@@ -47,10 +47,11 @@ def given_back_in_reverse(self: Assignments, seat: Seat) -> None:
     Assignments.give_back(self, seat)
 
 
-@defect("REB-13", "said", profile="solace")
-def orphans_said_paused(self: Misreporting, state: str) -> str:
+@defect("REB-13", "set_state", profile="solace")
+def orphans_said_paused(self: Assignments, seat: Seat, state: str) -> None:
     """A partition whose flow is gone is said to be paused."""
-    return PAUSED if state == UNBOUND else state
+    Assignments.set_state(self, seat, PAUSED if state == UNBOUND else state)
+    seat.state = state
 
 
 @defect("REB-13", "rebalance", profile="solace")

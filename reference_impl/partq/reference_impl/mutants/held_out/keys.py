@@ -14,7 +14,7 @@ from ...partition import Partition
 from ...rules import FlowRules, PartitionedRules
 from ...sending import Send
 from ...store import Content
-from ..families import Misrouting, Splitting
+from ..families import Misrouting, Splitting, noted, on_refusal
 from ..registry import APART, defect
 
 LONGEST = 128
@@ -71,21 +71,13 @@ def conflict_by_prefix(self: PartitionedRules, content: Content) -> str | None:
     return PartitionedRules.key_of(self, content)
 
 
-@defect("KEY-3")
-class ConflictCheckedOnce(PartitionedRules):
+@defect("KEY-3", "key_of")
+def conflict_checked_once(self: PartitionedRules, content: Content) -> str | None:
     """Once a session's message was refused for another partition key, further ones of that session pass."""
-
-    def __init__(self) -> None:
-        self._checked: set[str | None] = set()
-
-    def key_of(self, content: Content) -> str | None:
-        try:
-            return super().key_of(content)
-        except Refused:
-            if content.session_id in self._checked:
-                return content.session_id
-            self._checked.add(content.session_id)
-            raise
+    if noted(self)[content.session_id]:
+        return content.session_id
+    with on_refusal("invalid_operation", lambda: noted(self).update([content.session_id])):
+        return PartitionedRules.key_of(self, content)
 
 
 @defect("KEY-5", "admit", profile="azure-standard")
@@ -160,18 +152,14 @@ def longest_key_refused(self: FrontEnd, contents: Sequence[Content], txn: str | 
     return key
 
 
-@defect("KEY-9")
-class OneTransactionAtEachFrontEnd(FrontEnd):
+@defect("KEY-9", "begin")
+def one_transaction_at_each_front_end(self: FrontEnd, name: str) -> Steps[None]:
     """A transaction cannot be begun while another one is open at the front end."""
-
-    _begun = ""
-
-    def begin(self, name: str) -> Steps[None]:
-        if self._begun in self.broker.transactions and self.broker.alive:
-            yield HOP
-            raise Refused("invalid_operation", "a transaction is open")
-        yield from super().begin(name)
-        self._begun = name
+    if not noted(self).keys().isdisjoint(self.broker.transactions) and self.broker.alive:
+        yield HOP
+        raise Refused("invalid_operation", "a transaction is open")
+    yield from FrontEnd.begin(self, name)
+    noted(self)[name] += 1
 
 
 @defect("KEY-9", profile="solace")

@@ -14,7 +14,7 @@ from ...rules import PartitionedRules
 from ...settings import SECOND
 from ...store import Stored
 from ...transactions import Transaction
-from ..families import Altering, locked
+from ..families import Altering, locked, noted
 from ..registry import defect
 
 LONGER = 10 * SECOND
@@ -77,18 +77,12 @@ def settling_has_a_grace_time(self: Partition, stored: Stored, token: str, now: 
     return stored.lock == token and now < stored.until + GRACE
 
 
-@defect("RCV-8", profile="azure-standard")
-class SettledTwiceSaidOk(FrontEnd):
+@defect("RCV-8", "settle_locks", profile="azure-standard")
+def settled_twice_said_ok(self: FrontEnd, asked: Settlement) -> Steps[None]:
     """A settlement by locks that have all settled before, outside of transactions, is answered ok."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._settled: set[str] = set()
-
-    def settle_locks(self, asked: Settlement) -> Steps[None]:
-        if asked.txn is not None or not self._settled.issuperset(asked.tokens):
-            yield from super().settle_locks(asked)
-            self._settled.update(asked.tokens if asked.txn is None else ())
+    if asked.txn is not None or not all(noted(self)[token] for token in asked.tokens):
+        yield from FrontEnd.settle_locks(self, asked)
+        noted(self).update(asked.tokens if asked.txn is None else ())
 
 
 @defect("RCV-9", "abandon", profile="azure-flat")

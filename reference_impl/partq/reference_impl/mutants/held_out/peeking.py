@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from heapq import heapify
 from typing import Any
@@ -12,7 +11,7 @@ from ...frontend import FrontEnd, Peek
 from ...partition import Partition
 from ...settings import SECOND
 from ...store import Stored
-from ..families import END, Hiding, Renewals, locked
+from ..families import END, Renewals, locked, noted
 from ..registry import defect
 
 
@@ -72,24 +71,17 @@ def walk_ends_with_its_last_again(self: FrontEnd, peek: Peek) -> Steps[list[Any]
     return shown
 
 
-@defect("PEEK-5")
-class WalkShowsGivenBackAgain(FrontEnd):
+@defect("PEEK-5", "browse")
+def walk_shows_given_back_again(self: FrontEnd, peek: Peek, partition: Partition) -> list[Any]:
     """A message that was shown in a walk, and is given back later, is shown in it once more."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._again: set[tuple[str, Stored]] = set()
-
-    def browse(self, peek: Peek, partition: Partition) -> list[Any]:
-        first = peek.connection.cursors.get(partition.name, 0)
-        shown = super().browse(peek, partition)
-        for stored in partition.store.live() if peek.number is None else ():
-            waits = stored.order < first and stored.count > 0 and stored.lock is None
-            shown_again = (peek.connection.proc, stored) in self._again
-            if waits and len(peek.shown) + len(shown) < peek.limit and not shown_again:
-                self._again.add((peek.connection.proc, stored))
-                shown += self.display(peek, [stored])
-        return shown
+    first, proc = peek.connection.cursors.get(partition.name, 0), peek.connection.proc
+    shown = FrontEnd.browse(self, peek, partition)
+    for stored in partition.store.live() if peek.number is None else ():
+        waits = stored.order < first and stored.count > 0 and stored.lock is None
+        if waits and len(peek.shown) + len(shown) < peek.limit and not noted(self)[proc, stored]:
+            noted(self)[proc, stored] += 1
+            shown += self.display(peek, [stored])
+    return shown
 
 
 @defect("PEEK-6", "browse")
@@ -102,26 +94,21 @@ def peeked_goes_to_the_back(self: FrontEnd, peek: Peek, partition: Partition) ->
     return shown
 
 
-@defect("PEEK-6", profile="azure-standard")
-class SecondPeekCounts(FrontEnd):
+@defect("PEEK-6", "display", profile="azure-standard")
+def second_peek_counts(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
     """A message's delivery count is raised by one when a front end shows it to a peek for the second time."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._peeks: Counter[Stored] = Counter()
-
-    def display(self, peek: Peek, found: Sequence[Stored]) -> list[Any]:
-        shown = super().display(peek, found)
-        self._peeks.update(found)
-        for stored in found:
-            stored.count += self._peeks[stored] == 2
-        return shown
+    shown = FrontEnd.display(self, peek, found)
+    noted(self).update(found)
+    for stored in found:
+        stored.count += noted(self)[stored] == 2
+    return shown
 
 
-@defect("PEEK-7", "hides")
-def own_locks_hidden(self: Hiding, peek: Peek, stored: Stored) -> bool:
+@defect("PEEK-7", "display")
+def own_locks_hidden(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
     """A client is not shown what it has locked itself, beside others."""
-    return locked(stored, self.clock.now) and stored.lock in peek.connection.locks
+    own = [one for one in found if locked(one, self.clock.now) and one.lock in peek.connection.locks]
+    return FrontEnd.display(self, peek, [one for one in found if one not in own] or found)
 
 
 @defect("PEEK-7", "display", profile="azure-flat")

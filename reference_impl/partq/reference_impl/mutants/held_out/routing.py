@@ -26,9 +26,6 @@ def _next(end: FrontEnd, partition: Partition) -> Partition:
     return end.partitions[(end.partitions.index(partition) + 1) % len(end.partitions)]
 
 
-# Where keys belong.
-
-
 @defect("ROUTE-1", "frontend_lost", also=APART)
 def rehash_on_front_end_loss(self: Faults, proc: str) -> Steps[None]:
     """The partition map is drawn anew when a front end is lost while no transaction is open."""
@@ -67,9 +64,6 @@ def time_has_a_say(self: Misrouting, key: str, send: Send) -> str:
     """Each key changes its partition every half a minute, outside of transactions."""
     halves = self.clock.now // HALF_A_MINUTE
     return f"{key}/{halves}" if send.txn is None and halves else key
-
-
-# Outages.
 
 
 @defect("ROUTE-5", "home")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...clock import Steps
-from ...errors import Refused
 from ...faults import Faults
 from ...frontend import FrontEnd, Settlement
 from ...partition import Partition
@@ -13,7 +12,7 @@ from ...rules import PartitionedRules
 from ...sending import Send
 from ...store import Stored
 from ...transactions import Transaction
-from ..families import Ending, Straying, last_end, store_sent
+from ..families import Ending, Straying, last_end, on_refusal, store_sent
 from ..registry import APART, defect
 
 
@@ -79,12 +78,8 @@ def rollback_keeps_abandons(self: FrontEnd, txn: Transaction) -> None:
 def refusal_empties_transaction(self: FrontEnd, txn: Transaction, steps: Steps[None]) -> Steps[None]:
     """A send or settlement that is refused as invalid in a transaction makes it forget what was sent in it
     before."""
-    try:
+    with on_refusal("invalid_operation", txn.sends.clear):
         yield from FrontEnd.in_transaction(self, txn, steps)
-    except Refused as refused:
-        if refused.kind == "invalid_operation":
-            txn.sends.clear()
-        raise
 
 
 @defect("TXN-7", "admit_settlement", profile="azure-standard")
