@@ -25,11 +25,11 @@ from partq.spec.validation import Limits, Recording, Status, Validated, batches,
 NODES, AGAIN, WAIVED, PLAIN = 20_000, 100_000, 2_000, 5_000
 """How many nodes the judge visits, a second look, a search with one rule waived, and the plain search."""
 
-UNORDERED = ("flows/bad: a flow's answer in the wrong order",)
+UNORDERED = ("rebalancing/bad: a flow's answer in the wrong order",)
 """The plain search does not know that one answer of a flow has an order; the guide does."""
 
 SEVERAL = (
-    "flows/bad: the new flow is ready before the handoff ends, and the old one settles",
+    "rebalancing/bad: the new flow is ready before the handoff ends, and the old one settles",
     "peeking/bad: a walk that goes back half way after a fault has two explanations",
 )
 """Of these one rule alone explains the whole, but several explain the shortest prefix that is rejected."""

@@ -117,7 +117,7 @@ def test_suspects_beyond_the_allowance_are_undecided() -> None:
 
 def test_one_of_several_beyond_the_allowance_is_suspected_of_a_broker_with_flows() -> None:
     """What a lost lock's settlement, which is lawful there, may explain is the judge's to refute."""
-    given = corpus()["flows/bad: a lost flow's partition, or another's"]
+    given = corpus()["rebalancing/bad: a lost flow's partition, or another's"]
     (several,) = given.one_of
     assert {*decide(given.history, NONE).candidates.values()} == {several}
     verdicts, judging = Decider(THRIFTY, left=-1000).check(given.history)

@@ -643,6 +643,7 @@ def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
     cases = [case.name for case in ALL_CASES.values() if requirement in case.requirements]
     assert named == (cases or ["none"])
     assert "clauses: " in ran.flat
+    assert f"mechanism {row.mechanism}: partq/model/{row.mechanism}/rules.toml" in ran.flat
     if requirement == "MGT-1":
         assert "screens: none: not implemented" in ran.flat
 

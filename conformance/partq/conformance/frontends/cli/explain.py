@@ -14,6 +14,7 @@ import typer
 
 from partq.conformance.frontends.cli.common import fail, output
 from partq.conformance.frontends.cli.listing import Kind, completing
+from partq.conformance.frontends.cli.mechanism_files import files_of
 
 if TYPE_CHECKING:
     from partq.conformance.screens.protocol import Screen
@@ -32,8 +33,8 @@ def explain(
     ] = None,
     whole_catalogue: Annotated[bool, typer.Option("--all", help="The whole catalogue.")] = False,
 ) -> None:
-    """Print a rule: text, sources, profiles, reading, and the code, cases and mutants that belong to
-    it; of a group, its rules in a line each; of a case or a mutant, what it is for."""
+    """Print a rule: text, sources, profiles, reading, the files of its mechanism, and the code, cases and
+    mutants that belong to it; of a group, its rules in a line each; of a case or a mutant, what it is for."""
     from partq.model.requirements import UnknownRequirement, catalogue, groups, requirement
 
     if whole_catalogue == (id is not None):
@@ -148,6 +149,7 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
             for one in contradictions()
             if requirement.id in one.requirements
         ],
+        f"mechanism {requirement.mechanism}": list(files_of(requirement.mechanism)),
         "clauses": [_clause(name) for name in clauses.of(requirement.id)] or ["none"],
         "deviations": sorted(map(_at, departures.of(requirement.id))),
         "screens": [f"{_place(one.check)} {one.name}" for one in screens] or ["none: not implemented"],

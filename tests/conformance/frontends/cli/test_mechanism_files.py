@@ -1,0 +1,51 @@
+"""What the map of a mechanism shows is there, and nothing of its name is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from partq.conformance.frontends.cli.mechanism_files import files_of
+from partq.model.mechanisms import DEVIATIONS, NORMS
+from partq.model.requirements import catalogue
+
+ROOT = Path(__file__).parents[4]
+
+
+def test_the_map_of_a_mechanism() -> None:
+    assert files_of("transactions") == (
+        "partq/model/transactions/rules.toml",
+        "partq/model/transactions/commits.py",
+        "partq/model/transactions/deviations.py",
+        "partq/model/transactions/norm.py",
+        "partq/reference_impl/transactions.py",
+        "partq/reference_impl/mutants/transactions.py",
+        "partq/spec/tla/Transactions.tla",
+        "docs/rules/transactions.md",
+        "tests/corpus/transactions/bad.toml",
+        "tests/corpus/transactions/good.toml",
+        "tests/corpus/transactions/open.toml",
+    )
+
+
+def test_what_is_not_built_has_its_rules_only() -> None:
+    assert files_of("sessions") == ("partq/model/sessions/rules.toml",)
+    assert files_of("nothing") == ()
+
+
+@pytest.mark.parametrize("mechanism", sorted({rule.mechanism for rule in catalogue().values()}))
+def test_every_module_and_history_of_a_mechanism_is_on_its_map(mechanism: str) -> None:
+    files = files_of(mechanism)
+    assert files[0] == f"partq/model/{mechanism}/rules.toml"
+    modules = {f"partq/model/{name.replace('.', '/')}.py" for name in (*NORMS, *DEVIATIONS)}
+    assert {name for name in modules if f"/{mechanism}/" in name} <= set(files)
+    corpus = {
+        f"tests/corpus/{mechanism}/{file.name}" for file in (ROOT / "tests/corpus" / mechanism).glob("*")
+    }
+    assert corpus <= set(files)
+
+
+def test_every_part_of_the_corpus_bears_a_mechanism_s_name() -> None:
+    folders = {file.parent.name for file in (ROOT / "tests/corpus").glob("*/*.toml")}
+    assert folders <= {rule.mechanism for rule in catalogue().values()}
