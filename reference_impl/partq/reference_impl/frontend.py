@@ -17,7 +17,7 @@ from .freedoms import taken
 from .network import Connection
 from .partition import Partition
 from .sending import Sending
-from .store import Content, Stored, Ticket
+from .store import Stored
 from .transactions import Transaction
 
 MOST_PREFETCHED: Final = 3
@@ -329,44 +329,6 @@ class FrontEnd(Sending):
     def state_of(self, stored: Stored) -> str:
         """What a peek says of a message; a locked one is active (PEEK-7)."""
         return "scheduled" if stored.is_scheduled() else "active"
-
-    # Scheduling.
-
-    def schedule(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[list[Any]]:
-        """Send messages that bear their times; gives their numbers."""
-        broker = self.broker
-        broker.check_schedules()
-        tickets = [Ticket.of(content) for content in contents]
-        if any(ticket.scheduled_at is None for ticket in tickets):
-            raise Refused("invalid_operation", "a message is scheduled for a time")
-        yield from self.send(tickets, txn, timeout)
-        return [broker.config.view(ticket.id, None, ticket.number) for ticket in tickets]
-
-    def cancel(self, number: int, txn: str | None) -> Steps[None]:
-        """Delete the message that is scheduled under that number."""
-        yield from self.arrive(lambda: self.cancel(number, txn))
-        broker = self.broker
-        broker.check_schedules()
-        broker.check_alive()
-        if txn is None:
-            yield from self._cancel(number, None)
-            return
-        transaction = broker.transaction(txn)
-        yield from self.in_transaction(transaction, self._cancel(number, transaction))
-
-    def _cancel(self, number: int, txn: Transaction | None) -> Steps[None]:
-        broker = self.broker
-        partition = broker.partition_of(number)
-        yield HOP
-        broker.check_up(partition)
-        stored = broker.timetable.find(partition, number)
-        if txn is None:
-            yield from broker.timetable.cancel(stored)
-        else:
-            broker.check_open(txn)
-            broker.rules.admit_settlement(txn, (stored,))
-            txn.cancel(stored)
-        yield HOP
 
     # Transactions.
 

@@ -1,7 +1,7 @@
 """Scheduled messages: stored under a number, and appended anew, under another one, when their time has come.
 
 What is scheduled is stored; its timers are volatile and start over from the stores (`Timetable.resume`). How
-clients schedule and cancel is in `frontend.py`, what a transaction does with it in `transactions.py`.
+clients schedule and cancel is in `sending.py`, what a transaction does with it in `transactions.py`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .clock import HOP, Steps
 from .core import Core
@@ -229,3 +229,41 @@ class Sending:
         sessions = {one.session_id for one in (*txn.contents(), *send.contents)} - {None}
         here = len(sessions) < 2 and self.home(key, send) is txn.partition
         return here and taken(self.broker.free.second_key, self.clock.random)
+
+    # Scheduling.
+
+    def schedule(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[list[Any]]:
+        """Send messages that bear their times; gives their numbers."""
+        broker = self.broker
+        broker.check_schedules()
+        tickets = [Ticket.of(content) for content in contents]
+        if any(ticket.scheduled_at is None for ticket in tickets):
+            raise Refused("invalid_operation", "a message is scheduled for a time")
+        yield from self.send(tickets, txn, timeout)
+        return [broker.config.view(ticket.id, None, ticket.number) for ticket in tickets]
+
+    def cancel(self, number: int, txn: str | None) -> Steps[None]:
+        """Delete the message that is scheduled under that number."""
+        yield from self.arrive(lambda: self.cancel(number, txn))
+        broker = self.broker
+        broker.check_schedules()
+        broker.check_alive()
+        if txn is None:
+            yield from self._cancel(number, None)
+            return
+        transaction = broker.transaction(txn)
+        yield from self.in_transaction(transaction, self._cancel(number, transaction))
+
+    def _cancel(self, number: int, txn: Transaction | None) -> Steps[None]:
+        broker = self.broker
+        partition = broker.partition_of(number)
+        yield HOP
+        broker.check_up(partition)
+        stored = broker.timetable.find(partition, number)
+        if txn is None:
+            yield from broker.timetable.cancel(stored)
+        else:
+            broker.check_open(txn)
+            broker.rules.admit_settlement(txn, (stored,))
+            txn.cancel(stored)
+        yield HOP

@@ -91,7 +91,7 @@ def activation_keeps_the_number(self: Timetable, stored: Stored) -> None:
         stored.partition.store._counter -= 1
 
 
-@defect("SCH-4", "activate", profile="azure-flat")
+@defect("SEQ-7", "activate", profile="azure-flat")
 def activation_keeps_the_time(self: Timetable, stored: Stored) -> None:
     """An activated message has the enqueued time of when it was scheduled."""
     Timetable.activate(self, stored)
