@@ -11,8 +11,8 @@ import pytest
 
 from partq.conformance.facts.index import Facts, facts_of
 from partq.conformance.history import Header, History, Record
+from partq.conformance.screens import peeking
 from partq.conformance.screens.delivery import delivery
-from partq.conformance.screens.peeking import answers as peeking
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import Delivery, Message
 from partq.model.profiles import PROFILES, SECOND

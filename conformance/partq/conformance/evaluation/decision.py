@@ -168,6 +168,14 @@ class Decision(Inspection):
             if self.exercised.get(id) and not self.doubt(id).findings:
                 self.leave_open(id, why)
 
+    def unexercise(self, requirements: Iterable[str]) -> None:
+        """The judge did not accept the history, so that nobody says whether these were kept: they count as
+        exercised only where something speaks against them."""
+        for id in requirements:
+            doubt = self.doubts.get(id)
+            if doubt is None or not (doubt.findings or doubt.why):
+                self.exercised.pop(id, None)
+
     def _modelled(self) -> list[tuple[str, Doubt]]:
         return [(id, self.doubts[id]) for id in clauses.covered() if id in self.doubts]
 
@@ -238,6 +246,8 @@ class Decider:
             decision.leave_open("RCV-2", why)
         for several in sorted(either):
             self._witness(decision, several, history)
+        if not decision.judged[Judged.ACCEPTED.value]:
+            decision.unexercise(id for screen in self.screens for id in screen.judged)
         for id in decision.violated:  # exercised, whichever client saw it
             decision.exercised.setdefault(id, 1)
         circumstances.place(decision, history)

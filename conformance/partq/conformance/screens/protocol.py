@@ -71,7 +71,8 @@ class Screen:
 
     ``needs``: requirement -> the operations, faults and fields (`verdict.activity.FIELDS`), or "locks",
     without which it does not apply to a broker. ``complete``: the requirements that it decides by itself
-    wherever the judge is asked, so that they pass where the judge gave up.
+    wherever the judge is asked, so that they pass where the judge gave up. ``judged``: those that it only
+    counts: they are exercised where the judge accepts the history, and nowhere else.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Screen:
     blind_spots: tuple[str, ...] = ()
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     complete: tuple[str, ...] = ()
+    judged: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.name)

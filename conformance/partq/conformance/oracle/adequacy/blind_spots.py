@@ -144,6 +144,18 @@ def _peeked_though_gone(history: History) -> bool:
     return False
 
 
+def _peeked_amid_locks(history: History) -> bool:
+    """Whether a peek was answered beside a receive, or after one by which a front end fetched more than it
+    shows: either may have locked what the peek left out."""
+    for facts in facts_of(history):
+        caching = facts.profile.caching_front_ends
+        for peek in facts.peeks:
+            beside = (one for one in facts.receives if one.call < (peek.ret or 0))
+            if peek.outcome == Outcome.OK and any(caching or _overlap(one, peek) for one in beside):
+                return True
+    return False
+
+
 def _overlap(one: Record, two: Record) -> bool:
     return one.call <= (two.ret or two.call) and two.call <= (one.ret or one.call)
 
@@ -255,6 +267,11 @@ BLIND_SPOTS: Final[tuple[BlindSpot, ...]] = (
         "a peek after the commit that removed the message",
         "RCV-7 is about deliveries, and visibility after a commit may lag (TXN-5)",
         _peeked_though_gone,
+    ),
+    BlindSpot(
+        "a peek while somebody may hold what it leaves out",
+        "what it leaves out may have been locked, so that PEEK-7 may be broken: the judge alone decides",
+        _peeked_amid_locks,
     ),
     BlindSpot(
         "more messages than were asked for, without partitions",

@@ -1,1 +1,0 @@
-"""Peeks: what they answer, what they skip, what they must not change."""
