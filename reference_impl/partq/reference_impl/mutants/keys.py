@@ -39,8 +39,7 @@ def partition_key_not_a_key(self: Misrouting, key: str, send: Send) -> str:
 
 @defect("KEY-2", "mistaken", also=APART)
 def one_front_end_reads_no_partition_keys(self: Misrouting, key: str, send: Send) -> str:
-    """At one front end a message with nothing but a partition key goes by its own ID, outside of
-    transactions."""
+    """At one front end a partition key alone is no key, outside of transactions."""
     blind = last_end(self) and send.contents[0].session_id is None
     return no_key(send) if blind and send.txn is None else key
 
@@ -75,8 +74,7 @@ def conflict_stored_later(self: FrontEnd, contents: Sequence[Content], txn: str 
 
 @defect("KEY-3", "common_key")
 def conflict_after_the_first(self: PartitionedRules, contents: Sequence[Content]) -> str | None:
-    """Session ID and partition key are compared in the first message of a batch only; then the session ID
-    counts."""
+    """Session ID and partition key are compared in a batch's first message; then the session ID counts."""
     key = self.key_of(contents[0])
     if any((one.partition_key if one.session_id is None else one.session_id) != key for one in contents[1:]):
         raise Refused("invalid_operation", "a batch has one partition key")

@@ -88,8 +88,7 @@ def lock_not_kept(self: FrontEnd, partition: Partition, stored: Stored, delete: 
 
 @defect("RCV-6", "ask", profile="azure-flat")
 def locked_given_for_want_of_others(self: FrontEnd, most: int, delete: bool) -> Steps[list[Any]]:
-    """A receive that finds nothing free is given the oldest locked message, if that was delivered once and
-    no transaction uses its lock."""
+    """A receive that finds nothing free gets the oldest locked message that was delivered once."""
     shown = yield from FrontEnd.ask(self, most, delete)
     for partition in self.partitions if not shown and not delete else ():
         for stored in partition.store.live():
@@ -101,8 +100,7 @@ def locked_given_for_want_of_others(self: FrontEnd, most: int, delete: bool) -> 
 
 @defect("RCV-6", "settle_locks", profile="solace")
 def acknowledgement_frees_the_next(self: FlowEnd, asked: Settlement) -> Steps[None]:
-    """Acknowledging a message also gives back the next unacknowledged one of its partition, if that was
-    delivered once."""
+    """An acknowledgement gives back the next unacknowledged message, if that was delivered once."""
     seats = [seat for seat in self.assignments.seats if not seat.unacked.keys().isdisjoint(asked.tokens)]
     yield from FlowEnd.settle_locks(self, asked)
     for seat in seats if asked.action == "complete" else ():
@@ -162,8 +160,7 @@ def lost_lock_enlisted(self: FrontEnd, asked: Settlement, found: Sequence[Stored
 
 @defect("RCV-8", "check_locks", profile="azure-flat")
 def refused_abandon_counted(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
-    """Abandoning with a lock that has run out is refused, and raises the delivery count if nobody got the
-    message since."""
+    """Abandoning with a lock that has run out is refused, and counted if nobody got the message since."""
     try:
         FrontEnd.check_locks(self, asked, found)
     except Refused:
@@ -246,8 +243,7 @@ def abandon_not_counted(self: FrontEnd, asked: Settlement, stored: Stored) -> No
 
 @defect("RCV-9", "apply")
 def abandoning_several_counts_one(self: FrontEnd, asked: Settlement, stored: Stored) -> None:
-    """Of several messages that are abandoned at once the delivery count of one is raised. (Transactions do it
-    right.)"""
+    """Of several messages that are abandoned at once one is counted. (Transactions do it right.)"""
     stored.count -= asked.action == "abandon" and stored.lock in asked.tokens[1:]
     FrontEnd.apply(self, asked, stored)
 

@@ -78,8 +78,7 @@ def long_keys_scatter(self: Misrouting, key: str, send: Send) -> str:
 
 @defect("ROUTE-2", "mistaken", also=BY_CHANCE[1:])
 def full_partition_overflows(self: Misrouting, key: str, send: Send) -> str:
-    """While its partition holds three messages or more, a key belongs to another one, outside of
-    transactions."""
+    """While its partition holds three messages or more, a key outside of transactions belongs to another."""
     full = send.txn is None and len(list(self.broker.partition_for(key).store.live())) >= FULL
     return f"overflow of {key}" if full else key
 

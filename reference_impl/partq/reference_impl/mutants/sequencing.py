@@ -74,8 +74,7 @@ class NumbersGoBack(Lowering):
 
 @defect("SEQ-3", "lowers", profile="azure-flat", also=("SEQ-7",))
 def keyless_numbered_first(self: Lowering, content: Content, now: int) -> bool:
-    """Messages without a key are numbered downwards, below all others. Their enqueued times then decrease
-    along the numbers."""
+    """Messages without a key are numbered below all others, so that enqueued times decrease along numbers."""
     return content.session_id is None and content.partition_key is None
 
 

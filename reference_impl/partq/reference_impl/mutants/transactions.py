@@ -45,15 +45,13 @@ def two_keys_in_transaction(self: Straying, txn: Transaction, key: str, send: Se
 
 @defect("TXN-2", "strays")
 def key_free_after_settlement(self: Straying, txn: Transaction, key: str, send: Send) -> bool:
-    """In a transaction that has also settled, a second key, of another partition, is accepted and its message
-    stored outside the transaction."""
+    """In a transaction that has settled, a second key of another partition is stored outside of it."""
     return bool(txn.settlements) and self.home(key, send) is not txn.partition
 
 
 @defect("TXN-2", "strays")
 def transaction_folds_case(self: Straying, txn: Transaction, key: str, send: Send) -> bool:
-    """A second key that differs from the first in case only is accepted in a transaction. If it belongs
-    to another partition its message is stored there at once."""
+    """A second key that differs in case only is accepted, and stored at once if it lives elsewhere."""
     alike = key.casefold() == (txn.key or "").casefold()
     return alike and self.home(key, send) is not txn.partition
 
@@ -219,8 +217,7 @@ def settlements_lag_behind_commit(self: FrontEnd, txn: Transaction, since: int) 
 
 @defect("TXN-5", "carry_out", profile="azure-standard")
 def committed_in_steps(self: FrontEnd, txn: Transaction, since: int) -> None:
-    """Of what a transaction sent the first message can be seen after the commit, the others, which have their
-    numbers, ten seconds later."""
+    """The first message that a transaction sent is seen after the commit, the others ten seconds later."""
     later, txn.sends = txn.sends[1:], txn.sends[:1]
     FrontEnd.carry_out(self, txn, since)
     txn.reserve(later, self.clock.now)

@@ -31,8 +31,7 @@ def _single(send: Send) -> bool:
 
 @defect("KEY-1", "mistaken", profile="azure-standard", also=APART)
 def both_keys_cancel_out(self: Misrouting, key: str, send: Send) -> str:
-    """A single message that bears its session ID as partition key, too, goes by its own ID, outside of
-    transactions."""
+    """A single message whose partition key is its session ID goes by its own ID, outside of transactions."""
     first = send.contents[0]
     both = first.session_id is not None and first.partition_key is not None
     return first.id if both and _single(send) else key
@@ -40,8 +39,7 @@ def both_keys_cancel_out(self: Misrouting, key: str, send: Send) -> str:
 
 @defect("KEY-1", "mistaken", profile="azure-standard", also=APART)
 def property_before_session(self: Misrouting, key: str, send: Send) -> str:
-    """A single message with a session ID and user properties goes by the first of these, outside of
-    transactions."""
+    """A single message of a session goes by its first user property, outside of transactions."""
     first = send.contents[0]
     other = _single(send) and first.session_id is not None and first.properties
     return "=".join(first.properties[0]) if other else key
@@ -49,8 +47,7 @@ def property_before_session(self: Misrouting, key: str, send: Send) -> str:
 
 @defect("KEY-2", "mistaken", profile="azure-standard", also=APART)
 def properties_hide_partition_key(self: Misrouting, key: str, send: Send) -> str:
-    """A single message with user properties and nothing but a partition key goes by its own ID, outside of
-    transactions."""
+    """A single message of a partition key with properties goes by its own ID, outside of transactions."""
     first = send.contents[0]
     return first.id if _single(send) and first.session_id is None and first.properties else key
 
@@ -91,8 +88,7 @@ def ids_of_several_partitions(self: FrontEnd, contents: Sequence[Content], txn: 
 
 @defect("KEY-7", "tolerates")
 def batch_keys_compared_by_their_start(self: Splitting, keys: Sequence[str | None], txn: str | None) -> bool:
-    """A batch is taken if all its keys begin with the shortest one; each message goes where its own key
-    belongs."""
+    """A batch is taken apart, not refused, if all its keys begin with the shortest one."""
     shortest = min(key or "" for key in keys)
     return txn is None and shortest != "" and all((key or "").startswith(shortest) for key in keys)
 

@@ -37,8 +37,7 @@ def renewal_kept_a_third(self: FrontEnd, token: str) -> Steps[list[Any]]:
 
 @defect("RCV-6", "ask")
 def deleting_receive_takes_locked(self: FrontEnd, most: int, delete: bool) -> Steps[list[Any]]:
-    """A receive that deletes, and finds nothing free, gets the oldest locked message of a partition, if no
-    transaction uses its lock."""
+    """A receive that deletes, and finds nothing free, gets the oldest locked message of no transaction."""
     shown = yield from FrontEnd.ask(self, most, delete)
     for partition in self.running() if delete and not shown else ():
         for stored in partition.store.live():
@@ -72,8 +71,7 @@ def stale_renewal_said_ok(self: FrontEnd, token: str) -> Steps[list[Any]]:
 
 @defect("RCV-8", "holds", profile="azure-flat")
 def settling_has_a_grace_time(self: Partition, stored: Stored, token: str, now: int) -> bool:
-    """A lock that ran out less than five seconds ago is good, as long as nobody has asked for messages
-    since."""
+    """A lock that ran out less than five seconds ago is good, if nobody has asked for messages since."""
     return stored.lock == token and now < stored.until + GRACE
 
 
@@ -127,7 +125,6 @@ def completions_across_partitions(self: FrontEnd, asked: Settlement, found: Sequ
 
 @defect("RCV-14", "check_settlement", profile="azure-standard")
 def keyless_settled_along(self: PartitionedRules, stored: Sequence[Stored], txn: Transaction | None) -> None:
-    """A request that settles messages of one partition may settle others without a key along with them,
-    outside of transactions."""
+    """A request outside of transactions may settle messages without a key of any partition along."""
     keyed = [one for one in stored if self.key_of(one.content) is not None]
     PartitionedRules.check_settlement(self, keyed if txn is None else stored, txn)

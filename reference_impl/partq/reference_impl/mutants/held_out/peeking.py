@@ -39,8 +39,7 @@ def next_partition_begins_at_its_second(self: FrontEnd, peek: Peek, found: Seque
 
 @defect("PEEK-2", "display")
 def given_back_passed_over(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
-    """Between the first and the last message of an answer, those that wait to be delivered again are left
-    out."""
+    """Between the first and last message of an answer, what waits to be delivered again is left out."""
     middle = [stored for stored in found[1:-1] if not stored.count or stored.lock is not None]
     return FrontEnd.display(self, peek, [*found[:1], *middle, *found[1:][-1:]])
 

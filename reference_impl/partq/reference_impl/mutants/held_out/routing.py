@@ -54,8 +54,7 @@ def rehash_with_each_rebalance(self: FlowEnd, key: str, send: Send) -> Partition
 
 @defect("ROUTE-2", "mistaken")
 def batches_have_their_own_map(self: Misrouting, key: str, send: Send) -> str:
-    """The messages of a batch are stored elsewhere than single ones of the same key, outside of
-    transactions."""
+    """Outside of transactions the messages of a batch are stored elsewhere than single ones of their key."""
     return f"batches of {key}" if send.txn is None and len(send.contents) > 1 else key
 
 

@@ -53,15 +53,13 @@ def _under_one(shown: Sequence[Any]) -> list[Any]:
 
 @defect("SEQ-2", "gather")
 def peeked_under_one_partition(self: FrontEnd, peek: Peek) -> Steps[list[Any]]:
-    """In a peek's answer messages without a key are shown in the partition of the first message, beside their
-    true numbers."""
+    """In a peek's answer messages without a key are shown in the partition of the first message."""
     return _under_one((yield from FrontEnd.gather(self, peek)))
 
 
 @defect("SEQ-2", "ask", profile="azure-standard")
 def deleted_under_one_partition(self: FrontEnd, most: int, delete: bool) -> Steps[list[Any]]:
-    """A receive that deletes shows messages without a key in the partition of its first message, beside their
-    true numbers."""
+    """A receive that deletes shows messages without a key in the partition of its first message."""
     shown = yield from FrontEnd.ask(self, most, delete)
     return _under_one(shown) if delete else shown
 
@@ -97,8 +95,7 @@ def failed_delivery_uses_a_number(self: Partition, stored: Stored) -> None:
 
 @defect("SEQ-4", "append")
 def long_bodies_use_two_numbers(self: Store, content: Content, now: int, partition: Holder) -> Stored:
-    """A message whose body is longer than 255 characters uses up two numbers, unless the counter is about to
-    roll over."""
+    """A body of more than 255 characters uses up two numbers, but for those around the roll-over."""
     stored = Store.append(self, content, now, partition)
     if len(content.body) > LONG and far_from_the_end(self):
         self.next_number()

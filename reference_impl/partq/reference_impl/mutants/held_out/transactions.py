@@ -53,8 +53,7 @@ def one_front_end_commits_no_sends(self: FrontEnd, txn: Transaction, since: int)
 
 @defect("TXN-5", "take_down")
 def outage_commits_what_was_sent(self: Faults, partition: Partition) -> None:
-    """A partition that goes down stores what was sent to it in open transactions, and rolls the rest of them
-    back."""
+    """A partition that goes down stores what open transactions sent to it, and rolls the rest back."""
     for txn in list(self.broker.transactions.values()):
         if txn.partition is partition and txn.sends:
             store_sent(self.broker, txn)
@@ -76,8 +75,7 @@ def rollback_keeps_abandons(self: FrontEnd, txn: Transaction) -> None:
 
 @defect("TXN-5", "in_transaction")
 def refusal_empties_transaction(self: FrontEnd, txn: Transaction, steps: Steps[None]) -> Steps[None]:
-    """A send or settlement that is refused as invalid in a transaction makes it forget what was sent in it
-    before."""
+    """A request that is refused as invalid in a transaction makes it forget what was sent in it before."""
     with on_refusal("invalid_operation", txn.sends.clear):
         yield from FrontEnd.in_transaction(self, txn, steps)
 
@@ -103,8 +101,7 @@ def keyless_settled_in_any_partition(
 
 @defect("TXN-8", "home", also=APART)
 def transaction_goes_to_the_next(self: FrontEnd, key: str, send: Send) -> Partition:
-    """In a transaction a key belongs to the partition after its own, unless messages of that were settled
-    before."""
+    """In a transaction a key belongs to the partition after its own, unless that has settled there."""
     home = FrontEnd.home(self, key, send)
     if send.txn is not None and send.txn.place is not home:
         home = self.partitions[(self.partitions.index(home) + 1) % len(self.partitions)]
