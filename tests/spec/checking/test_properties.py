@@ -28,6 +28,16 @@ def test_a_property_comes_with_the_sentence_that_it_stands_for() -> None:
     assert found.formula.endswith("SamePlace(m, n))")
 
 
+def test_what_has_to_happen_in_the_end_comes_with_its_requirement() -> None:
+    found = properties()["SCH-1"]
+    holds, broken = checks_of("SCH-1")
+
+    assert "SCH_1 == " in found.formula
+    assert "SCH_1_Eventually == " in found.formula
+    assert "MCSchedulingFair" in [one.name for one in holds]
+    assert "BugNeverActivates" in [one.name for one in broken]
+
+
 @pytest.mark.parametrize("requirement", properties())
 def test_each_property_holds_somewhere_and_each_but_a_few_is_broken_by_a_wrong_variant(
     requirement: str,

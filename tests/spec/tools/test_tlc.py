@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from partq.spec.tools.tlc import DEADLOCK, Answer, Step, check, read_answer
+from partq.spec.tools.tlc import DEADLOCK, LIVENESS, Answer, Step, check, read_answer
 from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
 
 
@@ -44,6 +44,7 @@ def test_a_violated_invariant_comes_with_its_counterexample() -> None:
         ((2112, "Action property Step is violated."), "Step"),
         ((2107, "Invariant Low is violated by the initial state:\n/\\ x = 9"), "Low"),
         ((2114, "Deadlock reached."), DEADLOCK),
+        ((2116, "Temporal properties were violated."), LIVENESS),
     ],
 )
 def test_whatever_can_be_violated_is_named(message: tuple[int, str], violated: str) -> None:
@@ -97,6 +98,19 @@ def test_tlc_finds_what_holds_and_what_does_not(tmp_path: Path) -> None:
 
     assert asked(tmp_path, 5) == Answer(distinct=5, generated=7, depth=3)
     assert [step.state["x"] for step in asked(tmp_path, 2).trace] == [0, 2]
+
+
+def test_what_does_not_happen_in_the_end_is_called_by_the_property_that_was_asked(tmp_path: Path) -> None:
+    needs_tlc()
+    lively = "Fair == Init /\\ [][Next]_x /\\ WF_x(Next)\nHigh == TRUE ~> x > LIMIT\n===="
+    text = COUNTER.replace("Low == x < LIMIT\n====", lively)
+    configuration = tmp_path / "Counter.cfg"
+    configuration.write_text("SPECIFICATION Fair\nPROPERTIES\n  High\nCHECK_DEADLOCK FALSE\n")
+
+    for limit, violated in ((2, ""), (3, "High")):
+        (tmp_path / "Counter.tla").write_text(text.replace("LIMIT", str(limit)))
+        answer = check(tmp_path / "Counter.tla", configuration)
+        assert (answer.violated, answer.error) == (violated, "")
 
 
 def test_tlc_that_takes_too_long_is_an_error(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The properties of the specification, as they are written: one for each requirement, named after it."""
+"""The properties of the specification, as they are written: one for each requirement, named after it.
+
+Where a requirement says also what has to happen in the end, a second one says so (`SCH_1_Eventually`).
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from .manifest import Check, Expected, Kind, Symbolic, read_manifest, read_symbo
 
 REQUIREMENTS: Final = "Requirements.tla"
 
+_NAME: Final = r"(?P<name>[A-Z]+_\d+)(?:_Eventually)?"
 _PROPERTY: Final = re.compile(
-    r"(?P<comment>(?:^\\\*.*\n)+)(?P<formula>^(?P<name>[A-Z]+_\d+) ==(?:.*\n)(?:^(?:[ \t]+.*)?\n)*)", re.M
+    rf"(?P<comment>(?:^\\\*.*\n)+)(?P<formula>^{_NAME} ==(?:.*\n)(?:^(?:[ \t]+.*)?\n)*)", re.M
 )
 
 
@@ -36,11 +40,17 @@ class Property(NamedTuple):
 def properties(modules: Path = MODULES) -> dict[str, Property]:
     """Every property, by the requirement's ID."""
     text = (modules / REQUIREMENTS).read_text(encoding="utf-8")
-    found = {}
+    found: dict[str, Property] = {}
     for one in _PROPERTY.finditer(text):
+        requirement, formula = one["name"].replace("_", "-"), one["formula"].rstrip()
         line = text.count("\n", 0, one.start("formula")) + 1
         comment = "\n".join(part.removeprefix("\\*").strip() for part in one["comment"].splitlines())
-        found[one["name"].replace("_", "-")] = Property(comment, one["formula"].rstrip(), line)
+        first = found.get(requirement)
+        found[requirement] = (
+            first._replace(formula=f"{first.formula}\n\n{comment}\n\n{formula}")
+            if first
+            else Property(comment, formula, line)
+        )
     return found
 
 
@@ -52,7 +62,7 @@ def checks_of(requirement: str) -> tuple[list[Check], list[Check]]:
     name = requirement.replace("-", "_")
     every = read_manifest()
     holds = [one for one in every if one.expected is Expected.HOLDS and name in _checked(one.files[1])]
-    return holds, [one for one in every if one.expected is Expected.VIOLATES and one.breaks == name]
+    return holds, [one for one in every if one.expected is Expected.VIOLATES and name in _names(one.breaks)]
 
 
 def proofs_of(requirement: str) -> list[Symbolic]:
@@ -66,5 +76,9 @@ def proofs_of(requirement: str) -> list[Symbolic]:
 
 
 def _checked(configuration: Path) -> set[str]:
-    """The properties that a configuration names."""
-    return set(re.findall(r"\b[A-Z]+_\d+\b", configuration.read_text(encoding="utf-8")))
+    """The requirements whose properties a configuration names."""
+    return _names(configuration.read_text(encoding="utf-8"))
+
+
+def _names(text: str) -> set[str]:
+    return {one["name"] for one in re.finditer(rf"\b{_NAME}\b", text)}

@@ -60,6 +60,8 @@ SWITCHES: Final[Mapping[str, Switch]] = {
     "PEEK_1": Switch("peek", none="partitioned"),
     "PEEK_2": Switch("peek partitioned"),
     **dict.fromkeys(("PEEK_4", "PEEK_5", "PEEK_6", "PEEK_7"), _PEEK),
+    **dict.fromkeys(("SCH_1", "SCH_2", "SCH_4", "SCH_6"), Switch("schedule")),
+    "SCH_3": Switch("schedule cancellation"),
     **{f"REB_{n}": _FLOWS for n in (*range(1, 8), *range(9, 15), 18)},
 }
 """By property. One that is not named here can fail in every scope."""

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from partq.spec import MODULES
 from partq.spec.checking.manifest import Check, Expected
 from partq.spec.tools.apalache import Outcome, run
-from partq.spec.tools.roots import ROOT, InvalidConfiguration, bare, read_configuration, root
+from partq.spec.tools.roots import NEXT, ROOT, InvalidConfiguration, bare, read_configuration, root
 from partq.spec.tools.tlc import NoTrace, check, walks
 from partq.spec.tools.toolbox import Tool
 from partq.spec.tools.values import Function
@@ -32,8 +32,9 @@ SCOPE: Final = "scope"
 SHOWN: Final = ("answer", "msg", "up")
 """The variables that a trace keeps."""
 
-BEAT: Final = "beat"
-"""The field of an answer that tells a step from a stutter, and nothing to a reader."""
+UNTOLD: Final = frozenset({"beat", "waiting"})
+"""The fields of an answer that traces leave out: what tells a step from a stutter, and what a peek shows as
+scheduled, for programs schedule nothing."""
 
 LIMIT: Final = 3600.0
 """Seconds that one run of a tool may take."""
@@ -67,6 +68,11 @@ class Order(NamedTuple):
         return [{**by, **options, "walk": n} for n, _ in enumerate(self.names, 1)]
 
 
+def is_traced(one: Check) -> bool:
+    """Whether its behaviours can be traces: `TRACED` knows the steps of `NEXT` alone."""
+    return read_configuration(one.files[1]).steps == NEXT
+
+
 def is_goal(one: Check) -> bool:
     """Whether the check ends with a counterexample."""
     return one.expected is not Expected.HOLDS
@@ -89,7 +95,7 @@ def _trace(states: Iterable[Function], meta: Mapping[str, Any]) -> Trace:
 
 
 def _shown(state: Function) -> Function:
-    answer = Function((name, value) for name, value in state["answer"].items() if name != BEAT)
+    answer = Function((name, value) for name, value in state["answer"].items() if name not in UNTOLD)
     return Function((name, answer if name == "answer" else state[name]) for name in SHOWN)
 
 

@@ -5,7 +5,7 @@
 (* must give a counterexample of the property that its comment names.  The  *)
 (* specification itself knows nothing of them.                              *)
 (***************************************************************************)
-EXTENDS PartitionedQueue
+EXTENDS Scheduling
 
 \* --- KEY, ROUTE ------------------------------------------------------------
 
@@ -52,7 +52,7 @@ BugSendBatchHalf(m) ==
         /\ home' = HomeAfter(m, p)
         /\ Record(StoredAt(SendSeen(SendSeen(history, m, "accepted", {}), m + 1, "accepted", {}),
                            m, p, NumberNow(p, m)),
-                  BatchSaid(m, "ok"))
+                  BatchSaid("batch", m, "ok"))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
 \* Refuses every batch as invalid (KEY-9).
@@ -166,6 +166,53 @@ BugAfterPeek(ms) ==
 
 \* What is locked is not shown (PEEK-7).
 BugVisible(m) == msg[m].at \in { "ready", "cached" }
+
+\* --- SCH -------------------------------------------------------------------
+
+\* Delivers what is scheduled, its number and all (SCH-1).
+BugMayLockScheduled(m) == /\ msg[m].at \in { "ready", "scheduled" }
+                          /\ Serves(msg[m].part)
+
+\* Activates before the time has come (SCH-1).
+BugActivatableEarly(m) == msg[m].at \in { "scheduled", "due", "racing" }
+
+\* Never activates (SCH-1: eventually).
+BugActivatableNever(m) == FALSE
+
+\* The schedule operation returns no number (SCH-2), or not the one that peeks show (SCH-2).
+BugNumberToldNone(h, op, m, p, n) == h
+BugNumberToldNext(h, op, m, p, n) ==
+    IF op \in ScheduleOps THEN NumberSeen(h, m, p, n + 1) ELSE h
+
+\* No peek finds what is scheduled (SCH-2), or what is due (SCH-2).
+BugVisibleActive(m) == msg[m].at \in { "ready", "cached", "locked" }
+BugVisibleUntilDue(m) == msg[m].at \in { "ready", "cached", "locked", "scheduled" }
+
+\* Shows what is scheduled as if it were active (PEEK-7).
+BugShownAsScheduledNever(ms) == {}
+
+\* A cancel is answered ok and forgotten (SCH-3).
+BugWithdrawnNot(m) == msg[m]
+
+\* The message keeps its number when it is activated (SCH-4).
+BugNumberForActivationKept(p, m) == msg[m].num
+
+\* The old number still cancels (SCH-4).
+BugIsScheduledStill(m) == msg[m].at \in { "scheduled", "due", "activated" }
+
+\* The message is activated again and again (SCH-6).
+BugAfterActivationAgain(m) == msg[m]
+
+\* Rejects any cancel (KEY-9).
+BugMayRejectAny(m) == TRUE
+
+\* What is scheduled in a transaction is there at once (TXN-5).
+BugEnlistedScheduled(m, p) == [ Empty("scheduled") EXCEPT !.part = p ]
+
+\* A rollback cancels all the same (RCV-2).
+BugRolledBackMessageCancelled(m) ==
+    IF msg[m].at = "pending" THEN { Empty("refused") }
+    ELSE IF msg[m].settling THEN { Settled(m) } ELSE { msg[m] }
 
 \* --- REB -------------------------------------------------------------------
 

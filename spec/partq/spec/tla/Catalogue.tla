@@ -18,7 +18,8 @@
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
-    \* How many messages the one producer sends, in the order 1, 2, ...
+    \* How many messages there are.  The one producer sends them in the order 1, 2, ...,
+    \* but for `Activations`, which come last and which the broker itself appends.
     \* @type: Int;
     MessageCount,
     \* How many partitions the queue has: 1 on an entity without partitions.
@@ -76,6 +77,22 @@ Key(m) == KeyOf[m]
 Keys == { Key(m) : m \in Messages } \ {NoKey}
 Keyed(m) == Key(m) # NoKey
 
+\* Messages that bear a scheduled time (SCH).  A .cfg puts another set in the place of
+\* this one where messages are scheduled.
+\* @type: Set(Int);
+Scheduled == {}
+
+\* SCH-4: an activated message is "appended as if enqueued now, with a new number".
+\* So it has a second birth, which is a message of its own here: with its own number,
+\* locks and end.  Activation[m] is that of m; Origins[b] is the message that the
+\* producer sent.
+Activations == (MessageCount - Cardinality(Scheduled) + 1) .. MessageCount
+Activation ==
+    [ m \in Scheduled |-> MessageCount - Cardinality({ n \in Scheduled : n > m }) ]
+Origins ==
+    [ b \in Messages |-> IF b \in Activations
+                         THEN CHOOSE m \in Scheduled : Activation[m] = b ELSE b ]
+
 \* What a family of brokers is.
 Promises(word) == word \in Profile
 Partitioned       == Promises("partitioned")    \* std, prem, sol; not flat
@@ -105,6 +122,8 @@ AlphabetWords ==
       "batches",      \* one request that sends two messages (KEY-7)
       "peek",
       "transaction",
+      "schedule",     \* the schedule operation (SCH-2)
+      "cancellation", \* cancel scheduled messages by their numbers (SCH-3)
       "outage",       \* partitions go down and come up again
       "kill",         \* the broker is killed and started again
       "frontend",     \* the front end of a client is lost
@@ -115,12 +134,17 @@ FreedomWords ==
       "lag",          \* a commit's sends become visible later (TXN-5)
       "early",        \* a message of a transaction is numbered before the commit
       "cancel",       \* handoffs are cancelled (REB-9 ?)
+      "past",         \* scheduled in the past: stored as if sent without a time
+      "reroute",      \* a keyless message is activated in any partition (SCH-4)
       "gone" }        \* an unbind of a flow that is gone is answered ok (reading "Flows")
 
 ASSUME /\ MessageCount >= 1 /\ PartitionCount >= 1
        /\ ~Partitioned => PartitionCount = 1
        /\ CachingFrontends => LocksExpire
        /\ HasFlows => Alphabet \cap { "peek", "delete", "transaction" } = {}
+       /\ HasFlows => Scheduled = {}
+       /\ Scheduled \subseteq Messages \ Activations
+       /\ \A m \in Scheduled : Key(Activation[m]) = Key(m)
        /\ Profile \subseteq ProfileWords
        /\ Alphabet \subseteq AlphabetWords
        /\ Freedoms \subseteq FreedomWords

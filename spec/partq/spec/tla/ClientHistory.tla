@@ -11,7 +11,7 @@
 (*                                                                          *)
 (* Three things are recorded when they happen, though clients learn of them *)
 (* only afterwards: where a message is stored (any later observation shows  *)
-(* it), that a front end fetched a message (its lock's clock was running,   *)
+(* it; of an activation this is when), that a front end fetched a message (its lock's clock was running,   *)
 (* RCV-13), and that such a lock ended (the next delivery's count).         *)
 (*                                                                          *)
 (* With flows no client sees a partition (REB-15).  There the broker's own  *)
@@ -24,7 +24,7 @@ EXTENDS Catalogue
 \* @typeAlias: place = {part: Int, num: Int};
 \* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), seen: Bool};
 \* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), timer: Bool, delay: Bool, cancelled: Bool};
-\* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, out: Str, beat: Bool};
+\* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, waiting: Set(Int), out: Str, beat: Bool};
 ClientHistoryTypes == TRUE
 
 VARIABLES
@@ -36,15 +36,19 @@ VARIABLES
 ghostVars == << history, answer >>
 
 (***************************************************************************)
-(* sent      no, accepted, refused, enlisted (in the open transaction)      *)
+(* sent      no, accepted, refused, enlisted (in the open transaction); of  *)
+(*           an activation: expected (the scheduled time has come),         *)
+(*           accepted (it has been seen), cancelled (before its time)       *)
 (* place     the partition and number that it was stored with               *)
-(* before    messages of which the send had returned when its send began    *)
+(* before    messages of which the send had returned when its send began;   *)
+(*           of an activation: when its time came                           *)
 (* skips     partitions in which its send may have used up a number that it *)
 (*           does not bear (SEQ-4 ?)                                        *)
-(* shown     what observations showed: partition and sequence number        *)
+(* shown     what answers showed: partition and sequence number             *)
 (* lock      of each lock of it: none, held, doubt (a fault may have ended  *)
 (*           it), ended                                                     *)
-(* consumed  completed, or received and deleted                             *)
+(* consumed  completed, or received and deleted; of a scheduled one:        *)
+(*           cancelled, or its activation has been seen                     *)
 (* buried    found in the dead-letter queue                                 *)
 (* unseen    a front end holds it, and no client was given it               *)
 (* free      its position is free: a lock gave it back                      *)
@@ -64,7 +68,16 @@ ghostVars == << history, answer >>
 (***************************************************************************)
 \* @type: $answer;
 NoAnswer == [ op |-> "-", by |-> NoClient, m |-> 0, ms |-> {}, turn |-> 0,
-              counts |-> [ m \in Messages |-> 0 ], out |-> "-", beat |-> FALSE ]
+              counts |-> [ m \in Messages |-> 0 ], waiting |-> {}, out |-> "-",
+              beat |-> FALSE ]
+
+\* How clients may send: one message, several, in the transaction.  The schedule
+\* operations are those whose answer tells the number (SCH-2).
+SendOps == { "send", "schedule" }
+BatchOps == { "batch", "schedule batch" }
+TxnSendOps == { "txn send", "txn schedule" }
+ScheduleOps == { "schedule", "schedule batch", "txn schedule" }
+CancelOps == { "cancel", "txn cancel" }
 
 HistoryInit ==
     /\ answer = NoAnswer
@@ -114,13 +127,48 @@ SendSeen(h, m, sent, skips) ==
 \* @type: ($history, Int, Int, Int) => $history;
 StoredAt(h, m, p, n) == [ h EXCEPT !.place[m] = [ part |-> p, num |-> n ] ]
 
-\* A message is observed in partition p with number n.  A message of the
-\* transaction that is seen says that all of them are visible.
+\* An answer shows that m is in partition p with number n.
 \* @type: ($history, Int, Int, Int) => $history;
-Seen(h, m, p, n) ==
+NumberSeen(h, m, p, n) ==
     [ h EXCEPT !.shown[m] = @ \cup { [ part |-> p,
-                    seq |-> IF ShowsNumbers THEN SequenceNumber(p, n) ELSE 0 ] },
-               !.deal.seen = @ \/ m \in h.deal.sends ]
+                    seq |-> IF ShowsNumbers THEN SequenceNumber(p, n) ELSE 0 ] } ]
+
+\* SCH-2: "the schedule operation ... returns the sequence number".
+\* @type: ($history, Str, Int, Int, Int) => $history;
+NumberTold(h, op, m, p, n) == IF op \in ScheduleOps THEN NumberSeen(h, m, p, n) ELSE h
+
+\* Messages are seen, by a delivery or a peek.  Those that were scheduled are so no more
+\* once they are seen activated.  A message of the transaction that is seen says that
+\* all of them are visible.
+\* @type: ($history, Set(Int)) => $history;
+MessagesSeen(h, ms) ==
+    LET born == ms \cap Activations
+        from == { Origins[m] : m \in born }
+        all == [ h EXCEPT !.deal.seen = @ \/ (ms \cup from) \cap h.deal.sends # {} ]
+    IN IF born = {} THEN all
+       ELSE [ all EXCEPT !.sent = [ m \in Messages |-> IF m \in born THEN "accepted"
+                                                       ELSE @[m] ],
+                         !.consumed = @ \cup from ]
+
+\* A message is observed in partition p with number n.
+\* @type: ($history, Int, Int, Int) => $history;
+Seen(h, m, p, n) == MessagesSeen(NumberSeen(h, m, p, n), {m})
+
+\* The scheduled time of m has come: from now on it may be activated.
+\* @type: ($history, Int) => $history;
+TimeSeen(h, m) ==
+    IF h.sent[m] # "accepted" \/ h.sent[Activation[m]] # "no" THEN h
+    ELSE [ h EXCEPT !.sent[Activation[m]] = "expected",
+                    !.before[Activation[m]] = AcceptedIn(h) ]
+
+\* The scheduled messages ms are cancelled: for good, if their time has not come
+\* (SCH-3); else they may be activated all the same (SCH-5).
+\* @type: ($history, Set(Int)) => $history;
+CancelSeen(h, ms) ==
+    LET births == { Activation[m] : m \in ms } IN
+    [ h EXCEPT !.consumed = @ \cup ms,
+               !.sent = [ m \in Messages |-> IF m \in births /\ @[m] = "no" THEN "cancelled"
+                                             ELSE @[m] ] ]
 
 \* A client is given lock t of m.  Earlier locks that were in doubt ended.
 \* @type: ($history, Int, Int) => $history;
@@ -163,7 +211,8 @@ LockOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "ended" ]
 
 \* Dead-lettered or not, as `dead` says.
 \* @type: ($history, Int, Bool) => $history;
-Buried(h, m, dead) == IF dead THEN [ h EXCEPT !.buried = @ \cup {m} ] ELSE h
+Buried(h, m, dead) ==
+    IF dead THEN MessagesSeen([ h EXCEPT !.buried = @ \cup {m} ], {m}) ELSE h
 
 \* A fault strikes partitions `ps`: what was held there is in doubt, and may
 \* have been counted.

@@ -3,7 +3,7 @@
 (* For TLC: key functions and other constants that a .cfg file can't write. *)
 (* Bounds are in the MC*.cfg files, one for each question.                  *)
 (***************************************************************************)
-EXTENDS PartitionedQueue, Requirements, Bugs, Reach, Inductive
+EXTENDS Scheduling, Requirements, Bugs, Reach, Inductive
 
 \* Keys of messages 1, 2, 3, 4: a letter for a key, K for keyless.
 KeysAA == [ m \in Messages |-> "a" ]
@@ -15,4 +15,8 @@ KeysAAK == [ m \in Messages |-> IF m <= 2 THEN "a" ELSE NoKey ]
 KeysAKA == [ m \in Messages |-> IF m = 2 THEN NoKey ELSE "a" ]
 KeysABA == [ m \in Messages |-> IF m = 2 THEN "b" ELSE "a" ]
 KeysKAA == [ m \in Messages |-> IF m = 1 THEN NoKey ELSE "a" ]
+
+\* Which messages are scheduled.
+First == {1}
+FirstTwo == {1, 2}
 ================================================================================

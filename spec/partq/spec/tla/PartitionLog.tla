@@ -25,7 +25,9 @@ logVars == << msg, counter >>
 (* at        unsent, refused (the send failed: nothing is stored),          *)
 (*           pending (sent in the open transaction), lagging (committed,    *)
 (*           not yet visible), ready, cached (a front end fetched it and    *)
-(*           no client was given it), locked, done, dead (dead-lettered)    *)
+(*           no client was given it), locked, done, dead (dead-lettered);   *)
+(*           scheduled, due, racing, activated: see Scheduling; unborn: the *)
+(*           activation of a message that was not activated                 *)
 (* part, num where it is stored, and its number there                       *)
 (* by, turn  who was given its lock, and which of its locks that is         *)
 (* count     the delivery count: locks that ended by abandon or expiry, and *)
@@ -41,7 +43,8 @@ Empty(at) == [ at |-> at, part |-> NoPartition, num |-> NoNumber,
                by |-> NoClient, turn |-> BeforeFirstTurn, count |-> 0,
                placed |-> TRUE, doubt |-> "no", settling |-> FALSE ]
 
-LogInit == /\ msg = [m \in Messages |-> Empty("unsent")]
+LogInit == /\ msg = [m \in Messages |->
+                        Empty(IF m \in Activations THEN "unborn" ELSE "unsent")]
            /\ counter = [p \in Partitions |-> FirstNumber]
 
 \* The producer sends its messages in order; a refused one is not sent again.
@@ -51,8 +54,11 @@ MaySend(m) == /\ msg[m].at = "unsent"
 \* A refused send stores nothing (KEY-3, KEY-7, ROUTE-5, ROUTE-8).
 NotStored(m) == Empty("refused")
 
-Stored(m) == msg[m].at \in { "pending", "lagging", "ready", "cached", "locked" }
-Visible(m) == msg[m].at \in { "ready", "cached", "locked" }
+Visible(m) == msg[m].at \in { "ready", "cached", "locked", "scheduled", "due" }
+Stored(m) == Visible(m) \/ msg[m].at \in { "pending", "lagging" }
+
+\* Where a message is that has become visible.
+Arrival(m) == IF m \in Scheduled THEN "scheduled" ELSE "ready"
 
 \* SEQ-1, SEQ-4, SEQ-5: each partition counts on by one, and begins at zero
 \* again.  Where no number is ever shown the message's place in the order of

@@ -71,40 +71,46 @@ InTheWay(ms) ==
     \/ /\ ~running \/ MayBeBusy \/ \E m \in ms : ~Keyed(m) /\ Blocked(m)
        /\ Wastes(ms)
 
-\* The producer sends m; it is accepted, and stored in a partition that is up.
-Send(m) ==
-    /\ MaySend(m)
+\* A message that the producer sends by the operation `op` is accepted, and stored in a
+\* partition that is up.
+Stores(op, m) ==
     /\ Valid(m)
     /\ \E p \in Partitions : \E tried \in WastedNumbers(TriedBefore(m)) :
         /\ MayStore(m, p)
-        /\ msg' = [ msg EXCEPT ![m] = [ Empty("ready") EXCEPT
+        /\ msg' = [ msg EXCEPT ![m] = [ Empty(Arrival(m)) EXCEPT
                         !.part = p, !.num = NumberNow(p, m) ] ]
         /\ counter' = CountersAfter({p} \cup tried)
         /\ home' = HomeAfter(m, p)
-        /\ Record(StoredAt(SendSeen(history, m, "accepted", TriedBefore(m)),
-                           m, p, NumberNow(p, m)),
-                  Said("send", NoClient, m, "ok"))
+        /\ Record(NumberTold(StoredAt(SendSeen(history, m, "accepted", TriedBefore(m)),
+                                      m, p, NumberNow(p, m)),
+                             op, m, p, NumberNow(p, m)),
+                  Said(op, NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+
+\* Nothing is stored.
+SendRefused(op, m, out) ==
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
+    /\ Record(SendSeen(history, m, "refused", Partitions), Said(op, NoClient, m, out))
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+
+Send(m) ==
+    /\ MaySend(m)
+    /\ Stores("send", m)
 
 \* The send fails for good reason: a fault is in its way (ROUTE-5, ROUTE-8), or
 \* the broker is busy.  Nothing is stored; a number may have been used up (SEQ-4 ?).
 SendFails(m) ==
     /\ MaySend(m)
     /\ InTheWay({m})
-    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
-    /\ Record(SendSeen(history, m, "refused", Partitions),
-              Said("send", NoClient, m, "refused"))
-    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+    /\ SendRefused("send", m, "refused")
 
 \* KEY-3: session ID and partition key are both set and differ: rejected as
 \* invalid, nothing stored.
 SendInvalid(m) ==
     /\ MaySend(m)
     /\ ~Valid(m)
-    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ Wastes({m})
-    /\ Record(SendSeen(history, m, "refused", Partitions), Said("send", NoClient, m, "invalid"))
-    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+    /\ SendRefused("send", m, "invalid")
 
 (***************************************************************************)
 (* A batch: messages m and m+1 in one request.                              *)
@@ -112,7 +118,7 @@ SendInvalid(m) ==
 OfBatch(m) == { m, m + 1 }
 BatchKeys(m) == { Key(n) : n \in OfBatch(m) }
 MaySendBatch(m) == /\ Offers("batches")
-                   /\ m + 1 \in Messages
+                   /\ m + 1 \in Messages \ Activations
                    /\ MaySend(m)
 
 \* KEY-7: "a batch whose messages carry different keys is rejected whole".  Whether
@@ -120,12 +126,11 @@ MaySendBatch(m) == /\ Offers("batches")
 OneKey(m) == AzurePartitions => Cardinality(BatchKeys(m) \ {NoKey}) <= 1
 MayRefuseKeys(m) == AzurePartitions /\ Cardinality(BatchKeys(m)) > 1
 
-BatchSaid(m, out) == [ Said("batch", NoClient, m, out) EXCEPT !.ms = OfBatch(m) ]
+BatchSaid(op, m, out) == [ Said(op, NoClient, m, out) EXCEPT !.ms = OfBatch(m) ]
 
 \* The batch is accepted.  ROUTE-9 MAY: a keyless one lands in one partition, or
 \* not.  Its messages are numbered in any order (reading "Sequence numbers").
-SendBatch(m) ==
-    /\ MaySendBatch(m)
+StoresBatch(op, m) ==
     /\ \A n \in OfBatch(m) : Valid(n)
     /\ OneKey(m)
     /\ \E p, q \in Partitions : \E order \in BOOLEAN :
@@ -138,37 +143,47 @@ SendBatch(m) ==
         /\ Keyed(m) /\ Key(m) = Key(n) => p = q
         /\ p # q => order
         /\ msg' = [ msg EXCEPT
-              ![m] = [ Empty("ready") EXCEPT !.part = p, !.num = number(m, p) ],
-              ![n] = [ Empty("ready") EXCEPT !.part = q, !.num = number(n, q) ] ]
+              ![m] = [ Empty(Arrival(m)) EXCEPT !.part = p, !.num = number(m, p) ],
+              ![n] = [ Empty(Arrival(n)) EXCEPT !.part = q, !.num = number(n, q) ] ]
         /\ counter' = IF ~ShowsNumbers THEN counter
                       ELSE [ x \in Partitions |-> AdvanceBy(counter[x],
                                 (IF x = p THEN 1 ELSE 0) + (IF x = q THEN 1 ELSE 0)) ]
         /\ home' = [ k \in Keys |-> IF k = Key(m) THEN p
                                     ELSE IF k = Key(n) THEN q ELSE home[k] ]
-        /\ Record(StoredAt(StoredAt([ SendSeen(SendSeen(history, m, "accepted", TriedBefore(m)),
-                                        n, "accepted", TriedBefore(n))
-                                        EXCEPT !.before[n] = AcceptedIn(history) ],
-                              m, p, number(m, p)), n, q, number(n, q)),
-                  BatchSaid(m, "ok"))
+        /\ LET sent == [ SendSeen(SendSeen(history, m, "accepted", TriedBefore(m)),
+                                  n, "accepted", TriedBefore(n))
+                         EXCEPT !.before[n] = AcceptedIn(history) ]
+               there == StoredAt(StoredAt(sent, m, p, number(m, p)), n, q, number(n, q))
+           IN Record(NumberTold(NumberTold(there, op, m, p, number(m, p)),
+                                op, n, q, number(n, q)),
+                     BatchSaid(op, m, "ok"))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
+SendBatch(m) ==
+    /\ MaySendBatch(m)
+    /\ StoresBatch("batch", m)
+
 \* All or nothing: both are refused.
-BatchRefused(m, out) ==
+BatchRefused(op, m, out) ==
     /\ msg' = [ msg EXCEPT ![m] = NotStored(m), ![m + 1] = NotStored(m + 1) ]
     /\ Record(SendSeen(SendSeen(history, m, "refused", Partitions), m + 1, "refused", Partitions),
-              BatchSaid(m, out))
+              BatchSaid(op, m, out))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
 SendBatchFails(m) ==
     /\ MaySendBatch(m)
     /\ InTheWay(OfBatch(m))
-    /\ BatchRefused(m, "refused")
+    /\ BatchRefused("batch", m, "refused")
+
+\* A batch is refused as invalid.
+BatchInvalid(op, m) ==
+    /\ MayRefuseKeys(m) \/ (\E n \in OfBatch(m) : ~Valid(n))
+    /\ Wastes(OfBatch(m))
+    /\ BatchRefused(op, m, "invalid")
 
 SendBatchInvalid(m) ==
     /\ MaySendBatch(m)
-    /\ MayRefuseKeys(m) \/ (\E n \in OfBatch(m) : ~Valid(n))
-    /\ Wastes(OfBatch(m))
-    /\ BatchRefused(m, "invalid")
+    /\ BatchInvalid("batch", m)
 
 (***************************************************************************)
 (* Receiving                                                                *)
@@ -351,12 +366,14 @@ Prefetch(m) ==
 AfterPeek(ms) == msg
 
 PeekSeen(c, ms) ==
-    [ history EXCEPT
+    [ MessagesSeen(history, ms) EXCEPT
         !.walks[c] = WalksAfter(history, c, ms),
         !.shown = [ m \in Messages |-> IF m \notin ms THEN @[m]
                     ELSE @[m] \cup { [ part |-> msg[m].part, seq |->
-                        IF ShowsNumbers THEN SequenceNumber(msg[m].part, msg[m].num) ELSE 0 ] } ],
-        !.deal.seen = @ \/ ms \cap history.deal.sends # {} ]
+                        IF ShowsNumbers THEN SequenceNumber(msg[m].part, msg[m].num) ELSE 0 ] } ] ]
+
+\* PEEK-7: those that are shown as scheduled.
+ShownAsScheduled(ms) == { m \in ms : msg[m].at \in { "scheduled", "due" } }
 
 \* Client c peeks, on from its cursor, and sees the messages ms, all of one
 \* partition (PEEK-3 MAY: of any).  PEEK-6: nothing changes but the cursor.
@@ -370,6 +387,7 @@ Peek(c, ms) ==
     /\ msg' = AfterPeek(ms)
     /\ Record(PeekSeen(c, ms),
               [ NoAnswer EXCEPT !.op = "peek", !.by = c, !.ms = ms, !.out = "ok",
+                    !.waiting = ShownAsScheduled(ms),
                     !.counts = [ m \in Messages |-> IF m \in ms THEN msg[m].count ELSE 0 ] ])
     /\ UNCHANGED << faultVars, counter, home, txn, flowVars >>
 
@@ -430,35 +448,40 @@ TxnSendLetPass(m) ==
     /\ Record(SendSeen(history, m, "enlisted", {}), Said("txn send", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
-\* TXN-1, TXN-2, KEY-3: an invalid operation.  It enlists nothing; whether the
-\* transaction can go on after that is free (reading "Transactions").
-TxnSendInvalid(m) ==
-    /\ Open /\ MaySend(m)
+\* It enlists nothing.
+TxnRefused(op, m, out) ==
+    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
+    /\ Wastes({m})
+    /\ Record(SendSeen(history, m, "refused", Partitions), Said(op, NoClient, m, out))
+    /\ UNCHANGED << faultVars, peekVars, flowVars >>
+
+\* TXN-1, TXN-2, KEY-3: an invalid operation.  Whether the transaction can go on after
+\* that is free (reading "Transactions").
+TxnInvalid(op, m) ==
     /\ running \/ ~Valid(m)
     /\ ~MayJoin(m) \/ Apart(m)
-    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
     /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
-    /\ Wastes({m})
-    /\ Record(SendSeen(history, m, "refused", Partitions),
-              Said("txn send", NoClient, m, "invalid"))
-    /\ UNCHANGED << faultVars, peekVars, flowVars >>
+    /\ TxnRefused(op, m, "invalid")
+
+TxnSendInvalid(m) ==
+    /\ Open /\ MaySend(m)
+    /\ TxnInvalid("txn send", m)
 
 \* A fault is in the way, or the transaction was rolled back by the broker, or
 \* (TXN-10) it has ended.  So it tells nothing of which partition a key has, unless a
 \* number was used up there.
-TxnSendFails(m) ==
-    /\ Offers("transaction")
-    /\ MaySend(m)
+TxnFails(op, m) ==
     /\ \/ /\ Open
           /\ txn.doubt \/ Blocked(m) \/ MayBeBusy
           /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
        \/ /\ Ended
           /\ UNCHANGED txn
-    /\ msg' = [ msg EXCEPT ![m] = NotStored(m) ]
-    /\ Record(SendSeen(history, m, "refused", Partitions),
-              Said("txn send", NoClient, m, "refused"))
-    /\ Wastes({m})
-    /\ UNCHANGED << faultVars, peekVars, flowVars >>
+    /\ TxnRefused(op, m, "refused")
+
+TxnSendFails(m) ==
+    /\ Offers("transaction")
+    /\ MaySend(m)
+    /\ TxnFails("txn send", m)
 
 \* Client c completes m in the transaction: m stays locked until the end.  If a fault
 \* had put the lock in doubt, it is found to hold.
@@ -524,10 +547,11 @@ NumberEarly(m) ==
         /\ Record(StoredAt(history, m, p, counter[p]), Said("number", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
 
-\* What clients know when the commit was ok: all was accepted, and all settled.
+\* What clients know when the commit was ok: all was accepted, and all settled (or
+\* cancelled).
 \* @type: ($history) => $history;
 CommitSeen(h) ==
-    [ h EXCEPT
+    [ CancelSeen(h, h.deal.settles \cap Scheduled) EXCEPT
         !.deal.state = "committed",
         !.sent = [ m \in Messages |-> IF @[m] = "enlisted" THEN "accepted" ELSE @[m] ],
         !.place = [ m \in Messages |-> IF msg[m].at = "pending"
@@ -608,7 +632,7 @@ Appear ==
     /\ running
     /\ \E m \in Messages : msg[m].at = "lagging"
     /\ msg' = [ m \in Messages |-> IF msg[m].at = "lagging"
-                                   THEN [ msg[m] EXCEPT !.at = "ready" ] ELSE msg[m] ]
+                                   THEN [ msg[m] EXCEPT !.at = Arrival(m) ] ELSE msg[m] ]
     /\ Record(history, Said("appear", NoClient, 0, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 

@@ -24,7 +24,7 @@ PeekingInit == /\ cursor = [ c \in Clients |-> AtStart ]
 \* The cursors that client c's next peek may go by.
 CursorsOf(c) == { cursor[c] } \cup (IF mislaid[c] THEN { AtStart } ELSE {})
 
-\* PEEK-7: active and locked messages are visible.
+\* PEEK-7: active, locked and scheduled messages are visible.
 \* @type: (Int, Int, Int -> Int) => Bool;
 Beyond(m, p, from) == /\ Visible(m)
                       /\ msg[m].part = p

@@ -4,7 +4,7 @@
 (* reached; TLC must refute it (Reach*.cfg).  A requirement that holds only *)
 (* because nothing happens would be found out here.                         *)
 (***************************************************************************)
-EXTENDS PartitionedQueue, Requirements
+EXTENDS Scheduling, Requirements
 
 \* The entity is drained after all messages were accepted (RCV-2 is judged).
 NeverDrained == ~(answer.op = "drained" /\ Accepted = Messages)
@@ -68,6 +68,41 @@ NeverAgain == ~(answer.op = "peek" /\ \E c \in Clients : answer.by = c /\
 NeverWalked == ~(answer.op = "peek" /\ answer.out = "nothing"
     /\ history.walks[answer.by] = { Messages }
     /\ \E m, n \in Messages : ~SamePlace(m, n))
+
+\* A peek shows a message as scheduled, and an active one behind it (SCH-2, PEEK-7).
+NeverScheduled == ~(answer.op = "peek" /\ answer.waiting # {} /\ answer.waiting # answer.ms)
+
+\* A message is delivered after its time, behind one that was sent after it (SCH-1, SCH-4).
+NeverActivated == ~(\E m \in Scheduled : \E x \in Messages :
+    /\ m \in history.before[x] /\ OlderPlace(x, Activation[m])
+    /\ HeldLock(Activation[m]))
+
+\* A message is cancelled before its time, and the entity is empty (SCH-3).
+NeverCancelledForGood == ~(answer.op = "drained"
+    /\ \E m \in Scheduled : history.sent[Activation[m]] = "cancelled")
+
+\* Cancelling with the number of a message that is activated is rejected (SCH-4).
+NeverOldNumber == ~(answer.op = "cancel" /\ answer.out = "not found"
+    /\ history.sent[Activation[answer.m]] = "accepted")
+
+\* A cancel is ok, and the message is activated all the same (SCH-5 MAY).
+NeverRaced == ~(\E m \in Scheduled \cap history.consumed :
+    msg[m].at = "activated" /\ history.sent[Activation[m]] = "expected")
+
+\* A scheduled message is completed after its activation, and the entity is empty (SCH-6).
+NeverOnce == ~(answer.op = "drained" /\ Activations \cap history.consumed # {})
+
+\* A message scheduled in the past is told the number that it is delivered with.
+NeverPast == ~(\E m \in Scheduled : history.shown[m] = {} /\ HeldLock(Activation[m])
+    /\ PlaceOf(m).num = NoNumber)
+
+\* A keyless message is activated in another partition.
+NeverRerouted == ~(\E m \in Scheduled : PlaceOf(Activation[m]).part # NoPartition
+    /\ ~SamePlace(m, Activation[m]))
+
+\* A transaction is committed that scheduled one message and cancelled another.
+NeverTxnScheduled == ~(history.deal.state = "committed"
+    /\ history.deal.sends \cap Scheduled # {} /\ history.deal.settles \cap Scheduled # {})
 
 \* Two flows have a partition each, at rest, and both were given messages.
 NeverShared == ~(AtRest /\ \E c, d \in Clients : c # d /\ Load(c) = 1 /\ Load(d) = 1

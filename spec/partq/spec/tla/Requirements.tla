@@ -6,6 +6,7 @@
 (* [](P) holds in every state.  [][A]_ghostVars holds of every step: then   *)
 (* answer' is what was seen in that step, history what was known before,    *)
 (* history' what is known now.  Each is one formula, so that TLC names it.  *)
+(* SCH_1_Eventually alone speaks of what has to happen (P ~> Q).            *)
 (***************************************************************************)
 EXTENDS ClientHistory
 
@@ -22,9 +23,14 @@ Live == Accepted \ (history.consumed \cup history.buried)
 \* Reading "Peeking": certainly live and visible.  What a transaction sent may lag
 \* until one of its messages has been seen; what is in a partition that is down is
 \* not seen.
-CertainlyVisible ==
-    { m \in Live : /\ m \in history.deal.sends => history.deal.seen
-                   /\ PlaceOf(m).part \notin history.outage }
+Visibly(m) == /\ m \in history.deal.sends => history.deal.seen
+              /\ PlaceOf(m).part \notin history.outage
+
+\* Scheduled messages that nobody cancelled and whose time has come: they may have been
+\* activated, and no client has seen that yet.
+Overdue == { m \in Live \cap Scheduled : history.sent[Activation[m]] = "expected" }
+
+CertainlyVisible == { m \in Live \ Overdue : Visibly(m) }
 
 OlderPlace(x, y) == /\ SamePlace(x, y)
                     /\ PlaceOf(x).num # NoNumber /\ PlaceOf(y).num # NoNumber
@@ -41,7 +47,6 @@ MaybeHeld(m) == \E t \in Turns : history.lock[m][t] \in { "held", "doubt" }
 Delivers == answer'.op \in { "receive", "delete" } /\ answer'.out = "ok"
 Peeks == answer'.op = "peek" /\ answer'.out # "refused"
 Shows == Delivers \/ Peeks
-Sends == answer'.op = "send"
 Settles == answer'.op \in { "complete", "abandon", "txn complete" }
 
 \* The instant at which a message is taken out of its partition: received, or
@@ -69,7 +74,7 @@ KEY_3 == [](AzurePartitions => \A m \in TwoKeys :
 \* KEY-7 (D, I): "a batch whose messages carry different keys is rejected whole".
 \* That one is all or nothing shows elsewhere: of an accepted batch in RCV-2, of a
 \* refused one in RCV-1.
-KEY_7 == [][ answer'.op = "batch" /\ answer'.out = "ok" /\ AzurePartitions =>
+KEY_7 == [][ answer'.op \in BatchOps /\ answer'.out = "ok" /\ AzurePartitions =>
     \A m, n \in answer'.ms : Keyed(m) /\ Keyed(n) => KeyOf[m] = KeyOf[n] ]_ghostVars
 
 \* KEY-8 (S): the key is QUEUE_PARTITION_KEY: messages that bear the same one are
@@ -82,15 +87,18 @@ KEY_8 == [](HasFlows =>
 \* KEY-9 (A, S): "what the rules allow is not refused for good": an answer of
 \* invalid has a reason among KEY-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7, is
 \* about a flow that is bound already, or is not, or about a first key where the
-\* transaction settles already (reading "Transactions": either verdict).
-KEY_9 == [][ answer'.out = "invalid" =>
+\* transaction settles already (reading "Transactions": either verdict); one of not
+\* found is about a message that is scheduled no more, or may be so.
+KEY_9 == [][ answer'.out \in { "invalid", "not found" } =>
     LET m == answer'.m
         keys == { KeyOf[n] : n \in history.deal.sends }
         places == { PlaceOf(n).part : n \in history.deal.sends \cup history.deal.settles }
-    IN \/ answer'.op = "send" /\ m \in TwoKeys
-       \/ answer'.op = "batch" /\ AzurePartitions /\ \E a, b \in answer'.ms : KeyOf[a] # KeyOf[b]
-       \/ answer'.op = "batch" /\ answer'.ms \cap TwoKeys # {}
-       \/ /\ answer'.op = "txn send"
+    IN \/ answer'.op \in CancelOps /\ (m \notin CertainlyVisible \/ MaySettleAlready(m))
+       \/ answer'.op \in SendOps /\ m \in TwoKeys
+       \/ /\ answer'.op \in BatchOps /\ AzurePartitions
+          /\ \E a, b \in answer'.ms : KeyOf[a] # KeyOf[b]
+       \/ answer'.op \in BatchOps /\ answer'.ms \cap TwoKeys # {}
+       \/ /\ answer'.op \in TxnSendOps
           /\ \/ m \in TwoKeys
              \/ Partitioned /\ (~Keyed(m) \/ keys \ { KeyOf[m] } # {})
              \/ Partitioned /\ keys = {} /\ history.deal.settles # {}
@@ -98,7 +106,7 @@ KEY_9 == [][ answer'.out = "invalid" =>
             /\ \E a, b \in answer'.ms : ~SamePlace(a, b)
        \/ answer'.op = "bind" /\ answer'.by \in history.bound
        \/ answer'.op = "unbind" /\ answer'.by \notin history.bound
-       \/ answer'.op = "txn complete" /\ Partitioned
+       \/ answer'.op \in { "txn complete", "txn cancel" } /\ Partitioned
             /\ places \ { NoPartition, PlaceOf(m).part } # {} ]_ghostVars
 
 (***************************************************************************)
@@ -120,7 +128,7 @@ ROUTE_2 == [](\A k \in Keys : \E p \in Partitions :
 \* ROUTE-5 (A): keyed send while its partition is down: "an error to the sender,
 \* nothing stored, no other partition used".
 ROUTE_5 == [][
-    /\ answer'.op \in { "send", "batch", "txn send" } /\ answer'.out = "ok" =>
+    /\ answer'.op \in SendOps \cup BatchOps \cup TxnSendOps /\ answer'.out = "ok" =>
             \A m \in answer'.ms, n \in Messages :
                 Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
                     ShownPartitions(n) \cap history.outage = {}
@@ -128,7 +136,7 @@ ROUTE_5 == [][
 
 \* ROUTE-6 (A): keyless send while the chosen partition is down: "stored in
 \* another; the send succeeds" (judged where no operation is refused in passing).
-ROUTE_6 == [][ /\ answer'.op \in { "send", "batch" } /\ answer'.out = "refused"
+ROUTE_6 == [][ /\ answer'.op \in SendOps \cup BatchOps /\ answer'.out = "refused"
                /\ (\A m \in answer'.ms : ~Keyed(m)) /\ ~May("busy")
                => history.outage = Partitions \/ ~history.alive ]_ghostVars
 
@@ -136,12 +144,13 @@ ROUTE_6 == [][ /\ answer'.op \in { "send", "batch" } /\ answer'.out = "refused"
 \* or settlement is refused only while some partition is down, and the operation's own
 \* is not known to be up; of a batch, that of one of its messages; of a keyless
 \* message, all are down.
-ROUTE_7 == [][ /\ answer'.op \in { "send", "batch", "complete", "abandon" }
+ROUTE_7 == [][ /\ \/ answer'.op \in SendOps \cup BatchOps \cup { "complete", "abandon" }
+                  \/ answer'.op = "cancel" /\ answer'.m \in CertainlyVisible
                /\ answer'.out = "refused"
                /\ history.alive /\ ~May("busy")
                =>
                /\ history.outage # {}
-               /\ IF answer'.op \in { "send", "batch" }
+               /\ IF answer'.op \in SendOps \cup BatchOps
                   THEN \E m \in answer'.ms :
                         IF Keyed(m)
                         THEN \A n \in Messages : KeyOf[m] = KeyOf[n] =>
@@ -150,7 +159,7 @@ ROUTE_7 == [][ /\ answer'.op \in { "send", "batch", "complete", "abandon" }
                   ELSE ShownPartitions(answer'.m) \subseteq history.outage ]_ghostVars
 
 \* ROUTE-8 (A): "no partition up: an error, nothing stored".
-ROUTE_8 == [][ answer'.op \in { "send", "batch", "txn send" } /\ answer'.out = "ok" =>
+ROUTE_8 == [][ answer'.op \in SendOps \cup BatchOps \cup TxnSendOps /\ answer'.out = "ok" =>
     history.outage # Partitions /\ history.alive ]_ghostVars
 
 (***************************************************************************)
@@ -181,11 +190,12 @@ Missing(a, b, p) ==
     { k \in Between(a, b) :
         \A m \in Messages : SequenceNumber(p, k) \notin ShownNumbers(m) }
 
-\* Sends that may each have used up one of them: accepted there and not shown
+\* Sends and activations that may each have used up one of them: there, and not shown
 \* yet; come to nothing; tried there in vain (SEQ-4 ?).
 MayHaveUsed(p) ==
     { m \in Messages :
-        \/ history.sent[m] = "accepted" /\ PlaceOf(m).part = p /\ history.shown[m] = {}
+        \/ /\ history.sent[m] \in { "accepted", "expected" }
+           /\ PlaceOf(m).part = p /\ history.shown[m] = {}
         \/ May("gaps") /\ p \in history.skips[m]
         \/ /\ m \in history.deal.sends /\ history.shown[m] = {}
            /\ PlaceOf(m).part \in { p, NoPartition } }
@@ -218,7 +228,7 @@ SEQ_6 == [](\A m \in Messages : Cardinality(ShownNumbers(m)) <= 1)
 
 \* RCV-1 (A): "no phantom: what is received was sent".
 RCV_1 == [][ Shows => \A m \in answer'.ms :
-    history.sent[m] \in { "accepted", "enlisted" } ]_ghostVars
+    history.sent[Origins[m]] \in { "accepted", "enlisted" } ]_ghostVars
 
 \* RCV-2 (A): "no loss: an accepted message stays ... until completed, deleted on
 \* receive or expired"; judged after a drain.
@@ -228,7 +238,7 @@ RCV_2 == [][ answer'.op = "drained" => Live = {} ]_ghostVars
 \* a later message overtakes only one that is locked ... redelivery position is
 \* free".
 RCV_3 == [][ Takes /\ ~HasFlows /\ answer'.m \notin history.free =>
-    \A x \in CertainlyVisible :
+    \A x \in CertainlyVisible \ Scheduled :
         OlderPlace(x, answer'.m) =>
             x \in history.free \cup history.unseen \/ MaybeHeld(x) ]_ghostVars
 
@@ -264,7 +274,8 @@ RCV_9 == [][
 FlatState(h, m) == IF m \in h.consumed THEN "gone"
                    ELSE IF m \in h.buried THEN "gone"
                    ELSE IF \E t \in Turns : h.lock[m][t] \in {"held", "doubt"} THEN "locked"
-                   ELSE IF h.sent[m] = "accepted" THEN "there" ELSE "absent"
+                   ELSE IF h.sent[m] \in { "accepted", "expected" } THEN "there"
+                   ELSE "absent"
 \* @type: Set(<<Str, Str>>);
 FlatSteps == { <<"absent", "there">>, <<"there", "locked">>, <<"there", "gone">>,
                <<"locked", "there">>, <<"locked", "gone">> }
@@ -306,8 +317,8 @@ TXN_2 == [](Partitioned => \A m, n \in history.deal.sends :
 \* rollback; settlements likewise, and after rollback the same lock still
 \* settles".  Reading: it becomes visible all at once.
 TXN_5 == [][
-    /\ Shows => \A m \in answer'.ms \cap history.deal.sends :
-            history.deal.state = "committed"
+    /\ Shows => \A m \in answer'.ms :
+            Origins[m] \in history.deal.sends => history.deal.state = "committed"
     /\ Peeks => \A x \in history.deal.sends \cap CertainlyVisible :
             \A y \in answer'.ms : OlderPlace(x, y) =>
                 x \in answer'.ms \/ \E w \in history.walks[answer'.by] :
@@ -320,7 +331,8 @@ TXN_5 == [][
 
 \* TXN-7 (K): "settling messages of two partitions in one transaction: rejected at
 \* the second".
-TXN_7 == [](Partitioned => \A m, n \in history.deal.settles : SamePlace(m, n))
+TXN_7 == [](Partitioned =>
+    \A m, n \in history.deal.settles \ Scheduled : SamePlace(m, n))
 
 \* TXN-8 (A): "a key pins the message whether or not a transaction is used".
 TXN_8 == [](\A m \in history.deal.sends, n \in Messages :
@@ -329,7 +341,8 @@ TXN_8 == [](\A m \in history.deal.sends, n \in Messages :
 
 \* TXN-10 (D): "a transaction ends once: after a commit or rollback that was ok no
 \* further operation, commit or rollback in it succeeds".
-TXN_10 == [][ /\ answer'.op \in { "txn send", "txn complete", "commit", "rollback" }
+TXN_10 == [][ /\ answer'.op \in TxnSendOps \cup { "txn complete", "txn cancel", "commit",
+                                                  "rollback" }
               /\ answer'.out = "ok"
               => history.deal.state = "open" ]_ghostVars
 
@@ -376,12 +389,68 @@ PEEK_5 == [][ Peeks =>
 PEEK_6 == [][ Peeks => \A m \in answer'.ms :
     answer'.counts[m] <= history.most[m] ]_ghostVars
 
-\* PEEK-7 (M, D): "active, locked ... messages are visible": what a client holds is
-\* not left out.
-PEEK_7 == [][ Peeks => \E w \in history.walks[answer'.by] :
+\* PEEK-7 (M, D): "active, locked ... and scheduled messages are visible with their
+\* state": what a client holds is not left out, and what waits for its time is shown as
+\* scheduled, and nothing else is.
+PEEK_7 == [][ Peeks => answer'.waiting = answer'.ms \cap Scheduled /\ \E w \in history.walks[answer'.by] :
     \A m \in answer'.ms : \A x \in CertainlyVisible :
         HeldLock(x) /\ OlderPlace(x, m) /\ PastWalk(history, w, x)
             => x \in answer'.ms ]_ghostVars
+
+(***************************************************************************)
+(* SCH: Activation[m] is what m becomes when it is activated.               *)
+(***************************************************************************)
+
+\* SCH-1 (M): "not receivable before its time".  (As long as it is scheduled it is m;
+\* when its time has come its activation is expected.)
+SCH_1 == [][
+    /\ Delivers => answer'.m \notin Scheduled
+    /\ Shows => \A m \in answer'.ms \cap Activations : history.sent[m] # "no" ]_ghostVars
+
+\* SCH-1 (M): "eventually receivable after (any delay)": it is seen activated, or
+\* somebody cancels it, if the broker is given its turns and clients receive.
+SCH_1_Eventually == \A m \in Scheduled : m \in Overdue ~> m \notin Overdue
+
+\* SCH-2 (M): "either of two ways: a send that bears a scheduled time, or the schedule
+\* operation, which returns the sequence number.  Both have a number while scheduled,
+\* found by peek too": the operation tells one number, no answer shows another, and
+\* peeks leave out nothing that is scheduled.
+SCH_2 == [][
+    /\ answer'.op \in ScheduleOps /\ answer'.out = "ok" => \A m \in answer'.ms :
+            Cardinality(history'.shown[m] \cup history'.shown[Activation[m]]) = 1
+    /\ \A m \in Scheduled : Cardinality(history'.shown[m]) <= 1
+    /\ Peeks => \E w \in history.walks[answer'.by] :
+            \A x \in CertainlyVisible \cap Scheduled : PastWalk(history, w, x) =>
+                answer'.ms # {} /\ \A m \in answer'.ms : OlderPlace(x, m) => x \in answer'.ms
+    /\ Peeks /\ answer'.ms = {} /\ history.walks[answer'.by] = { {} } =>
+            \A m \in Overdue : ~Visibly(m) ]_ghostVars
+
+\* SCH-3 (M): "cancel before activation deletes it for good": nobody sees it again who
+\* cancelled it before its time.
+SCH_3 == [][ Shows => \A m \in answer'.ms :
+    /\ m \in Activations => history.sent[m] # "cancelled"
+    /\ m \in Scheduled => history.sent[Activation[m]] # "cancelled" ]_ghostVars
+
+\* SCH-4 (M, I): "on activation it is appended as if enqueued now, with a new number; the
+\* old number is no longer valid: cancelling with it is rejected": the number is another
+\* one, after all that was accepted before its time came, or before a cancel that was ok
+\* all the same; once it is seen activated no cancel is ok, and no peek finds it
+\* scheduled.
+SCH_4 == [][
+    /\ \A m \in Scheduled : \A o \in history'.shown[Activation[m]] :
+          /\ o \notin history'.shown[m]
+          /\ \A x \in history'.before[Activation[m]] : \A q \in history'.shown[x] :
+                o.part = q.part => Before(NumberIn(q.seq), NumberIn(o.seq))
+    /\ answer'.op \in CancelOps /\ answer'.out = "ok" =>
+          history.sent[Activation[answer'.m]] # "accepted"
+    /\ Peeks => \A m \in answer'.ms \cap Scheduled :
+          history'.sent[Activation[m]] # "accepted" ]_ghostVars
+
+\* SCH-6 (M): "enqueued at most once: there is no recurrence": it is seen activated with
+\* one number, and not delivered again when it has been completed.
+SCH_6 == [][ \A m \in Scheduled :
+    /\ Cardinality(history'.shown[Activation[m]]) <= 1
+    /\ Delivers => ~(answer'.m = Activation[m] /\ answer'.m \in history.consumed) ]_ghostVars
 
 (***************************************************************************)
 (* REB: a pair of a partition and a flow begins and ends by assignment      *)

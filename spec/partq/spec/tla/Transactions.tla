@@ -82,12 +82,13 @@ CountersAtCommit ==
     THEN [ p \in Partitions |-> AdvanceBy(counter[p], Cardinality(UnnumberedIn(p))) ]
     ELSE counter
 
-\* TXN-5: all or nothing.  `at` is where its sends are then: ready, or lagging
-\* ("visibility after the commit's return may lag").
+\* TXN-5: all or nothing.  `at` is where its sends are then: ready (or scheduled), or
+\* lagging ("visibility after the commit's return may lag").
 Committed(at) ==
     [ m \in Messages |->
         IF msg[m].at = "pending"
-        THEN [ msg[m] EXCEPT !.at = at, !.num = NumberAtCommit(m) ]
+        THEN [ msg[m] EXCEPT !.at = IF at = "ready" THEN Arrival(m) ELSE at,
+                             !.num = NumberAtCommit(m) ]
         ELSE IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
 
 \* TXN-5: "none after rollback; settlements likewise, and after rollback the

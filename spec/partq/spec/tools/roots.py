@@ -30,23 +30,29 @@ SHAPE: Final = ("Shape", "AnyShape")
 """The invariant that says what values the variables have, and its form that assigns them."""
 
 
+NEXT: Final = "Next"
+"""The steps of the specification without what modules of their own add to it."""
+
+
 class InvalidConfiguration(ValueError):
     """A configuration, or what it names in the modules, is not understood; the message says where."""
 
 
 class Configuration(NamedTuple):
     """What a ``.cfg`` says: ``values`` of constants, ``variants`` (what is put in the place of which
-    operator), and the names of ``invariants`` and ``properties``."""
+    operator), the names of ``invariants`` and ``properties``, and ``steps``: the operator that says which
+    steps there are, or the specification that has fairness as well."""
 
     values: Mapping[str, str]
     variants: Mapping[str, str]
     invariants: tuple[str, ...]
     properties: tuple[str, ...]
+    steps: str = NEXT
 
 
 _COMMENT: Final = re.compile(r"\\\*.*")
 _SECTIONS: Final = frozenset(
-    {"INIT", "NEXT", "VIEW", "CHECK_DEADLOCK", "CONSTANTS", "INVARIANT", "PROPERTIES"}
+    {"INIT", "NEXT", "SPECIFICATION", "VIEW", "CHECK_DEADLOCK", "CONSTANTS", "INVARIANT", "PROPERTIES"}
 )
 """What a configuration may have. Any other section, such as a constraint, a root would leave out unsaid."""
 
@@ -78,7 +84,8 @@ def read_configuration(file: Path) -> Configuration:
     invariants, properties = (
         tuple(chain.from_iterable(read.get(name, ()))) for name in ("INVARIANT", "PROPERTIES")
     )
-    return Configuration(values, variants, invariants, properties)
+    ((steps,),) = read.get("NEXT", read.get("SPECIFICATION", [[NEXT]]))
+    return Configuration(values, variants, invariants, properties, steps)
 
 
 def root(configuration: Configuration, modules: Path = MODULES, extends: str = "MC") -> str:

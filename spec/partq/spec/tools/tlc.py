@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from partq.spec import MODULES
 
+from .roots import read_configuration
 from .toolbox import java, tlc_jar
 from .values import Function, read_state
 
@@ -43,12 +44,16 @@ _VIOLATED: Final = {
 }
 """The messages that name a property, and where."""
 
+LIVENESS: Final = "liveness"
+_UNENDING: Final = "2116"
+"""Of a property that something has to happen in the end TLC says that it is violated, and not its name."""
+
 DEADLOCK: Final = "deadlock"
 _DEADLOCKED: Final = "2114"
 
 _UNTOLD: Final = frozenset(
     {"2262", "2401", "2187", "2188", "2220", "2219", "2185", "2189", "2190", "2200", "2209", "2268", "2269"}
-    | {"2121"}
+    | {"2121", "2192", "2212", "2267"}
 )
 """Messages that say nothing of an error."""
 
@@ -61,8 +66,9 @@ class Step(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What TLC found. ``violated``: the property, `DEADLOCK`, or empty if everything held. ``error``: why it
-    could not tell, in one line. ``distinct``, ``generated``: states; ``depth``: of the search."""
+    """What TLC found. ``violated``: the property, `DEADLOCK`, `LIVENESS`, or empty if everything held.
+    ``error``: why it could not tell, in one line. ``distinct``, ``generated``: states; ``depth``: of the
+    search."""
 
     violated: str = ""
     error: str = ""
@@ -95,10 +101,13 @@ def check(
     """
     words = ["-workers", str(workers), *options]
     try:
-        return read_answer(_said(words, module, configuration, timeout, library, machine))
+        answer = read_answer(_said(words, module, configuration, timeout, library, machine))
     except subprocess.TimeoutExpired as late:
         said = (late.stdout or b"").decode(errors="replace")
         return Answer(error=f"TLC did not end within {timeout:g} s", printed=_tuples(said))
+    if answer.violated == LIVENESS:
+        return answer._replace(violated=" or ".join(read_configuration(configuration).properties))
+    return answer
 
 
 class NoTrace(RuntimeError):
@@ -181,6 +190,8 @@ def read_answer(output: str) -> Answer:
             answer = answer._replace(trace=(*answer.trace, Step(step[1], read_state(step[2]))))
         elif code in _VIOLATED and (found := _VIOLATED[code].search(text)):
             answer = answer._replace(violated=found[1])
+        elif code == _UNENDING:
+            answer = answer._replace(violated=LIVENESS)
         elif code == _DEADLOCKED:
             answer = answer._replace(violated=DEADLOCK)
         elif code == _PRINTED:

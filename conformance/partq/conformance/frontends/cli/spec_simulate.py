@@ -88,9 +88,9 @@ def _usual_jobs(tool: Tool) -> int:
 def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[Check]:
     """The checks of these names, of both kinds all if there are none. Raises `InvalidManifest`."""
     from partq.spec.checking.manifest import read_manifest
-    from partq.spec.simulation.behaviours import is_goal
+    from partq.spec.simulation.behaviours import is_goal, is_traced
 
-    every = read_manifest()
+    every = [one for one in read_manifest() if is_traced(one)]
     found = []
     for names, others, what in ((scopes, goals, "scope"), (goals, scopes, "goal")):
         if names or not others:
