@@ -97,14 +97,10 @@ def outage_reverses_order(self: Faults, partition: Partition) -> None:
     Faults.bring_up(self, partition)
 
 
-@defect("RCV-3", "accept")
-def batch_delivered_backwards(self: Partition, contents: Sequence[Content], now: int) -> None:
+@defect("RCV-3", "heads")
+def batch_delivered_backwards(self: Partition, most: int) -> list[Stored]:
     """The messages of a batch are delivered in reverse order."""
-    before = self.take(self.waiting())
-    Partition.accept(self, contents, now)
-    batch = self.waiting()
-    turned = [(one.order, other) for one, other in zip(batch, batch[::-1], strict=True)]
-    self._free = [*((one.order, one) for one in before), *turned]
+    return self.take(sorted(self.waiting(), key=lambda one: (one.enqueued_at, -one.order))[:most])
 
 
 @defect("RCV-7", "deliver", profile="azure-flat")
