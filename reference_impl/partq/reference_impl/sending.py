@@ -194,17 +194,7 @@ class Sending:
     def enlist(self, txn: Transaction, send: Send) -> Steps[None]:
         """Keep what is sent in a transaction for its commit."""
         key, contents = send.key, send.contents
-        if not self.joins(txn, send):
-            self.broker.rules.admit_send(txn, key)
-        partition = txn.place if key is None else self.home(key, send)
-        if partition is None:
-            partition = self.next_partition()
-        if txn.partition is not None:
-            fits = partition is txn.partition
-        else:
-            fits = txn.settles_in in (None, partition) or (not txn.cancels and self.elsewhere())
-        if not fits:
-            raise Refused("invalid_operation", "a transaction has one partition")
+        partition = self.partition_in(txn, send)
         yield HOP
         self.broker.check_open(txn)
         self.broker.check_up(partition)
@@ -219,6 +209,21 @@ class Sending:
         else:
             txn.sends.extend(contents)
         yield HOP
+
+    def partition_in(self, txn: Transaction, send: Send) -> Holder:
+        """Where a transaction stores what is sent in it. Raises `Refused` where it has another partition."""
+        if not self.joins(txn, send):
+            self.broker.rules.admit_send(txn, send.key)
+        partition = txn.place if send.key is None else self.home(send.key, send)
+        if partition is None:
+            partition = self.next_partition()
+        if txn.partition is not None:
+            fits = partition is txn.partition
+        else:
+            fits = txn.settles_in in (None, partition) or (not txn.cancels and self.elsewhere())
+        if not fits:
+            raise Refused("invalid_operation", "a transaction has one partition")
+        return partition
 
     def joins(self, txn: Transaction, send: Send) -> bool:
         """Whether a second key is accepted in the transaction: if it lives in the partition of the first one,
