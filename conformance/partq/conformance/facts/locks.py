@@ -41,11 +41,6 @@ class Intervals:
         at = bisect_left(self._reach, since)
         return self._starts[at] if at < len(self._starts) else FOREVER
 
-    def reach(self, by: int) -> int:
-        """The latest end of those that have begun by then; -1 if none has."""
-        begun = bisect_right(self._starts, by)
-        return self._reach[begun - 1] if begun else -1
-
     def intervals(self) -> Iterable[tuple[int, int]]:
         """Them all."""
         return self._intervals
