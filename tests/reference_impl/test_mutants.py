@@ -33,6 +33,7 @@ CORE = (
     + [f"TXN-{n}" for n in (1, 2, 5, 7, 8, 10)]
     + [f"REB-{n}" for n in (1, 2, 3, 4, 5, 7, 11, 12, 13, 14, 15)]
     + [f"ORD-{n}" for n in (1, 2, 3)]
+    + [f"SCH-{n}" for n in (1, 2, 3, 4, 6)]
 )
 """The rules that have to be kept, of what the suite covers so far: each needs a broker that breaks it."""
 

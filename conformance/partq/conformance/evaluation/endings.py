@@ -44,6 +44,8 @@ def unreceivable(history: History) -> Finding | None:
     if history.header.clock != "virtual" or not in_vain:
         return None
     candidates = ("REB-11", "RCV-2") if profile(history.header.profile).flows else ()
+    if _waits_still(history):
+        candidates = ("SCH-1", "RCV-2")
     first = candidates[0] if candidates else "RCV-2"
     return Finding(
         first,
@@ -54,6 +56,14 @@ def unreceivable(history: History) -> Finding | None:
         f"{first}/never drained",
         candidates,
     )
+
+
+def _waits_still(history: History) -> bool:
+    """Whether a message was scheduled that nobody ever received."""
+    sent = (m for r in history.records if r.outcome != Outcome.ERROR for m in r.args.get("messages", ()))
+    scheduled = {message.id for message in sent if message.scheduled_at is not None}
+    came = {message.id for record in history.records if record.op == "receive" for message in record.messages}
+    return not scheduled <= came
 
 
 def left_behind(history: History) -> str:

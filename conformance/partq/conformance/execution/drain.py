@@ -28,7 +28,7 @@ from partq.conformance.workload.cases.steps import (
     unbind,
 )
 from partq.conformance.workload.program import Step
-from partq.model.messages import Delivery
+from partq.model.messages import SCHEDULED, Delivery
 from partq.model.operations import CONNECTION_LOST, DRAINER, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, Profile
 
@@ -188,7 +188,8 @@ def _empty(plan: DrainPlan) -> Drain:
         empty = plan.is_empty()
         if empty or budget <= 0:
             return bool(empty)
-        if empty is None and not found and (yield from _peeks_nothing(plan)):
+        left = (yield from _peek(plan)) if empty is None and not found else None
+        if left == ():
             return True
         if found <= met:
             vain += 1
@@ -198,6 +199,7 @@ def _empty(plan: DrainPlan) -> Drain:
             budget += plan.quiet + TRIES
         # Front ends may have fetched and locked what this round asked for; partitions may have moved.
         lingers = empty is False or plan.profile.caching_front_ends or plan.profile.flows
+        lingers = lingers or any(message.state == SCHEDULED for message in left or ())
         wait = plan.settling_time if lingers else 0
     return False
 
@@ -227,9 +229,10 @@ def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | N
     return found, budget
 
 
-def _peeks_nothing(plan: DrainPlan) -> Drain:
+def _peek(plan: DrainPlan) -> Generator[Step, StepResult | None, tuple[Delivery, ...] | None]:
+    """What a peek still shows, None if it fails; nothing where there is no peek."""
     look = peek(DRAINER, BATCH, "start")
     if not plan.profile.peek or look.op in plan.lacks:
-        return True
+        return ()
     did = yield look
-    return did is not None and did.ok and not did.messages
+    return did.messages if did is not None and did.ok else None

@@ -253,7 +253,7 @@ class LiveRun:
     # One step.
 
     def _do(self, thread: ClientThread, step: Step, longest_advance: float | None = None) -> None:
-        args = None if self.over.is_set() else thread.script.resolve(step)
+        args = None if self.over.is_set() else thread.script.resolve(step, self.recorder.now())
         if args is None:
             self._begun(thread)
         elif thread is not self.env:

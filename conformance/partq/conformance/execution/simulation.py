@@ -136,7 +136,7 @@ class _SimulatedRun:
             left[phase] -= 1
             if not left[phase] and self.env_waits_for == phase:
                 clock.wake(self.env)
-            args = client.script.resolve(step)
+            args = client.script.resolve(step, clock.now)
             if args is not None:
                 yield from self._operate(client, step.op, args)
 
@@ -163,7 +163,7 @@ class _SimulatedRun:
             client = self.clients.get(step.proc)
             if client is None:
                 client = self.clients[step.proc] = _SimulatedClient(step.proc, self.stage.connect(step.proc))
-            args = client.script.resolve(step)
+            args = client.script.resolve(step, self.clock.now)
             return None if args is None else (yield from self._operate(client, step.op, args))
         if step.op == CLOCK:
             return (yield from self._advance(step.args))

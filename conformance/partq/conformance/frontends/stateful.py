@@ -187,7 +187,7 @@ class BrokerMachine(RuleBasedStateMachine):
             self._follow(op, proc, _as_event(op, args, self.entity))
             return
         script = self.scripts[proc]
-        resolved = script.resolve(self.steps[-1])
+        resolved = script.resolve(self.steps[-1], self.state.now)
         if resolved is not None:
             answer = self._follow(op, proc, resolved)
             script.absorb(op, resolved, *answer)

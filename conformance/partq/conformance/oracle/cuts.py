@@ -76,6 +76,7 @@ class Cuts:
         self.always: list[int] = []
         self.committed: dict[str, int] = {}
         self.counted: dict[str, int] = {}
+        self.cancelled: dict[int, str] = {}
         cancels: dict[int, list[int]] = {}
         for n, record in enumerate(self.records):
             self._index(n, record)
@@ -83,7 +84,9 @@ class Cuts:
                 cancels.setdefault(record.args["seq"], []).append(n)
         for record in self.records if cancels else ():
             for shown in record.messages:
-                self.of_message[shown.id] += cancels.pop(shown.seq or 0, ())
+                for n in cancels.pop(shown.seq or 0, ()):
+                    self.of_message[shown.id].append(n)
+                    self.cancelled[n] = shown.id
         self.txns = {txn: self._touched(places) for txn, places in self.of_txn.items()}
         self.txn_of: dict[str, list[str]] = {}
         for txn, ids in self.txns.items():
@@ -117,10 +120,11 @@ class Cuts:
                 self.committed[record.args["txn"]] = self._end(n)
 
     def _touched(self, places: Iterable[int]) -> Ids:
-        """What a transaction sends and settles."""
+        """What a transaction sends, cancels and settles."""
+        cancelled = (self.cancelled[n] for n in places if n in self.cancelled)
         sent = (message.id for n in places for message in self.records[n].args.get("messages", ()))
         settled = (self.held[t] for n in places for t in _tokens(self.records[n]) if t in self.held)
-        return frozenset((*sent, *settled))
+        return frozenset((*sent, *cancelled, *settled))
 
     def about(self, records: Iterable[int]) -> Ids:
         """The messages that these records (their ``i``) are about."""

@@ -43,7 +43,8 @@ def by_birth(
 ) -> tuple[Record, ...]:
     """The records with names of births: of what is sent and shown, and, as ``about``, of what is cancelled.
     Times of different clients may differ by ``skew`` (ns). ``waived``: with SCH-6 among it a message that is
-    shown under another number once it was active was activated again. Raises `Ambiguous`."""
+    shown under another number once it was active was activated again; with PEEK-7 states say nothing.
+    Raises `Ambiguous`."""
     sends = {
         message.id: (record, message)
         for record in records
@@ -54,7 +55,7 @@ def by_birth(
         return tuple(records)
     if any(message.id != as_active(message.id) for r in records for message in r.args.get("messages", ())):
         raise Ambiguous("a message bears the name of a birth")
-    births = _Births(records, sends, skew, "SCH-6" in waived)
+    births = _Births(records, sends, skew, waived)
     return tuple(births.named(record) for record in records)
 
 
@@ -63,18 +64,19 @@ class _Births:
     shown while scheduled (True), or later. ``shown``: the messages that are shown while they are scheduled:
     of others the time had come when they were sent."""
 
-    def __init__(self, records: Sequence[Record], sends: Sends, skew: int, recurring: bool) -> None:
+    def __init__(self, records: Sequence[Record], sends: Sends, skew: int, waived: frozenset[str]) -> None:
         self.sends = sends
         self.skew = skew
-        self.states = any(shown.state is not None for record in records for shown in record.messages)
-        self.recurring = recurring
+        self.labels = "PEEK-7" not in waived
+        self.states = self.labels and any(shown.state is not None for r in records for shown in r.messages)
+        self.recurring = "SCH-6" in waived
         self.numbers: dict[tuple[str, bool], dict[int, None]] = {}
         labelled = set()
         for record, shown in self._appearances(records):
             waits = self._certainly(record, shown)
             if waits is not None and shown.seq is not None:
                 self.numbers.setdefault((shown.id, waits), {})[shown.seq] = None
-            if shown.state == SCHEDULED:
+            if self.labels and shown.state == SCHEDULED:
                 labelled.add(shown.id)
         self.shown = {id for id in sends if id in labelled or self._waited(id)}
         self.names = self._by_number(records)
@@ -84,7 +86,7 @@ class _Births:
 
     def _certainly(self, record: Record, shown: Delivery) -> bool | None:
         """Whether it is shown while it is scheduled; None where only a number may tell."""
-        if record.op == SCHEDULES or shown.state == SCHEDULED:
+        if record.op == SCHEDULES or (self.labels and shown.state == SCHEDULED):
             return True
         if record.op not in LOOKS or self.states:
             return False

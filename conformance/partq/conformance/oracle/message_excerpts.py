@@ -8,12 +8,12 @@ flows tell where these are left out (`excerpts.FLOWLESS`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
 from partq.conformance.oracle.roles import FLOWS, OUTAGES, Role, by_role
-from partq.model.messages import as_active, as_scheduled
+from partq.model.messages import as_active, as_again, as_scheduled
 from partq.model.operations import Outcome
 
 LARGEST: Final = 6
@@ -84,12 +84,18 @@ def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, s
             own = touched.setdefault(effect.action.txn, set())
             own.update(message.id for message in effect.action.messages)
             own.update(held[token] for token in effect.action.locks if token in held)
-    found, txns = set(ids), set[str]()
+            own.add(effect.action.about)
+    found, txns = _births(ids), set[str]()
     while more := [txn for txn, own in touched.items() if txn not in txns and own & found]:
         txns.update(more)
-        found.update(*(touched[txn] for txn in more))
-    births = (birth for id in found for birth in (as_scheduled(as_active(id)), as_active(id)))
-    return frozenset((*found, *births)), frozenset(txns)
+        found |= _births(id for txn in more for id in touched[txn])
+    return frozenset(found), frozenset(txns)
+
+
+def _births(ids: Iterable[str]) -> set[str]:
+    """All names of these messages."""
+    active = {as_active(id) for id in ids if id}
+    return active.union(*((as_scheduled(id), as_again(id)) for id in active))
 
 
 def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
@@ -128,8 +134,9 @@ def _of_settlement(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect 
 
 
 def _of_birth(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
-    """An activation, or a cancelling: one that was refused did nothing."""
-    return effect if effect.action.about in ids and effect.observed.status == Outcome.OK else None
+    """An activation, or a cancelling: one that was refused did nothing, but to its transaction."""
+    did = effect.observed.status == Outcome.OK or effect.action.txn is not None
+    return effect if effect.action.about in ids and did else None
 
 
 def _showing(effect: Effect, ids: Ids) -> Effect:

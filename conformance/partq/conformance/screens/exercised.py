@@ -14,6 +14,7 @@ from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.locks import Locks
 from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report, Screen
+from partq.model.messages import SCHEDULED
 from partq.model.operations import Outcome
 
 
@@ -30,9 +31,15 @@ def check(facts: Facts) -> Report:
     """Count what the history exercises of every rule of the table."""
     report = Report()
     if facts.peeks:
-        for rule, exercise in EXERCISED.items():
-            report.count(rule, exercise.count(facts))
+        _count(facts, report, PEEKS)
+    if facts.derive(_scheduled):
+        _count(facts, report, SCHEDULES)
     return report
+
+
+def _count(facts: Facts, report: Report, table: Mapping[str, Exercise]) -> None:
+    for rule, exercise in table.items():
+        report.count(rule, exercise.count(facts))
 
 
 def _answers(facts: Facts) -> list[Record]:
@@ -97,10 +104,45 @@ def _held(deliveries: list[Observation], peeks: list[Observation]) -> int:
     return count
 
 
+def _scheduled(facts: Facts) -> set[str]:
+    """The messages that were scheduled."""
+    return {
+        id for id, sends in facts.by_id.items() if any(one.message.scheduled_at is not None for one in sends)
+    }
+
+
+def _came(facts: Facts) -> int:
+    """Each scheduled message that a client received."""
+    return len(facts.derive(_scheduled) & facts.received.keys())
+
+
+def _numbered(facts: Facts) -> int:
+    """Each number that the operation returned, and each scheduled message of an answer to a peek."""
+    returned = (one for record in facts.records if record.op == "schedule" for one in record.messages)
+    peeked = (one for record in facts.peeks for one in record.messages if one.state == SCHEDULED)
+    return sum(one.seq is not None for one in returned) + sum(1 for _ in peeked)
+
+
+def _cancelled(facts: Facts) -> int:
+    """Each message that was cancelled."""
+    return sum(r.op == "cancel_scheduled" and r.outcome == Outcome.OK for r in facts.records)
+
+
+def _renumbered(facts: Facts) -> int:
+    """Each scheduled message that is shown with several numbers."""
+    numbers: dict[str, set[int]] = {id: set() for id in facts.derive(_scheduled)}
+    for record in facts.records:
+        for shown in record.messages:
+            if shown.seq is not None and shown.id in numbers:
+                numbers[shown.id].add(shown.seq)
+    return sum(len(several) > 1 for several in numbers.values())
+
+
 _PEEK: Final = ("peek",)
+_SCHEDULE: Final = ("schedule",)
 _NUMBERS: Final = ("peek", "sequence numbers")
 
-EXERCISED: Final[Mapping[str, Exercise]] = {
+PEEKS: Final[Mapping[str, Exercise]] = {
     "PEEK-1": Exercise(_parts, _NUMBERS),
     "PEEK-2": Exercise(_parts, _NUMBERS),
     "PEEK-3": Exercise(_mixed, _NUMBERS),
@@ -109,6 +151,14 @@ EXERCISED: Final[Mapping[str, Exercise]] = {
     "PEEK-6": Exercise(_shown, _PEEK),
     "PEEK-7": Exercise(_shown_locked, _PEEK, judged=True),
 }
+SCHEDULES: Final[Mapping[str, Exercise]] = {
+    "SCH-1": Exercise(_came, _SCHEDULE, judged=True),
+    "SCH-2": Exercise(_numbered, (*_SCHEDULE, "sequence numbers"), judged=True),
+    "SCH-3": Exercise(_cancelled, ("schedule", "cancel_scheduled"), judged=True),
+    "SCH-4": Exercise(_renumbered, (*_SCHEDULE, "sequence numbers"), judged=True),
+    "SCH-6": Exercise(_came, _SCHEDULE, judged=True),
+}
+EXERCISED: Final = {**PEEKS, **SCHEDULES}
 """Rule -> what exercises it."""
 
 

@@ -17,8 +17,9 @@ from partq.conformance.workload import phrases
 from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES, bind
 from partq.conformance.workload.phrases import Draft, Source
-from partq.conformance.workload.program import Program
+from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.request_phrases import REQUEST_PHRASES, other_case
+from partq.conformance.workload.scheduling_phrases import SCHEDULING_PHRASES
 from partq.conformance.workload.trouble_phrases import TROUBLE_PHRASES
 from partq.conformance.workload.weights import (
     AZURE_THEMES,
@@ -67,6 +68,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     **REQUEST_PHRASES,
     **TROUBLE_PHRASES,
     **DOMAIN_PHRASES,
+    **SCHEDULING_PHRASES,
 }
 """Every phrase a theme may weigh."""
 
@@ -106,8 +108,13 @@ def generate(
         bind(draft)
     for _ in range(length):
         PHRASES[table[source.below(len(table))]](draft)
-    steps = tuple(step for step in draft.steps if step.op not in lacks) if lacks else tuple(draft.steps)
+    steps = tuple(step for step in draft.steps if _is_offered(step, lacks)) if lacks else tuple(draft.steps)
     return Program(profile_name, steps, entity, seed % LIMIT_SEED, sequential=draft.chance(4))
+
+
+def _is_offered(step: Step, lacks: frozenset[str]) -> bool:
+    """Whether a broker that lacks these has the step: what cannot schedule heeds no message's time."""
+    return step.op not in lacks and not ("delay" in step.args and "schedule" in lacks)
 
 
 def _keys(source: Source) -> tuple[str, ...]:

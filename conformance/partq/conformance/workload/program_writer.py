@@ -90,7 +90,7 @@ class Writer:
         script = self.scripts.setdefault(proc, Script(proc))
         asked = OPERATIONS[op].written(self, script, move.action)
         step = None if asked is None else Step(proc, op, asked)
-        args = None if step is None else script.resolve(step)
+        args = None if step is None else script.resolve(step, 0)
         if step is not None and args is not None:
             self._absorb(script, move, args)
             yield step

@@ -62,6 +62,8 @@ def _needed(records: list[Record], shown: list[Record], chosen: Collection[int] 
     names = {name for r in shown for name in _names(r)}
     messages = {name for r in shown for name in _messages(r)}
     messages |= {one.id for r in records for one in r.messages if one.lock in names}
+    numbers = {r.args["seq"] for r in shown if "seq" in r.args}
+    messages |= {one.id for r in records for one in r.messages if one.seq in numbers}
     broken = {r.op for r in shown if OPS[r.op].undone_by}
     last = max((r.i for r in shown), default=0)
     found = {r.i for r in shown}
@@ -97,6 +99,7 @@ def _steps(program: Program, records: list[Record]) -> tuple[Step, ...]:
             steps.append(Step(ENV, record.op, args))
             continue
         script = scripts.setdefault(record.proc, Script(record.proc))
+        script.now = record.call
         known = OPERATIONS[record.op].retraced(script, record.args)
         if known is not None:
             steps.append(Step(record.proc, record.op, known))

@@ -21,8 +21,10 @@ class Script(Holdings):
 
     __slots__ = ()
 
-    def resolve(self, step: Step) -> Args | None:
-        """The step's operation arguments as a history records them, or None: nothing to do."""
+    def resolve(self, step: Step, now: int) -> Args | None:
+        """The operation arguments of a step that is taken ``now`` (ns), as a history records them, or None:
+        nothing to do."""
+        self.now = now
         resolver = _RESOLVERS.get(step.op)
         return step.args if resolver is None else resolver(self, step.args)
 

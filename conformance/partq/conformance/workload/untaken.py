@@ -49,7 +49,7 @@ def _records_by_proc(program: Program, history: History) -> dict[str, deque[Reco
 
 def _untaken(step: Step, script: Script, left: deque[Record], lacks: Collection[str]) -> str:
     """Why the step was not taken, or nothing. The record that it made is taken off and learnt from."""
-    args = script.resolve(step)
+    args = script.resolve(step, left[0].call if left else 0)
     if args is None:
         return OPERATIONS[step.op].idle
     if not left or not _made(left[0], step.op, args, script):

@@ -118,6 +118,24 @@ THEMES: Final[Mapping[str, Weights]] = {
         "outage": 3,
         "kill": 6,
     },
+    "scheduling": {
+        "later": 20,
+        "cancel": 4,
+        "reconsidered": 6,
+        "race": 6,
+        "among_others": 6,
+        "together": 5,
+        "wait": 6,
+        "send": 12,
+        "receive": 14,
+        "take": 3,
+        "complete": 10,
+        "abandon": 3,
+        "peek": 8,
+        "outage": 2,
+        "front_end": 1,
+        "kill": 1,
+    },
     "rollover": {"send": 40, "batch": 4, "receive": 10, "complete": 6, "peek": 12, "walk": 4, "abandon": 4},
     "flows": {
         "bind": 10,
@@ -198,7 +216,7 @@ THEMES: Final[Mapping[str, Weights]] = {
 
 AZURE_THEMES: Final = (
     "mixed",
-    "mixed",
+    "scheduling",
     "routing",
     "keys",
     "locks",

@@ -10,7 +10,8 @@ from ..edits import put, with_entry, with_part
 from ..locks.norm import is_over
 from ..messages import as_active
 from ..peeking.observed import left_out
-from ..sequencing.norm import timed
+from ..sequencing.entering import has_come
+from ..sequencing.norm import burn, timed
 from ..state import FRESH, SCHEDULED, Entry, State
 from .norm import UNKNOWN_NUMBER, activate, appended, cancel, refusals, ripe, waiting, withdrawn
 
@@ -55,17 +56,30 @@ def cancelled_late(state: State, action: Action, seen: Observed | None) -> Steps
 @beyond(activate, "SCH-4", broken=True)
 def under_its_number(state: State, action: Action, seen: Observed | None) -> Steps:
     """The message keeps its number, and its place."""
-    for visible, (p, index), entry in ripe(state, action):
-        kept = entry._replace(id=as_active(entry.id), status=FRESH, since=state.now, due=0)
-        part = with_entry(visible.parts[p], index, kept)
-        at = seen.messages[0].enqueued_at if seen is not None and seen.messages else None
-        after = timed(state.cfg, part, kept.number, at)
-        if after is not None:
-            yield OK, with_part(visible, p, after)
+    for visible, place, entry in ripe(state, action):
+        yield from _under_its_number(visible, place, entry, seen)
+
+
+def _under_its_number(state: State, place: Place, entry: Entry, seen: Observed | None) -> Steps:
+    p, index = place
+    kept = entry._replace(id=as_active(entry.id), status=FRESH, since=state.now, due=0)
+    part = with_entry(state.parts[p], index, kept)
+    at = seen.messages[0].enqueued_at if seen is not None and seen.messages else None
+    after = timed(state.cfg, part, kept.number, at)
+    if after is not None:
+        yield OK, with_part(state, p, after)
 
 
 @beyond(activate, "SCH-6", broken=True)
 def enqueued_again(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The message stays scheduled, to be activated once more."""
+    """The message stays scheduled, to be activated once more, or is scheduled anew, which takes a number."""
     for visible, (p, _), entry in ripe(state, action):
-        yield from appended(visible, p, entry, action, seen)
+        yield from appended(burn(visible, p, "", 1), p, entry, action, seen)
+
+
+@beyond(activate, "SCH-1", broken=True)
+def delivered_at_once(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The message is not scheduled at all, and has one number."""
+    for visible, place, entry in ripe(state, action):
+        if not has_come(state, entry.due, action.slack):
+            yield from _under_its_number(visible, place, entry, seen)

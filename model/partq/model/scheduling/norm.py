@@ -26,6 +26,7 @@ UNKNOWN_NUMBER: Final = frozenset({"not_found", "invalid_operation"})
 """What a number is refused with that is no scheduled message's. No source settles the kind."""
 
 _CANCELLED: Final = frozenset({SCHEDULED, LAGGING})
+_ACTIVATED: Final = frozenset({SCHEDULED, WITHDRAWN, OVERDUE, LAGGING})
 _WAITING: Final = frozenset({SCHEDULED, WITHDRAWN, OVERDUE})
 
 
@@ -111,7 +112,7 @@ def _of_move(state: State, action: Action) -> Place | None:
     """Where the message is that is to be activated."""
     for p in range(len(state.parts)) if action.only is None else (action.only,):
         for index, entry in enumerate(state.parts[p].log):
-            if entry.due and entry.id == action.about:
+            if entry.status in _ACTIVATED and entry.due and entry.id == action.about:
                 return p, index
     return None
 

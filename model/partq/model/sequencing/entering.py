@@ -22,7 +22,7 @@ def as_sent(entry: Entry, message: Message) -> Entry:
 
 def due_of(message: Message) -> int:
     """From when on it may be activated, ns; 0 where it is not scheduled, or no more."""
-    return message.scheduled_at or 0 if is_scheduled(message.id) else 0
+    return 0 if message.scheduled_at is None or not is_scheduled(message.id) else max(1, message.scheduled_at)
 
 
 def may_be_overdue(state: State, message: Message, slack: int) -> bool:

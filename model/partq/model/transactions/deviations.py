@@ -11,6 +11,7 @@ from ..locks.norm import returned
 from ..messages import conflicting
 from ..operations import Outcome
 from ..routing.deviations import PINNING, keys_in, stored_by_refusals, unpinned, withheld
+from ..scheduling import norm as scheduling
 from ..settling.deviations import whose
 from ..settling.norm import apply, held, held_of, lost
 from ..state import LATE, Pending, State, Txn, find_number, transaction
@@ -18,6 +19,7 @@ from .commits import rolled_back, sent
 from .norm import (
     Place,
     Steps,
+    cancel,
     commit,
     doomed,
     ended,
@@ -61,6 +63,14 @@ def done_outside(state: State, action: Action, seen: Observed | None) -> Steps:
     places = held_of(held(state, action))
     if action.locks and len(places) == len(action.locks):
         yield OK, apply(state, action.op, places)
+
+
+@beyond(cancel, "TXN-5", broken=True)
+def cancelled_before_the_commit(state: State, action: Action, seen: Observed | None) -> Steps:
+    """What a transaction cancels is gone at once, whatever becomes of the transaction."""
+    place = scheduling.waiting(state, action)
+    if transaction(state, action.txn) is not None and place is not None:
+        yield from ((OK, after) for after in scheduling.withdrawn(state, place, action.slack))
 
 
 # Sending

@@ -8,6 +8,8 @@ may be refused for is `routing`'s business.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 
 from ..actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
@@ -136,13 +138,14 @@ def doomed(state: State, txn: Txn) -> State:
 @point("TXN-2", "TXN-8")
 def may_refuse_key(state: State, txn: Txn, action: Action) -> bool:
     """Whether a key may be refused: it is a second one (even if both live in one partition), or it lives in
-    another partition than the messages that the transaction settles (not settled by any source)."""
+    another partition than the messages that the transaction settles, or cancels (no source settles that)."""
     if not state.cfg.profile.partitioned:
         return False
     keys = {key_of(state.cfg, m) for m in action.messages}
     if txn.key is not None:
         return keys != {txn.key}
-    return txn.locks_in is not None and any(key and key_partition(state, key) != txn.locks_in for key in keys)
+    tied = {p for p, _ in txn.cancels}.union(() if txn.locks_in is None else (txn.locks_in,))
+    return bool(tied) and any(key and {key_partition(state, key)} != tied for key in keys)
 
 
 @clause("TXN-2", "TXN-8", "ROUTE-1")
@@ -223,7 +226,8 @@ def _settle_refusals(
     parts = {p for p, _ in places}
     if len(places) < len(action.locks) or not _all_hold(state, places, slack):
         kinds |= LOST
-    if state.cfg.profile.partitioned and len(parts | {txn.locks_in, txn.part} - {None}) > 1:
+    cancelled = {p for p, _ in txn.cancels}
+    if state.cfg.profile.partitioned and len(parts | cancelled | {txn.locks_in, txn.part} - {None}) > 1:
         kinds |= INVALID
     if any(not is_up(state, p) for p in parts) or (state.down and len(places) < len(action.locks)):
         kinds |= UNAVAILABLE
@@ -288,7 +292,8 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     place = scheduling.waiting(state, action)
     kinds = scheduling.refusals(state, place, action) | (BROKEN_TXN if txn.tainted else frozenset())
-    if place is not None and {place[0], txn.part, txn.locks_in} - {None, place[0]}:
+    elsewhere = {txn.part, txn.locks_in, *(p for p, _ in txn.cancels)} - {None}
+    if place is not None and elsewhere - {place[0]}:
         kinds |= INVALID
     if kinds:
         yield failure(kinds), tainted(state, txn)
@@ -324,12 +329,12 @@ def _cancelled(state: State, txn: Txn, action: Action) -> Iterator[State]:
     """The states after what the transaction cancels was; what was activated meanwhile stays (SCH-5)."""
     states: Iterator[State] = iter((state,))
     for p, id in txn.cancels:
-        one = action._replace(about=id, only=p)
-        states = (after for before in states for after in _without(before, one))
+        without = partial(_without, action._replace(about=id, only=p))
+        states = chain.from_iterable(map(without, states))
     return states
 
 
-def _without(state: State, cancel: Action) -> Iterator[State]:
+def _without(cancel: Action, state: State) -> Iterator[State]:
     place = scheduling.waiting(state, cancel)
     return iter((state,)) if place is None else scheduling.withdrawn(state, place, cancel.slack)
 

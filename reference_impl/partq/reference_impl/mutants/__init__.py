@@ -21,6 +21,7 @@ MECHANISMS = (
     "locks",
     "peeking",
     "transactions",
+    "scheduling",
     "flows",
     "assignments",
     "domains",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from heapq import heappush
-from typing import Any
 
 from ..clock import Steps
 from ..frontend import FrontEnd
 from ..partition import Partition
 from ..scheduling import Queue, Timetable
 from ..settings import SECOND
-from ..store import Content, Stored, Ticket
+from ..store import Stored
 from .registry import defect
 
 
@@ -19,15 +17,6 @@ from .registry import defect
 def activated_early(self: Timetable, stored: Stored) -> int:
     """A message is activated ten seconds before its time."""
     return Timetable.time_of(self, stored) - 10 * SECOND
-
-
-@defect("SCH-1", "offer", profile="azure-flat")
-def time_of_a_send_ignored(self: Partition, stored: Stored) -> None:
-    """A message that is sent with a time can be received at once; the schedule operation keeps the time."""
-    if isinstance(stored.content, Ticket):
-        Partition.offer(self, stored)
-    else:
-        heappush(self._free, (stored.order, stored))
 
 
 @defect("SCH-1", "come", profile="azure-standard")
@@ -48,38 +37,10 @@ def scheduled_not_peeked(self: Partition, first: int) -> Iterator[Stored]:
     return (stored for stored in Partition.visible(self, first) if not stored.is_scheduled())
 
 
-@defect("SCH-2", "schedule", profile="azure-flat")
-def schedule_answers_the_next_number(
-    self: FrontEnd, contents: Sequence[Content], txn: str | None, timeout: int
-) -> Steps[list[Any]]:
-    """The schedule operation answers with the number after the one that the message has."""
-    shown = yield from FrontEnd.schedule(self, contents, txn, timeout)
-    return [message._replace(seq=message.seq + 1) for message in shown]
-
-
 @defect("SCH-3", "delete", profile="azure-flat")
 def cancel_ignored(self: Timetable, stored: Stored) -> None:
     """A cancel answers ok, however long before the message's time, and the message is activated."""
     return
-
-
-@defect("SCH-3")
-class CancelledBackAfterRestart(Timetable):
-    """What was cancelled is scheduled again when the broker, or a partition, serves again."""
-
-    def __init__(self, queue: Queue) -> None:
-        super().__init__(queue)
-        self.cancelled: list[Stored] = []
-
-    def delete(self, stored: Stored) -> None:
-        super().delete(stored)
-        self.cancelled.append(stored)
-
-    def resume(self) -> None:
-        super().resume()
-        for stored in self.cancelled:
-            stored.partition.accept([stored.content], self.clock.now)
-        self.cancelled.clear()
 
 
 @defect("SCH-4", "activate")
@@ -99,7 +60,7 @@ def activation_keeps_the_time(self: Timetable, stored: Stored) -> None:
         stored.heir.enqueued_at = stored.enqueued_at
 
 
-class _Remembering(Timetable):
+class Remembering(Timetable):
     """A timetable that still finds messages that were activated."""
 
     def __init__(self, queue: Queue) -> None:
@@ -115,21 +76,10 @@ class _Remembering(Timetable):
 
 
 @defect("SCH-4", "cancel", profile="azure-standard")
-def activated_number_still_cancels(self: _Remembering, stored: Stored) -> Steps[None]:
+def activated_number_still_cancels(self: Remembering, stored: Stored) -> Steps[None]:
     """A cancel by the number of before the activation answers ok, and changes nothing."""
     if stored.heir is None:
-        yield from _Remembering.cancel(self, stored)
-
-
-@defect("SCH-4", "cancel")
-def activated_number_deletes(self: _Remembering, stored: Stored) -> Steps[None]:
-    """A cancel by the number of before the activation answers ok, and deletes the message if it is free."""
-    heir, partition = stored.heir, stored.partition
-    if heir is None:
-        yield from _Remembering.cancel(self, stored)
-    elif isinstance(partition, Partition) and (heir.order, heir) in partition._free:
-        partition._free = sorted(one for one in partition._free if one[1] is not heir)
-        partition.complete(heir)
+        yield from Remembering.cancel(self, stored)
 
 
 @defect("SCH-6", "activate")
@@ -137,22 +87,6 @@ def activated_twice(self: Partition, stored: Stored, now: int) -> Stored:
     """A message is appended twice when its time comes."""
     self.release(self.store.append(stored.content, now, self))
     return Partition.activate(self, stored, now)
-
-
-class _Again(Ticket):
-    """A message that has recurred."""
-
-    __slots__ = ()
-
-
-@defect("SCH-6", "activate", profile="azure-standard")
-def schedule_recurs(self: Timetable, stored: Stored) -> None:
-    """When a message is activated it is scheduled once more, for ten seconds later."""
-    Timetable.activate(self, stored)
-    if not isinstance(stored.content, _Again):
-        again = _Again.of(stored.content)
-        again.scheduled_at = self.clock.now + 10 * SECOND
-        stored.partition.accept([again], self.clock.now)
 
 
 @defect("RCV-3", "activate", profile="azure-flat")

@@ -17,6 +17,7 @@ from partq.conformance.workload.cases import (
     peeking,
     rebalancing,
     routing,
+    scheduling,
     sequencing,
     transactions,
 )
@@ -40,6 +41,7 @@ ALL_CASES: Final = _by_name(
     delivery.CASES,
     peeking.CASES,
     transactions.CASES,
+    scheduling.CASES,
     rebalancing.CASES,
     connections.CASES,
     domains.CASES,

@@ -13,12 +13,14 @@ from partq.conformance.workload.operations.faults import FAULTS
 from partq.conformance.workload.operations.flows import FLOWS
 from partq.conformance.workload.operations.receiving import RECEIVING
 from partq.conformance.workload.operations.record import Operation
+from partq.conformance.workload.operations.scheduling import SCHEDULING
 from partq.conformance.workload.operations.sending import SENDING
 from partq.conformance.workload.operations.settling import SETTLING
 from partq.conformance.workload.operations.transactions import TRANSACTIONS
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
     **SENDING,
+    **SCHEDULING,
     **RECEIVING,
     **SETTLING,
     **TRANSACTIONS,

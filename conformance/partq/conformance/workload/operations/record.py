@@ -25,7 +25,8 @@ class Told(NamedTuple):
 @dataclass(slots=True, eq=False)
 class Holdings:
     """What one client of a running program holds: locks (``held``; ``ended``; ``enlisted``: settled in its
-    open transaction), numbers it has ``seen``, its transaction, its flows. ``most_flows``: so many at a time.
+    open transaction), numbers it has ``seen`` and has ``scheduled`` under, its transaction, its flows.
+    ``most_flows``: so many at a time. ``now``: when it takes its next step, ns.
     """
 
     proc: str
@@ -39,6 +40,8 @@ class Holdings:
     flows: list[str] = field(default_factory=list)
     last_flow: str | None = None
     serial: int = 0
+    now: int = 0
+    scheduled: list[int] = field(default_factory=list)
 
     def name(self, kind: str) -> str:
         """A name that this client has not given yet."""

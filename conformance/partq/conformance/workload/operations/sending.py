@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Pen
@@ -11,8 +12,16 @@ from partq.model.actions import Action
 from partq.model.operations import OPS, Arg, Kind
 from partq.model.profiles import SEND_TIMEOUT
 
+DELAY: Final[Mapping[str, Arg]] = {
+    "delay": Arg(Kind.NS, meaning="ns after which the messages are to be enqueued")
+}
+
 
 def _resolve(held: Holdings, args: Args) -> Args | None:
+    if "delay" in args:
+        at = held.now + args["delay"]
+        later = tuple(replace(message, scheduled_at=at) for message in args["messages"])
+        args = {**{name: value for name, value in args.items() if name != "delay"}, "messages": later}
     if "txn" not in args and "ended" not in args:
         return args
     return held.in_txn({name: value for name, value in args.items() if name not in IN_TXN}, args)
@@ -24,14 +33,20 @@ def _written(pen: Pen, held: Holdings, action: Action) -> Args:
 
 
 def _retraced(held: Holdings, args: Args) -> Args:
-    txn = args.get("txn")
-    return {"messages": args["messages"], **held.asked_in(txn, mine=txn == held.txn)}
+    """What was scheduled for a time, for the time from the step on."""
+    txn, messages = args.get("txn"), args["messages"]
+    asked = held.asked_in(txn, mine=txn == held.txn)
+    if messages[0].scheduled_at is None:
+        return {"messages": messages, **asked}
+    delay = max(0, messages[0].scheduled_at - held.now)
+    return {"messages": tuple(replace(one, scheduled_at=None) for one in messages), "delay": delay, **asked}
 
 
 _SEND: Final = Operation(
     {
         "messages": OPS["send"].args["messages"],
         **IN_TXN,
+        **DELAY,
         "timeout": Arg(Kind.NS, meaning="ns"),
     },
     _resolve,

@@ -1,0 +1,46 @@
+"""Messages that are scheduled for a time after the step, and cancelled by a number that was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
+from partq.conformance.workload.operations.sending import DELAY, SENDING
+from partq.conformance.workload.operations.transactions import IN_TXN
+from partq.model.operations import OPS, Arg, Kind
+
+
+def _scheduled(held: Holdings, told: Told) -> None:
+    held.scheduled.extend(delivery.seq for delivery in told.messages if delivery.seq is not None)
+
+
+def _cancel(held: Holdings, args: Args) -> Args | None:
+    pool = held.seen if args.get("active") else held.scheduled
+    return held.in_txn({"seq": pool[args["pick"] % len(pool)]}, args) if pool else None
+
+
+def _cancel_retraced(held: Holdings, args: Args) -> Args | None:
+    seq, txn = args["seq"], args.get("txn")
+    for pool, kind in ((held.scheduled, {}), (held.seen, {"active": True})):
+        if seq in pool:
+            return {"pick": pool.index(seq), **kind, **held.asked_in(txn, mine=txn == held.txn)}
+    return None
+
+
+SCHEDULING: Final[Mapping[str, Operation]] = {
+    "schedule": SENDING["send"]._replace(
+        args={**SENDING["send"].args, "messages": OPS["schedule"].args["messages"], **DELAY}, learn=_scheduled
+    ),
+    "cancel_scheduled": Operation(
+        {
+            "pick": Arg(Kind.INT, required=True, meaning="an index among the numbers that I scheduled under"),
+            "active": Arg(Kind.FLAG, meaning="among numbers I have seen, instead"),
+            **IN_TXN,
+        },
+        _cancel,
+        idle="it had scheduled nothing, or had no such transaction",
+        written=lambda pen, held, action: None,
+        retraced=_cancel_retraced,
+    ),
+}
