@@ -27,6 +27,7 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/domain_phrases.py": "phrases",
     "workload/flow_phrases.py": "phrases",
     "workload/request_phrases.py": "phrases",
+    "workload/scheduling_phrases.py": "phrases",
     "workload/trouble_phrases.py": "phrases",
     "workload/weights.py": "names of phrases, some of which are those of operations",
     "workload/tours.py": "the words of the model's scopes",

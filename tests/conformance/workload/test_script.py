@@ -15,7 +15,7 @@ from partq.model.messages import Delivery
 
 def play(script: Script, op: str, answer: str = "ok", locks: tuple[str, ...] = (), **args: Any) -> Any:
     """Resolve one step and let it be answered so; its arguments."""
-    found = script.resolve(Step(script.proc, op, args))
+    found = script.resolve(Step(script.proc, op, args), 0)
     if found is not None:
         shown = tuple(Delivery(f"m-{lock}", lock=lock) for lock in locks)
         script.absorb(op, found, answer, "invalid_operation" if answer == "error" else None, shown)

@@ -16,6 +16,7 @@ from typing import Final
 from partq.conformance.workload import phrases
 from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES, bind
+from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.request_phrases import REQUEST_PHRASES, other_case
@@ -114,7 +115,7 @@ def generate(
 
 def _is_offered(step: Step, lacks: frozenset[str]) -> bool:
     """Whether a broker that lacks these has the step: what cannot schedule heeds no message's time."""
-    return step.op not in lacks and not ("delay" in step.args and "schedule" in lacks)
+    return step.op not in lacks and OPERATIONS[step.op].also(step.args) not in lacks
 
 
 def _keys(source: Source) -> tuple[str, ...]:

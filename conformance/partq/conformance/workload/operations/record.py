@@ -99,6 +99,7 @@ class Operation(NamedTuple):
     ``timeout``: ns that a driver gives it where the step does not say. ``waits``: it waits for messages, at
     most as long as the driver says.
     ``single``: the operation that does the same with one message.
+    ``also``: another one without which a broker does not do this one, asked so; or nothing.
     """
 
     args: Mapping[str, Arg] = {}
@@ -111,3 +112,4 @@ class Operation(NamedTuple):
     timeout: int = 0
     waits: bool = False
     single: str = ""
+    also: Callable[[Args], str] = lambda args: ""

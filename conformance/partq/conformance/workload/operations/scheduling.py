@@ -8,7 +8,7 @@ from typing import Final
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
 from partq.conformance.workload.operations.sending import DELAY, SENDING
 from partq.conformance.workload.operations.transactions import IN_TXN
-from partq.model.operations import OPS, Arg, Kind
+from partq.model.operations import Arg, Kind
 
 
 def _scheduled(held: Holdings, told: Told) -> None:
@@ -29,8 +29,11 @@ def _cancel_retraced(held: Holdings, args: Args) -> Args | None:
 
 
 SCHEDULING: Final[Mapping[str, Operation]] = {
-    "schedule": SENDING["send"]._replace(
-        args={**SENDING["send"].args, "messages": OPS["schedule"].args["messages"], **DELAY}, learn=_scheduled
+    "schedule": SENDING["send_batch"]._replace(
+        args={**SENDING["send_batch"].args, "delay": DELAY._replace(required=True)},
+        learn=_scheduled,
+        single="",
+        also=lambda args: "",
     ),
     "cancel_scheduled": Operation(
         {

@@ -12,9 +12,7 @@ from partq.model.actions import Action
 from partq.model.operations import OPS, Arg, Kind
 from partq.model.profiles import SEND_TIMEOUT
 
-DELAY: Final[Mapping[str, Arg]] = {
-    "delay": Arg(Kind.NS, meaning="ns after which the messages are to be enqueued")
-}
+DELAY: Final = Arg(Kind.NS, meaning="ns after which the messages are to be enqueued")
 
 
 def _resolve(held: Holdings, args: Args) -> Args | None:
@@ -46,7 +44,7 @@ _SEND: Final = Operation(
     {
         "messages": OPS["send"].args["messages"],
         **IN_TXN,
-        **DELAY,
+        "delay": DELAY,
         "timeout": Arg(Kind.NS, meaning="ns"),
     },
     _resolve,
@@ -54,6 +52,7 @@ _SEND: Final = Operation(
     written=_written,
     retraced=_retraced,
     timeout=SEND_TIMEOUT,
+    also=lambda args: "schedule" if "delay" in args else "",
 )
 
 SENDING: Final[Mapping[str, Operation]] = {
