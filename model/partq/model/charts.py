@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 import networkx as nx
 
+from partq.model.errors import UserError
+
 from . import explore
 from .actions import Action
 from .delivery.norm import DELETE
@@ -42,7 +44,7 @@ GONE: Final = "gone"
 NOBODY: Final = "nobody's"
 
 
-class NoChart(LookupError):
+class NoChart(UserError, LookupError):
     """There is no chart of that; the text says of what there are."""
 
 

@@ -16,6 +16,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from partq.model.errors import UserError
+
 from .family import ENTITY_BOUNDS as ENTITY_BOUNDS
 from .family import MAX_IDLE as MAX_IDLE
 from .family import RECEIVE_TIMEOUT as RECEIVE_TIMEOUT
@@ -86,7 +88,7 @@ def known(name: str) -> Profile | None:
     return PROFILES.get(name) or _READ.get(name)
 
 
-class UnknownProfile(LookupError):
+class UnknownProfile(UserError, LookupError):
     """No profile of that name."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from partq.model.errors import UserError
+
 BUILT_IN: Final = ("reference", "reference:live")
 MUTANT: Final = "mutant:"
 """The brokers that come with partq, and what the names of the others of them begin with."""
@@ -13,7 +15,7 @@ HIDDEN: Final = "***"
 """What stands for a secret in a name that may be shown."""
 
 
-class UnknownBroker(LookupError):
+class UnknownBroker(UserError, LookupError):
     """The name leads to no broker. The text says why and what to type instead."""
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 from partq.conformance.history import History
 from partq.conformance.workload.program import Program
+from partq.model.errors import UserError
 from partq.model.messages import Delivery, Message
 from partq.model.operations import ERRORS, OPS
 from partq.model.profiles import SECOND, Entity
@@ -35,7 +36,7 @@ class Indefinite(Rejected):
     """The operation may or may not have happened: a timeout, a connection that ended too early."""
 
 
-class Unreachable(Exception):
+class Unreachable(UserError):
     """The broker cannot be reached or prepared at all, so there is nothing to test. Raised by `Broker.open`;
     the text is one line that says what to do, and a command that meets it ends with exit code 2."""
 

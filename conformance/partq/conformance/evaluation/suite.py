@@ -55,6 +55,7 @@ from partq.conformance.workload.cases import Case
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
 from partq.model.conditions import STRIKES
+from partq.model.errors import UserError
 from partq.model.operations import DRAINER, Outcome
 
 PROGRAMS_SIMULATED = 200
@@ -74,7 +75,7 @@ def _warn(name: str, problem: str) -> None:
     log.warning("%s: %s", name, problem)
 
 
-class BrokerFailed(Exception):
+class BrokerFailed(UserError):
     """The adapter raised where nothing may be raised. The text says what and where, in one line."""
 
 

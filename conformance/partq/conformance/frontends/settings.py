@@ -92,7 +92,7 @@ def _profile(word: str, folder: Path) -> str:
 
 def settings_near(folder: Path) -> Settings:
     """The settings in that folder, or in the nearest parent that has some, up to the root of its repository.
-    Raises `BadTable`, or `OSError` where a pyproject.toml cannot be read."""
+    Raises `BadTable`."""
     for file in _candidates(folder):
         if file.is_file() and (found := settings_of(decoded(file), file)) is not None:
             return found

@@ -8,19 +8,22 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.history.notation_words import near
+from partq.model.errors import UserError
 
 SHOWN: Final = 60
 """Characters of a value that an error shows."""
 
 
-class BadTable(ValueError):
+class BadTable(UserError, ValueError):
     """A table does not hold what it should. The text says in one line where, what and what to do."""
 
 
 def decoded(file: Path) -> str:
-    """The text of the file. Raises `BadTable` where it is not UTF-8, `OSError` where it can't be read."""
+    """The text of the file. Raises `BadTable` where it is not UTF-8 or can't be read."""
     try:
         return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadTable(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise BadTable(f"{file}: no TOML: {error}") from None
 

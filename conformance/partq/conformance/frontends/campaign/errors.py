@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from partq.model.errors import UserError
 
-class CampaignError(Exception):
+
+class CampaignError(UserError):
     """A campaign can't be done: its folder, broker, Java, Spark or a chunk fails. The text says why, in one
     line, and what to do."""
 

@@ -32,9 +32,11 @@ from partq.conformance.frontends.cli.replay import replay
 from partq.conformance.frontends.cli.report import report
 from partq.conformance.frontends.cli.run import run
 from partq.conformance.frontends.cli.search import search
-from partq.conformance.frontends.cli.streams import console, let_go_of_output, results_apart
+from partq.conformance.frontends.cli.streams import console, let_go_of_output, note, results_apart
 from partq.conformance.frontends.cli.tours import tours
 from partq.conformance.verdict import Exit
+from partq.model.errors import UserError
+from partq.spec.tools.errors import SpecError
 
 INTERRUPTED: Final = 130
 UNREAD: Final = 141
@@ -173,7 +175,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     except BaseException as error:  # SystemExit, too, is nobody's way to end a command
         return _failed(error)
     if code == INTERRUPTED:  # typer, too, makes it that
-        console.print("partq: interrupted", markup=False)
+        note("partq: interrupted")
     return int(code or 0)
 
 
@@ -209,15 +211,18 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno in _NO_WRITING:
         let_go_of_output()
         where = f"{error.filename}: " if error.filename else ""
-        console.print(f"partq: error: {where}cannot write: {error.strerror}", markup=False, soft_wrap=True)
+        note(f"partq: error: {where}cannot write: {error.strerror}")
+        return Exit.BAD_INPUT
+    if isinstance(error, UserError | SpecError):
+        note(f"partq: error: {error}".replace("\n", " "))
         return Exit.BAD_INPUT
     describe = getattr(error, "format_message", None)
     if describe is None:
         console.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True, end="")
-        console.print("partq: error: this is a defect of partq; please report it", markup=False)
+        note("partq: error: this is a defect of partq; please report it")
         return BROKEN
     context = getattr(error, "ctx", None)
     usage = f" (see {context.command_path} --help)" if context is not None else ""
     if text := _plain(describe()):
-        console.print(f"partq: error: {text}{usage}", markup=False, soft_wrap=True)
+        note(f"partq: error: {text}{usage}")
     return int(getattr(error, "exit_code", Exit.BAD_INPUT))

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from partq.conformance.frontends.cli.common import console, fail, printable
+from partq.conformance.frontends.cli.common import console, fail, note, printable
 from partq.conformance.verdict import OPEN, plural, share_of
 
 if TYPE_CHECKING:
@@ -82,13 +82,9 @@ def at_hand(name: Path) -> Iterator[tuple[Path, Path, str]]:
         return
     check_extra()
     from partq.conformance.frontends.campaign import remote
-    from partq.conformance.frontends.campaign.errors import CampaignError
 
-    try:
-        with remote.at_hand(str(name)) as found:
-            yield found
-    except CampaignError as error:
-        fail(str(error))
+    with remote.at_hand(str(name)) as found:
+        yield found
 
 
 @contextmanager
@@ -104,7 +100,6 @@ def done(
 ) -> Iterator[Campaign]:
     """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
     it can't be done; an interrupt prints what is stored and how to go on."""
-    from partq.conformance.frontends.campaign.errors import CampaignError
     from partq.conformance.frontends.campaign.run import GO_ON, campaign
 
     display = Display(plan.traces)
@@ -122,12 +117,10 @@ def done(
         ) as finished:
             display.bar.stop()
             yield finished
-    except CampaignError as error:
-        fail(str(error))
     except KeyboardInterrupt:
         stored = display.stored
         text = f"{stored:,} of {plural(plan.traces, 'trace')} are stored; {GO_ON}"
-        console.print(text if stored else "nothing is stored yet", markup=False, soft_wrap=True)
+        note(text if stored else "nothing is stored yet")
         raise
     finally:
         display.bar.stop()
@@ -200,7 +193,7 @@ class Lines:
     def say(self, text: str) -> None:
         """Say it now."""
         self.due = self.clock() + PERIOD
-        console.print(printable(text), markup=False, soft_wrap=True)
+        note(text)
 
     def say_if_due(self, text: str) -> None:
         """Say it if the last was said a `PERIOD` ago."""

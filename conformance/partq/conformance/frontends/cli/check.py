@@ -22,6 +22,7 @@ from partq.conformance.frontends.cli.common import (
     console,
     fail,
     known_profile,
+    note,
     print_json,
     printable,
     requirements_to_meet,
@@ -226,7 +227,7 @@ def _warn_of_gaps(file: Path, history: History) -> None:
     from partq.conformance.history.gaps import missing_records
 
     if missing := missing_records(history):
-        console.print(f"partq: warning: {printable(f'{file}: {missing}')}", markup=False, soft_wrap=True)
+        note(f"partq: warning: {file}: {missing}")
 
 
 OTHERS: Final = {

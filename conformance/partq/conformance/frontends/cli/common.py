@@ -16,9 +16,10 @@ import typer
 from rich.text import Text
 
 from partq.conformance.frontends.cli.streams import console as console
+from partq.conformance.frontends.cli.streams import note as note
 from partq.conformance.frontends.cli.streams import output as output
+from partq.conformance.frontends.cli.streams import printable as printable
 from partq.conformance.frontends.cli.streams import say as say
-from partq.conformance.frontends.cli.table import printable as printable
 from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.verdict import (
     BadRequire,
@@ -38,7 +39,8 @@ from partq.conformance.verdict import outcome as outcome
 from partq.conformance.verdict import required as required
 from partq.conformance.verdict import times as times
 from partq.conformance.verdict import verdicts_document as verdicts_document
-from partq.model.profiles import PROFILES, Profile, UnknownProfile, profile
+from partq.model.errors import UserError
+from partq.model.profiles import PROFILES, Profile, profile
 from partq.model.requirements import catalogue
 
 if TYPE_CHECKING:
@@ -59,21 +61,16 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def fail(message: str, code: int = Exit.BAD_INPUT) -> NoReturn:
-    """Say in one line what is wrong and end with that exit code."""
-    line = printable(message).replace("\n", " ")
-    console.print(f"partq: error: {line}", markup=False, soft_wrap=True)
-    raise typer.Exit(code)
+def fail(message: str) -> NoReturn:
+    """End with one line that says what is wrong."""
+    raise UserError(message)
 
 
 def opened(name: str) -> Broker:
-    """The broker of that name; ends with one line where there is none."""
-    from partq.conformance.adapters import UnknownBroker, open_broker
+    """The broker of that name. Raises `UnknownBroker`."""
+    from partq.conformance.adapters import open_broker
 
-    try:
-        return open_broker(name)
-    except UnknownBroker as error:
-        fail(str(error))
+    return open_broker(name)
 
 
 def opened_as(name: str, profile: str) -> Broker:
@@ -86,24 +83,21 @@ def opened_as(name: str, profile: str) -> Broker:
 def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     """The profiles to run under: those asked for, else the one the broker claims, else all it can take.
 
-    Ends with one line where one asked for is no profile, or none that the reference broker is written after.
+    Raises `UserError` where one asked for is no profile, or none that the reference broker is written after.
     """
     names = tuple(dict.fromkeys(known_profile(word).name for word in asked or ()))
     target = opened(broker)
     _warn_of_near_misses(target)
-    from partq.conformance.adapters import UnknownBroker, claimed_profiles, public_name, refuse_unwritten
+    from partq.conformance.adapters import claimed_profiles, public_name, refuse_unwritten
 
-    try:
-        if names:
-            refuse_unwritten(target, names)
-            return names
-        claimed = claimed_profiles(target)
-    except (UnknownBroker, UnknownProfile) as error:
-        fail(str(error))
+    if names:
+        refuse_unwritten(target, names)
+        return names
+    claimed = claimed_profiles(target)
     if claimed:
         return claimed
     text = f"{public_name(broker)} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
-    console.print(printable(text), markup=False, soft_wrap=True)
+    note(text)
     return tuple(PROFILES)
 
 
@@ -112,15 +106,12 @@ def _warn_of_near_misses(broker: Broker) -> None:
     from partq.conformance.adapters import near_misses
 
     for text in near_misses(broker):
-        console.print(printable(f"partq: warning: {text}"), markup=False, soft_wrap=True)
+        note(f"partq: warning: {text}")
 
 
 def known_profile(word: str) -> Profile:
-    """The profile of that name, or in that file; ends with one line unless there is one."""
-    try:
-        return profile(named_profile(word))
-    except UnknownProfile as error:
-        fail(str(error))
+    """The profile of that name, or in that file. Raises `UnknownProfile`."""
+    return profile(named_profile(word))
 
 
 def print_json(document: Mapping[str, Any]) -> None:

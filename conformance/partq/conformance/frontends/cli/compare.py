@@ -15,9 +15,9 @@ from partq.conformance.frontends.cli.common import (
     BROKERS,
     CODE_STYLES,
     Format,
-    console,
     fail,
     known_profile,
+    note,
     output,
     print_json,
     printable,
@@ -28,7 +28,7 @@ from partq.conformance.frontends.cli.listing import complete_broker
 from partq.conformance.frontends.cli.options import Output, Profiles
 from partq.conformance.frontends.cli.report import write_comparison
 from partq.conformance.frontends.cli.run import verdicts_by_run
-from partq.conformance.frontends.cli.stored import BadResults, columns_in, columns_of
+from partq.conformance.frontends.cli.stored import columns_in, columns_of
 from partq.conformance.verdict import Column, Comparison, Group, comparison_to_plain
 from partq.conformance.verdict import compare as compared
 
@@ -104,7 +104,7 @@ def _is_stored(source: str) -> bool:
     if there and not is_built_in(source):
         return True
     if there:
-        console.print(f"{source} is the broker here; ./{source} is the folder", markup=False, soft_wrap=True)
+        note(f"{source} is the broker here; ./{source} is the folder")
     try:
         open_broker(source)
     except UnknownBroker as error:
@@ -115,8 +115,6 @@ def _is_stored(source: str) -> bool:
 def _stored(source: str, asked: Sequence[str] | None) -> tuple[Column, ...]:
     try:
         columns = columns_in(Path(source))
-    except BadResults as error:
-        fail(str(error))
     except OSError as error:
         fail(f"{error.filename or source}: {error.strerror or error}")
     names = [known_profile(word).name for word in asked or ()]
@@ -130,7 +128,7 @@ def _run(
     from partq.conformance.adapters import public_name
 
     name = public_name(source)
-    console.print(printable(f"running {name}"), markup=False, soft_wrap=True)
+    note(f"running {name}")
     return columns_of(name, name, verdicts_by_run(source, profiles, programs, seed, strict))
 
 

@@ -9,7 +9,8 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.frontends.cli.table import STYLES, printable, summary
+from partq.conformance.frontends.cli.streams import printable
+from partq.conformance.frontends.cli.table import STYLES, summary
 from partq.conformance.verdict import (
     Change,
     Column,

@@ -34,10 +34,10 @@ from partq.conformance.frontends.cli.common import (
     Require,
     Rules,
     conclude,
-    console,
     fail,
     focus_of,
     focus_options,
+    note,
     opened,
     print_json,
     printable,
@@ -174,7 +174,7 @@ def _examples(campaign: Campaign, broker: str, focus: Focus) -> list[StoredExamp
             kept = [row for row in campaign.totals.kept if focus.asks(row["requirement"])]
             write_examples(kept, broker, campaign.folder, announce, BUDGET, examples.append)
     except Unreachable as error:
-        console.print(printable(f"no further counterexamples: {error}"), markup=False, soft_wrap=True)
+        note(f"no further counterexamples: {error}")
     return examples
 
 

@@ -14,8 +14,7 @@ from typing import Final
 
 from partq.conformance.adapters.names import public_text
 from partq.conformance.frontends.cli.rule_outcomes import Outcome, RuleOutcome
-from partq.conformance.frontends.cli.streams import console
-from partq.conformance.frontends.cli.table import printable
+from partq.conformance.frontends.cli.streams import note, printable
 from partq.conformance.verdict import Absent, State
 
 ACTIONS: Final = "GITHUB_ACTIONS"
@@ -44,13 +43,13 @@ def publish(
     if environment.get(ACTIONS) != "true":
         return
     for line in commands(outcomes, absent):
-        console.print(line, markup=False, soft_wrap=True)
+        note(line)
     if file := environment.get(SUMMARY):
         try:
             with Path(file).open("a", encoding="utf-8") as stream:
                 stream.write(public_text(summary(broker, outcomes, absent, conclusion)))
         except OSError as error:
-            console.print(f"partq: warning: {SUMMARY}: {file}: {error.strerror}", markup=False)
+            note(f"partq: warning: {SUMMARY}: {file}: {error.strerror}")
 
 
 def commands(outcomes: Iterable[RuleOutcome], absent: Iterable[Absent]) -> Iterator[str]:

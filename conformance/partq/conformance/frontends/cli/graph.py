@@ -27,12 +27,9 @@ def graph(
 ) -> None:
     """Draw a state chart from the model: under a profile, or by one mechanism, what leads a message from one
     state to the next; with rebalancing whose a partition is."""
-    from partq.model.charts import NoChart, chart, dot, graphml
+    from partq.model.charts import chart, dot, graphml
 
-    try:
-        found = chart(subject)
-    except NoChart as error:
-        fail(str(error))
+    found = chart(subject)
     text = graphml(found) if format is Drawing.GRAPHML else dot(found)
     if format is Drawing.SVG:
         text = _picture(text)

@@ -12,7 +12,7 @@ from typing import Final
 from xml.etree import ElementTree as xml
 
 from partq.conformance.frontends.cli.rule_outcomes import Outcome, RuleOutcome
-from partq.conformance.frontends.cli.table import printable
+from partq.conformance.frontends.cli.streams import printable
 from partq.conformance.verdict import Exit
 
 _TAGS: Final = {

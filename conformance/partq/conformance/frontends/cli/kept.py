@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from partq.conformance.frontends.cli.common import console, opened
+from partq.conformance.frontends.cli.common import note, opened
 from partq.conformance.verdict import ambiguities
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def store(
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
         taken: set[str] = set()
         for number, (done, finding) in enumerate(causes.values()):
-            console.print(f"storing a counterexample of {finding.requirement}", markup=False)
+            note(f"storing a counterexample of {finding.requirement}")
             share = max(0.0, end - monotonic()) / (len(causes) - number)
             stored.append(keep_example(out, profile, broker, opened(broker), done, finding, share, taken))
         shown = {finding.candidates for _, finding in causes.values()}

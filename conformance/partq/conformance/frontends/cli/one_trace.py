@@ -79,20 +79,17 @@ def run_trace(
 ) -> NoReturn:
     """Run it, judge it, print what there is to say of it, and store program and history in the folder.
     ``limit``: the seconds that a simulated broker may take; 0: as many as it takes."""
-    from partq.conformance.adapters import SimulatedBroker, Unreachable, public_name
+    from partq.conformance.adapters import SimulatedBroker, public_name
     from partq.conformance.evaluation.decision import Decider, Exactness
-    from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Run, histories
+    from partq.conformance.evaluation.suite import NamedProgram, Run, histories
     from partq.conformance.frontends.campaign.limits import each_within
     from partq.conformance.screens.registry import ALL
     from partq.conformance.verdict import verdicts_of
 
     broker, name = opened(trace.broker), f"trace {trace.number}"
-    try:
-        program = trace.program(broker)
-        ending = histories(broker, trace.profile, [NamedProgram(name, program)])
-        ((_, history),) = each_within(limit if isinstance(broker, SimulatedBroker) else 0.0, ending)
-    except (Unreachable, BrokerFailed) as error:
-        fail(str(error))
+    program = trace.program(broker)
+    ending = histories(broker, trace.profile, [NamedProgram(name, program)])
+    ((_, history),) = each_within(limit if isinstance(broker, SimulatedBroker) else 0.0, ending)
     stored = _stored(out, program, history)
     decision = Decider(Exactness(nodes=NODES, again=AGAIN)).decide(history)
     verdicts = verdicts_of(decision, trace.profile, ALL, history.header.lacks)

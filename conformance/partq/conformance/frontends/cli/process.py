@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
-from partq.conformance.frontends.cli.streams import console
+from partq.conformance.frontends.cli.streams import note
 from partq.conformance.frontends.process_title import hide_secrets
 from partq.conformance.verdict import Exit
 
@@ -83,7 +83,7 @@ def _outcome(status: int, reading: int) -> int:
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     told = f"something that it called, such as the adapter, ended the process (exit code {code})"
-    console.print(f"partq: error: the command did not end: {told}", markup=False, soft_wrap=True)
+    note(f"partq: error: the command did not end: {told}")
     return Exit.BAD_INPUT
 
 
@@ -156,7 +156,7 @@ def _end_children() -> None:
     if not left:
         return
     named = ", ".join(f"{name} ({number})" for number, name in left.items())
-    console.print(f"partq: ends what the adapter left running: {named}", markup=False, soft_wrap=True)
+    note(f"partq: ends what the adapter left running: {named}")
     for signal_, seconds in ((signal.SIGTERM, MOMENT), (signal.SIGKILL, MOMENT)):
         for number in _children().keys() & left.keys():
             with suppress(ProcessLookupError):

@@ -11,9 +11,9 @@ import typer
 
 from partq.conformance.adapters.names import public_name
 from partq.conformance.frontends import baseline_file
-from partq.conformance.frontends.cli.common import console, fail, printable
+from partq.conformance.frontends.cli.common import fail, note
 from partq.conformance.frontends.settings import NOTHING, TABLE, Settings, settings_near
-from partq.conformance.frontends.toml_tables import BadTable, decoded
+from partq.conformance.frontends.toml_tables import decoded
 from partq.conformance.verdict import (
     Besides,
     Entry,
@@ -45,16 +45,11 @@ NewBaseline = Annotated[
 
 def settings_for(broker: str | None) -> Settings:
     """The settings of the project for the broker that is named on the command line, if one is."""
-    try:
-        found = settings_near(Path.cwd())
-    except BadTable as error:
-        fail(str(error))
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
+    found = settings_near(Path.cwd())
     applying = found.of(broker)
     if found is not NOTHING and applying.file is None:
         text = f"partq: {found.file}: {TABLE} is about {public_name(found.broker or '')}: not used"
-        console.print(printable(text), markup=False, soft_wrap=True)
+        note(text)
     return applying
 
 
@@ -110,16 +105,11 @@ def baseline_of(asked: Path | None, new: Path | None, settings: Settings = NOTHI
         if not new.absolute().parent.is_dir():
             fail(f"{new.parent}: no such folder")
         return Baseline(shown, shown.absolute(), (), True)
-    try:
-        entries = baseline_file.loads(decoded(shown), str(shown))
-    except BadTable as error:
-        fail(str(error))
-    except FileNotFoundError:
+    if not shown.exists():
         fail(f"{shown}: no such file; --write-baseline {shown} writes one")
-    except OSError as error:
-        fail(f"{shown}: {error.strerror}")
+    entries = baseline_file.loads(decoded(shown), str(shown))
     for text in baseline_file.doubtful(entries, str(shown)):
-        console.print(printable(f"partq: warning: {text}"), markup=False, soft_wrap=True)
+        note(f"partq: warning: {text}")
     return Baseline(shown, shown.absolute(), entries, new is not None)
 
 

@@ -76,8 +76,6 @@ def report(
             with at_hand(folders[0]) as (folder, place, name):
                 target = out or place / "report.html"
                 _write(_page(folder, name), target)
-    except BadResults as error:
-        fail(str(error))
     except OSError as error:
         fail(f"{error.filename}: {error.strerror or error}")
     say(f"report {target}")

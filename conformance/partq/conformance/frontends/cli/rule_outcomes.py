@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from partq.conformance.frontends.cli.table import printable
+from partq.conformance.frontends.cli.streams import printable
 from partq.conformance.verdict import Finding, Matched, Status, Verdict, Verdicts, binding_requirements
 from partq.model.requirements import catalogue
 

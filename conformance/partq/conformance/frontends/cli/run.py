@@ -30,6 +30,7 @@ from partq.conformance.frontends.cli.common import (
     fail,
     focus_of,
     focus_options,
+    note,
     opened,
     opened_as,
     outcome,
@@ -344,7 +345,7 @@ def _tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | 
     from partq.conformance.adapters import public_name
 
     if not ended:
-        console.print("no run had been judged yet: there are no verdicts", markup=False)
+        note("no run had been judged yet: there are no verdicts")
         return
     number = sum(map(len, ended.values()))
     verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items()}
@@ -371,7 +372,7 @@ def _store_ended(out: Target, document: Mapping[str, Any], number: int, ended: E
                     dumps(run.program) + "\n", encoding="utf-8"
                 )
     text = f"the verdicts of the {plural(number, 'run')} so far are in {out.shown / FILE}"
-    console.print(printable(text), markup=False, soft_wrap=True)
+    note(text)
 
 
 def _file_name(run: str) -> str:
@@ -402,12 +403,9 @@ def _options(
 
 
 def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
-    from partq.conformance.workload.cases import ALL_CASES, UnknownCase, chosen
+    from partq.conformance.workload.cases import ALL_CASES, chosen
 
-    try:
-        return chosen(ALL_CASES, names) if names else tuple(ALL_CASES.values())
-    except UnknownCase as error:
-        fail(str(error))
+    return chosen(ALL_CASES, names) if names else tuple(ALL_CASES.values())
 
 
 def _prepare(out: Path | None, save_histories: bool) -> None:
@@ -433,7 +431,7 @@ def _suite(
     focus: Focus = EVERYTHING,
 ) -> SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line."""
-    from partq.conformance.adapters import SimulatedBroker, Unreachable, open_broker
+    from partq.conformance.adapters import SimulatedBroker, open_broker
     from partq.conformance.evaluation import suite
 
     target = opened_as(broker, profile)
@@ -444,30 +442,27 @@ def _suite(
     ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.report, asked, focus=focus.of)
     if live and jobs is not None and ways.at_once(target) < jobs:
         line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
-        console.print(f"{profile}: {line}", markup=False, soft_wrap=True)
-    try:
-        cases = suite.cases_for(target, profile, wanted.cases)
-        named = wanted.named(profile, suite.lacks_of(target))
-        numbers = {
-            "cases": len(cases),
-            "seeded programs": seeded,
-            **({"programs": len(named)} if named else {}),
-        }
-        with _progress(profile, numbers, live) as advance:
-            result = suite.run_suite(
-                target,
-                profile,
-                cases,
-                seeded,
-                wanted.seed,
-                on_run,
-                ways=ways,
-                on_end=advance,
-                named=named,
-                share=share,
-            )
-    except (Unreachable, suite.BrokerFailed) as error:
-        fail(str(error))
+        note(f"{profile}: {line}")
+    cases = suite.cases_for(target, profile, wanted.cases)
+    named = wanted.named(profile, suite.lacks_of(target))
+    numbers = {
+        "cases": len(cases),
+        "seeded programs": seeded,
+        **({"programs": len(named)} if named else {}),
+    }
+    with _progress(profile, numbers, live) as advance:
+        result = suite.run_suite(
+            target,
+            profile,
+            cases,
+            seeded,
+            wanted.seed,
+            on_run,
+            ways=ways,
+            on_end=advance,
+            named=named,
+            share=share,
+        )
     problems.summarise()
     return result
 
@@ -482,13 +477,13 @@ class ProblemPrinter:
         """It happened in the run of that name."""
         self.times[problem] += 1
         if self.times[problem] == 1:
-            console.print(f"{name}: {printable(problem)}", markup=False, soft_wrap=True)
+            note(f"{name}: {problem}")
 
     def summarise(self) -> None:
         """Say which happened more than once."""
         for problem, times in self.times.items():
             if times > 1:
-                console.print(f"in {times} runs: {printable(problem)}", markup=False, soft_wrap=True)
+                note(f"in {times} runs: {problem}")
 
 
 @contextmanager
@@ -506,7 +501,7 @@ def _progress(profile: str, numbers: Mapping[str, int], live: bool) -> Iterator[
         def advance(done: Run) -> None:
             bar.update(task, advance=1, description=f"{profile}: {done.name}")
             for text in lines.of(done, monotonic()):
-                console.print(text, markup=False, soft_wrap=True)
+                note(text)
 
         yield advance
 

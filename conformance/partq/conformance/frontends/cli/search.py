@@ -19,6 +19,7 @@ from partq.conformance.frontends.cli.common import (
     console,
     fail,
     focus_of,
+    note,
     opened,
     outcome,
     print_json,
@@ -198,8 +199,8 @@ def _searched(
 ) -> SearchState:
     """What a search saw that found nothing. Raises `NotConformant`; ends with one line where the broker can't
     be run."""
-    from partq.conformance.adapters import SimulatedBroker, Unreachable, open_broker
-    from partq.conformance.evaluation.suite import BrokerFailed, Ways
+    from partq.conformance.adapters import SimulatedBroker, open_broker
+    from partq.conformance.evaluation.suite import Ways
     from partq.conformance.frontends.stateful import search_on
 
     target = opened(broker)
@@ -214,8 +215,6 @@ def _searched(
             return search_on(
                 target, profile, examples, length, seed, ways=ways, on_program=advance, seconds=most
             )
-    except (Unreachable, BrokerFailed) as error:
-        fail(str(error))
     finally:
         problems.summarise()
 
@@ -249,11 +248,11 @@ def _progress(profile: str, examples: int, live: bool) -> Iterator[Callable[[Sea
             if live and seen.failing and not shown:
                 shown.append(seen.failing)
                 text = f"{profile}: found, and being shrunk:\n{seen.failing.story}"
-                console.print(printable(text), markup=False, soft_wrap=True)
+                note(text)
             doing = f"{profile}: {'shrinking what was found' if seen.failing else 'searching'}"
             bar.update(task, completed=min(seen.programs, examples), description=doing)
             if live and not console.is_terminal and seen.programs % often == 0:
-                console.print(f"{doing} (program {seen.programs}, {examples} to search)", markup=False)
+                note(f"{doing} (program {seen.programs}, {examples} to search)")
 
         yield advance
 
@@ -271,6 +270,7 @@ def _kept(found: NotConformant, broker: str, out: Target | None) -> str:
         out.place.write_text(dumps(found.program) + "\n", encoding="utf-8")
     except OSError as error:
         say(printable(again(found.program, name)))
-        fail(f"{out.shown}: {error.strerror}", Exit.VIOLATED)
+        note(f"partq: error: {out.shown}: {error.strerror}")
+        raise typer.Exit(Exit.VIOLATED) from None
     command = ["partq", "replay", str(out.shown), "--broker", public_name(broker)]
     return f"To run it again: {shlex.join(command)}"

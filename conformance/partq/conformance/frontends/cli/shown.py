@@ -13,11 +13,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from partq.conformance.frontends.cli.streams import output
+from partq.conformance.frontends.cli.streams import output, printable
 from partq.conformance.frontends.cli.table import (
     Numbers,
     fits,
-    printable,
     summary,
     verdict_table,
 )

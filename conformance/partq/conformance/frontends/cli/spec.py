@@ -25,12 +25,9 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="How many run at a time. D
 
 def setup() -> None:
     """Fetch TLC, through your own Maven, into the user's cache; once."""
-    from partq.spec.tools.toolbox import ToolMissing, fetch_tlc
+    from partq.spec.tools.toolbox import fetch_tlc
 
-    try:
-        say(str(fetch_tlc()))
-    except ToolMissing as error:
-        fail(str(error))
+    say(str(fetch_tlc()))
 
 
 def check(
@@ -42,12 +39,9 @@ def check(
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
     """Put every question of the manifest to TLC or Apalache, and compare the answers with it."""
-    from partq.spec.checking.manifest import InvalidManifest, read_manifest, read_symbolic
+    from partq.spec.checking.manifest import read_manifest, read_symbolic
 
-    try:
-        checks, symbolic = read_manifest(), read_symbolic()
-    except InvalidManifest as error:
-        fail(str(error))
+    checks, symbolic = read_manifest(), read_symbolic()
     if tool is Tool.APALACHE:
         chosen = known(only or (), {one.name: one for one in symbolic}, "check by Apalache")
         check_by_apalache(chosen, jobs, format)
@@ -59,12 +53,8 @@ def _check_by_tlc(
     chosen: Sequence[Check], symbolic: Sequence[Symbolic], jobs: int | None, format: Format
 ) -> None:
     from partq.spec.checking.checks import run
-    from partq.spec.tools.toolbox import ToolMissing
 
-    try:
-        done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), _ended)]
-    except ToolMissing as error:
-        fail(str(error))
+    done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), _ended)]
     done.sort(key=lambda one: chosen.index(one.check))
     tell_of_earlier(symbolic)
     report(

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import typer
 
-from partq.conformance.frontends.cli.common import Format, console, fail, output, print_json
+from partq.conformance.frontends.cli.common import Format, fail, note, output, print_json
 from partq.conformance.verdict import Exit
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ def known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
 def told(ending: Iterable[T], total: int, line: Callable[[T], str]) -> Iterator[T]:
     """Each as it ends, when it was told with a numbered line."""
     for number, one in enumerate(ending, start=1):
-        console.print(f"{number}/{total} {line(one)}", markup=False)
+        note(f"{number}/{total} {line(one)}")
         yield one
 
 

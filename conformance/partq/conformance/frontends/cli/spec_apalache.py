@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, console, fail, output
+from partq.conformance.frontends.cli.common import Format, note, output
 from partq.conformance.frontends.cli.spec_answers import report, told
 
 if TYPE_CHECKING:
@@ -19,14 +19,10 @@ if TYPE_CHECKING:
 def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, format: Format) -> None:
     """Put these questions to Apalache, compare the answers with the manifest, and end with the exit code."""
     from partq.spec.checking.symbolic import jobs_that_fit, run
-    from partq.spec.tools.roots import InvalidConfiguration
-    from partq.spec.tools.toolbox import ToolMissing, apalache
+    from partq.spec.tools.toolbox import apalache
 
-    try:
-        apalache()
-        done = [*told(run(chosen, jobs or jobs_that_fit(), _begun), len(chosen), _ended)]
-    except (ToolMissing, InvalidConfiguration) as error:
-        fail(str(error))
+    apalache()
+    done = [*told(run(chosen, jobs or jobs_that_fit(), _begun), len(chosen), _ended)]
     done.sort(key=lambda one: chosen.index(one.question))
     tell_of_earlier(chosen)
     report(
@@ -46,16 +42,14 @@ def tell_of_earlier(questions: Sequence[Symbolic]) -> None:
 
     if found := earlier(questions):
         names = ", ".join(one.name for one in found)
-        console.print(
+        note(
             f"{len(found)} of {len(questions)} records of Apalache are of an earlier text of the "
-            f"specification, and prove nothing of this one: {names}",
-            markup=False,
-            soft_wrap=True,
+            f"specification, and prove nothing of this one: {names}"
         )
 
 
 def _begun(question: Symbolic, words: Sequence[str]) -> None:
-    console.print(f"{question.name}: {' '.join(words)}", markup=False, soft_wrap=True)
+    note(f"{question.name}: {' '.join(words)}")
 
 
 def _ended(one: Answered) -> str:

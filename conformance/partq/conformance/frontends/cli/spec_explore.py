@@ -18,6 +18,7 @@ from partq.conformance.frontends.cli.common import (
     console,
     fail,
     known_profile,
+    note,
     opened,
     output,
     printable,
@@ -73,10 +74,7 @@ def explore(
     Without --program and --random you choose each step. What the broker answered is looked for among what the
     specification allows; if nothing allows it, they diverge. Exit codes: 0 every step was explained, 1 they
     diverge, 2 no Apalache or bad input, 3 not decided."""
-    from partq.conformance.adapters import Unreachable
     from partq.conformance.execution.runner import run
-    from partq.spec.exploration.session import ExplorerFailed
-    from partq.spec.tools.toolbox import ToolMissing
     from partq.spec.validation import NotFollowed
 
     if program is not None and random is not None:
@@ -95,15 +93,13 @@ def explore(
         with _explorer(recorded, record) as explorer:
             session = _session(explorer, done, choose, clients, own_moves, seconds)
             run(target, done, on_problem=_say, guide=session)
-    except (ToolMissing, ExplorerFailed, Unreachable) as error:
-        fail(str(error))
     except NotFollowed as why:
         fail(f"{done.profile}: {why}")
     _conclude(session, own_moves)
 
 
 def _say(text: str) -> None:
-    console.print(printable(text), markup=False, soft_wrap=True)
+    note(text)
 
 
 # What is run
@@ -137,12 +133,9 @@ def _sends(profile: str, keys: Sequence[str], seed: int) -> Program:
 
 def _claimed(broker: Broker) -> str:
     """The profile that the broker claims, if it is one."""
-    from partq.conformance.adapters import UnknownBroker, claimed_profiles
+    from partq.conformance.adapters import claimed_profiles
 
-    try:
-        claimed = claimed_profiles(broker)
-    except UnknownBroker as error:
-        fail(str(error))
+    claimed = claimed_profiles(broker)
     return claimed[0] if len(claimed) == 1 else USUAL
 
 
@@ -187,7 +180,7 @@ def _session(
 
     out = output()
     out.print(Text(f"explorer: {explorer.name}"), soft_wrap=True)
-    console.print("loading the specification, which takes half a minute or more", markup=False)
+    note("loading the specification, which takes half a minute or more")
 
     def ready(exploration: Exploration) -> None:
         out.print(f"specification: {exploration.transitions} transitions")
@@ -223,7 +216,7 @@ def _drawn(count: int, seed: int) -> Chooser:
 def _asked(choices: Sequence[Choice]) -> Step | None:
     """What the user chooses, by its number; nothing more at an empty line or the end of the input."""
     for number, choice in enumerate(choices, 1):
-        console.print(f"{number:>4}  {choice.text}", markup=False)
+        note(f"{number:>4}  {choice.text}")
     while True:
         console.print("next step (its number; nothing to end): ", markup=False, end="")
         try:
@@ -234,7 +227,7 @@ def _asked(choices: Sequence[Choice]) -> Step | None:
             return None
         if answer.isdecimal() and 1 <= int(answer) <= len(choices):
             return choices[int(answer) - 1].step
-        console.print(f"a number from 1 to {len(choices)}, please", markup=False)
+        note(f"a number from 1 to {len(choices)}, please")
 
 
 # What is printed

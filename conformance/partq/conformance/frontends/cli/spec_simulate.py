@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from partq.conformance.frontends.cli.common import console, fail, say
+from partq.conformance.frontends.cli.common import fail, note, say
 from partq.conformance.frontends.cli.spec_answers import known, told
 from partq.conformance.verdict import plural
 from partq.spec.simulation.itf import SUFFIX, InvalidTrace, read_file, write_trace
@@ -56,22 +56,17 @@ def simulate(
     Random walks, and the shortest way to each goal: an interesting state (Reach…), or what a wrong broker
     does (Bug…). Without --scope and --goal: all of both. The files are NAME-0001.itf.json and so on."""
     from partq.spec.checking.checks import several
-    from partq.spec.checking.manifest import InvalidManifest
     from partq.spec.simulation.behaviours import Order
-    from partq.spec.tools.tlc import NoTrace
-    from partq.spec.tools.toolbox import ToolMissing
 
     try:
         out.mkdir(parents=True, exist_ok=True)
         orders = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
         waiting = [order for order in orders if not _is_there(out, order)]
         if there := sum(len(order.names) for order in orders if order not in waiting):
-            console.print(f"{plural(there, 'trace')} there already", markup=False)
+            note(f"{plural(there, 'trace')} there already")
         making = several(partial(_made, out), waiting, jobs or _usual_jobs(tool))
         for _ in told(making, len(waiting), _ended):
             pass
-    except (ToolMissing, InvalidManifest, NoTrace) as error:
-        fail(str(error))
     except OSError as error:
         fail(f"{error.filename or out}: {error.strerror}")
     number = sum(len(order.names) for order in orders)

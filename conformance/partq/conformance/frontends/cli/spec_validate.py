@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, console, fail, output, print_json, printable
+from partq.conformance.frontends.cli.common import Format, note, output, print_json, printable
 from partq.conformance.verdict import Exit
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ def validate(
     not compared. Exit codes: 0 all accepted, 1 one rejected, 3 otherwise."""
     from partq.conformance.frontends.cli.check import read_files
     from partq.conformance.oracle.specified import recordings_of
-    from partq.spec.tools.toolbox import ToolMissing
     from partq.spec.validation import Limits, NotFollowed, Status, Validated
 
     read = read_files(histories, None)
@@ -55,10 +54,7 @@ def validate(
                 done.append(Followed(file, entity, Validated(Status.UNKNOWN, reason=str(recording))))
             else:
                 waiting.append((file, entity, recording))
-    try:
-        done += _followed(waiting, jobs, Limits(states, timeout))
-    except ToolMissing as error:
-        fail(str(error))
+    done += _followed(waiting, jobs, Limits(states, timeout))
     order = list(read)
     done.sort(key=lambda one: (order.index(one.file), one.entity))
     if format is Format.JSON:
@@ -88,9 +84,7 @@ def _followed(waiting: Sequence[tuple[str, str, Recording]], jobs: int, limits: 
         for batch in pool.map(run, batches([recording for *_, recording in waiting])):
             ended += len(batch)
             rejected = sum(str(one.found.status) == "rejected" for one in batch)
-            console.print(
-                f"{ended}/{len(waiting)} followed, {rejected} of the last {len(batch)} rejected", markup=False
-            )
+            note(f"{ended}/{len(waiting)} followed, {rejected} of the last {len(batch)} rejected")
             yield from batch
 
 

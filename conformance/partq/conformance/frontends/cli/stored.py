@@ -35,6 +35,7 @@ from partq.conformance.verdict import (
     text_of,
     worst,
 )
+from partq.model.errors import UserError
 from partq.model.requirements import catalogue
 
 CAMPAIGN: Final = (plan.SUMMARY, plan.SCHEMA)
@@ -45,7 +46,7 @@ UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, ZeroDivisi
 """What is raised by data that are not as they should be."""
 
 
-class BadResults(Exception):
+class BadResults(UserError):
     """A folder or file does not hold what it should. The text names file and field."""
 
 

@@ -77,6 +77,16 @@ def _standard_output() -> TextIO:
     return _results[-1] if _results else sys.stdout
 
 
+def printable(text: str) -> str:
+    """A broker's or a file's text without anything that would steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def note(text: str) -> None:
+    """Print what is no result: progress, warnings, errors."""
+    console.print(printable(text), markup=False, soft_wrap=True)
+
+
 def say(text: str) -> None:
     """Print a line of results."""
     print(text, file=_standard_output())

@@ -11,6 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from partq.conformance.frontends.cli.streams import printable
 from partq.conformance.verdict import NOT_IN_QUESTION, Status, Verdict, Verdicts, plural
 from partq.model.requirements import Level, catalogue
 
@@ -45,11 +46,6 @@ def fits(out: Console, table: Table) -> bool:
     titles = max((len(row.title) for row in catalogue().values()), default=0)
     spare = titles - _TITLE if out.width >= NARROW else 0
     return Measurement.get(out, out.options.update(max_width=10 * NARROW), table).maximum - spare <= out.width
-
-
-def printable(text: str) -> str:
-    """A broker's or a file's text without anything that would steer a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def verdict_table(

@@ -14,8 +14,8 @@ from rich.table import Table
 from partq.conformance.frontends.cli.common import (
     Format,
     conclude,
-    console,
     fail,
+    note,
     opened_as,
     output,
     print_json,
@@ -75,13 +75,10 @@ def tours(
 
 def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[Survey, ...]:
     """The surveys asked for; ends with one line where there are none."""
-    from partq.conformance.evaluation.suite import BrokerFailed, lacks_of
+    from partq.conformance.evaluation.suite import lacks_of
     from partq.conformance.workload.tours import SCOPES, surveys
 
-    try:
-        found = surveys(profile, lacks_of(opened_as(broker, profile)))
-    except BrokerFailed as error:
-        fail(str(error))
+    found = surveys(profile, lacks_of(opened_as(broker, profile)))
     if not found:
         fail(f"there are no tours for {profile}: they are of the profiles {', '.join(SCOPES)}")
     unknown = sorted(set(scopes or ()) - {survey.name for survey in found})
@@ -135,37 +132,30 @@ class _Result:
         from partq.conformance.oracle.graph_coverage import Tally
 
         tally, title, number = Tally(survey), f"{self.profile}, {survey.name}", 1
-        console.print(f"{title}: {plural(len(survey.tours), 'tour')}", markup=False)
+        note(f"{title}: {plural(len(survey.tours), 'tour')}")
         self._run(target, tally, survey.programs(self.seed))
         hidden = tally.hidden()
         while number < rounds and (programs := survey.further(tally.plan(hidden), self.seed, number + 1)):
             number += 1
             left = len(tally.plan(hidden).wanted)
-            console.print(
-                f"{title}, round {number}: {plural(len(programs), 'tour')} to {plural(left, 'transition')}",
-                markup=False,
-            )
+            note(f"{title}, round {number}: {plural(len(programs), 'tour')} to {plural(left, 'transition')}")
             self._run(target, tally, programs)
         self.scopes.append(_Scope(tally, number, tally.left_out()))
 
     def _run(self, target: Broker, tally: Tally, programs: Mapping[str, Program]) -> None:
         """Run these programs, and add up what comes of them."""
-        from partq.conformance.adapters import Unreachable
-        from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, runs
+        from partq.conformance.evaluation.suite import NamedProgram, runs
         from partq.conformance.verdict import merge
 
         if self.folder is not None:
             self.folder.store(self.profile, programs)
         tasks = [NamedProgram(name, program) for name, program in programs.items()]
-        try:
-            with closing(runs(target, target.profile, tasks)) as ending:
-                for _, done in ending:
-                    tally.add(done.history, programs[done.name].seed)
-                    if done.findings:
-                        self.kept.append(done)
-                    self.verdicts = merge([self.verdicts, done.verdicts])
-        except (Unreachable, BrokerFailed) as error:
-            fail(str(error))
+        with closing(runs(target, target.profile, tasks)) as ending:
+            for _, done in ending:
+                tally.add(done.history, programs[done.name].seed)
+                if done.findings:
+                    self.kept.append(done)
+                self.verdicts = merge([self.verdicts, done.verdicts])
 
     def seen(self, finding: Finding) -> tuple[str, History] | None:
         """The tour that the finding comes from."""

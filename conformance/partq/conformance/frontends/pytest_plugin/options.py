@@ -9,7 +9,7 @@ import pytest
 
 from partq.conformance.frontends import baseline_file
 from partq.conformance.frontends.settings import settings_near
-from partq.conformance.frontends.toml_tables import BadTable, decoded
+from partq.conformance.frontends.toml_tables import decoded
 from partq.conformance.verdict import OPEN, Entry
 
 
@@ -27,25 +27,20 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, config: pytest.Config) -> Options:
-        """The session's. Raises `pytest.UsageError` where a file that counts is wrong."""
+        """The session's. Raises `BadTable`."""
         broker: str | None = config.getoption("partq_broker")
-        try:
-            settings = settings_near(config.invocation_params.dir).of(broker)
-            seed = _first(config.getoption("partq_seed"), settings.seed)
-            return cls(
-                broker or settings.broker,
-                tuple(config.getoption("partq_profile") or settings.profile),
-                _first(config.getoption("partq_programs"), settings.programs),
-                1 if seed is None else seed,
-                config.getoption("partq_strict") or bool(settings.strict),
-                settings.require,
-                settings.open or OPEN,
-                config.getoption("partq_baseline") or settings.baseline,
-            )
-        except BadTable as error:
-            raise pytest.UsageError(f"partq: {error}") from None
-        except OSError as error:
-            raise pytest.UsageError(f"partq: {error.filename}: {error.strerror}") from None
+        settings = settings_near(config.invocation_params.dir).of(broker)
+        seed = _first(config.getoption("partq_seed"), settings.seed)
+        return cls(
+            broker or settings.broker,
+            tuple(config.getoption("partq_profile") or settings.profile),
+            _first(config.getoption("partq_programs"), settings.programs),
+            1 if seed is None else seed,
+            config.getoption("partq_strict") or bool(settings.strict),
+            settings.require,
+            settings.open or OPEN,
+            config.getoption("partq_baseline") or settings.baseline,
+        )
 
 
 def _first(asked: int | None, settled: int | None) -> int | None:
@@ -53,10 +48,5 @@ def _first(asked: int | None, settled: int | None) -> int | None:
 
 
 def entries_in(file: Path | None) -> tuple[Entry, ...] | None:
-    """What is known by that baseline; None without one. Raises `pytest.UsageError` where it is wrong."""
-    try:
-        return None if file is None else baseline_file.loads(decoded(file), str(file))
-    except BadTable as error:
-        raise pytest.UsageError(f"partq: {error}") from None
-    except OSError as error:
-        raise pytest.UsageError(f"partq: {error.filename}: {error.strerror}") from None
+    """What is known by that baseline; None without one. Raises `BadTable`."""
+    return None if file is None else baseline_file.loads(decoded(file), str(file))

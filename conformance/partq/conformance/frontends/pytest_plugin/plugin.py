@@ -57,23 +57,24 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Non
     if _ours(args):
         add = parser.getgroup("partq").addoption
         add("--broker", dest="partq_broker", metavar="NAME", help="short for --partq-broker")
-        add(
-            "--profile",
-            dest="partq_profile",
-            metavar="NAME",
-            action="append",
-            help="short for --partq-profile",
-        )
+        short = "short for --partq-profile"
+        add("--profile", dest="partq_profile", metavar="NAME", action="append", help=short)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take part in the run only if it is of our suite."""
     if config.getoption("partq_broker", None) or _ours(map(str, config.args)):
+        import pytest
+
         from partq.conformance.frontends.process_title import hide_secrets
         from partq.conformance.frontends.pytest_plugin.suite import SuitePlugin
+        from partq.model.errors import UserError
 
         hide_secrets()
-        config.pluginmanager.register(SuitePlugin(config), "partq-suite")
+        try:
+            config.pluginmanager.register(SuitePlugin(config), "partq-suite")
+        except UserError as error:
+            raise pytest.UsageError(f"partq: {error}") from None
 
 
 def _ours(args: Iterable[str]) -> bool:

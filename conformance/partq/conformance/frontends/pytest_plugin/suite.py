@@ -28,19 +28,11 @@ from typing import Any, Final
 
 import pytest
 
-from partq.conformance.adapters import (
-    Broker,
-    UnknownBroker,
-    Unreachable,
-    claimed_profiles,
-    open_broker,
-    public_name,
-)
+from partq.conformance.adapters import Broker, claimed_profiles, open_broker, public_name
 from partq.conformance.evaluation.keeping import StoredFile, Target, keep_example, keep_program
 from partq.conformance.evaluation.live_shrinking import SECONDS
 from partq.conformance.evaluation.suite import (
     JOBS,
-    BrokerFailed,
     Run,
     Ways,
     cases_for,
@@ -65,7 +57,8 @@ from partq.conformance.verdict import (
     share_of,
 )
 from partq.conformance.workload.cases import ALL_CASES, Case
-from partq.model.profiles import PROFILES, UnknownProfile
+from partq.model.errors import UserError
+from partq.model.profiles import PROFILES
 from partq.model.requirements import catalogue
 
 HERE: Final = Path(__file__).resolve()
@@ -87,14 +80,10 @@ class ItemFailed(Exception):
     """A requirement is violated; the text is what the report shows."""
 
 
-class CannotRun(Exception):
-    """The broker can't be run, so that the session ends; the text says why."""
-
-
 class SuitePlugin:
     """One session's suite: which broker, which profiles, what their runs came to, what was reported so far.
 
-    Raises `pytest.UsageError` where the options name no broker or profile, or no usable one.
+    Raises `UserError` where the options name no broker or profile, or no usable one.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -107,18 +96,15 @@ class SuitePlugin:
         asked: Path | None = config.getoption("partq_out")
         self.out = None if asked is None else Target.of(asked)
         self.cache: pytest.Cache | None = getattr(config, "cache", None)
-        self.ended: dict[str, Ended | CannotRun] = {}
+        self.ended: dict[str, Ended | UserError] = {}
         self.baseline, self.share = entries_in(options.baseline), share_of(options.open)
         self.reported = Reported(self.strict, options.require, self.baseline)
 
     def _profiles(self, broker: str, wanted: Sequence[str]) -> tuple[str, ...]:
-        try:
-            asked = tuple(named_profile(word) for word in wanted)
-            names = asked or claimed_profiles(open_broker(broker)) or tuple(PROFILES)
-            for name in names:
-                lacks_of(self.opened(name))
-        except (UnknownBroker, UnknownProfile, BrokerFailed) as error:
-            raise pytest.UsageError(f"partq: {error}") from None
+        asked = tuple(named_profile(word) for word in wanted)
+        names = asked or claimed_profiles(open_broker(broker)) or tuple(PROFILES)
+        for name in names:
+            lacks_of(self.opened(name))
         return names
 
     def opened(self, profile_name: str) -> Broker:
@@ -133,16 +119,16 @@ class SuitePlugin:
     # What is run.
 
     def ran(self, item: RuleItem) -> Ended:
-        """What the runs of the item's profile came to, done once in this process. Raises `CannotRun`."""
+        """What the runs of the item's profile came to, done once in this process. Raises `UserError`."""
         name = item.profile_name
         if name not in self.ended:
             selected = self.selected(item)
             try:
                 self.ended[name] = self._run(name, selected)
-            except (UnknownBroker, Unreachable, BrokerFailed) as error:
-                self.ended[name] = CannotRun(str(error))
+            except UserError as error:
+                self.ended[name] = error
         ended = self.ended[name]
-        if isinstance(ended, CannotRun):
+        if isinstance(ended, UserError):
             raise ended
         return ended
 
@@ -251,7 +237,7 @@ class SuitePlugin:
         """Run what the item judges by before its own time begins: a test's time limit is none for the
         suite."""
         if isinstance(item, RuleItem):
-            with suppress(CannotRun):  # the item raises it again
+            with suppress(UserError):  # the item raises it again
                 self.ran(item)
         return (yield)
 
@@ -278,7 +264,7 @@ class SuitePlugin:
         report = yield
         if isinstance(item, RuleItem) and report.when == "call":
             report.partq = item.said  # type: ignore[attr-defined]  # pytest keeps a report's own attributes
-            if call.excinfo is not None and call.excinfo.errisinstance(CannotRun):
+            if call.excinfo is not None and call.excinfo.errisinstance(UserError):
                 report.sections.clear()  # what libraries log of it would hide the one line
         return report
 
@@ -366,7 +352,7 @@ class RuleItem(pytest.Item):
         """Judge. That the broker can't be run fails this item and ends the session."""
         try:
             ended = self.suite.ran(self)
-        except CannotRun as error:
+        except UserError as error:
             self.session.shouldstop = f"partq: {error}"
             raise
         verdict, where = ended.verdict(self.requirement), ended.violating(self.requirement)
@@ -422,7 +408,7 @@ class RuleItem(pytest.Item):
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """What was found, without a traceback of ours."""
-        if isinstance(excinfo.value, ItemFailed | CannotRun):
+        if isinstance(excinfo.value, ItemFailed | UserError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from partq.conformance.history.codec_fields import did_you_mean
 from partq.conformance.workload.program import Program
+from partq.model.errors import UserError
 from partq.model.messages import KeyRule
 from partq.model.profiles import profile
 
 
-class UnknownCase(LookupError):
+class UnknownCase(UserError, LookupError):
     """No case of that name. The text suggests near ones."""
 
 
