@@ -8,6 +8,7 @@ from typing import Any, Final
 from rich.table import Table
 
 from partq.conformance.frontends.cli.common import output, say
+from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import plural
 
 RAREST: Final = 3
@@ -40,10 +41,7 @@ def show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
     faults = list(dict.fromkeys(row["fault"] for row in reversed(rows)))
-    table = Table(title="operations by what was broken when they were called", title_justify="left")
-    table.add_column("mechanism")
-    for fault in faults:
-        table.add_column(fault, justify="right")
+    table = titled("operations by what was broken when they were called", ["mechanism"], right=faults)
     for mechanism in sorted({row["mechanism"] for row in rows}):
         times = dict.fromkeys(faults, 0)
         for row in rows:
@@ -54,13 +52,5 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def _parts(row: dict[str, Any]) -> list[str]:
-    return [
-        part
-        for part in (
-            row["mechanism"],
-            row["fault"],
-            row["shape"],
-            plural(row["traces"], "trace"),
-        )
-        if part
-    ]
+    parts = (row["mechanism"], row["fault"], row["shape"], plural(row["traces"], "trace"))
+    return [part for part in parts if part]

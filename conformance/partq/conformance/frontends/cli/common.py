@@ -169,12 +169,6 @@ def focus_of(rules: Sequence[str] | None, exclude: Sequence[str] | None) -> Focu
     return focus
 
 
-def focus_options(rules: Sequence[str] | None, exclude: Sequence[str] | None) -> list[str]:
-    """The options that ask about the same rules again."""
-    words = [word for id in rules or () for word in ("--rule", id)]
-    return words + [word for id in exclude or () for word in ("--exclude", id)]
-
-
 def requirements_to_meet(words: Sequence[str] | None) -> tuple[str, ...]:
     """What ``--require`` asks for; ends with one line where it makes no sense."""
     try:

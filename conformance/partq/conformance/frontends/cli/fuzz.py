@@ -36,7 +36,6 @@ from partq.conformance.frontends.cli.common import (
     conclude,
     fail,
     focus_of,
-    focus_options,
     note,
     opened,
     print_json,
@@ -48,13 +47,11 @@ from partq.conformance.frontends.cli.common import (
     share_left_open,
 )
 from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
-from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
+from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict, words_of
 from partq.conformance.frontends.cli.project import (
-    Baseline,
     BaselineFile,
     NewBaseline,
     baseline_of,
-    baseline_options,
     held,
 )
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
@@ -133,7 +130,10 @@ def fuzz(
         besides = [*campaign.totals.besides, *required(results, strict, wanted)]
         known = known and known.of(target)
         document, matched = held(known, shown, results, strict, besides, whole=not focus)
-        options = [*_options(wanted, open, known), *focus_options(rule, exclude)]
+        options = words_of(
+            {"--require": wanted, "--open": None if open == OPEN else open}
+            | {"--baseline": known and known.shown, "--rule": rule, "--exclude": exclude}
+        )
         undecided = {"count": campaign.totals.open, "first": list(_undecided(campaign, broker))}
         campaign.conclude({**_said(document), "options": options, "undecided_traces": undecided})
         examples = _examples(campaign, broker, focus)
@@ -154,12 +154,6 @@ def fuzz(
 def _said(document: Mapping[str, Any]) -> dict[str, Any]:
     """How the command ends, without the verdicts."""
     return {name: document[name] for name in ("exit", "conclusion", "baseline") if name in document}
-
-
-def _options(wanted: Sequence[str], open: str, known: Baseline | None) -> list[str]:
-    """The options that the verdicts are held against."""
-    words = [word for name in wanted for word in ("--require", name)]
-    return [*words, *([] if open == OPEN else ["--open", open]), *baseline_options(known)]
 
 
 def _examples(campaign: Campaign, broker: str, focus: Focus) -> list[StoredExample]:

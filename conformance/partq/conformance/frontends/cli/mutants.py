@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
 
 from partq.conformance.frontends.cli.campaigns import (
     BREAK_LOCK_HELP,
@@ -31,6 +30,7 @@ from partq.conformance.frontends.cli.campaigns import (
 from partq.conformance.frontends.cli.common import Format, opened, output, print_json, say
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.options import Output
+from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, ambiguities, plain
 from partq.model.requirements import catalogue
 
@@ -172,9 +172,8 @@ def _document(rows: Sequence[MutantRow], code: int) -> dict[str, Any]:
 
 
 def _show(rows: list[MutantRow]) -> None:
-    table = Table(title="mutants", title_justify="left")
-    for heading in ("mutant", "breaks", "profile", "traces to kill", "operations", "wrongly reported"):
-        table.add_column(heading)
+    headings = ("mutant", "breaks", "profile", "traces to kill", "operations", "wrongly reported")
+    table = titled("mutants", headings)
     for row in rows:
         killed = "SURVIVED" if row.first is None else str(row.first)
         table.add_row(

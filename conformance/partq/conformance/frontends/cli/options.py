@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,10 +65,17 @@ def exactness(base: Exactness, share: int | None, nodes: int | None) -> Exactnes
     return replace(base, share=share, nodes=first, again=nodes, more=nodes)
 
 
-def exact_options(share: int | None, nodes: int | None) -> list[str]:
-    """These options as words of a command line."""
-    words = [] if share is None else ["--exact", str(share)]
-    return words if nodes is None else [*words, "--exact-nodes", str(nodes)]
+def words_of(options: Mapping[str, object]) -> list[str]:
+    """The options as words of a command line: each of several values, a flag where it is true, nothing where
+    it is not given."""
+    words = []
+    for option, given in options.items():
+        if given is True:
+            words.append(option)
+        elif given is not None and given is not False:
+            values = given if isinstance(given, list | tuple) else [given]
+            words += [word for value in values for word in (option, str(value))]
+    return words
 
 
 Output = Annotated[Format, typer.Option("--format", help="What to print.")]

@@ -113,11 +113,6 @@ def baseline_of(asked: Path | None, new: Path | None, settings: Settings = NOTHI
     return Baseline(shown, shown.absolute(), entries, new is not None)
 
 
-def baseline_options(known: Baseline | None) -> list[str]:
-    """The options that hold verdicts against it again."""
-    return [] if known is None else ["--baseline", str(known.shown)]
-
-
 def held(
     known: Baseline | None,
     broker: str,

@@ -21,6 +21,7 @@ from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.cli.campaigns import EXACT, at_hand
 from partq.conformance.frontends.cli.common import fail, say
 from partq.conformance.frontends.cli.mutants import MATRIX
+from partq.conformance.frontends.cli.options import words_of
 from partq.conformance.frontends.cli.stored import (
     CAMPAIGN,
     RUN,
@@ -127,7 +128,7 @@ def _campaign(folder: Path, name: str) -> Material:
     try:
         complete = bool(data["complete"])
         lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
-        options = [*(["--strict"] if data.get("strict") else []), *map(str, data.get("options", ()))]
+        options = [*words_of({"--strict": bool(data.get("strict"))}), *map(str, data.get("options", ()))]
         command = _fuzz_command(folder, name, data["plan"], options, complete)
         conclusion = _conclusion(data)
         code, made = _code(data, lanes), _made(data)
@@ -239,18 +240,16 @@ def _fuzz_command(
     lanes = planned["lanes"]
     brokers = list(dict.fromkeys(lane["broker"] for lane in lanes))
     if len(brokers) == 1:
-        words = ["partq", "fuzz", brokers[0], "--traces", str(sum(lane["traces"] for lane in lanes))]
-        for lane in lanes:
-            words += ["--profile", typed(lane["profile"])]
+        words, traces = ["partq", "fuzz", brokers[0]], sum(lane["traces"] for lane in lanes)
+        chosen = {"--profile": [typed(lane["profile"]) for lane in lanes]}
     else:
-        words = ["partq", "mutants", "--traces", str(max(lane["traces"] for lane in lanes))]
+        words, traces = ["partq", "mutants"], max(lane["traces"] for lane in lanes)
         names = [broker.removeprefix("mutant:") for broker in brokers]
-        if set(names) != set(MUTANTS):
-            words += [word for name in names for word in ("--only", name)]
-    words += ["--seed", str(planned["seed"])]
-    words += [] if planned["length"] is None else ["--length", str(planned["length"])]
-    words += ["--exact", str(planned["exact"])] if planned.get("exact", EXACT) != EXACT else []
-    words += options
+        chosen = {"--only": names if set(names) != set(MUTANTS) else []}
+    exact = planned.get("exact", EXACT)
+    how = {"--seed": planned["seed"], "--length": planned["length"]}
+    how |= {} if exact == EXACT else {"--exact": exact}
+    words += [*words_of({"--traces": traces, **chosen, **how}), *options]
     return _again(words, folder) if complete else shlex.join([*words, "--out", name, "--resume"])
 
 

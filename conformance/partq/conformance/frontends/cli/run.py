@@ -29,7 +29,6 @@ from partq.conformance.frontends.cli.common import (
     console,
     fail,
     focus_of,
-    focus_options,
     note,
     opened,
     opened_as,
@@ -52,15 +51,14 @@ from partq.conformance.frontends.cli.options import (
     Profiles,
     ProjectBroker,
     StrictOrNot,
-    exact_options,
     exactness,
+    words_of,
 )
 from partq.conformance.frontends.cli.programs import Stored, programs_in
 from partq.conformance.frontends.cli.project import (
     BaselineFile,
     NewBaseline,
     baseline_of,
-    baseline_options,
     broker_of,
     held,
     settings_for,
@@ -200,9 +198,13 @@ def run(
     whole = not only and not focus
     document, matched = held(known, public_name(broker), verdicts, strict, besides, whole)
     document |= _came_about(results)
-    options = _options(profile, programs, seed, case, program, traces, jobs, strict, wanted_rules)
-    options += [*focus_options(rule, exclude), *exact_options(exact, exact_nodes)]
-    options += [*([] if word == OPEN else ["--open", word]), *baseline_options(known)]
+    options = words_of(
+        {"--profile": profile, "--case": case, "--program": program, "--traces": traces}
+        | {"--require": wanted_rules, "--programs": programs, "--seed": seed, "--jobs": jobs}
+        | {"--strict": strict, "--rule": rule, "--exclude": exclude, "--exact": exact}
+        | {"--exact-nodes": exact_nodes, "--open": None if word == OPEN else word}
+        | {"--baseline": known and known.shown}
+    )
     stored: list[StoredFile] = []
     if folder is not None:
         stored = store(
@@ -377,29 +379,6 @@ def _store_ended(out: Target, document: Mapping[str, Any], number: int, ended: E
 
 def _file_name(run: str) -> str:
     return re.sub(r"[^\w.-]+", "-", run)
-
-
-def _options(
-    profiles: Sequence[str] | None,
-    programs: int | None,
-    seed: int,
-    cases: Sequence[str] | None,
-    files: Sequence[Path] | None,
-    traces: bool,
-    jobs: int | None,
-    strict: bool,
-    require: Sequence[str],
-) -> list[str]:
-    """The options that make the same run again."""
-    words = [word for name in profiles or () for word in ("--profile", name)]
-    words += [word for name in cases or () for word in ("--case", name)]
-    words += [word for file in files or () for word in ("--program", str(file))]
-    words += ["--traces"] if traces else []
-    words += [word for name in require for word in ("--require", name)]
-    words += [] if programs is None else ["--programs", str(programs)]
-    words += ["--seed", str(seed)]
-    words += [] if jobs is None else ["--jobs", str(jobs)]
-    return [*words, "--strict"] if strict else words
 
 
 def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, fail, output, say
+from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.spec_answers import known, report, told
 from partq.conformance.frontends.cli.spec_apalache import check_by_apalache, tell_of_earlier
+from partq.conformance.frontends.cli.table import titled
 from partq.spec.tools.toolbox import Tool
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def check(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="How many run at a time. Default: what cores and memory allow.")
     ] = None,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    format: Output = Format.TABLE,
 ) -> None:
     """Put every question of the manifest to TLC or Apalache, and compare the answers with it."""
     from partq.spec.checking.manifest import read_manifest, read_symbolic
@@ -71,7 +72,7 @@ def _check_by_tlc(
 def compare(
     only: Annotated[list[str] | None, typer.Option(help="Only this pair; may be repeated.")] = None,
     jobs: Jobs = None,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    format: Output = Format.TABLE,
 ) -> None:
     """Explore specification and model at small scopes, and compare their state graphs."""
     from concurrent.futures import ThreadPoolExecutor
@@ -118,11 +119,8 @@ def _plain(one: Checked) -> dict[str, Any]:
 
 
 def _show(done: Sequence[Checked]) -> None:
-    table = Table(title="the specification, checked by TLC", title_justify="left")
-    for heading in ("check", "question", "expected"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("states", "transitions", "depth", "s"):
-        table.add_column(heading, justify="right")
+    headings, numbers = ("check", "question", "expected"), ("states", "transitions", "depth", "s")
+    table = titled("the specification, checked by TLC", headings, right=numbers, overflow="fold")
     table.add_column("")
     for one in done:
         answer, steps = one.answer, len(one.answer.trace)
@@ -151,9 +149,8 @@ def _plain_pair(one: Compared) -> dict[str, Any]:
 def _show_pairs(done: Sequence[Compared]) -> None:
     from partq.spec.comparison.pairs import NOT_COMPARED
 
-    table = Table(title="specification and model, states / edges", title_justify="left")
-    for heading in ("pair", "grade", "TLA+", "model", "both, smallest", "why not more"):
-        table.add_column(heading, overflow="fold")
+    headings = ("pair", "grade", "TLA+", "model", "both, smallest", "why not more")
+    table = titled("specification and model, states / edges", headings, overflow="fold")
     for one in done:
         spec, model = (f"{states:,} / {edges:,}" for states, edges in one.sizes)
         same = f"{one.smallest[0][0]:,} / {one.smallest[0][1]:,}" if len({*one.smallest}) == 1 else ""

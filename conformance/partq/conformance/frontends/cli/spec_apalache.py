@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, note, output
 from partq.conformance.frontends.cli.spec_answers import report, told
+from partq.conformance.frontends.cli.table import titled
 
 if TYPE_CHECKING:
     from partq.spec.checking.manifest import Symbolic
@@ -84,10 +84,8 @@ def _plain(one: Answered) -> dict[str, Any]:
 
 
 def _show(done: Sequence[Answered]) -> None:
-    table = Table(title="the specification, asked of Apalache", title_justify="left")
-    for heading in ("name", "question", "expected", "calls"):
-        table.add_column(heading, overflow="fold")
-    table.add_column("s", justify="right")
+    headings = ("name", "question", "expected", "calls")
+    table = titled("the specification, asked of Apalache", headings, right=["s"], overflow="fold")
     table.add_column("")
     for one in done:
         ended = Text("ok", style="green") if not one.wrong else Text(one.wrong, style="bold red")

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, note, output, print_json, printable
+from partq.conformance.frontends.cli.options import Output
+from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import Exit
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def validate(
     states: Annotated[
         int, typer.Option(min=1, help="States that TLC makes of one history at the most.")
     ] = 40_000,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
+    format: Output = Format.TABLE,
 ) -> None:
     """Follow recorded histories through the TLA+ specification.
 
@@ -113,10 +114,8 @@ def _operation(history: History, number: int | None) -> str:
 
 
 def _show(done: Sequence[Followed], read: Mapping[str, History]) -> None:
-    table = Table(title="histories, followed through the specification", title_justify="left")
-    for heading in ("history", "", "what TLC says"):
-        table.add_column(heading, overflow="fold")
-    table.add_column("states", justify="right")
+    title, headings = "histories, followed through the specification", ("history", "", "what TLC says")
+    table = titled(title, headings, right=["states"], overflow="fold")
     styles = {"accepted": "green", "rejected": "bold red"}
     for one in done:
         found, status = one.found, str(one.found.status)

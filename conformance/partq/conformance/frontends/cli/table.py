@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -46,6 +46,16 @@ def fits(out: Console, table: Table) -> bool:
     titles = max((len(row.title) for row in catalogue().values()), default=0)
     spare = titles - _TITLE if out.width >= NARROW else 0
     return Measurement.get(out, out.options.update(max_width=10 * NARROW), table).maximum - spare <= out.width
+
+
+def titled(title: str, headings: Sequence[str], *, right: Sequence[str] = (), **more: Any) -> Table:
+    """A table of these columns; those ``right`` of the others hold numbers. ``more``: of the rest."""
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        table.add_column(heading, **more)
+    for heading in right:
+        table.add_column(heading, justify="right")
+    return table
 
 
 def verdict_table(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from rich.table import Table
 
 from partq.conformance.frontends.cli.common import (
     Format,
@@ -23,15 +22,15 @@ from partq.conformance.frontends.cli.common import (
     verdicts_document,
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
-from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
+from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
+from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import plural
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
     from partq.conformance.evaluation.suite import Run
-    from partq.conformance.history import History
     from partq.conformance.oracle.graph_coverage import Tally
-    from partq.conformance.verdict import Finding, Verdicts
+    from partq.conformance.verdict import Verdicts
     from partq.conformance.workload.program import Program
     from partq.conformance.workload.tours import Survey
 
@@ -67,7 +66,8 @@ def tours(
         print_json({**document, "visited": visited})
     else:
         detail = Detail.of(verbose, whole_catalogue)
-        show_verdicts(public_name(broker), verdicts, detail, lambda name, f: results[name].seen(f))
+        evidence = evidence_in({name: result.kept for name, result in results.items()})
+        show_verdicts(public_name(broker), verdicts, detail, evidence)
         _show(visited)
         conclude(verdicts, strict)
     raise typer.Exit(document["exit"])
@@ -157,17 +157,6 @@ class _Result:
                     self.kept.append(done)
                 self.verdicts = merge([self.verdicts, done.verdicts])
 
-    def seen(self, finding: Finding) -> tuple[str, History] | None:
-        """The tour that the finding comes from."""
-        return next(
-            (
-                (done.name, done.history)
-                for done in self.kept
-                if finding in done.verdicts[finding.requirement].findings
-            ),
-            None,
-        )
-
     def visited(self) -> dict[str, dict[str, Any]]:
         """Of each scope: its rounds and tours, how many of these left it before their end, its `Coverage`; of
         the transitions not visited how many nobody can see to be, by reason, how many are open, and of which
@@ -186,9 +175,8 @@ class _Result:
 
 def _show(visited: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
     """Of each scope how much this broker's choices led through, of what its tours pass in the model."""
-    table = Table(title="visited, of what the tours pass in the model", title_justify="left")
-    for heading in ("profile", "scope", "rounds", "tours", "states", "transitions", "not to be seen", "open"):
-        table.add_column(heading)
+    headings = ("profile", "scope", "rounds", "tours", "states", "transitions", "not to be seen", "open")
+    table = titled("visited, of what the tours pass in the model", headings)
     reasons: Counter[str] = Counter()
     left = 0
     for profile, scopes in visited.items():
