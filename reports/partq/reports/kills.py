@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from partq.conformance.verdict import Status, Verdict, plural
+from partq.conformance.verdict import Kill, plural
 from partq.model.requirements import catalogue
 
-from .material import Kill
 from .signs import Share, Sign
 from .text import count
 
@@ -81,15 +80,3 @@ def kill_shares(kills: Sequence[Kill]) -> tuple[Share, ...]:
         for number, word, css, glyph in words
         if number
     )
-
-
-def kill_verdicts(kills: Sequence[Kill]) -> dict[str, Verdict]:
-    """Each requirement's verdict on itself: it passes if it killed all its mutants."""
-    verdicts = {}
-    for requirement in catalogue():
-        mine = [kill for kill in kills if kill.breaks == requirement]
-        missed = [kill.mutant for kill in mine if not kill.killed]
-        status = Status.NOT_EXERCISED if not mine else Status.VIOLATED if missed else Status.PASS
-        reason = f"not killed: {', '.join(missed)}" if missed else "" if mine else "no mutant breaks it"
-        verdicts[requirement] = Verdict(status, len(mine), reason=reason)
-    return verdicts

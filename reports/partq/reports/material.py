@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from partq.conformance.history import History
-from partq.conformance.verdict import Counts, Finding, Verdicts
+from partq.conformance.verdict import Counts, Finding, Kill, Verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +64,6 @@ class Cell(NamedTuple):
     fault: str
     traces: int
     exercised: int
-
-
-class Kill(NamedTuple):
-    """One mutant's fate. ``breaks``: its own rule. ``first``: how many traces until that was first violated,
-    None if never. ``operations``: steps of the shrunk program. ``wrong``: rules that it must not break and
-    that were reported."""
-
-    mutant: str
-    breaks: str
-    profile: str
-    first: int | None
-    operations: int | None
-    wrong: tuple[str, ...]
-
-    @property
-    def killed(self) -> bool:
-        """Whether its own rule was violated, whatever else was reported."""
-        return self.first is not None
 
 
 class Undecided(NamedTuple):

@@ -18,6 +18,7 @@ from partq.conformance.verdict import (
     binding_requirements,
     coverage,
     in_words,
+    kill_verdicts,
     merge,
     plural,
 )
@@ -25,7 +26,7 @@ from partq.model.profiles import grounds_of, known
 from partq.model.requirements import Requirement, Source, catalogue, groups, sources
 
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
-from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_verdicts, kill_views
+from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_views
 from .material import BlindSpots, Figures, Lane, Material, Opinions, Undecided
 from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
 from .text import count
@@ -167,7 +168,7 @@ class ReportView:
 def report_view(material: Material) -> ReportView:
     """The page of the material."""
     kills = material.kills
-    suite = Lane("mutants", COLUMN, kill_verdicts(kills), material.exit)
+    suite = Lane("mutants", COLUMN, kill_verdicts(kills, "no mutant breaks it"), material.exit)
     lanes = (suite,) if kills else material.lanes
     total = merge(lane.verdicts for lane in lanes)
     drawn = examples(material.examples, () if kills else material.lanes)

@@ -1,4 +1,5 @@
-"""What was found, in lines for a reader: a finding with the records that show it, and a program's steps.
+"""What was found, in lines for a reader: a finding with the records that show it, what is wrong in a run, and
+a program's steps.
 
 For the search and the pytest suite. Nothing is judged here; how a record is written is
 `history.notation_writer`'s business.
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from partq.conformance.evaluation.suite import Run
 from partq.conformance.history import History, Record
 from partq.conformance.history.notation_writer import evidence, line
-from partq.conformance.verdict import Finding
+from partq.conformance.verdict import Finding, ambiguities
 from partq.conformance.workload.program import Program, Step
 from partq.model.operations import OPS
 from partq.model.profiles import SECOND, Profile, profile
@@ -23,6 +25,16 @@ HIDDEN: Final = ("timeout",)
 def finding_text(finding: Finding, history: History) -> str:
     """The finding with the records of the history that it counts in."""
     return "\n".join([finding.heading, *(text for text, _ in evidence(finding, history))])
+
+
+def wrong_in(run: Run) -> list[str]:
+    """What is wrong in the run's history, in words: of each requirement the first violation, or else what
+    violates one of several."""
+    found = [one for one in run.verdicts.values() if one.findings]
+    told = [one for one in found if not one.candidates] or found
+    if told:
+        return [finding_text(one.findings[0], run.history) for one in told]
+    return [f"{one.ambiguity}: {one.reason}" for one in ambiguities(run.verdicts).values()]
 
 
 def steps(program: Program) -> list[str]:

@@ -5,11 +5,19 @@ What the entries mean is `verdict.baseline`'s business.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from partq.conformance.frontends.toml_tables import FLAG, TEXT, TEXTS, BadTable, Field, checked, parsed
+from partq.conformance.frontends.toml_tables import (
+    FLAG,
+    TEXT,
+    TEXTS,
+    BadTable,
+    Field,
+    checked,
+    parsed,
+    value_text,
+)
 from partq.conformance.history.notation_words import near
 from partq.conformance.verdict import ANOTHER, Entry, Kind
 from partq.model.conditions import CONDITIONS
@@ -117,6 +125,5 @@ def _lines(entry: Entry) -> Iterator[str]:
 
 
 def _value(texts: tuple[str, ...]) -> str:
-    """A text, or a list of several; TOML writes them as JSON does, but for one sign."""
-    value = texts[0] if len(texts) == 1 else list(texts)
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A text, or a list of several."""
+    return value_text(texts[0] if len(texts) == 1 else list(texts))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from partq.conformance.frontends.toml_tables import value_text
 from partq.model.family import OrderDomain, Profile
 from partq.model.messages import KeyRule
 from partq.model.profile_file import FLAGS, plain
@@ -39,7 +39,7 @@ def _parts(family: Profile, said: Mapping[str, Any], room: str) -> Iterator[str]
     if isinstance(said["rules"], list):
         yield "# The rules that bind, by ID or group (partq list rules).\n" + _rule_list(said["rules"])
     if added := said.get("adds_properties"):
-        yield f"# Properties that the broker adds to a message.\nadds_properties = {_value(added)}\n"
+        yield f"# Properties that the broker adds to a message.\nadds_properties = {value_text(added)}\n"
     yield f"[switches]\n{''.join(_switches(family))}"
     if entity := said.get("entity"):
         yield f"# A queue's settings where nothing else is said; times in ns.\n[entity]\n{_lines(entity)}"
@@ -53,7 +53,7 @@ def _parts(family: Profile, said: Mapping[str, Any], room: str) -> Iterator[str]
 
 
 def _rule_list(words: list[str]) -> str:
-    rows = "".join(f"    {_value(word)},  # {_about(word)}\n" for word in words)
+    rows = "".join(f"    {value_text(word)},  # {_about(word)}\n" for word in words)
     return f"rules = [\n{rows}]\n"
 
 
@@ -73,17 +73,12 @@ def _switches(family: Profile) -> Iterator[str]:
     )
     flags = ((name, getattr(family, name), text) for name, text in FLAGS.items())
     for name, value, text in (*valued, *flags):
-        yield f"{name} = {_value(value)}  # {text}\n"
+        yield f"{name} = {value_text(value)}  # {text}\n"
 
 
 def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{_key(name)} = {_value(value)}\n" for name, value in table.items())
+    return "".join(f"{_key(name)} = {value_text(value)}\n" for name, value in table.items())
 
 
 def _key(name: str) -> str:
-    return name if name.isidentifier() and name.isascii() else _value(name)
-
-
-def _value(value: Any) -> str:
-    """A text, a truth value, a number or a list of them; TOML writes them as JSON does, but for one sign."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return name if name.isidentifier() and name.isascii() else value_text(name)

@@ -24,8 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from partq.conformance.adapters import Broker, SimulatedBroker, Unreachable, open_broker
 from partq.conformance.evaluation.activity import activity
 from partq.conformance.evaluation.decision import EVERY, Exactness
-from partq.conformance.evaluation.diagnosis import wrong_in
-from partq.conformance.evaluation.finding_text import finding_text
+from partq.conformance.evaluation.finding_text import finding_text, wrong_in
 from partq.conformance.evaluation.finding_text import steps as steps_of
 from partq.conformance.evaluation.live_shrinking import SECONDS, LiveShrinking
 from partq.conformance.evaluation.suite import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -34,6 +35,11 @@ def parsed(text: str, where: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadTable(f"{where}: no TOML: {error}") from None
+
+
+def value_text(value: object) -> str:
+    """A text, a truth value, a number or a list of them; TOML writes them as JSON does, but for one sign."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 class Field(NamedTuple):

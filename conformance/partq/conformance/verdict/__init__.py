@@ -55,6 +55,7 @@ from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exi
 from partq.conformance.verdict.focus import EVERYTHING, Focus, UnknownRule, rules_named
 from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.judging import NOTHING_JUDGED, Judging, added
+from partq.conformance.verdict.kills import Kill, kill_verdicts
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
 from partq.conformance.verdict.plurals import plural
 from partq.conformance.verdict.recurrence import ASSUMED, MISS, Recurrence

@@ -21,6 +21,7 @@ from partq.conformance.frontends.campaign.run import CampaignState, campaign
 from partq.conformance.frontends.cli import campaigns, mutants
 from partq.conformance.frontends.cli.app import INTERRUPTED, main
 from partq.conformance.frontends.cli.campaigns import PERIOD, Display, shrinking
+from partq.conformance.verdict import Kill
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -175,7 +176,7 @@ def test_a_mutant_that_is_killed_is_done_with(capsys: pytest.CaptureFixture[str]
 def test_what_else_is_reported_of_a_mutant_is_counted_and_leaves_the_exit_code(
     first: int | None, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    row = mutants.MutantRow("long-bodies-cut", "RCV-1", "azure-premium", first, None, ("KEY-9",))
+    row = Kill("long-bodies-cut", "RCV-1", "azure-premium", first, None, ("KEY-9",))
     monkeypatch.setattr(mutants, "_rows", lambda *_: [row])
     assert main(["mutants", "--only", row.mutant, "--traces", "1", "--out", "out"]) == code
     shown = capsys.readouterr().out

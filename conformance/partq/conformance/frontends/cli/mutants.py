@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -31,8 +30,7 @@ from partq.conformance.frontends.cli.common import Format, opened, output, print
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.table import titled
-from partq.conformance.verdict import SCHEMA, Exit, Status, Verdict, ambiguities, plain
-from partq.model.requirements import catalogue
+from partq.conformance.verdict import SCHEMA, Exit, Kill, ambiguities, kill_verdicts, plain
 
 if TYPE_CHECKING:
     from partq.conformance.adapters.mutants import Mutant
@@ -43,25 +41,6 @@ MATRIX: Final = "mutants.json"
 
 TRIED: Final = 8
 """Traces that killed a mutant and are shrunk, until one of them has got short."""
-
-
-@dataclass(frozen=True, slots=True)
-class MutantRow:
-    """One mutant's fate. ``first``: how many traces until its own rule was first violated, None if never.
-    ``wrong``: rules it must not break that were reported, alone or as one of several. ``operations``: steps
-    of the shrunk program."""
-
-    mutant: str
-    breaks: str
-    profile: str
-    first: int | None
-    operations: int | None
-    wrong: tuple[str, ...]
-
-    @property
-    def killed(self) -> bool:
-        """Whether its own rule was violated, or one of several that may be, whatever else was reported."""
-        return self.first is not None
 
 
 def mutants(
@@ -97,7 +76,7 @@ def mutants(
     plan = Plan(lanes, seed, length, exact, TRACE_TIMEOUT)
     with done(plan, out, master, resume, wave, break_lock=break_lock) as campaign:
         rows = _rows(chosen, traces, campaign)
-        campaign.folder.write(MATRIX, f"{json.dumps([asdict(row) for row in rows], indent=1)}\n")
+        campaign.folder.write(MATRIX, f"{json.dumps([row._asdict() for row in rows], indent=1)}\n")
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
     if format is Format.JSON:
         print_json(_document(rows, code))
@@ -107,7 +86,7 @@ def mutants(
     raise typer.Exit(code)
 
 
-def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign) -> list[MutantRow]:
+def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign) -> list[Kill]:
     rows = []
     with shrinking() as announce:
         for n, (name, mutant) in enumerate(chosen.items()):
@@ -116,7 +95,7 @@ def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign) -> list
     return rows
 
 
-def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign) -> MutantRow:
+def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign) -> Kill:
     mine = [row for row in campaign.totals.kept if row["broker"] == f"mutant:{name}"]
     mine = [{**row, "candidates": row["candidates"] or [row["requirement"]]} for row in mine]
     own = sorted((row for row in mine if mutant.breaks in row["candidates"]), key=lambda row: row["trace"])
@@ -126,7 +105,7 @@ def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign) -> Mut
     wrong = {row["requirement"] for row in mine if owed.isdisjoint(row["candidates"])} | set(ambiguous)
     first = own[0]["trace"] - first_trace + 1 if own else None
     steps = _steps(name, own[:TRIED], campaign.folder)
-    return MutantRow(name, mutant.breaks, mutant.profile, first, steps, tuple(sorted(wrong)))
+    return Kill(name, mutant.breaks, mutant.profile, first, steps, tuple(sorted(wrong)))
 
 
 def _steps(name: str, rows: Sequence[Mapping[str, Any]], folder: Folder) -> int | None:
@@ -149,15 +128,9 @@ def _steps(name: str, rows: Sequence[Mapping[str, Any]], folder: Folder) -> int 
     return len(example.program.steps)
 
 
-def _document(rows: Sequence[MutantRow], code: int) -> dict[str, Any]:
+def _document(rows: Sequence[Kill], code: int) -> dict[str, Any]:
     """``partq.verdicts/1`` of the suite itself, the mutants' fates first: a rule passes if it killed all its
     mutants."""
-    verdicts: dict[str, Verdict] = {}
-    for requirement in catalogue():
-        mine = [row for row in rows if row.breaks == requirement]
-        survived = ", ".join(row.mutant for row in mine if not row.killed)
-        status = Status.NOT_EXERCISED if not mine else Status.VIOLATED if survived else Status.PASS
-        verdicts[requirement] = Verdict(status, len(mine), reason=survived and f"not killed: {survived}")
     return {
         "schema": SCHEMA,
         "broker": "mutants",
@@ -165,13 +138,13 @@ def _document(rows: Sequence[MutantRow], code: int) -> dict[str, Any]:
         "killed": sum(row.killed for row in rows),
         "survived": [row.mutant for row in rows if not row.killed],
         "wrongly_reported": [row.mutant for row in rows if row.wrong],
-        "mutants": [{**asdict(row), "killed": row.killed} for row in rows],
+        "mutants": [{**row._asdict(), "killed": row.killed} for row in rows],
         "profiles": {},
-        "requirements": plain(verdicts),
+        "requirements": plain(kill_verdicts(rows)),
     }
 
 
-def _show(rows: list[MutantRow]) -> None:
+def _show(rows: list[Kill]) -> None:
     headings = ("mutant", "breaks", "profile", "traces to kill", "operations", "wrongly reported")
     table = titled("mutants", headings)
     for row in rows:

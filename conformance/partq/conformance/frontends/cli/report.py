@@ -38,6 +38,7 @@ from partq.conformance.verdict import (
     COUNTS,
     Comparison,
     Exit,
+    Kill,
     binding_requirements,
     compare,
     count_of,
@@ -48,7 +49,7 @@ from partq.conformance.verdict import (
 )
 
 if TYPE_CHECKING:
-    from partq.reports.material import BlindSpots, Example, Figures, Kill, Lane, Material, Opinions, Undecided
+    from partq.reports.material import Example, Figures, Lane, Material, Opinions, Undecided
 
 
 def report(
@@ -88,7 +89,7 @@ def write_comparison(comparison: Comparison, target: Path) -> None:
     """Write the page of the comparison; ends with one line where that fails."""
     from partq.reports.comparison import render
 
-    _write(render(comparison, _version()), target)
+    _write(render(comparison, version("partq")), target)
 
 
 def _page(folder: Path, name: str) -> str:
@@ -130,8 +131,7 @@ def _campaign(folder: Path, name: str) -> Material:
         lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
         options = [*words_of({"--strict": bool(data.get("strict"))}), *map(str, data.get("options", ()))]
         command = _fuzz_command(folder, name, data["plan"], options, complete)
-        conclusion = _conclusion(data)
-        code, made = _code(data, lanes), _made(data)
+        code, told = _code(data, lanes), _told(data)
     except UNREADABLE as error:
         raise BadResults(f"{file}: {why(error)}") from None
     if complete:
@@ -141,22 +141,18 @@ def _campaign(folder: Path, name: str) -> Material:
     if kills:
         code = Exit.CONFORMANT if all(kill.killed for kill in kills) else Exit.VIOLATED
     return Material(
-        lanes,
-        code,
-        figures,
-        _examples(folder, name),
-        spread,
-        coverage,
-        _blind_spots(),
-        command,
-        complete,
-        notes,
-        made,
-        _version(),
-        None if complete else stored_traces(folder),
-        kills,
-        _opinions(),
-        conclusion,
+        lanes=lanes,
+        exit=code,
+        figures=figures,
+        spread=spread,
+        coverage=coverage,
+        command=command,
+        complete=complete,
+        notes=notes,
+        stored=None if complete else stored_traces(folder),
+        kills=kills,
+        **told,
+        **_known(folder, name),
     )
 
 
@@ -175,8 +171,6 @@ def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
 
 def _kills(folder: Path) -> tuple[Kill, ...]:
     """What became of each mutant; none where the campaign was of another broker."""
-    from partq.reports.material import Kill
-
     file = folder / MATRIX
     if not file.is_file():
         return ()
@@ -288,24 +282,35 @@ def _run(folder: Path, name: str) -> Material:
         broker = text_of(data, "broker")
         lanes = tuple(_lane(data, broker, name, rows) for name, rows in data["profiles"].items())
         command = _again(["partq", "run", broker, *map(str, data.get("options", ()))], folder)
-        conclusion = _conclusion(data)
-        code, made = _code(data, lanes), _made(data)
+        code, told = _code(data, lanes), _told(data)
     except UNREADABLE as error:
         raise BadResults(f"{file}: {why(error)}") from None
-    return Material(
-        lanes,
-        code,
-        examples=_examples(folder, name),
-        blind_spots=_blind_spots(),
-        command=command,
-        made=made,
-        conclusion=conclusion,
-        version=_version(),
-        opinions=_opinions(),
-    )
+    return Material(lanes=lanes, exit=code, command=command, **told, **_known(folder, name))
 
 
 # --- what both have ---------------------------------------------------------------------------------
+
+
+def _known(folder: Path, name: str) -> dict[str, Any]:
+    """The parts of the material that need no document: what was kept, and what partq knows."""
+    from partq.conformance.screens.registry import ALL
+    from partq.reports.material import BlindSpots
+
+    return {
+        "examples": _examples(folder, name),
+        "blind_spots": tuple(BlindSpots(c.name, c.requirements, c.blind_spots) for c in ALL if c.blind_spots),
+        "opinions": _opinions(),
+        "version": version("partq"),
+    }
+
+
+def _told(data: Mapping[str, Any]) -> dict[str, Any]:
+    """How the results were made and, where they were held against a baseline, what they came to in words."""
+    made = data.get("made", {})
+    if not isinstance(made, dict):
+        raise ValueError(f"made: expected an object: {made!r}")
+    conclusion = text_of(data, "conclusion") if "baseline" in data else ""
+    return {"made": {name: text_of(made, name) for name in made}, "conclusion": conclusion}
 
 
 def _lane(
@@ -333,18 +338,6 @@ def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
     if worst((stored, code)) != stored:
         raise ValueError(f"exit: {stored}, where the verdicts come to {code}")
     return int(stored)
-
-
-def _conclusion(data: Mapping[str, Any]) -> str:
-    """What it came to in words, where it was held against a baseline."""
-    return text_of(data, "conclusion") if "baseline" in data else ""
-
-
-def _made(data: Mapping[str, Any]) -> dict[str, str]:
-    made = data.get("made", {})
-    if not isinstance(made, dict):
-        raise ValueError(f"made: expected an object: {made!r}")
-    return {name: text_of(made, name) for name in made}
 
 
 def _again(words: Sequence[str], folder: Path) -> str:
@@ -379,13 +372,6 @@ def _examples(folder: Path, name: str) -> tuple[Example, ...]:
     return tuple(found)
 
 
-def _blind_spots() -> tuple[BlindSpots, ...]:
-    from partq.conformance.screens.registry import ALL
-    from partq.reports.material import BlindSpots
-
-    return tuple(BlindSpots(c.name, c.requirements, c.blind_spots) for c in ALL if c.blind_spots)
-
-
 def _opinions() -> dict[str, Opinions]:
     """Who speaks of each requirement. The reference does if there is a mutant of it that breaks just that."""
     from partq.conformance.adapters.mutants import MUTANTS
@@ -405,7 +391,3 @@ def _opinions() -> dict[str, Opinions]:
         )
         for id in catalogue()
     }
-
-
-def _version() -> str:
-    return version("partq")
