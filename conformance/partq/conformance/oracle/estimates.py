@@ -183,12 +183,12 @@ def _commits(effects: Sequence[Effect]) -> Commits:
 
 def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> Iterator[Ordering]:
     """What shows a message comes before what removes it, and after what gives it back."""
-    holders: dict[str, tuple[str, int]] = {}
-    for n, effect in enumerate(effects):
-        if effect.action.op in DELIVERS:
-            for shown in effect.observed.messages:
-                if shown.lock is not None:
-                    holders[shown.lock] = shown.id, n
+    holders = {
+        shown.lock: (shown.id, n)
+        for n, effect in enumerate(effects)
+        for shown in (effect.observed.messages if effect.action.op in DELIVERS else ())
+        if shown.lock is not None
+    }
     for n, effect in enumerate(effects):
         if effect.observed.status == Outcome.ERROR:
             continue

@@ -72,14 +72,20 @@ class Order:
             previous_called = sent.call
         if not flat:
             self.report.count("RCV-4", across)
+        self._within(numbered, keyed)
+        if flat and None in numbered and self.facts.drained is None:
+            self._over_undelivered(numbered[None])
+
+    def _within(
+        self, numbered: dict[int | None, list[FirstDelivery]], keyed: dict[str, list[FirstDelivery]]
+    ) -> None:
+        """The order in each partition, and where there are no numbers within each key."""
         for partition, group in numbered.items():
             if len(group) > 1:
                 self._by_number(partition, group)
         for key, group in keyed.items():
             if len(group) > 1:
                 self._by_send(key, group)
-        if flat and None in numbered and self.facts.drained is None:
-            self._over_undelivered(numbered[None])
 
     def _over_undelivered(self, group: list[FirstDelivery]) -> None:
         """Whether one was delivered though an older one was there, and is never delivered at all."""

@@ -7,7 +7,7 @@ What a rejected settlement did all the same is seen when the message is missed: 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
@@ -37,23 +37,11 @@ class Settling:
 
     def check(self) -> None:
         """RCV-6, 8, 11, 12 and 14 on every settlement and renewal."""
-        known = self.facts.locks
         for record in self.facts.settlements:
-            names = record.args["locks"]
-            if record.outcome == Outcome.OK:
-                for name in names:
-                    seen = known.get(name)
-                    if seen is None:
-                        self._never_given(name, record)
-                    elif self._may_be_stale(name, seen, record):
-                        self._accepted(seen, record)
-            elif record.outcome == Outcome.ERROR:
-                self._refused([known.get(name) for name in names], names, record)
-            if len(names) > 1:
-                self._partitions([known[name] for name in names if name in known], record)
+            self._settled(record, self.facts.locks)
         for name, renewals in self.facts.renewals.items():
+            seen = self.facts.locks.get(name)
             for record in renewals:
-                seen = known.get(name)
                 if record.outcome == Outcome.ERROR:
                     self._refused([seen], (name,), record)
                 elif record.outcome == Outcome.OK and seen is None:
@@ -62,6 +50,21 @@ class Settling:
                     self._accepted(seen, record)
                     self._renewed(seen, record)
         self._order()
+
+    def _settled(self, record: Record, known: Mapping[str, Observation]) -> None:
+        """One settlement, of one lock or several; ``known``: the locks that were given."""
+        names = record.args["locks"]
+        if record.outcome == Outcome.OK:
+            for name in names:
+                seen = known.get(name)
+                if seen is None:
+                    self._never_given(name, record)
+                elif self._may_be_stale(name, seen, record):
+                    self._accepted(seen, record)
+        elif record.outcome == Outcome.ERROR:
+            self._refused([known.get(name) for name in names], names, record)
+        if len(names) > 1:
+            self._partitions([known[name] for name in names if name in known], record)
 
     # RCV-8
 
