@@ -28,8 +28,8 @@ from partq.conformance.verdict import (
 from partq.model.requirements import Requirement, catalogue
 
 from .html import environment, static
-from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
-from .text import compact, count
+from .signs import SEALS, SIGNS, Sign, shares, sign_of
+from .text import compact
 
 _SHOWN_CAUSES: Final = 5
 """Causes told of a cell; the rest are counted."""
@@ -52,57 +52,65 @@ _CHANGE_SIGNS: Final = {
 
 
 class ColumnView(NamedTuple):
-    """One column: its letter and name. ``about``: what its name leaves out. ``done``: what was done to the
-    broker. ``note``: how else its run ended."""
+    """One column under its letter and name. ``about``: what its name leaves out."""
 
     letter: str
     name: str
     about: tuple[str, ...]
-    done: str
-    note: str
-    shares: tuple[Share, ...]
-
-
-class CauseView(NamedTuple):
-    """The first finding of a cause, how many there were, and the records that show it, in words."""
-
-    finding: Finding
-    times: str
-    witness: str
+    column: Column
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One verdict. ``number``: how often violated, or exercised, in short, ``full`` in words. ``anchor``: of
-    what is told of it below, where something is; empty otherwise. ``more``: causes that are not told."""
+    """One verdict. ``anchor``: of what is told of it below, where something is; empty otherwise."""
 
     column: ColumnView
-    sign: Sign
-    number: str
-    full: str
-    reason: str
+    verdict: Verdict
     anchor: str
-    causes: tuple[CauseView, ...]
-    more: int
+
+    @property
+    def sign(self) -> Sign:
+        """How it looks."""
+        return sign_of(self.verdict)
+
+    @property
+    def number(self) -> str:
+        """How often violated, or exercised, in short."""
+        number = self.verdict.times if _is_bad(self.verdict) else self.verdict.exercised
+        return compact(number) if number else ""
+
+    @property
+    def full(self) -> str:
+        """The same in words."""
+        if _is_bad(self.verdict):
+            return plural(self.verdict.times, "violation") if self.number else ""
+        return f"exercised {plural(self.verdict.exercised, 'time')}" if self.number else ""
 
 
-class SilentView(NamedTuple):
-    """Columns that say the same of a rule, with nothing more to tell: each with its number."""
-
-    sign: Sign
-    reason: str
-    columns: tuple[tuple[ColumnView, str], ...]
+def _is_bad(verdict: Verdict) -> bool:
+    return verdict.status is Status.VIOLATED or bool(verdict.candidates)
 
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One rule. ``speaking``: the cells of which something is told, ``silent``: the others, by what they
-    say."""
+    """One rule."""
 
     requirement: Requirement
     cells: tuple[CellView, ...]
-    speaking: tuple[CellView, ...]
-    silent: tuple[SilentView, ...]
+
+    @property
+    def speaking(self) -> list[CellView]:
+        """The cells of which something is told."""
+        return [cell for cell in self.cells if cell.anchor]
+
+    @property
+    def silent(self) -> dict[tuple[Sign, str], list[CellView]]:
+        """The others, by what they say."""
+        said: dict[tuple[Sign, str], list[CellView]] = {}
+        for cell in self.cells:
+            if not cell.anchor:
+                said.setdefault((cell.sign, cell.verdict.reason), []).append(cell)
+        return said
 
 
 class GroupView(NamedTuple):
@@ -145,10 +153,17 @@ class ComparisonView:
 
 def render(comparison: Comparison, version: str) -> str:
     """The page. Equal comparisons give equal text."""
-    style = static("report.css") + static("comparison.css")
-    template = environment().get_template("comparison.html.j2")
-    return template.render(
-        page=comparison_view(comparison, version), signs=tuple(SIGNS.values()), style=Markup(style)
+    return (
+        environment()
+        .get_template("comparison.html.j2")
+        .render(
+            page=comparison_view(comparison, version),
+            signs=tuple(SIGNS.values()),
+            style=Markup(static("report.css") + static("comparison.css")),
+            shown=_SHOWN_CAUSES,
+            shares=shares,
+            seen_in=_seen_in,
+        )
     )
 
 
@@ -184,14 +199,8 @@ def _title(comparison: Comparison) -> str:
 
 
 def _column(number: int, name: str, column: Column) -> ColumnView:
-    return ColumnView(
-        letters(number),
-        name,
-        tuple(text for text in (column.broker, column.profile, column.source) if text not in name),
-        column.told,
-        column.why,
-        shares(column.verdicts.values()),
-    )
+    about = (text for text in (column.broker, column.profile, column.source) if text not in name)
+    return ColumnView(letters(number), name, tuple(about), column)
 
 
 def _groups(comparison: Comparison, columns: tuple[ColumnView, ...]) -> Iterator[GroupView]:
@@ -203,45 +212,19 @@ def _groups(comparison: Comparison, columns: tuple[ColumnView, ...]) -> Iterator
 
 def _row(row: Row, columns: Iterable[ColumnView]) -> RowView:
     pairs = zip(columns, row.cells, strict=True)
-    cells = tuple(_cell(row.requirement, column, verdict) for column, verdict in pairs)
-    speaking = tuple(cell for cell in cells if cell.anchor)
-    return RowView(catalogue()[row.requirement], cells, speaking, tuple(_silent(cells)))
+    return RowView(catalogue()[row.requirement], tuple(_cell(row.requirement, *pair) for pair in pairs))
 
 
 def _cell(id: str, column: ColumnView, verdict: Verdict) -> CellView:
-    bad = verdict.status is Status.VIOLATED or bool(verdict.candidates)
-    number = verdict.times if bad else verdict.exercised
-    words = plural(number, "violation") if bad else f"exercised {plural(number, 'time')}"
-    causes = verdict.causes
-    return CellView(
-        column,
-        sign_of(verdict),
-        compact(number) if number else "",
-        words if number else "",
-        verdict.reason,
-        f"{id}-{column.letter}" if bad or verdict.status is Status.UNKNOWN else "",
-        tuple(_cause(finding, verdict) for finding in causes[:_SHOWN_CAUSES]),
-        max(0, len(causes) - _SHOWN_CAUSES),
-    )
+    spoke = _is_bad(verdict) or verdict.status is Status.UNKNOWN
+    return CellView(column, verdict, f"{id}-{column.letter}" if spoke else "")
 
 
-def _cause(finding: Finding, verdict: Verdict) -> CauseView:
+def _seen_in(finding: Finding) -> str:
+    """The records that show it, in words."""
     shown = ", ".join(map(str, finding.witness[:_WITNESSES]))
     more = len(finding.witness) - _WITNESSES
-    return CauseView(
-        finding,
-        f"{count(verdict.found[finding.key])}×",
-        f"{shown} and {more} more" if more > 0 else shown,
-    )
-
-
-def _silent(cells: Iterable[CellView]) -> Iterator[SilentView]:
-    said: dict[tuple[Sign, str], list[tuple[ColumnView, str]]] = {}
-    for cell in cells:
-        if not cell.anchor:
-            said.setdefault((cell.sign, cell.reason), []).append((cell.column, cell.number))
-    for (sign, reason), columns in said.items():
-        yield SilentView(sign, reason, tuple(columns))
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _regression(one: Regression) -> RegressionView:
