@@ -24,21 +24,17 @@ from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.verdict import (
     BadRequire,
     BadShare,
+    Besides,
     Exit,
     Focus,
     Matched,
     UnknownRule,
     Verdicts,
     checked_require,
+    conclusion,
     rules_named,
     share_of,
 )
-from partq.conformance.verdict import Besides as Besides
-from partq.conformance.verdict import conclusion as conclusion
-from partq.conformance.verdict import outcome as outcome
-from partq.conformance.verdict import required as required
-from partq.conformance.verdict import times as times
-from partq.conformance.verdict import verdicts_document as verdicts_document
 from partq.model.errors import UserError
 from partq.model.profiles import PROFILES, Profile, profile
 from partq.model.requirements import catalogue

@@ -41,7 +41,6 @@ from partq.conformance.frontends.cli.common import (
     print_json,
     printable,
     profiles_for,
-    required,
     requirements_to_meet,
     say,
     share_left_open,
@@ -56,7 +55,7 @@ from partq.conformance.frontends.cli.project import (
 )
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, Evidence, Verbose, show_verdicts
-from partq.conformance.verdict import OPEN, Focus, in_words, plural
+from partq.conformance.verdict import OPEN, Focus, in_words, plural, required
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.examples import StoredExample

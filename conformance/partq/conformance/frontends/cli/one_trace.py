@@ -17,10 +17,9 @@ from partq.conformance.frontends.cli.common import (
     print_json,
     printable,
     say,
-    verdicts_document,
 )
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
-from partq.conformance.verdict import plural
+from partq.conformance.verdict import plural, verdicts_document
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker

@@ -19,12 +19,10 @@ from partq.conformance.frontends.cli.common import (
     Format,
     fail,
     opened,
-    outcome,
     output,
     print_json,
     printable,
     say,
-    verdicts_document,
 )
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.shown import evidence_in, show_found
@@ -39,6 +37,8 @@ from partq.conformance.verdict import (
     ambiguities,
     exit_code,
     merge,
+    outcome,
+    verdicts_document,
 )
 
 if TYPE_CHECKING:

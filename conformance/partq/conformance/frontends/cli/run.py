@@ -20,7 +20,6 @@ import typer
 
 from partq.conformance.frontends.cli.common import (
     OPEN_HELP,
-    Besides,
     Exclude,
     Format,
     Require,
@@ -32,15 +31,12 @@ from partq.conformance.frontends.cli.common import (
     note,
     opened,
     opened_as,
-    outcome,
     print_json,
     printable,
     profiles_for,
-    required,
     requirements_to_meet,
     say,
     share_left_open,
-    verdicts_document,
 )
 from partq.conformance.frontends.cli.kept import store, summary_lines
 from partq.conformance.frontends.cli.listing import Kind, completing
@@ -70,14 +66,18 @@ from partq.conformance.verdict import (
     EVERYTHING,
     FILE,
     OPEN,
+    Besides,
     Exit,
     Focus,
     added,
     ambiguities,
     came_about,
     merge,
+    outcome,
     plural,
+    required,
     share_of,
+    verdicts_document,
 )
 from partq.spec.simulation.itf import TRACES
 

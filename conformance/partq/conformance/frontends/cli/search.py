@@ -21,12 +21,10 @@ from partq.conformance.frontends.cli.common import (
     focus_of,
     note,
     opened,
-    outcome,
     print_json,
     printable,
     profiles_for,
     say,
-    verdicts_document,
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles
 from partq.conformance.frontends.cli.project import Baseline, BaselineFile, baseline_of
@@ -38,8 +36,10 @@ from partq.conformance.verdict import (
     Verdicts,
     binding_requirements,
     match_known,
+    outcome,
     plural,
     stalled,
+    verdicts_document,
 )
 from partq.model.profiles import profile as profile_named
 

@@ -58,15 +58,7 @@ def _check_by_tlc(
     done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), _ended)]
     done.sort(key=lambda one: chosen.index(one.check))
     tell_of_earlier(symbolic)
-    report(
-        "checks",
-        done,
-        format,
-        plain=_plain,
-        show=_show,
-        wrong=lambda one: bool(one.wrong),
-        otherwise="as the manifest says",
-    )
+    report("checks", done, format, plain=_plain, show=_show)
 
 
 def compare(

@@ -33,6 +33,11 @@ def told(ending: Iterable[T], total: int, line: Callable[[T], str]) -> Iterator[
         yield one
 
 
+def _contradicts(one: Any) -> bool:
+    """Whether an answer is another one than the manifest has."""
+    return bool(one.wrong)
+
+
 def report(
     what: str,
     done: Sequence[T],
@@ -40,8 +45,8 @@ def report(
     *,
     plain: Callable[[T], dict[str, Any]],
     show: Callable[[Sequence[T]], None],
-    wrong: Callable[[T], bool],
-    otherwise: str,
+    wrong: Callable[[T], bool] = _contradicts,
+    otherwise: str = "as the manifest says",
 ) -> NoReturn:
     """Print the answers, as JSON or by ``show`` with a last line, and end with the exit code. ``what``: their
     name; ``otherwise``: what they all are where none is wrong."""

@@ -25,15 +25,7 @@ def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, format: Form
     done = [*told(run(chosen, jobs or jobs_that_fit(), _begun), len(chosen), _ended)]
     done.sort(key=lambda one: chosen.index(one.question))
     tell_of_earlier(chosen)
-    report(
-        "questions",
-        done,
-        format,
-        plain=_plain,
-        show=_show,
-        wrong=lambda one: bool(one.wrong),
-        otherwise="as the manifest says",
-    )
+    report("questions", done, format, plain=_plain, show=_show)
 
 
 def tell_of_earlier(questions: Sequence[Symbolic]) -> None:

@@ -19,12 +19,11 @@ from partq.conformance.frontends.cli.common import (
     output,
     print_json,
     profiles_for,
-    verdicts_document,
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
 from partq.conformance.frontends.cli.table import titled
-from partq.conformance.verdict import plural
+from partq.conformance.verdict import plural, verdicts_document
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
