@@ -11,6 +11,7 @@ from partq.conformance.verdict.baseline import (
     ANOTHER,
     Absent,
     Entry,
+    Fault,
     Kind,
     Matched,
     State,
