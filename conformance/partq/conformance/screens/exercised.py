@@ -85,7 +85,7 @@ def _shown(facts: Facts) -> int:
     return sum(map(len, facts.peeked.values()))
 
 
-def _shown_locked(facts: Facts) -> int:
+def shown_locked(facts: Facts) -> int:
     """Each message of an answer that some client certainly held."""
     facts.derive(Locks)  # fills in the deliveries
     both = facts.peeked.keys() & facts.received.keys()
@@ -149,7 +149,7 @@ PEEKS: Final[Mapping[str, Exercise]] = {
     "PEEK-4": Exercise(lambda facts: len(_answers(facts)), _PEEK),
     "PEEK-5": Exercise(_walked_on, _NUMBERS),
     "PEEK-6": Exercise(_shown, _PEEK),
-    "PEEK-7": Exercise(_shown_locked, _PEEK, judged=True),
+    "PEEK-7": Exercise(shown_locked, _PEEK, judged=True),
 }
 SCHEDULES: Final[Mapping[str, Exercise]] = {
     "SCH-1": Exercise(_came, _SCHEDULE, judged=True),

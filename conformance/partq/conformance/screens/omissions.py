@@ -1,5 +1,5 @@
 """Peeks held against a partition's messages by number: what they pass over though it certainly was there and
-nobody can have locked it, what they show from before their start, or in another order.
+no lock can have hidden it, what they show from before their start, or in another order.
 
 A message passed over is skipped (PEEK-1, PEEK-2), or the answer shows nothing at all (PEEK-4, later in a walk
 PEEK-5). What else a peek leaves out (what may be locked or lost, what faults or numbers in disorder may
@@ -18,6 +18,7 @@ from partq.conformance.facts.locks import Intervals, Locks, may_be_given_up_on
 from partq.conformance.facts.placements import Placements
 from partq.conformance.facts.records import deletes, out_of_order, returned, span
 from partq.conformance.history import Record
+from partq.conformance.screens.exercised import shown_locked
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
@@ -171,8 +172,9 @@ class Omissions:
         high = bisect_left(log.places, shown[-1]) if shown else len(log.places)
         passed = (at for at in range(high - 1, low - 1, -1) if log.places[at] not in shown)
         for at, _ in zip(passed, range(LOOKED_AT), strict=False):
-            if self._there(log.lives[at], record) and self._free(log.lives[at], walk, record):
-                return log.lives[at]
+            life = log.lives[at]
+            if self._there(life, record) and (self._free(life, walk, record) or self._held(life, record)):
+                return life
         return None
 
     def _never_shown(self, record: Record, walk: Walk) -> Lifetime | None:
@@ -216,6 +218,13 @@ class Omissions:
                 return False
         return not hidden or self._never_locked(life, ret)
 
+    def _held(self, life: Lifetime, peek: Record) -> bool:
+        """Whether a client certainly held it, which other peeks show to hide nothing (else PEEK-7)."""
+        if not peek.messages or not self.facts.derive(shown_locked):
+            return False
+        locks = (seen for seen in life.deliveries if seen.delivery.lock is not None)
+        return any(seen.ret < peek.call and returned(peek) < seen.held_until for seen in locks)
+
     def _never_locked(self, life: Lifetime, until: int) -> bool:
         """Whether its first delivery proves that no lock came before: count 0, and no fault that might have
         ended one without a trace."""
@@ -234,7 +243,7 @@ class Omissions:
                 "A peek skipped an older message",
                 witness,
                 f"The answer to {record.proc} shows newer messages of one partition, but not message "
-                f"{life.id!r}, which certainly was there and not locked.",
+                f"{life.id!r}, which certainly was there, and not hidden by a lock.",
                 f"message {life.id!r} before any newer one, or an answer that ends before it",
             )
             return
