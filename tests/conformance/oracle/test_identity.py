@@ -87,6 +87,13 @@ def test_of_a_message_for_the_past_equal_numbers_say_that_it_was_active_at_once(
     assert births(past.format("m1#2")) == ["m1~scheduled", "m1~scheduled", "m1"]
 
 
+def test_in_a_transaction_the_time_may_come_before_the_commit() -> None:
+    told = "p begin t\np send m1 at=5s txn=t\nenv advance {}\np commit t\nenv advance 9s\np receive 1 -> m1#2"
+    assert births(told.format("1s")) == ["m1~scheduled", "m1"]
+    with pytest.raises(Ambiguous, match="in a transaction"):
+        births(told.format("6s"))
+
+
 @pytest.mark.parametrize("told", ["schedule m1 at=1s -> m1#1", "send m1 at=1s txn=t"])
 def test_of_a_message_for_the_past_nothing_may_tell(told: str) -> None:
     with pytest.raises(Ambiguous, match="was scheduled first"):

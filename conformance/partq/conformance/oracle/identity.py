@@ -14,10 +14,11 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.history import Record
-from partq.conformance.oracle.roles import CANCELS, LOOKS, SCHEDULES
+from partq.conformance.oracle.roles import CANCELS, LOOKS, ROLES, SCHEDULES, Role
 from partq.model.messages import SCHEDULED, Delivery, Message, as_active, as_again, as_scheduled, is_scheduled
 from partq.model.operations import Outcome
 from partq.model.requirements import catalogue
+from partq.model.state import FOREVER
 
 MECHANISM: Final = "scheduling"
 
@@ -70,6 +71,7 @@ class _Births:
         self.labels = "PEEK-7" not in waived
         self.states = self.labels and any(shown.state is not None for r in records for shown in r.messages)
         self.recurring = "SCH-6" in waived
+        self.ends = {record.args["txn"]: record for record in records if ROLES.get(record.op) is Role.END}
         self.numbers: dict[tuple[str, bool], dict[int, None]] = {}
         labelled = set()
         for record, shown in self._appearances(records):
@@ -96,13 +98,20 @@ class _Births:
     def _waited(self, id: str) -> bool:
         """Whether its time had not come when it was sent, or the number that it had then is not its last."""
         record, message = self.sends[id]
+        if (message.scheduled_at or 0) > self._stored_by(record) + self.skew:
+            return True
         scheduled, active = ({*self.numbers.get((id, waits), ())} for waits in (True, False))
-        late = record.ret is None or (message.scheduled_at or 0) <= record.ret + self.skew
-        if late and scheduled and not active:
+        if scheduled and not active:
             raise Ambiguous(f"whether {id!r} was scheduled first is not shown")
-        if late and "txn" in record.args and not scheduled:
+        apart = bool(scheduled) and not scheduled & active
+        if "txn" in record.args and not apart:
             raise Ambiguous(f"whether {id!r} was scheduled first, in a transaction, is not shown")
-        return not late or bool(scheduled and not scheduled & active)
+        return apart
+
+    def _stored_by(self, send: Record) -> int:
+        """By when what was sent is there, if it is, ns: in a transaction by its end."""
+        end = self.ends.get(send.args["txn"], send) if "txn" in send.args else send
+        return FOREVER if end.ret is None or end.outcome == Outcome.UNKNOWN else end.ret
 
     def _by_number(self, records: Sequence[Record]) -> dict[int, str]:
         """Under which number each birth is shown; that of a scheduled one, where several are."""
