@@ -5,28 +5,38 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from functools import reduce
+from io import StringIO
 from operator import getitem
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-import typer
 from samples import campaign, run_folder, wave
-from typer.testing import CliRunner, Result
 
 from partq.conformance.frontends.campaign import local_folder, plan
 from partq.conformance.frontends.cli.app import main
-from partq.conformance.frontends.cli.report import gather, report
+from partq.conformance.frontends.cli.report import gather
 from partq.conformance.frontends.cli.stored import BadResults, columns_in
 from partq.conformance.verdict.activity import Count, key
 from partq.model.requirements import catalogue
 
-app = typer.Typer()
-app.command()(report)
+
+class Ended(NamedTuple):
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def output(self) -> str:
+        return self.stdout + self.stderr
 
 
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+def call(*arguments: object) -> Ended:
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = main(["report", *map(str, arguments)])
+    return Ended(code, out.getvalue(), err.getvalue())
 
 
 def test_writes_into_the_folder(tmp_path: Path) -> None:
