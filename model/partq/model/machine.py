@@ -57,18 +57,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from .actions import (
-    ACTIVATE,
-    GONE,
-    NOWHERE,
-    OK,
-    STORE,
-    Action,
-    Answer,
-    Observed,
-    agrees,
-    failure,
-)
+from .actions import ACTIVATE, GONE, NOWHERE, OK, STORE, Action, Answer, Observed, agrees, failure
 from .admission import norm as requests
 from .delivery import norm as delivery
 from .departures import load

@@ -7,15 +7,7 @@ from collections import Counter
 import pytest
 
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.graph_coverage import (
-    NO_HISTORY,
-    NO_PROGRAM,
-    NO_RUN,
-    SEEDS,
-    Tally,
-    follow,
-    kind,
-)
+from partq.conformance.oracle.graph_coverage import NO_HISTORY, NO_PROGRAM, NO_RUN, SEEDS, Tally, follow, kind
 from partq.conformance.workload.tours import Survey
 from partq.model.explore import label
 from partq.model.profiles import SECOND

@@ -6,14 +6,6 @@ Nothing here runs a broker or judges an answer.
 
 from __future__ import annotations
 
-from partq.conformance.history.record import (
-    LIVE_LATENESS,
-    SCHEMA,
-    TIMES,
-    Header,
-    History,
-    Record,
-    time_text,
-)
+from partq.conformance.history.record import LIVE_LATENESS, SCHEMA, TIMES, Header, History, Record, time_text
 
 __all__ = ["LIVE_LATENESS", "SCHEMA", "TIMES", "Header", "History", "Record", "time_text"]

@@ -16,13 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, Final, TypeVar
 
-from partq.conformance.history.codec_checks import (
-    HistoryError,
-    assembled,
-    checked_plain,
-    located,
-    parse_json,
-)
+from partq.conformance.history.codec_checks import HistoryError, assembled, checked_plain, located, parse_json
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_records import read_header, read_record
 from partq.conformance.history.record import History

@@ -28,9 +28,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from partq.conformance.workload.cases.steps import (
-    program,
-)
+from partq.conformance.workload.cases.steps import program
 from partq.conformance.workload.generator import trace_seed
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.program_writer import HASTE, MARGIN, Move, Writer

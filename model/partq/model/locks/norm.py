@@ -12,20 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..clauses import clause, point
-from ..state import (
-    BACK,
-    CACHED,
-    COUNTED,
-    FOREVER,
-    FRESH,
-    LOCKED,
-    OWED,
-    STATUSES,
-    Config,
-    Entry,
-    Lock,
-    State,
-)
+from ..state import BACK, CACHED, COUNTED, FOREVER, FRESH, LOCKED, OWED, STATUSES, Config, Entry, Lock, State
 
 
 class Taken(NamedTuple):

@@ -15,18 +15,7 @@ from ..edits import appeared, with_client, with_log, with_part
 from ..locks.norm import ended, may_be_gone, most_tries, raised, takings
 from ..messages import DEFERRED, SCHEDULED, Delivery, is_scheduled
 from ..sequencing.norm import as_shown, home
-from ..state import (
-    CERTAIN,
-    COUNTED,
-    LOCKED,
-    OWED,
-    VISIBLE,
-    Entry,
-    Part,
-    State,
-    client,
-    is_up,
-)
+from ..state import CERTAIN, COUNTED, LOCKED, OWED, VISIBLE, Entry, Part, State, client, is_up
 from .cursors import certain, eligible, kept, most, moved, passed, starts
 
 LeftOut = Mapping[int, Entry | None]

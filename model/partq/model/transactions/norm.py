@@ -17,15 +17,7 @@ from ..edits import put, with_txn
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..profiles import MAX_IDLE, SECOND
-from ..routing.norm import (
-    failed,
-    hints_of,
-    in_order,
-    key_of,
-    placements,
-    refusals,
-    rejected,
-)
+from ..routing.norm import failed, hints_of, in_order, key_of, placements, refusals, rejected
 from ..scheduling import norm as scheduling
 from ..sequencing.entering import due_of
 from ..sequencing.pending import take

@@ -47,12 +47,7 @@ from partq.conformance.frontends.cli.common import (
 )
 from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict, words_of
-from partq.conformance.frontends.cli.project import (
-    BaselineFile,
-    NewBaseline,
-    baseline_of,
-    held,
-)
+from partq.conformance.frontends.cli.project import BaselineFile, NewBaseline, baseline_of, held
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, Evidence, Verbose, show_verdicts
 from partq.conformance.verdict import OPEN, Focus, in_words, plural, required

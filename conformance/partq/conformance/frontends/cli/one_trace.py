@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import typer
 
-from partq.conformance.frontends.cli.common import (
-    Format,
-    conclude,
-    fail,
-    opened,
-    print_json,
-    printable,
-    say,
-)
+from partq.conformance.frontends.cli.common import Format, conclude, fail, opened, print_json, printable, say
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
 from partq.conformance.verdict import plural, verdicts_document
 

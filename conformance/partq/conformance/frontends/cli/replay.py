@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from partq.conformance.frontends.cli.campaigns import at_hand
-from partq.conformance.frontends.cli.common import (
-    Format,
-    fail,
-    opened,
-    output,
-    print_json,
-    printable,
-    say,
-)
+from partq.conformance.frontends.cli.common import Format, fail, opened, output, print_json, printable, say
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.shown import evidence_in, show_found
 from partq.conformance.verdict import (

@@ -14,12 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from partq.conformance.frontends.cli.streams import output, printable
-from partq.conformance.frontends.cli.table import (
-    Numbers,
-    fits,
-    summary,
-    verdict_table,
-)
+from partq.conformance.frontends.cli.table import Numbers, fits, summary, verdict_table
 from partq.conformance.history import History
 from partq.conformance.history.notation_writer import evidence as finding_lines
 from partq.conformance.verdict import (

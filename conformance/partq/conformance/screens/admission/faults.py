@@ -16,12 +16,7 @@ from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.screens.admission.requests import (
-    OWN,
-    find,
-    judge_requests,
-    request,
-)
+from partq.conformance.screens.admission.requests import OWN, find, judge_requests, request
 from partq.conformance.screens.attribution import applies, missing, resurrected
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import BITS
