@@ -19,7 +19,7 @@ from partq.conformance.verdict import plural
 from .material import Material
 from .signs import SIGNS
 from .text import count, visible
-from .view import report_view
+from .view import SHOWN_FINDINGS, report_view
 
 
 def render(material: Material) -> str:
@@ -32,6 +32,7 @@ def render(material: Material) -> str:
         .render(
             report=report_view(material),
             signs=tuple(SIGNS.values()),
+            shown=SHOWN_FINDINGS,
             style=Markup(style),
             script=Markup(script),
             script_hash=f"sha256-{digest}",

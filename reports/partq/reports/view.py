@@ -22,12 +22,13 @@ from partq.conformance.verdict import (
     merge,
     plural,
 )
+from partq.model.family import Ground
 from partq.model.profiles import grounds_of, known
 from partq.model.requirements import Requirement, Source, catalogue, groups, sources
 
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
 from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_views
-from .material import BlindSpots, Figures, Lane, Material, Opinions, Undecided
+from .material import BlindSpots, Figures, Lane, Material, Opinions
 from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
 from .text import count
 
@@ -42,7 +43,7 @@ _WORDS: Final = {
 _UNFOLDED: Final = 3
 """With more counterexamples than this, only the first is unfolded; of mutants, none."""
 
-_SHOWN_FINDINGS: Final = 5
+SHOWN_FINDINGS: Final = 5
 """Causes listed at a requirement; the rest are counted."""
 
 
@@ -65,30 +66,20 @@ class FindingView(NamedTuple):
     anchor: str
 
 
-class GroundView(NamedTuple):
-    """Why a requirement applies to a profile that has no column in the catalogue: the vendor's page and what
-    it says."""
-
-    profile: str
-    page: str
-    url: str
-    says: str
-
-
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One requirement. ``statuses``: classes of its statuses, to filter by. ``found``: how many findings
-    there were of how many causes. ``findings``: causes, ``more``: those not listed. ``opinions``: who in the
-    project speaks of it; ``formula``: the text of its TLA+ property, or empty."""
+    """One requirement. ``grounds``: why it applies to a profile that has no column in the catalogue, with the
+    address of the vendor's page. ``statuses``: classes of its statuses, to filter by. ``found``: how many
+    findings there were of how many causes. ``opinions``: who in the project speaks of it; ``formula``: the
+    text of its TLA+ property, or empty."""
 
     requirement: Requirement
     sources: tuple[Source, ...]
-    grounds: tuple[GroundView, ...]
+    grounds: tuple[tuple[str, str, Ground], ...]
     cells: tuple[CellView, ...]
     statuses: tuple[str, ...]
     found: str
-    findings: tuple[FindingView, ...]
-    more: int
+    findings: Sequence[FindingView]
     opinions: tuple[str, ...]
     formula: str
 
@@ -127,12 +118,12 @@ class LaneView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """A whole page. ``causes``: the first counterexample of each requirement. ``kills``: of a campaign of
-    mutants, whose ``lanes`` are one: the suite itself. ``bar``: what the head counts, ``counted``: in words.
-    ``undecided``: the first of the ``open`` undecided traces. ``again``: what ``command`` does. ``unfolded``:
-    so many counterexamples are shown open. ``pages``: of each profile that has some, the vendor's pages by
-    title."""
+    """A whole page of the ``material``. ``causes``: the first counterexample of each requirement. ``kills``:
+    of a campaign of mutants, whose ``lanes`` are one: the suite itself. ``bar``: what the head counts,
+    ``counted``: in words. ``again``: what its command does. ``unfolded``: so many counterexamples are shown
+    open. ``pages``: of each profile that has some, the vendor's pages by title."""
 
+    material: Material
     brokers: tuple[str, ...]
     title: str
     profiles: tuple[tuple[str, str], ...]
@@ -145,9 +136,6 @@ class ReportView:
     shares: tuple[Share, ...]
     total: int
     figures: tuple[tuple[str, str], ...]
-    open: str
-    undecided: tuple[Undecided, ...]
-    seed: str
     settings: tuple[tuple[str, str], ...]
     columns: tuple[str, ...]
     groups: tuple[GroupView, ...]
@@ -159,10 +147,7 @@ class ReportView:
     sources: tuple[Source, ...]
     pages: tuple[tuple[str, Mapping[str, str]], ...]
     open_questions: tuple[tuple[str, str], ...]
-    command: str
     again: str
-    notes: tuple[str, ...]
-    version: str
 
 
 def report_view(material: Material) -> ReportView:
@@ -180,6 +165,7 @@ def report_view(material: Material) -> ReportView:
     brokers = tuple(dict.fromkeys(broker for broker, _ in pairs))
     profiles = tuple(dict.fromkeys(name for _, name in pairs))
     return ReportView(
+        material=material,
         brokers=brokers,
         title=f"{plural(len(kills), 'mutant')} of the reference broker" if kills else _title(brokers),
         profiles=tuple((name, _family(name)) for name in profiles),
@@ -192,9 +178,6 @@ def report_view(material: Material) -> ReportView:
         shares=shares(total.values()),
         total=len(total),
         figures=tuple(_figures(material.figures)),
-        open=plural(material.figures.open, "undecided trace"),
-        undecided=material.figures.undecided,
-        seed="" if material.figures.seed is None else str(material.figures.seed),
         settings=(*_settings(material.figures), *material.made.items()),
         columns=tuple(name for name, _ in _columns(lanes, total)),
         groups=tuple(_groups(lanes, profiles, total, drawn, material.opinions)) if total else (),
@@ -206,10 +189,7 @@ def report_view(material: Material) -> ReportView:
         sources=tuple(sources().values()),
         pages=tuple((name, family.pages) for name in profiles if (family := known(name)) and family.pages),
         open_questions=tuple((r.id, r.open_question) for r in catalogue().values() if r.open_question),
-        command=material.command,
         again="The same again" if material.complete else "Finish it",
-        notes=material.notes,
-        version=material.version,
     )
 
 
@@ -393,18 +373,17 @@ def _row(
         cells,
         tuple(dict.fromkeys(cell.sign.css for cell in cells)),
         _found(found),
-        tuple(found[:_SHOWN_FINDINGS]),
-        max(0, len(found) - _SHOWN_FINDINGS),
+        found,
         tuple(_spoken(spoken)),
         spoken.formula,
     )
 
 
-def _grounds(id: str, profiles: Iterable[str]) -> Iterator[GroundView]:
+def _grounds(id: str, profiles: Iterable[str]) -> Iterator[tuple[str, str, Ground]]:
     for name in profiles:
         family = known(name)
         if family and (ground := grounds_of(name).get(id)):
-            yield GroundView(name, ground.page, family.pages[ground.page], ground.says)
+            yield name, family.pages[ground.page], ground
 
 
 def _spoken(spoken: Opinions) -> Iterator[str]:
