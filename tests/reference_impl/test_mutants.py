@@ -87,6 +87,20 @@ NOT_YET = {
     "plain-messages-overtake",
     "rollover-one-too-early",
     "down-partition-not-found",
+    "activated-early",
+    "never-activated",
+    "missed-time-never-made-up",
+    "scheduled-not-peeked",
+    "cancel-ignored",
+    "activation-keeps-the-number",
+    "activated-number-still-cancels",
+    "activated-twice",
+    "activation-keeps-the-time",
+    "activated-ahead",
+    "scheduled-called-active",
+    "restart-loses-scheduled",
+    "rolled-back-schedule-activated",
+    "cancels-before-commit",
 }
 """Mutants that the screens do not see, or to which they give another requirement's name, within that."""
 
