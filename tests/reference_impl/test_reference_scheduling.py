@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -508,19 +507,17 @@ def test_amid_faults_every_message_is_activated_once_and_only_in_its_time(seed: 
 SLOTS = ("timetable", "partition", "front_end")
 
 
+FAMILY = ("partq.reference_impl.mutants.scheduling", "partq.reference_impl.mutants.held_out.scheduling")
+
+
 @pytest.fixture(scope="module")
 def defective() -> dict[str, Parts]:
-    """The parts of a broker with each of the defects in scheduling; they are in no table of mutants yet."""
-    known = dict(MUTANTS)
-    family = import_module("partq.reference_impl.mutants.scheduling").__name__
-    mine = {
+    """The parts of a broker with each of the defects in scheduling."""
+    return {
         name: mutant.parts
         for name, mutant in MUTANTS.items()
-        if any(getattr(mutant.parts, slot).__module__ == family for slot in SLOTS)
+        if any(getattr(mutant.parts, slot).__module__ in FAMILY for slot in SLOTS)
     }
-    for name in set(MUTANTS) - set(known):
-        del MUTANTS[name]
-    return mine
 
 
 def _life(world: World) -> Steps[dict[str, Any]]:

@@ -93,7 +93,7 @@ def is_scheduled(name: str) -> bool:
 
 def as_active(name: str) -> str:
     """The name of the message once it is activated."""
-    return name.removesuffix(_WHILE_SCHEDULED)
+    return name.removesuffix(_WHILE_SCHEDULED).removesuffix(_AGAIN)
 
 
 DEFERRED: Final = "deferred"

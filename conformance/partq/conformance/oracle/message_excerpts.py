@@ -70,7 +70,7 @@ def _names(effects: Sequence[Effect], ids: Ids) -> frozenset[int]:
     """What the partitions of these messages are called; none where that is not always shown."""
     shown = [(one.id, name_of(one)) for effect in effects for one in effect.observed.messages]
     mine = {name for id, name in shown if id in ids}
-    if None in mine or ids - {id for id, _ in shown}:
+    if None in mine or {as_active(id) for id in ids} - {as_active(id) for id, _ in shown}:
         return frozenset()
     return frozenset(name for name in mine if name is not None)
 
