@@ -130,6 +130,8 @@ class _Births:
         waits = self._certainly(record, shown)
         if waits is None:
             known = [kind for kind in (True, False) if shown.seq in self.numbers.get((shown.id, kind), ())]
+            if len(known) != 1 and not self.labels and shown.state is not None:
+                known = [shown.state == SCHEDULED]  # nothing but the state tells
             if len(known) != 1:
                 raise Ambiguous(f"whether {shown.id!r} is scheduled still is not shown")
             waits = known[0]
