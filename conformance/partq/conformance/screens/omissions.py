@@ -141,9 +141,10 @@ class Omissions:
         """What an answer shows from before its start; and, without partitions, its order."""
         after = walk.after or {}
         if any(min(places) <= after.get(partition, -1) for partition, places in shown.items()):
-            start = f"number {record.args['from_seq']}" if "from_seq" in record.args else "its cursor"
+            explicit = "from_seq" in record.args
+            start = f"number {record.args['from_seq']}" if explicit else "its cursor"
             self.report.find(
-                self.rule,
+                self.rule if explicit else "PEEK-5",
                 "before its start",
                 "A peek returned a message from before its start",
                 (record,),
