@@ -14,6 +14,9 @@ from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.program import Program, Step
+from partq.model.messages import Message
+from partq.model.profiles import SECOND, Entity
 from partq.reference_impl.clock import Simulation
 
 
@@ -29,6 +32,13 @@ def test_what_nobody_can_receive_is_a_loss_that_the_drain_shows() -> None:
     assert Decider().decide(given).violated == Decider(NONE).decide(given).violated == ["RCV-2"]
     (finding,) = Decider().decide(given).findings["RCV-2"]
     assert finding.key == "RCV-2/never drained" and finding.witness
+
+
+def test_a_scheduled_message_that_never_came_may_wait_for_its_time_still() -> None:
+    broker = open_mutant("never-activated")
+    steps = (Step("c1", "schedule", {"messages": (Message("m1"),), "delay": SECOND}),)
+    finding = unreceivable(run(broker, Program(broker.profile, steps, Entity(16), sequential=True)))
+    assert finding is not None and finding.candidates == ("SCH-1", "RCV-2")
 
 
 def test_with_flows_a_partition_may_have_no_owner() -> None:

@@ -1,5 +1,5 @@
 """When a lock certainly holds and when it has certainly ended, as far as clients can see
-(docs/semantics.md).
+(docs/rules/locks.md).
 
 Only intervals are computed here; nothing is judged. Every answer errs on the side of *not sure*.
 """

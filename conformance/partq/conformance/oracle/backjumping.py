@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain, islice, repeat
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
-from partq.conformance.oracle.effects import Effect, name_of
+from partq.conformance.oracle.effects import Effect, name_of, named_by
 from partq.conformance.oracle.explanations import explanations
 from partq.conformance.oracle.roles import SHOWS, Role, by_role
 from partq.model.operations import DRAINED, Outcome
@@ -99,8 +99,7 @@ def concerned(state: State, effect: Effect, horizon: int, held: Mapping[str, str
         return frozenset(_stored(state))
     if effect.action.messages and effect.observed.status == Outcome.OK:
         return frozenset(message.id for message in effect.action.messages)
-    named = frozenset(held[token] for token in effect.action.locks if token in held)
-    return named | {effect.action.about} if effect.action.about else named
+    return frozenset(named_by(effect.action, held))
 
 
 def _of_answer(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
@@ -150,8 +149,7 @@ def _of_send(state: State, effect: Effect, horizon: int, held: Mapping[str, str]
 
 
 def _of_settlement(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
-    locked = (held[token] for token in effect.action.locks if token in held)
-    messages = _entries({effect.action.about, *locked})
+    messages = _entries(named_by(effect.action, held))
     txn = effect.action.txn
     return lambda state: (messages(state), transaction(state, txn))
 

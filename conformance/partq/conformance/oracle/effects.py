@@ -235,6 +235,12 @@ def held_messages(effects: Iterable[Effect]) -> dict[str, str]:
     return {shown.lock: shown.id for e in effects for shown in e.observed.messages if shown.lock is not None}
 
 
+def named_by(action: Action, held: Mapping[str, str]) -> set[str]:
+    """The messages that the arguments name: by locks that were given on them (``held``), or by a number."""
+    named = {held[token] for token in action.locks if token in held}
+    return named | {action.about} if action.about else named
+
+
 def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
     """Of each message that is shown: partition, number and enqueued time, from where they are shown first."""
     found: dict[str, Delivery] = {}

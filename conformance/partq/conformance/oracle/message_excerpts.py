@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
+from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by
 from partq.conformance.oracle.roles import FLOWS, OUTAGES, Role, by_role
 from partq.model.messages import as_active, as_again, as_scheduled
 from partq.model.operations import Outcome
@@ -83,8 +83,7 @@ def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, s
         if effect.action.txn is not None:
             own = touched.setdefault(effect.action.txn, set())
             own.update(message.id for message in effect.action.messages)
-            own.update(held[token] for token in effect.action.locks if token in held)
-            own.add(effect.action.about)
+            own |= named_by(effect.action, held)
     found, txns = _births(ids), set[str]()
     while more := [txn for txn, own in touched.items() if txn not in txns and own & found]:
         txns.update(more)
@@ -94,7 +93,7 @@ def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, s
 
 def _births(ids: Iterable[str]) -> set[str]:
     """All names of these messages."""
-    active = {as_active(id) for id in ids if id}
+    active = {as_active(id) for id in ids}
     return active.union(*((as_scheduled(id), as_again(id)) for id in active))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of
+from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by
 from partq.model.operations import Outcome
 from partq.model.state import FOREVER, Config, position
 
@@ -47,8 +47,7 @@ def _places(effects: Sequence[Effect], cfg: Config) -> list[Places]:
 
 def _own(effect: Effect, homes: dict[str, Places], held: dict[str, str], cfg: Config) -> Places:
     action = effect.action
-    ids = {shown.id for shown in effect.observed.messages} | {held.get(token, "") for token in action.locks}
-    ids.add(action.about)
+    ids = {shown.id for shown in effect.observed.messages} | named_by(action, held)
     if action.only is not None and cfg.names[action.only] >= 0:
         return frozenset({action.only})
     return frozenset().union(*(homes.get(id, ()) for id in ids))

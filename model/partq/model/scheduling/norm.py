@@ -26,7 +26,6 @@ UNKNOWN_NUMBER: Final = frozenset({"not_found", "invalid_operation"})
 """What a number is refused with that is no scheduled message's. No source settles the kind."""
 
 _CANCELLED: Final = frozenset({SCHEDULED, LAGGING})
-_ACTIVATED: Final = frozenset({SCHEDULED, WITHDRAWN, OVERDUE, LAGGING})
 _WAITING: Final = frozenset({SCHEDULED, WITHDRAWN, OVERDUE})
 
 
@@ -71,10 +70,15 @@ def withdrawn(state: State, place: Place, slack: int) -> Iterator[State]:
 
 
 def waiting(state: State, action: Action) -> Place | None:
-    """Where the scheduled message is that an argument names, if it is."""
+    """Where the scheduled message is that an argument names, if it can be cancelled."""
+    return _place_of(state, action, _CANCELLED)
+
+
+def _place_of(state: State, action: Action, statuses: frozenset[int]) -> Place | None:
+    """Where the scheduled message is that the action is about, if it has one of these statuses."""
     for p in range(len(state.parts)) if action.only is None else (action.only,):
         for index, entry in enumerate(state.parts[p].log if p != NOWHERE else ()):
-            if entry.id == action.about and entry.due and entry.status in _CANCELLED:
+            if entry.status in statuses and entry.due and entry.id == action.about:
                 return p, index
     return None
 
@@ -88,7 +92,7 @@ def activate(state: State, action: Action, seen: Observed | None) -> Steps:
 
 def ripe(state: State, action: Action) -> Iterator[tuple[State, Place, Entry]]:
     """The message that the move is about, if its time has come, where it is, and the state that shows it."""
-    place = _of_move(state, action)
+    place = _place_of(state, action, _CANCELLED | _WAITING)
     if place is None:
         return
     entry = state.parts[place[0]].log[place[1]]
@@ -106,15 +110,6 @@ def appended(state: State, p: int, entry: Entry, action: Action, seen: Observed 
     hint = hints_of(state, send, seen)[0]
     for after in store(state, p, message.id, hint, seen is None, send):
         yield OK, after
-
-
-def _of_move(state: State, action: Action) -> Place | None:
-    """Where the message is that is to be activated."""
-    for p in range(len(state.parts)) if action.only is None else (action.only,):
-        for index, entry in enumerate(state.parts[p].log):
-            if entry.status in _ACTIVATED and entry.due and entry.id == action.about:
-                return p, index
-    return None
 
 
 def moves(state: State) -> Iterator[Action]:

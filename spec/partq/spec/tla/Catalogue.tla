@@ -10,7 +10,7 @@
 (* "Message sequencing and timestamps", S Solace "Partitioned queue         *)
 (* messaging", D further vendor documentation, K vendors' SDKs and their    *)
 (* live tests, I issue threads, ? not settled by any source.  A "reading"   *)
-(* is a sentence of docs/semantics.md.                                      *)
+(* is a sentence of docs/rules.                                             *)
 (*                                                                          *)
 (* There is no clock.  A timer is an event that may happen at any moment    *)
 (* once it is armed.                                                        *)

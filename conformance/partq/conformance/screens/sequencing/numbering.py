@@ -1,9 +1,9 @@
 """Sequence numbers and enqueued times: SEQ-1 to 7.
 
-Numbers are compared serially (docs/semantics.md), so that order survives the roll-over. What goes wrong
-exactly where a counter rolls over is SEQ-5; a gap, a clash, a wrong order elsewhere is SEQ-4, 1, 3. A clash
-between two partitions means that they share their top bits: SEQ-2. One message with two numbers is SEQ-6,
-unless it was delivered as two (RCV-6, RCV-7). Gaps are judged in `gaps.py`.
+Numbers are compared serially (docs/rules/sequencing.md), so that order survives the roll-over. What goes
+wrong exactly where a counter rolls over is SEQ-5; a gap, a clash, a wrong order elsewhere is SEQ-4, 1, 3. A
+clash between two partitions means that they share their top bits: SEQ-2. One message with two numbers is
+SEQ-6, unless it was delivered as two (RCV-6, RCV-7). Gaps are judged in `gaps.py`.
 """
 
 from __future__ import annotations
