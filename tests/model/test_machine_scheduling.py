@@ -38,12 +38,12 @@ def schedule(*ids: str, at: int = TIME, key: str | None = None, **more: object) 
 
 
 def cancel(id: str, **more: object) -> Action:
-    return Action("cancel_scheduled", "p", about=as_scheduled(id), **more)  # type: ignore[arg-type]
+    return Action("cancel_scheduled", "p", about=(as_scheduled(id),), **more)  # type: ignore[arg-type]
 
 
 def activated(state: State, id: str) -> State:
     """The state after the broker activated that message."""
-    return after(state, Action("activate", about=as_scheduled(id)))
+    return after(state, Action("activate", about=(as_scheduled(id),)))
 
 
 def waiting(at: int = TIME) -> State:
@@ -141,7 +141,7 @@ def test_one_whose_time_has_come_needs_no_number_first() -> None:
 
 def test_an_activation_is_explained_by_the_number_that_is_shown() -> None:
     state = after(waiting(), send("m2"), advance(TIME))
-    move = Action("activate", about=M1, messages=(msg("m1"),))
+    move = Action("activate", about=(M1,), messages=(msg("m1"),))
     (active,) = explains(state, move, seen("m1", seq=3))
     assert explains(active, receive(2), seen("m2", seq=2), seen("m1", seq=3))
     assert not explains(activated(state, "m1"), complete("l"))

@@ -66,7 +66,7 @@ class Action(NamedTuple):
     ``victim``: the client that a fault hits. ``partition`` is the shown name, ``number`` a message's place in
     its partition, for the broker's own moves. ``only``: for exploration, restrict a receive or peek to
     answers out of the partition at this position (0 …), a send to storing there, a settlement to locks there;
-    `NOWHERE`: to answers out of none. ``about``: the message that an argument names, as far as that is known.
+    `NOWHERE`: to answers out of none. ``about``: the births that the arguments name, as far as that is known.
     ``target``: restrict a rebalance to those after which each partition is
     on its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may
     be refused as busy, which changes nothing.
@@ -92,7 +92,7 @@ class Action(NamedTuple):
     only: int | None = None
     calm: bool = False
     target: tuple[str | None, ...] | None = None
-    about: str = ""
+    about: tuple[str, ...] = ()
 
 
 class Answer(NamedTuple):

@@ -222,7 +222,7 @@ class Scope:
     def _cancels(self, p: int, state: State, sent: int) -> Iterator[Action]:
         for entry in state.parts[p].log:
             if entry.due:
-                yield Action("cancel_scheduled", PRODUCER, about=entry.id, only=p)
+                yield Action("cancel_scheduled", PRODUCER, about=(entry.id,), only=p)
 
     def _consuming(self) -> Iterator[Group]:
         flows = ["flows"] if self.has_flows else []

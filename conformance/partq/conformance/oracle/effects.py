@@ -162,7 +162,7 @@ def _activations(
         if message.scheduled_at is None or not is_scheduled(message.id):
             continue
         active = replace(message, id=as_active(message.id), scheduled_at=None)
-        action = Action(ACTIVATE, messages=(active,), about=message.id)
+        action = Action(ACTIVATE, messages=(active,), about=(message.id,))
         due = record.call if "SCH-1" in waived else max(record.call, message.scheduled_at - skew)
         effect = Effect(record.i, due, FOREVER, action, Observed(), MAYBE, rank)
         yield _shown_by(effect, showings.get(active.id))
@@ -238,7 +238,7 @@ def held_messages(effects: Iterable[Effect]) -> dict[str, str]:
 def named_by(action: Action, held: Mapping[str, str]) -> set[str]:
     """The messages that the arguments name: by locks that were given on them (``held``), or by a number."""
     named = {held[token] for token in action.locks if token in held}
-    return named | {action.about} if action.about else named
+    return named.union(action.about)
 
 
 def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:

@@ -144,8 +144,8 @@ class Guide:
                 if message.id in sent:  # what is stored later was sent before
                     before[n] |= 1 << sent[message.id]
                 sent[message.id] = n
-            if effect.action.messages and effect.action.about in sent:
-                before[n] |= 1 << sent[effect.action.about]
+            for id in effect.action.about if effect.action.messages else ():
+                before[n] |= 1 << sent[id] if id in sent else 0
         return tuple(before)
 
     def _places(self, effect: Effect, clues: Clues) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Which birth of a message is meant, wherever a history shows one or an argument names one.
 
 A scheduled message is born twice: when it is scheduled, and with another number when it is activated. Here
-each appearance, and each number that is to be cancelled, gets the name of one birth, as `messages` has them,
+each appearance, and each number that an argument names, gets the name of one birth, as `messages` has them,
 or it is `Ambiguous`. What follows, the judge's static pass and the model, knows names of births alone.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.history import Record
-from partq.conformance.oracle.roles import CANCELS, LOOKS, ROLES, SCHEDULES, Role
+from partq.conformance.oracle.roles import CANCELS, LOOKS, NUMBERS, ROLES, SCHEDULES, Role
 from partq.model.messages import SCHEDULED, Delivery, Message, as_active, as_again, as_scheduled, is_scheduled
 from partq.model.operations import Outcome
 from partq.model.requirements import catalogue
@@ -42,7 +42,7 @@ def unmet(records: Sequence[Record]) -> frozenset[str]:
 def by_birth(
     records: Sequence[Record], skew: int, waived: frozenset[str] = frozenset()
 ) -> tuple[Record, ...]:
-    """The records with names of births: of what is sent and shown, and, as ``about``, of what is cancelled.
+    """The records with names of births: of what is sent and shown, and, as ``about``, of what numbers name.
     Times of different clients may differ by ``skew`` (ns). ``waived``: with SCH-6 among it a message that is
     shown under another number once it was active was activated again; with PEEK-7 states say nothing.
     Raises `Ambiguous`."""
@@ -52,7 +52,7 @@ def by_birth(
         for message in (record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ())
         if message.scheduled_at is not None
     }
-    if not sends and all(record.op != CANCELS for record in records):
+    if not sends and all(record.op not in NUMBERS for record in records):
         return tuple(records)
     if any(message.id != as_active(message.id) for r in records for message in r.args.get("messages", ())):
         raise Ambiguous("a message bears the name of a birth")
@@ -63,7 +63,7 @@ def by_birth(
 class _Births:
     """What tells the births of the history's messages apart. ``numbers``: those under which each is certainly
     shown while scheduled (True), or later. ``shown``: the messages that are shown while they are scheduled:
-    of others the time had come when they were sent."""
+    of others the time had come when they were sent. ``stored``: what may be stored at all."""
 
     def __init__(self, records: Sequence[Record], sends: Sends, skew: int, waived: frozenset[str]) -> None:
         self.sends = sends
@@ -71,6 +71,12 @@ class _Births:
         self.labels = "PEEK-7" not in waived
         self.states = self.labels and any(shown.state is not None for r in records for shown in r.messages)
         self.recurring = "SCH-6" in waived
+        self.stored = {
+            message.id
+            for r in records
+            if r.outcome != Outcome.ERROR
+            for message in r.args.get("messages", ())
+        }
         self.ends = {record.args["txn"]: record for record in records if ROLES.get(record.op) is Role.END}
         self.numbers: dict[tuple[str, bool], dict[int, None]] = {}
         labelled = set()
@@ -147,8 +153,8 @@ class _Births:
         args: Mapping[str, Any] = record.args
         if any(message.id in self.sends for message in args.get("messages", ())):
             args = {**args, "messages": tuple(self._sent(message) for message in args["messages"])}
-        elif record.op == CANCELS:
-            args = {**args, "about": self._about(args["seq"])}
+        elif record.op in NUMBERS:
+            args = {**args, "about": self._about(record.op, args[NUMBERS[record.op]])}
         messages = tuple(self._shown(record, shown) for shown in record.messages)
         same = args is record.args and messages == record.messages
         return record if same else structs.replace(record, args=args, messages=messages)
@@ -163,9 +169,16 @@ class _Births:
             return shown
         return shown._replace(id=name, enqueued_at=None if is_scheduled(name) else shown.enqueued_at)
 
-    def _about(self, seq: int) -> str:
-        """The birth with that number; nothing where no message has it."""
-        unnumbered = any((id, True) not in self.numbers for id in self.shown)
-        if seq not in self.names and unnumbered:
-            raise Ambiguous(f"which message has the number {seq} is not shown")
-        return self.names.get(seq, "")
+    def _about(self, op: str, named: int | Sequence[int]) -> tuple[str, ...]:
+        """The births with these numbers; nothing of one that no message has."""
+        seqs = (named,) if isinstance(named, int) else tuple(named)
+        unknown = [seq for seq in seqs if seq not in self.names]
+        if unknown and self._unnumbered(op):
+            raise Ambiguous(f"which message has the number {unknown[0]} is not shown")
+        return tuple(dict.fromkeys(self.names[seq] for seq in seqs if seq in self.names))
+
+    def _unnumbered(self, op: str) -> bool:
+        """Whether a message that the operation may be about is never shown with its number."""
+        if op == CANCELS:
+            return any((id, True) not in self.numbers for id in self.shown)
+        return not self.stored <= {as_active(name) for name in self.names.values()}

@@ -135,7 +135,7 @@ def _of_settlement(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect 
 def _of_birth(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
     """An activation, or a cancelling: one that was refused did nothing, but to its transaction."""
     did = effect.observed.status == Outcome.OK or effect.action.txn is not None
-    return effect if effect.action.about in ids and did else None
+    return effect if did and not ids.isdisjoint(effect.action.about) else None
 
 
 def _showing(effect: Effect, ids: Ids) -> Effect:

@@ -70,6 +70,9 @@ REMOVES: Final = frozenset(name for name, op in OPS.items() if op.removes)
 RETURNS: Final = frozenset({"abandon"})
 """Settlements after which it is delivered again."""
 
+NUMBERS: Final[Mapping[str, str]] = {op: arg for arg in ("seq", "seqs") for op in OPS if arg in OPS[op].args}
+"""Operation -> its argument that names messages by their numbers."""
+
 BATCHES: Final = "send_batch"
 SCHEDULES: Final = "schedule"
 CANCELS: Final = "cancel_scheduled"

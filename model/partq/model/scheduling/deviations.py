@@ -46,9 +46,9 @@ def refused_in_time(state: State, place: Place | None, action: Action) -> frozen
 @beyond(cancel, "SCH-4", broken=True)
 def cancelled_late(state: State, action: Action, seen: Observed | None) -> Steps:
     """The old number is taken for one that is valid; the message that had it stays, or is deleted."""
-    active = as_active(action.about)
-    places = [(p, n) for p, part in enumerate(state.parts) for n, e in enumerate(part.log) if e.id == active]
-    if action.about and waiting(state, action) is None:
+    active = {as_active(id) for id in action.about}
+    places = [(p, n) for p, part in enumerate(state.parts) for n, e in enumerate(part.log) if e.id in active]
+    if active and waiting(state, action) is None:
         yield OK, state
         yield from ((OK, put(state, *place, None)) for place in places)
 

@@ -78,7 +78,7 @@ def _place_of(state: State, action: Action, statuses: frozenset[int]) -> Place |
     """Where the scheduled message is that the action is about, if it has one of these statuses."""
     for p in range(len(state.parts)) if action.only is None else (action.only,):
         for index, entry in enumerate(state.parts[p].log if p != NOWHERE else ()):
-            if entry.status in statuses and entry.due and entry.id == action.about:
+            if entry.status in statuses and entry.due and entry.id in action.about:
                 return p, index
     return None
 
@@ -122,4 +122,4 @@ def moves_in(state: State, p: int) -> Iterator[Action]:
     """Those of one partition."""
     for entry in state.parts[p].log:
         if entry.status in _WAITING and is_due(state, entry.due, 0):
-            yield Action(ACTIVATE, about=entry.id, only=p)
+            yield Action(ACTIVATE, about=(entry.id,), only=p)

@@ -290,7 +290,7 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
     if kinds:
         yield failure(kinds), tainted(state, txn)
     if place is not None:
-        cancels = (*txn.cancels, (place[0], action.about))
+        cancels = (*txn.cancels, *((place[0], id) for id in action.about))
         yield OK, with_txn(state, txn.name, _used(state, txn)._replace(cancels=cancels))
 
 
@@ -321,7 +321,7 @@ def _cancelled(state: State, txn: Txn, action: Action) -> Iterator[State]:
     """The states after what the transaction cancels was; what was activated meanwhile stays (SCH-5)."""
     states: Iterator[State] = iter((state,))
     for p, id in txn.cancels:
-        without = partial(_without, action._replace(about=id, only=p))
+        without = partial(_without, action._replace(about=(id,), only=p))
         states = chain.from_iterable(map(without, states))
     return states
 
@@ -334,7 +334,7 @@ def _without(cancel: Action, state: State) -> Iterator[State]:
 @clause("SCH-5")
 def _all_waiting(state: State, txn: Txn, action: Action) -> bool:
     """Whether all that the transaction cancels certainly waits for its time still."""
-    ones = [action._replace(about=id, only=p) for p, id in txn.cancels]
+    ones = [action._replace(about=(id,), only=p) for p, id in txn.cancels]
     return not any(scheduling.refusals(state, scheduling.waiting(state, one), one) for one in ones)
 
 
