@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from partq.spec import MODULES
-from partq.spec.checking.manifest import Call, Kind, LastRun, Symbolic
+from partq.spec.checking.figures import Call, LastRun
+from partq.spec.checking.manifest import Symbolic, read_symbolic
 from partq.spec.checking.records import earlier, text_of
 from partq.spec.tools.apalache import Outcome
 
@@ -17,14 +18,16 @@ def modules(tmp_path: Path) -> Path:
     return Path(shutil.copytree(MODULES, tmp_path / "tla"))
 
 
-def recorded(kind: Kind, file: str) -> Symbolic:
-    """A question with a record of the text that is here."""
-    question = Symbolic("Q", kind, file, "?")
+TYPES, LOCKS = (one._replace(last_run=None) for one in read_symbolic() if one.name in ("Types", "ProofLocks"))
+
+
+def recorded(question: Symbolic) -> Symbolic:
+    """The question with a record of the text that is here."""
     run = LastRun("2026-01-01", "0.57.0", [Call("check", Outcome.OK, 1)], text_of(question))
-    return Symbolic("Q", kind, file, "?", last_run=run)
+    return question._replace(last_run=run)
 
 
-QUESTIONS = [recorded(Kind.PROOF, "ProofLocks.cfg"), recorded(Kind.TYPES, "MC.tla")]
+QUESTIONS = [recorded(LOCKS), recorded(TYPES)]
 
 
 def changed(file: Path, old: str, new: str) -> None:
@@ -55,10 +58,12 @@ def test_one_of_another_text_is_found_out(modules: Path, file: str, old: str, ne
     assert earlier(QUESTIONS, modules) == QUESTIONS
 
 
-def test_a_configuration_is_part_of_what_was_asked(modules: Path) -> None:
-    changed(modules / "ProofLocks.cfg", "PartitionCount = 2", "PartitionCount = 1")
+def test_a_configuration_is_part_of_what_was_asked() -> None:
+    asked = LOCKS.configuration
+    smaller = asked._replace(values={**asked.values, "PartitionCount": "1"})
+    questions = [one._replace(configuration=smaller) for one in QUESTIONS]
 
-    assert earlier(QUESTIONS, modules) == QUESTIONS[:1]
+    assert earlier(questions) == questions[:1]
 
 
 def test_comments_and_modules_that_it_was_not_given_make_no_difference(modules: Path) -> None:
@@ -71,6 +76,6 @@ def test_comments_and_modules_that_it_was_not_given_make_no_difference(modules: 
 
 def test_a_record_that_does_not_say_is_of_an_earlier_text_and_what_never_ran_has_none() -> None:
     run = LastRun("2026-01-01", "0.57.0", [])
-    unsaid = Symbolic("U", Kind.PROOF, "ProofLocks.cfg", "?", last_run=run)
+    unsaid = LOCKS._replace(last_run=run)
 
-    assert earlier([unsaid, Symbolic("N", Kind.PROOF, "ProofLocks.cfg", "?")]) == [unsaid]
+    assert earlier([unsaid, LOCKS]) == [unsaid]

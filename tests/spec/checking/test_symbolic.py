@@ -8,13 +8,21 @@ from pathlib import Path
 import pytest
 from executables import write_executable
 
-from partq.spec.checking.manifest import Expected, InvalidManifest, Kind, Symbolic, read_symbolic
+from partq.spec.checking.manifest import (
+    Expected,
+    InvalidManifest,
+    Kind,
+    Symbolic,
+    read_manifest,
+    read_symbolic,
+)
 from partq.spec.checking.records import earlier
 from partq.spec.checking.symbolic import Answered, calls, run
 from partq.spec.tools.apalache import Outcome
 
-PROOF = Symbolic("P", Kind.PROOF, "ProofLocks.cfg", "?")
-ROUTING = Symbolic("B", Kind.BOUNDED, "MCRouting.cfg", "?", length=4)
+CHECKS = {one.name: one.configuration for one in (*read_manifest(), *read_symbolic())}
+PROOF = Symbolic("P", Kind.PROOF, "?", CHECKS["ProofLocks"])
+ROUTING = Symbolic("B", Kind.BOUNDED, "?", CHECKS["MCRouting"], length=4)
 STEP, START, IMPLIED = (
     "check --no-deadlock --init=AnyInd --inv=Ind --length=1",
     "check --no-deadlock --init=Init --inv=Ind --length=0",
@@ -27,7 +35,7 @@ def test_a_proof_takes_three_calls() -> None:
 
 
 def test_properties_of_states_alone_are_implied_without_a_step() -> None:
-    *_, implied = calls(Symbolic("P", Kind.PROOF, "ProofNumbers.cfg", "?"))
+    *_, implied = calls(Symbolic("P", Kind.PROOF, "?", CHECKS["ProofNumbers"]))
 
     assert implied[-1] == "--length=0"
 
@@ -41,7 +49,7 @@ def test_a_bounded_check_follows_its_steps_from_the_start() -> None:
 
 
 def test_an_interesting_state_is_asked_for_as_its_invariant() -> None:
-    (words,) = calls(Symbolic("R", Kind.BOUNDED, "ReachLost.cfg", "?", length=5))
+    (words,) = calls(Symbolic("R", Kind.BOUNDED, "?", CHECKS["ReachLost"], length=5))
 
     assert words[3] == "--inv=NeverLost"
 
@@ -86,7 +94,7 @@ def test_a_call_that_fails_ends_a_proof_and_is_named(answers: Path) -> None:
 
 
 def test_a_wrong_variant_needs_a_counterexample_of_one_call(answers: Path) -> None:
-    wrong = Symbolic("W", Kind.PROOF, "ProofLocks.cfg", "?", Expected.VIOLATES, {"MayLock": "BugMayLockHeld"})
+    wrong = PROOF._replace(configuration=CHECKS["ProofLocksFails"], expected=Expected.VIOLATES)
 
     assert asked(wrong).wrong == "no counterexample, where there has to be one"
     (answers / "AnyInd1").write_text("12")
@@ -98,13 +106,11 @@ def test_a_wrong_variant_needs_a_counterexample_of_one_call(answers: Path) -> No
 def test_an_error_is_never_what_was_expected(answers: Path, expected: Expected) -> None:
     (answers / "Init4").write_text("75")
 
-    assert asked(Symbolic("B", Kind.BOUNDED, "MCRouting.cfg", "?", expected, {}, 4)).wrong == (
-        "cannot evaluate the specification"
-    )
+    assert asked(ROUTING._replace(expected=expected)).wrong == "cannot evaluate the specification"
 
 
-def test_types_are_checked_of_a_file_of_the_specification(answers: Path) -> None:
-    assert asked(Symbolic("T", Kind.TYPES, "MC.tla", "?")).wrong == ""
+def test_types_are_checked_of_the_specification(answers: Path) -> None:
+    assert asked(Symbolic("T", Kind.TYPES, "?", CHECKS["Types"])).wrong == ""
     assert "MODULE MC" in (answers / "given.tla").read_text()
 
 
@@ -129,23 +135,25 @@ def test_what_is_recorded_is_what_would_be_asked_and_what_has_to_come_out(questi
 
 def test_each_proof_has_a_wrong_variant_by_which_it_fails() -> None:
     proofs = [one for one in read_symbolic() if one.kind is Kind.PROOF]
-    holding = {one.file for one in proofs if one.expected is Expected.HOLDS}
+    holding = [one.configuration for one in proofs if one.expected is Expected.HOLDS]
+    failing = [one.configuration for one in proofs if one.expected is Expected.VIOLATES]
 
     assert len(holding) == 5
-    assert holding == {one.file for one in proofs if one.wrong and one.expected is Expected.VIOLATES}
+    assert holding == [one._replace(variants={"KeyOf": one.variants["KeyOf"]}) for one in failing]
+    assert all(len(one.variants) == 2 for one in failing)
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('kind = "bounded"\nfile = "MC.tla"', "a length is given for all that is bounded"),
-        ('kind = "proof"\nfile = "None.cfg"', "None.cfg is missing"),
-        ('kind = "guess"\nfile = "MC.tla"', "Invalid enum value 'guess'"),
+        ('kind = "bounded"', "a length is given for all that is bounded"),
+        ('kind = "proof"\nbase = "None"', "no base is called None"),
+        ('kind = "guess"', "Invalid enum value 'guess'"),
     ],
 )
 def test_a_manifest_that_makes_no_sense_is_told(tmp_path: Path, line: str, said: str) -> None:
     file = tmp_path / "manifest.toml"
-    file.write_text(f'check = []\n[[apalache]]\nname = "A"\nquestion = "?"\n{line}\n')
+    file.write_text(f'[apalache.A]\nquestion = "?"\n{line}\n')
 
     with pytest.raises(InvalidManifest, match=said):
         read_symbolic(file)

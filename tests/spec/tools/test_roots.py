@@ -1,12 +1,11 @@
 """Root modules for Apalache: constants, wrong variants and properties as it takes them."""
 
-from pathlib import Path
-
 import pytest
 
-from partq.spec import MODULES
+from partq.spec.checking.manifest import Check, Kind, Symbolic, read_manifest, read_symbolic
 from partq.spec.checking.properties import properties
-from partq.spec.tools.roots import Configuration, InvalidConfiguration, of_steps, read_configuration, root
+from partq.spec.tools.configuration import Configuration, InvalidConfiguration
+from partq.spec.tools.roots import of_steps, root
 
 PLAIN = Configuration(values={}, variants={}, invariants=(), properties=())
 
@@ -14,31 +13,6 @@ PLAIN = Configuration(values={}, variants={}, invariants=(), properties=())
 def written(configuration: Configuration) -> list[str]:
     """The lines of a root."""
     return root(configuration).splitlines()
-
-
-def test_a_configuration_is_read_as_tlc_reads_it(tmp_path: Path) -> None:
-    file = tmp_path / "A.cfg"
-    file.write_text(
-        '\\* A question?\nINIT Init\nCONSTANTS\n    Modulus = 8 \\* small\n    Clients = {"c1", "c2"}\n'
-        "    KeyOf <- KeysAA\nINVARIANT\n    Shape\n    Atomicity\nPROPERTIES\n    TXN_5\n"
-    )
-
-    assert read_configuration(file) == Configuration(
-        values={"Modulus": "8", "Clients": '{"c1", "c2"}'},
-        variants={"KeyOf": "KeysAA"},
-        invariants=("Shape", "Atomicity"),
-        properties=("TXN_5",),
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "steps"),
-    [("NEXT Wider\n", "Wider"), ("SPECIFICATION FairSpec\n", "FairSpec"), ("INIT Init\n", "Next")],
-)
-def test_a_configuration_says_which_steps_there_are(text: str, steps: str, tmp_path: Path) -> None:
-    (tmp_path / "A.cfg").write_text(text)
-
-    assert read_configuration(tmp_path / "A.cfg").steps == steps
 
 
 def test_a_constant_has_its_type_also_where_its_value_shows_none() -> None:
@@ -98,10 +72,13 @@ def test_invariants_are_one_and_the_shape_begins() -> None:
     ]
 
 
-@pytest.mark.parametrize("file", sorted(MODULES.glob("*.cfg")), ids=lambda file: file.stem)
-def test_every_configuration_has_a_root_unless_it_asks_what_happens_in_the_end(file: Path) -> None:
-    configuration = read_configuration(file)
-    if configuration.steps == "FairSpec":
+ASKED = [*read_manifest(), *(one for one in read_symbolic() if one.kind is not Kind.TYPES)]
+
+
+@pytest.mark.parametrize("one", ASKED, ids=lambda one: one.name)
+def test_every_configuration_has_a_root_unless_it_asks_what_happens_in_the_end(one: Check | Symbolic) -> None:
+    configuration = one.configuration
+    if configuration.fair:
         with pytest.raises(InvalidConfiguration, match="no property of all states or of all steps"):
             written(configuration)
         return
@@ -123,18 +100,3 @@ def test_every_configuration_has_a_root_unless_it_asks_what_happens_in_the_end(f
 def test_what_the_modules_do_not_have_is_named(configuration: Configuration, said: str) -> None:
     with pytest.raises(InvalidConfiguration, match=said):
         root(configuration)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("CONSTANTS\n    Modulus\n", r"A\.cfg: neither a value nor a variant: Modulus"),
-        ("CONSTRAINT Small\n", r"A\.cfg: CONSTRAINT is not known here"),
-    ],
-)
-def test_what_is_no_configuration_is_named(tmp_path: Path, text: str, said: str) -> None:
-    file = tmp_path / "A.cfg"
-    file.write_text(text)
-
-    with pytest.raises(InvalidConfiguration, match=said):
-        read_configuration(file)

@@ -100,14 +100,14 @@ def test_tlc_finds_what_holds_and_what_does_not(tmp_path: Path) -> None:
     assert [step.state["x"] for step in asked(tmp_path, 2).trace] == [0, 2]
 
 
-def test_what_does_not_happen_in_the_end_is_called_by_the_property_that_was_asked(tmp_path: Path) -> None:
+def test_what_does_not_happen_in_the_end_is_found(tmp_path: Path) -> None:
     needs_tlc()
     lively = "Fair == Init /\\ [][Next]_x /\\ WF_x(Next)\nHigh == TRUE ~> x > LIMIT\n===="
     text = COUNTER.replace("Low == x < LIMIT\n====", lively)
     configuration = tmp_path / "Counter.cfg"
     configuration.write_text("SPECIFICATION Fair\nPROPERTIES\n  High\nCHECK_DEADLOCK FALSE\n")
 
-    for limit, violated in ((2, ""), (3, "High")):
+    for limit, violated in ((2, ""), (3, LIVENESS)):
         (tmp_path / "Counter.tla").write_text(text.replace("LIMIT", str(limit)))
         answer = check(tmp_path / "Counter.tla", configuration)
         assert (answer.violated, answer.error) == (violated, "")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from partq.spec.tools.tlc import Answer, check
+from partq.spec import MODULES
+from partq.spec.tools.configuration import text
+from partq.spec.tools.tlc import LIVENESS, Answer, check
 
+from .figures import Figures
 from .manifest import Check, Expected
+
+MODULE: Final = MODULES / "MC.tla"
+"""What TLC is started on."""
 
 LIMIT: Final = 900.0
 """Seconds that one check may take."""
@@ -46,10 +54,27 @@ def several(work: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R
                 one.cancel()
 
 
+def written(one: Check, folder: Path) -> Path:
+    """The check's configuration as a file in that folder. Raises `OSError`."""
+    file = folder / f"{one.name}.cfg"
+    file.write_text(f"\\* {one.question}\n{text(one.configuration)}", encoding="utf-8")
+    return file
+
+
 def _run(one: Check) -> Checked:
     start = time.perf_counter()
-    answer = check(*one.files, timeout=LIMIT)
+    with tempfile.TemporaryDirectory(prefix="partq-check-") as folder:
+        module = Path(folder) / MODULE.name  # TLC looks for both in one folder
+        module.write_bytes(MODULE.read_bytes())
+        answer = named(one, check(module, written(one, Path(folder)), timeout=LIMIT))
     return Checked(one, answer, time.perf_counter() - start, compared(one, answer))
+
+
+def named(one: Check, answer: Answer) -> Answer:
+    """The answer, with the properties in the place of what TLC does not name."""
+    if answer.violated != LIVENESS:
+        return answer
+    return answer._replace(violated=" or ".join(one.configuration.properties))
 
 
 def compared(one: Check, answer: Answer) -> str:
@@ -61,15 +86,23 @@ def compared(one: Check, answer: Answer) -> str:
             return f"{answer.violated} is violated"
         counts = ("distinct", "generated", "depth")
         return "; ".join(
-            _off(name, getattr(answer, name), getattr(one, name))
+            _off(name, getattr(answer, name), getattr(one.figures, name))
             for name in counts
-            if getattr(one, name) not in (0, getattr(answer, name))
+            if getattr(one.figures, name) not in (0, getattr(answer, name))
         )
     if answer.violated != one.breaks:
         found = f"{answer.violated} is violated" if answer.violated else "nothing is violated"
         return f"{found}, where {one.breaks} has to be"
     steps = len(answer.trace)
-    return _off("depth", steps, one.depth) if one.depth not in (0, steps) else ""
+    return _off("depth", steps, one.figures.depth) if one.figures.depth not in (0, steps) else ""
+
+
+def recorded(one: Checked, date: str) -> Figures:
+    """The figures of a check that ended as it has to, for the record."""
+    seconds = round(one.seconds, 1)
+    if one.check.expected is Expected.HOLDS:
+        return Figures(one.answer.distinct, one.answer.generated, one.answer.depth, seconds, date)
+    return Figures(depth=len(one.answer.trace), seconds=seconds, date=date)
 
 
 def _off(name: str, found: int, expected: int) -> str:

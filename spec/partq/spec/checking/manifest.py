@@ -1,23 +1,24 @@
 """The manifest: which questions are put to the specification, and what the answers have to be.
 
-`tla/manifest.toml` has a table for TLC, an entry a configuration, and one for Apalache. Putting the
-questions is the business of `checks` and `symbolic`.
+`tla/manifest.toml` has a table for TLC, an entry a configuration, one for Apalache, and bases that both begin
+with. Putting the questions is the business of `checks` and `symbolic`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from partq.spec import MODULES
-from partq.spec.tools.apalache import Outcome
+from partq.spec.tools.configuration import Configuration
 from partq.spec.tools.errors import SpecError
-from partq.spec.tools.roots import InvalidConfiguration, read_configuration
 
+from .figures import Figures, LastRun, read_figures
 from .switches import idle
 
 MANIFEST: Final = MODULES / "manifest.toml"
@@ -35,131 +36,158 @@ class Expected(StrEnum):
     REACHES = "reaches"
 
 
-class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One configuration.
-
-    ``module``, ``cfg``: the files, without and with their ending. ``question``: what it asks, in a sentence.
-    ``expected``: `Expected`; ``breaks`` (in the file: ``property``): what has to
-    be violated (of ``reaches`` the invariant that says that the state is not reachable). ``distinct``,
-    ``generated``: states; ``depth``: of the search, each as TLC prints it; of a counterexample only its
-    length is compared, for how many states were searched before it was found is chance. ``seconds``: what
-    it took; ``last_run``: when that was, or ``never``.
-    """
+class Check(NamedTuple):
+    """One question for TLC. ``question``: what it asks, in a sentence. ``breaks``: what has to be violated
+    (of `Expected.REACHES` the invariant that says that the state is not reachable). ``figures``: of the
+    last run."""
 
     name: str
-    module: str
-    cfg: str
     question: str
-    expected: Expected
-    breaks: str = msgspec.field(default="", name="property")
-    distinct: int = 0
-    generated: int = 0
-    depth: int = 0
-    seconds: float = 0
-    last_run: str = "never"
-
-    @property
-    def files(self) -> tuple[Path, Path]:
-        """The module and the configuration."""
-        return MODULES / f"{self.module}.tla", MODULES / self.cfg
+    configuration: Configuration
+    expected: Expected = Expected.HOLDS
+    breaks: str = ""
+    figures: Figures = Figures()
 
 
 class Kind(StrEnum):
-    """What Apalache is asked: whether a module type-checks, whether the properties of a configuration hold in
-    behaviours of so many steps, or whether its invariants are inductive and imply its properties."""
+    """What Apalache is asked: whether the modules type-check, whether the properties of a configuration hold
+    in behaviours of so many steps, or whether its invariants are inductive and imply its properties."""
 
     TYPES = "types"
     BOUNDED = "bounded"
     PROOF = "proof"
 
 
-class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One call of Apalache: its words, how it ended, and after how many seconds."""
-
-    command: str
-    outcome: Outcome
-    seconds: float
-
-
-class LastRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When Apalache was last asked, which version of it, and what came of each call. ``text``: the digest of
-    what it was given (`records.text_of`); empty if that was not recorded."""
-
-    date: str
-    version: str
-    calls: list[Call]
-    text: str = ""
-
-
-class Symbolic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One question for Apalache.
-
-    ``file``: the configuration, or the module whose types are checked. ``wrong``: operators in whose place
-    wrong variants are put. ``length``: how many steps a bounded check follows. ``expected``: unless it is
-    `Expected.HOLDS`, a call must find a counterexample. ``last_run``: none if it never ran.
-    """
+class Symbolic(NamedTuple):
+    """One question for Apalache. ``length``: how many steps a bounded check follows. ``expected``: unless it
+    is `Expected.HOLDS`, a call must find a counterexample. ``last_run``: none if it never ran."""
 
     name: str
     kind: Kind
-    file: str
     question: str
+    configuration: Configuration
     expected: Expected = Expected.HOLDS
-    wrong: dict[str, str] = {}
     length: int = 0
     last_run: LastRun | None = None
 
 
+class _Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A configuration by its differences from ``base``'s."""
+
+    base: str = ""
+    steps: str | None = None
+    constants: dict[str, bool | int | str | list[int | str]] = {}
+    invariants: tuple[str, ...] | None = None
+    properties: tuple[str, ...] | None = None
+
+
+class _Check(_Entry, kw_only=True):
+    question: str
+    violates: str = ""
+    reaches: str = ""
+
+
+class _Symbolic(_Entry, kw_only=True):
+    question: str
+    kind: Kind
+    expected: Expected = Expected.HOLDS
+    length: int = 0
+
+
 class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
-    check: list[Check]
-    apalache: list[Symbolic] = []
+    base: dict[str, _Entry] = {}
+    check: dict[str, _Check] = {}
+    apalache: dict[str, _Symbolic] = {}
 
 
 def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
-    """Every check by TLC, in order. Raises `InvalidManifest`."""
-    found = _read(file).check
-    _told_apart(file, [check.name for check in found])
-    for check in found:
-        if (check.expected is Expected.HOLDS) == bool(check.breaks):
-            raise InvalidManifest(
-                f"{file}: {check.name}: a property is named for all that violates or reaches"
-            )
-        _there(file, check.name, check.files)
-        _may_fail(file, check.name, check.files[1])
-    return tuple(found)
+    """Every check by TLC, in order. Raises `InvalidManifest`, `InvalidFigures`."""
+    manifest, figures = _read(file), read_figures().checks
+    entries = _entries(file, manifest)
+    return tuple(
+        Check(
+            name,
+            one.question,
+            _configuration(file, entries, name),
+            (one.violates and Expected.VIOLATES) or (one.reaches and Expected.REACHES) or Expected.HOLDS,
+            one.violates or one.reaches,
+            figures.get(name, Figures()),
+        )
+        for name, one in manifest.check.items()
+    )
 
 
 def read_symbolic(file: Path = MANIFEST) -> tuple[Symbolic, ...]:
-    """Every question for Apalache, in order. Raises `InvalidManifest`."""
-    found = _read(file).apalache
-    _told_apart(file, [one.name for one in found])
-    for one in found:
+    """Every question for Apalache, in order. Raises `InvalidManifest`, `InvalidFigures`."""
+    manifest, runs = _read(file), read_figures().apalache
+    entries = _entries(file, manifest)
+    for name, one in manifest.apalache.items():
         if (one.kind is Kind.BOUNDED) != bool(one.length):
-            raise InvalidManifest(f"{file}: {one.name}: a length is given for all that is bounded")
-        _there(file, one.name, [MODULES / one.file])
-        if one.kind is not Kind.TYPES:
-            _may_fail(file, one.name, MODULES / one.file)
-    return tuple(found)
+            raise InvalidManifest(f"{file}: {name}: a length is given for all that is bounded")
+    return tuple(
+        Symbolic(
+            name,
+            one.kind,
+            one.question,
+            _configuration(file, entries, name),
+            one.expected,
+            one.length,
+            runs.get(name),
+        )
+        for name, one in manifest.apalache.items()
+    )
 
 
-def _told_apart(file: Path, names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
+def _entries(file: Path, manifest: _Manifest) -> Mapping[str, _Entry]:
+    tables = (manifest.base, manifest.check, manifest.apalache)
+    entries: dict[str, _Entry] = {}
+    for name, one in chain.from_iterable(table.items() for table in tables):
+        if name in entries:
             raise InvalidManifest(f"{file}: {name} is there twice")
+        entries[name] = one
+    return entries
 
 
-def _there(file: Path, name: str, needed: Sequence[Path]) -> None:
-    missing = [part for part in needed if not part.is_file()]
-    if missing:
-        raise InvalidManifest(f"{file}: {name}: {missing[0].name} is missing")
+def _configuration(file: Path, entries: Mapping[str, _Entry], name: str) -> Configuration:
+    """The configuration of an entry, of whose properties each can fail in it. Raises `InvalidManifest`."""
+    found = _differing(file, entries, name)
+    for broken, why in idle(found):
+        raise InvalidManifest(f"{file}: {name}: {broken} can't fail in it: it is {why}")
+    return found
 
 
-def _may_fail(file: Path, name: str, configuration: Path) -> None:
-    try:
-        found = [*idle(read_configuration(configuration))]
-    except InvalidConfiguration as error:
-        raise InvalidManifest(f"{file}: {name}: {error}") from error
-    for broken, why in found:
-        raise InvalidManifest(f"{file}: {name}: {broken} can't fail in {configuration.name}: it is {why}")
+def _differing(
+    file: Path, entries: Mapping[str, _Entry], name: str, above: tuple[str, ...] = ()
+) -> Configuration:
+    """A base's configuration, and what the entry says in the place of it."""
+    if name not in entries or name in above:
+        raise InvalidManifest(f"{file}: {(above or (name,))[-1]}: no base is called {name}")
+    one = entries[name]
+    start = _differing(file, entries, one.base, (*above, name)) if one.base else Configuration({}, {})
+    values = {key: _value(value) for key, value in one.constants.items() if not isinstance(value, str)}
+    variants = {key: value for key, value in one.constants.items() if isinstance(value, str)}
+    return _asked(one, start)._replace(
+        values=start.values | values, variants=start.variants | variants, steps=one.steps or start.steps
+    )
+
+
+def _asked(one: _Entry, start: Configuration) -> Configuration:
+    """What the entry has checked in the place of what its base has."""
+    if isinstance(one, _Check) and one.reaches:
+        return start._replace(invariants=(one.reaches,), properties=(), view=False)
+    if isinstance(one, _Check) and one.violates:
+        return start._replace(invariants=(), properties=(one.violates,))
+    return start._replace(
+        invariants=start.invariants if one.invariants is None else one.invariants,
+        properties=start.properties if one.properties is None else one.properties,
+    )
+
+
+def _value(value: bool | int | list[int | str]) -> str:
+    """A constant's value as TLA+ writes it."""
+    if isinstance(value, list):
+        return "{" + ", ".join(f'"{one}"' if isinstance(one, str) else str(one) for one in value) + "}"
+    return str(value).upper()
 
 
 def _read(file: Path) -> _Manifest:

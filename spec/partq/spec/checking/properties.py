@@ -61,7 +61,7 @@ def checks_of(requirement: str) -> tuple[list[Check], list[Check]]:
     """
     name = requirement.replace("-", "_")
     every = read_manifest()
-    holds = [one for one in every if one.expected is Expected.HOLDS and name in _checked(one.files[1])]
+    holds = [one for one in every if one.expected is Expected.HOLDS and name in _checked(one)]
     return holds, [one for one in every if one.expected is Expected.VIOLATES and name in _names(one.breaks)]
 
 
@@ -72,12 +72,12 @@ def proofs_of(requirement: str) -> list[Symbolic]:
     """
     name = requirement.replace("-", "_")
     proofs = [one for one in read_symbolic() if one.kind is Kind.PROOF and one.expected is Expected.HOLDS]
-    return [one for one in proofs if name in _checked(MODULES / one.file)]
+    return [one for one in proofs if name in _checked(one)]
 
 
-def _checked(configuration: Path) -> set[str]:
-    """The requirements whose properties a configuration names."""
-    return _names(configuration.read_text(encoding="utf-8"))
+def _checked(one: Check | Symbolic) -> set[str]:
+    """The requirements whose properties are checked."""
+    return _names(" ".join(one.configuration.properties))
 
 
 def _names(text: str) -> set[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from partq.spec import MODULES
+from partq.spec.tools.configuration import text
 
 from .manifest import Kind, Symbolic
 
@@ -28,13 +29,11 @@ def earlier(questions: Sequence[Symbolic], modules: Path = MODULES) -> list[Symb
 
 def text_of(question: Symbolic, modules: Path = MODULES) -> str:
     """A digest of what Apalache is given for a question: the modules, without comments (but with the types
-    that are in them), the configuration, and wrong variants. The first 16 digits of the SHA-256."""
-    types = question.kind is Kind.TYPES
-    parts = _modules(Path(question.file if types else "MC.tla").stem, modules)
-    given = [_code(modules / f"{name}.tla") for name in sorted(parts)]
-    if not types:
-        given.append(_code(modules / question.file))
-    return hashlib.sha256(json.dumps([given, question.wrong]).encode()).hexdigest()[:16]
+    that are in them), and the configuration. The first 16 digits of the SHA-256."""
+    given = [_code(modules / f"{name}.tla") for name in sorted(_modules("MC", modules))]
+    if question.kind is not Kind.TYPES:
+        given.append(text(question.configuration))
+    return hashlib.sha256(json.dumps(given).encode()).hexdigest()[:16]
 
 
 def _modules(name: str, modules: Path) -> set[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Final, NamedTuple
 
-from partq.spec.tools.roots import Configuration
+from partq.spec.tools.configuration import Configuration
 
 
 class Switch(NamedTuple):

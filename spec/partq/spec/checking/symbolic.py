@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from partq.spec import MODULES
 from partq.spec.tools.apalache import Answer, Outcome
 from partq.spec.tools.apalache import run as run_apalache
-from partq.spec.tools.roots import BEGINNING, INVARIANT, ROOT, bare, of_steps, read_configuration, root
+from partq.spec.tools.roots import BEGINNING, INVARIANT, ROOT, bare, of_steps, root
 
 from .checks import several
 from .manifest import Expected, Kind, Symbolic
@@ -67,7 +67,7 @@ def calls(question: Symbolic) -> tuple[tuple[str, ...], ...]:
     """
     if question.kind is Kind.TYPES:
         return (("typecheck",),)
-    configuration = read_configuration(MODULES / question.file)
+    configuration = question.configuration
     properties = [bare(name) for name in configuration.properties]
     if question.kind is Kind.BOUNDED:
         return (_check("Init", [*configuration.invariants, *properties], question.length),)
@@ -99,13 +99,11 @@ def _answered(question: Symbolic, begun: Callable[[Symbolic, Sequence[str]], Non
 
 
 def _module(question: Symbolic, folder: Path) -> Path:
-    """The module that is asked: a file of the specification, or a root in ``folder``."""
+    """The module that is asked: the specification, or a root in ``folder``."""
     if question.kind is Kind.TYPES:
-        return MODULES / question.file
-    configuration = read_configuration(MODULES / question.file)
-    variants = {**configuration.variants, **question.wrong}
+        return MODULES / "MC.tla"
     module = folder / f"{ROOT}.tla"
-    module.write_text(root(configuration._replace(variants=variants)), encoding="utf-8")
+    module.write_text(root(question.configuration), encoding="utf-8")
     return module
 
 

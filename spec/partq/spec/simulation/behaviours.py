@@ -8,7 +8,6 @@ Making a test program of a trace is the conformance suite's business.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Any, Final, NamedTuple
 from partq.spec import MODULES
 from partq.spec.checking.manifest import Check, Expected
 from partq.spec.tools.apalache import Outcome, run
-from partq.spec.tools.roots import NEXT, ROOT, InvalidConfiguration, bare, read_configuration, root
+from partq.spec.tools.configuration import NEXT, InvalidConfiguration, text
+from partq.spec.tools.roots import ROOT, bare, root
 from partq.spec.tools.tlc import NoTrace, check, walks
 from partq.spec.tools.toolbox import Tool
 from partq.spec.tools.values import Function
@@ -61,7 +61,7 @@ class Order(NamedTuple):
     @property
     def origins(self) -> list[Mapping[str, Any]]:
         """What each trace tells of its making (its ``meta``)."""
-        by = {"format": "ITF", "source": self.check.cfg, "tool": str(self.tool)}
+        by = {"format": "ITF", "source": f"{self.check.name}.cfg", "tool": str(self.tool)}
         if is_goal(self.check):
             return [{**by, str(self.check.expected): self.check.breaks}]
         options = {"length": self.length} | ({"seed": self.seed} if self.tool is Tool.TLC else {})
@@ -70,7 +70,7 @@ class Order(NamedTuple):
 
 def is_traced(one: Check) -> bool:
     """Whether its behaviours can be traces: `TRACED` knows the steps of `NEXT` alone."""
-    return read_configuration(one.files[1]).steps == NEXT
+    return one.configuration.steps == NEXT
 
 
 def is_goal(one: Check) -> bool:
@@ -117,21 +117,19 @@ def _walks_by_tlc(order: Order, folder: Path) -> Behaviours:
 def _configured(one: Check, folder: Path, next: str) -> tuple[Path, Path]:
     """`TRACED` and the check's configuration for it, in that folder: TLC looks for both in one. Of a walk
     nothing is checked."""
-    text = one.files[1].read_text(encoding="utf-8")
-    for word, operator in {"INIT": "TracedInit", "NEXT": next}.items():
-        text = re.sub(rf"^{word} .*$", f"{word} {operator}", text, flags=re.M)
+    traced = one.configuration._replace(init="TracedInit", steps=next)
     if not is_goal(one):
-        text = re.split(r"^(?:INVARIANT|PROPERT)", text, flags=re.M)[0]
-    module, configuration = folder / TRACED.name, folder / one.cfg
+        traced = traced._replace(invariants=(), properties=())
+    module, configuration = folder / TRACED.name, folder / f"{one.name}.cfg"
     module.write_bytes(TRACED.read_bytes())
-    configuration.write_text(text, encoding="utf-8")
+    configuration.write_text(text(traced), encoding="utf-8")
     return module, configuration
 
 
 def _goal_by_apalache(order: Order, folder: Path) -> Behaviours:
-    configuration = read_configuration(order.check.files[1])
+    configuration = order.check.configuration
     asked = ",".join([*configuration.invariants, *map(bare, configuration.properties)])
-    words = ["check", "--next=TracedNext", f"--inv={asked}", f"--length={order.check.depth - 1}"]
+    words = ["check", "--next=TracedNext", f"--inv={asked}", f"--length={order.check.figures.depth - 1}"]
     if _asked(order, folder, words) is not Outcome.COUNTEREXAMPLE:
         raise NoTrace(f"{order.check.breaks} was not violated")
     return [_states(folder, "violation1")]
@@ -147,7 +145,7 @@ def _asked(order: Order, folder: Path, words: Sequence[str]) -> Outcome:
     """How a command ended, put to the root module of the check's configuration. Raises `NoTrace`,
     `ToolMissing`."""
     module = folder / f"{ROOT}.tla"
-    module.write_text(root(read_configuration(order.check.files[1]), extends=TRACED.stem), encoding="utf-8")
+    module.write_text(root(order.check.configuration, extends=TRACED.stem), encoding="utf-8")
     answer = run([*words, "--no-deadlock", "--init=TracedInit", str(module)], folder, LIMIT)
     if answer.outcome is Outcome.ERROR:
         raise NoTrace(answer.error)

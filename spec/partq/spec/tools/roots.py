@@ -1,6 +1,6 @@
 """Root modules for Apalache, made of the configurations that TLC is given.
 
-A root extends `MC` and gives what a ``.cfg`` gives TLC: constants, wrong variants, and the properties
+A root extends `MC` and gives what a `configuration` gives TLC: constants, wrong variants, and the properties
 without the temporal operators around them, for Apalache takes a predicate of a state or of a step. Constants
 are given as Apalache's overrides (``OVERRIDE_Name == …``), not by ``--cinit``: so they are folded before
 anything reaches the solver, and a range such as ``1 .. MessageCount`` is one of constant bounds.
@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from partq.spec import MODULES
-from partq.spec.tools.errors import SpecError
+
+from .configuration import Configuration, InvalidConfiguration
 
 ROOT: Final = "Root"
 """The name of every root module."""
@@ -31,62 +31,10 @@ SHAPE: Final = ("Shape", "AnyShape")
 """The invariant that says what values the variables have, and its form that assigns them."""
 
 
-NEXT: Final = "Next"
-"""The steps of the specification without what modules of their own add to it."""
-
-
-class InvalidConfiguration(SpecError, ValueError):
-    """A configuration, or what it names in the modules, is not understood; the message says where."""
-
-
-class Configuration(NamedTuple):
-    """What a ``.cfg`` says: ``values`` of constants, ``variants`` (what is put in the place of which
-    operator), the names of ``invariants`` and ``properties``, and ``steps``: the operator that says which
-    steps there are, or the specification that has fairness as well."""
-
-    values: Mapping[str, str]
-    variants: Mapping[str, str]
-    invariants: tuple[str, ...]
-    properties: tuple[str, ...]
-    steps: str = NEXT
-
-
-_COMMENT: Final = re.compile(r"\\\*.*")
-_SECTIONS: Final = frozenset(
-    {"INIT", "NEXT", "SPECIFICATION", "VIEW", "CHECK_DEADLOCK", "CONSTANTS", "INVARIANT", "PROPERTIES"}
-)
-"""What a configuration may have. Any other section, such as a constraint, a root would leave out unsaid."""
-
 _ANNOTATED: Final = re.compile(r"\\\* @type: (?P<type>.*);\n\s*(?P<name>\w+),?$", re.M)
 _TEMPORAL: Final = re.compile(r"(?P<column>\s*)\[\](?:\[(?P<step>.*)\]_ghostVars|\((?P<state>.*)\))", re.S)
 _WORDS: Final = {"Profile": "Promises", "Alphabet": "Offers", "Freedoms": "May"}
 """The sets of words among the constants, and the operator that asks whether a word is in it."""
-
-
-def read_configuration(file: Path) -> Configuration:
-    """A configuration as TLC reads it. Raises `InvalidConfiguration`."""
-    read: dict[str, list[list[str]]] = {}
-    section = ""
-    for line in _COMMENT.sub("", file.read_text(encoding="utf-8")).splitlines():
-        words = line.split()
-        if words and not line[0].isspace():
-            section, *words = words
-            if section not in _SECTIONS:
-                raise InvalidConfiguration(f"{file.name}: {section} is not known here")
-        if words:
-            read.setdefault(section, []).append(words)
-    for words in read.get("CONSTANTS", ()):
-        if len(words) < 3 or words[1] not in ("=", "<-"):
-            raise InvalidConfiguration(f"{file.name}: neither a value nor a variant: {' '.join(words)}")
-    values, variants = (
-        {name: " ".join(rest) for name, sign, *rest in read.get("CONSTANTS", ()) if sign == wanted}
-        for wanted in ("=", "<-")
-    )
-    invariants, properties = (
-        tuple(chain.from_iterable(read.get(name, ()))) for name in ("INVARIANT", "PROPERTIES")
-    )
-    ((steps,),) = read.get("NEXT", read.get("SPECIFICATION", [[NEXT]]))
-    return Configuration(values, variants, invariants, properties, steps)
 
 
 def root(configuration: Configuration, modules: Path = MODULES, extends: str = "MC") -> str:

@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 from partq.spec import MODULES
 from partq.spec.tools.errors import SpecError
 
-from .roots import read_configuration
 from .toolbox import java, tlc_jar
 from .values import Function, read_state
 
@@ -102,13 +101,10 @@ def check(
     """
     words = ["-workers", str(workers), *options]
     try:
-        answer = read_answer(_said(words, module, configuration, timeout, library, machine))
+        return read_answer(_said(words, module, configuration, timeout, library, machine))
     except subprocess.TimeoutExpired as late:
         said = (late.stdout or b"").decode(errors="replace")
         return Answer(error=f"TLC did not end within {timeout:g} s", printed=_tuples(said))
-    if answer.violated == LIVENESS:
-        return answer._replace(violated=" or ".join(read_configuration(configuration).properties))
-    return answer
 
 
 class NoTrace(SpecError):

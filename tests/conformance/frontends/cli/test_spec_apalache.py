@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 from executables import write_executable
-from msgspec import structs
 
 from partq.conformance.frontends.cli.app import main
 from partq.spec.checking import manifest
-from partq.spec.checking.manifest import Call, Kind, LastRun, Symbolic
+from partq.spec.checking.figures import Call, LastRun
 from partq.spec.checking.records import text_of
 from partq.spec.tools.apalache import Outcome
 
-PROOF = Symbolic("ProofLocks", Kind.PROOF, "ProofLocks.cfg", "?")
+PROOF = next(one for one in manifest.read_symbolic() if one.name == "ProofLocks")._replace(last_run=None)
 CHECK = ("spec", "check", "--tool", "apalache", "--only", "ProofLocks")
 
 
@@ -56,7 +55,7 @@ def test_records_of_an_earlier_text_are_named(
 ) -> None:
     calls = [Call("check", Outcome.OK, 1)]
     made = [
-        structs.replace(PROOF, name=name, last_run=LastRun("2026-01-01", "0.57.0", calls, text))
+        PROOF._replace(name=name, last_run=LastRun("2026-01-01", "0.57.0", calls, text))
         for name, text in {"Fresh": text_of(PROOF), "Stale": "0" * 16}.items()
     ]
     monkeypatch.setattr(manifest, "read_symbolic", lambda: (PROOF, *made))

@@ -17,7 +17,7 @@ from typing import Final
 PACKAGES: Final = ("conformance", "model", "reference_impl", "reports", "spec")
 """Those of partq. The namespace that they are in may be shared by any folder of that name."""
 
-_LEFT_OUT: Final = frozenset({".pyc", ".tla", ".cfg"})
+_LEFT_OUT: Final = frozenset({".pyc", ".tla"})
 """Files that no task reads."""
 
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})

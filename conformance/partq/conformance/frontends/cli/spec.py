@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, fail, output, say
 from partq.conformance.frontends.cli.options import Output
-from partq.conformance.frontends.cli.spec_answers import known, report, told
+from partq.conformance.frontends.cli.spec_answers import known, report, today, told
 from partq.conformance.frontends.cli.spec_apalache import check_by_apalache, tell_of_earlier
 from partq.conformance.frontends.cli.table import titled
 from partq.spec.tools.toolbox import Tool
@@ -37,6 +38,12 @@ def check(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="How many run at a time. Default: what cores and memory allow.")
     ] = None,
+    write: Annotated[
+        Path | None, typer.Option(help="Folder for the configurations, as .cfg files; nothing is asked.")
+    ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep the figures of all that ends as it has to.")
+    ] = False,
     format: Output = Format.TABLE,
 ) -> None:
     """Put every question of the manifest to TLC or Apalache, and compare the answers with it."""
@@ -45,18 +52,38 @@ def check(
     checks, symbolic = read_manifest(), read_symbolic()
     if tool is Tool.APALACHE:
         chosen = known(only or (), {one.name: one for one in symbolic}, "check by Apalache")
-        check_by_apalache(chosen, jobs, format)
+        check_by_apalache(chosen, jobs, record, format)
+        return
+    asked = known(only or (), {one.name: one for one in checks}, "check")
+    if write:
+        _write(asked, write)
     else:
-        _check_by_tlc(known(only or (), {one.name: one for one in checks}, "check"), symbolic, jobs, format)
+        _check_by_tlc(asked, symbolic, jobs, record, format)
+
+
+def _write(chosen: Sequence[Check], folder: Path) -> None:
+    from partq.spec.checking.checks import written
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in chosen:
+            say(str(written(one, folder)))
+    except OSError as error:
+        fail(f"{error.filename or folder}: {error.strerror}")
 
 
 def _check_by_tlc(
-    chosen: Sequence[Check], symbolic: Sequence[Symbolic], jobs: int | None, format: Format
+    chosen: Sequence[Check], symbolic: Sequence[Symbolic], jobs: int | None, record: bool, format: Format
 ) -> None:
-    from partq.spec.checking.checks import run
+    from partq.spec.checking.checks import recorded, run
+    from partq.spec.checking.figures import Figures, record_checks
 
+    if record:
+        chosen = [one._replace(figures=Figures()) for one in chosen]
     done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), _ended)]
     done.sort(key=lambda one: chosen.index(one.check))
+    if record:
+        record_checks({one.check.name: recorded(one, today()) for one in done if not one.wrong})
     tell_of_earlier(symbolic)
     report("checks", done, format, plain=_plain, show=_show)
 

@@ -6,6 +6,7 @@ What one of them asks of a tool is in its own module.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, NoReturn, TypeVar
 
 import typer
@@ -31,6 +32,11 @@ def told(ending: Iterable[T], total: int, line: Callable[[T], str]) -> Iterator[
     for number, one in enumerate(ending, start=1):
         note(f"{number}/{total} {line(one)}")
         yield one
+
+
+def today() -> str:
+    """The date that records of this run bear."""
+    return date.today().isoformat()
 
 
 def _contradicts(one: Any) -> bool:

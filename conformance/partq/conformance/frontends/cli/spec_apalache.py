@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, note, output
-from partq.conformance.frontends.cli.spec_answers import report, told
+from partq.conformance.frontends.cli.spec_answers import report, today, told
 from partq.conformance.frontends.cli.table import titled
 
 if TYPE_CHECKING:
+    from partq.spec.checking.figures import LastRun
     from partq.spec.checking.manifest import Symbolic
     from partq.spec.checking.symbolic import Answered
 
 
-def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, format: Format) -> None:
+def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, record: bool, format: Format) -> None:
     """Put these questions to Apalache, compare the answers with the manifest, and end with the exit code."""
+    from partq.spec.checking.figures import record_runs
     from partq.spec.checking.symbolic import jobs_that_fit, run
     from partq.spec.tools.toolbox import apalache
 
     apalache()
     done = [*told(run(chosen, jobs or jobs_that_fit(), _begun), len(chosen), _ended)]
     done.sort(key=lambda one: chosen.index(one.question))
+    if record:
+        record_runs({one.question.name: _recorded(one) for one in done if not one.wrong})
     tell_of_earlier(chosen)
     report("questions", done, format, plain=_plain, show=_show)
 
@@ -52,8 +56,16 @@ def _seconds(one: Answered) -> float:
     return sum(call.seconds for call in one.made)
 
 
-def _plain(one: Answered) -> dict[str, Any]:
+def _recorded(one: Answered) -> LastRun:
+    from partq.spec.checking.figures import Call, LastRun
     from partq.spec.checking.records import text_of
+
+    calls = [Call(" ".join(call.words), call.answer.outcome, round(call.seconds)) for call in one.made]
+    return LastRun(today(), one.made[-1].answer.version, calls, text_of(one.question))
+
+
+def _plain(one: Answered) -> dict[str, Any]:
+    from msgspec import to_builtins
 
     question = one.question
     return {
@@ -61,16 +73,7 @@ def _plain(one: Answered) -> dict[str, Any]:
         "question": question.question,
         "kind": str(question.kind),
         "expected": str(question.expected),
-        "version": one.made[-1].answer.version,
-        "text": text_of(question),
-        "calls": [
-            {
-                "command": " ".join(call.words),
-                "outcome": str(call.answer.outcome),
-                "seconds": round(call.seconds),
-            }
-            for call in one.made
-        ],
+        **to_builtins(_recorded(one)),
         "wrong": one.wrong,
     }
 

@@ -1,0 +1,98 @@
+"""The figures of the last run of each question, in a generated file: ``tla/figures.json``, a line a question.
+
+What the questions are is `manifest`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from partq.spec import MODULES
+from partq.spec.tools.apalache import Outcome
+from partq.spec.tools.errors import SpecError
+
+FIGURES: Final = MODULES / "figures.json"
+
+
+class InvalidFigures(SpecError, ValueError):
+    """The file is not what `write_figures` writes; the message says where."""
+
+
+class Figures(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """``distinct``, ``generated``: states; ``depth``: of the search, each as TLC prints it. Of a check that
+    ends with a counterexample ``depth`` is its length, and there are no other figures, for how many states
+    were searched before it was found is chance. ``seconds`` by the clock, Java's start included; ``date``:
+    of the run, empty if there was none."""
+
+    distinct: int = 0
+    generated: int = 0
+    depth: int = 0
+    seconds: float = 0
+    date: str = ""
+
+
+class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One call of Apalache: its words, how it ended, and after how many seconds."""
+
+    command: str
+    outcome: Outcome
+    seconds: float
+
+
+class LastRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When Apalache was last asked, which version of it, and what came of each call. ``text``: the digest of
+    what it was given (`records.text_of`); empty if that was not recorded."""
+
+    date: str
+    version: str
+    calls: list[Call]
+    text: str = ""
+
+
+class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """By the names of the questions: the figures of TLC's, the last runs of Apalache's."""
+
+    checks: dict[str, Figures] = {}
+    apalache: dict[str, LastRun] = {}
+
+
+def read_figures(file: Path = FIGURES) -> Recorded:
+    """What is recorded; nothing where there is no file. Raises `InvalidFigures`."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Recorded) if file.exists() else Recorded()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InvalidFigures(f"{file}: {error}") from error
+
+
+def record_checks(found: dict[str, Figures], file: Path = FIGURES) -> None:
+    """Put these in the place of what is recorded of TLC. Raises `InvalidFigures`, `OSError`."""
+    old = read_figures(file)
+    write_figures(Recorded(old.checks | found, old.apalache), file)
+
+
+def record_runs(found: dict[str, LastRun], file: Path = FIGURES) -> None:
+    """Put these in the place of what is recorded of Apalache. Raises `InvalidFigures`, `OSError`."""
+    old = read_figures(file)
+    write_figures(Recorded(old.checks, old.apalache | found), file)
+
+
+def write_figures(recorded: Recorded, file: Path = FIGURES) -> None:
+    """Put these in the place of all that is recorded. Raises `OSError`."""
+    file.write_text("\n".join(_lines(recorded)), encoding="utf-8")
+
+
+def _lines(recorded: Recorded) -> Iterator[str]:
+    yield "{"
+    yield from _table("checks", recorded.checks, ",")
+    yield from _table("apalache", recorded.apalache, "")
+    yield from ("}", "")
+
+
+def _table(name: str, entries: Mapping[str, Any], end: str) -> Iterator[str]:
+    yield f'"{name}": {{'
+    yield ",\n".join(f'"{key}": {msgspec.json.encode(one).decode()}' for key, one in entries.items())
+    yield f"}}{end}"
