@@ -72,6 +72,7 @@ class Plot:
     def drop(self, id: str) -> None:
         """Nobody is shown the message any more, nor settles it."""
         held = {self.at(place).lock for place in self.received[id]}
+        self.records = [one for one in self.records if one.args.get("lock", id) not in held]
         for n, record in enumerate(self.records):
             if any(one.id == id for one in record.messages):
                 self.change(n, messages=tuple(one for one in record.messages if one.id != id))

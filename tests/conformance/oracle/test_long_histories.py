@@ -10,7 +10,7 @@ from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.oracle import long_histories
-from partq.conformance.oracle.cuts import Cuts, lateness, spared
+from partq.conformance.oracle.cuts import LEFT_OPEN, Cuts, lateness, spared
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.long_histories import judge_any
 from partq.conformance.verdict import Status
@@ -130,6 +130,36 @@ CUT = {
         "p send m1\nenv partition_down 2\nenv partition_up 2\np receive 1 delete -> m1#1.1"
     ),
 }
+
+NEVER_STORED = {
+    "refused": "p send m1 -> error invalid_operation",
+    "rolled back": "p begin t\np send m1 key=a txn=t\np rollback t",
+    "refused in a transaction": "p begin t\np send m1 key=a txn=t -> error invalid_operation\np commit t",
+}
+
+
+@pytest.mark.parametrize("name", NEVER_STORED)
+def test_what_was_never_stored_is_gone_at_once(name: str) -> None:
+    tail = "\nq receive 1 delete -> unknown connection_lost\nenv broker_kill\nenv broker_start"
+    cuts = Cuts(history(NEVER_STORED[name] + tail, "azure-premium", partitions=1))
+    assert "receive" not in [r.op for r in cuts.of(frozenset({"m1"})).records]
+
+
+def test_a_refused_message_that_is_shown_is_not_gone() -> None:
+    text = "p send m1 -> error invalid_operation\nenv broker_kill\nenv broker_start\n"
+    cuts = Cuts(history(text + "p receive 1 delete -> m1#1.1", "azure-premium", partitions=1))
+    ops = [r.op for r in cuts.of(frozenset({"m1"})).records]
+    assert ops == ["send", "broker_kill", "broker_start", "receive"]
+
+
+def test_an_excerpt_ends_where_many_unknown_receives_may_have_taken_what_was_not_seen_to_go() -> None:
+    lost = "q receive 1 -> unknown connection_lost\n"
+    few, many = (
+        Cuts(history("p send m1\n" + lost * count + "env drained", "azure-premium", partitions=1))
+        for count in (LEFT_OPEN, LEFT_OPEN + 1)
+    )
+    assert [r.op for r in few.of(frozenset({"m1"})).records] == ["send", *["receive"] * LEFT_OPEN, "drained"]
+    assert [r.op for r in many.of(frozenset({"m1"})).records] == ["send"]
 
 
 @pytest.mark.parametrize("name", CUT)

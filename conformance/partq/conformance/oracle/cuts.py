@@ -3,14 +3,15 @@
 What the broker did to these messages it might have done without the others, so that what nothing explains of
 an excerpt nothing explains of the whole; one that is explained says nothing. Left out are: other messages,
 answers that show nothing, refusals, peeks that continue the last one, faults that were over before the first
-of the messages was sent, faults and unknown receives after the last of them was gone, outages of other
+of the messages was sent, faults and unknown receives after the last of them was gone (or all that follows
+what tells of them, where many unknown receives do: any may have taken them), outages of other
 partitions, unknown receives of old as far as more may have taken the messages, and flows. What only these
 would tell is waived (`spared`). A transaction is there as a whole or not at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -23,15 +24,16 @@ from partq.conformance.oracle.question import PUNCTUAL
 from partq.conformance.oracle.roles import (
     CANCELS,
     COMMITS,
-    CUTS,
     DELIVERS,
+    ENDS,
     FLOWS,
     LOOKS,
     REMOVES,
     SETTLES,
     SHOWS,
 )
-from partq.model.operations import DRAINED, UNDOES, Outcome
+from partq.conformance.oracle.strikes import Faults, Takings
+from partq.model.operations import DRAINED, Outcome
 from partq.model.profiles import profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
 
@@ -41,7 +43,9 @@ LARGEST: Final = 24
 TOGETHER: Final = 6
 """How many messages of one answer are judged together."""
 
-_BEGUN: Final = frozenset(UNDOES.values())
+LEFT_OPEN: Final = 12
+"""Where more unknown receives than these come after all that tells of the messages, each of which may have
+taken them, the excerpt ends before: nothing is left that it could show."""
 
 Ids = frozenset[str]
 
@@ -71,10 +75,11 @@ class Cuts:
         self.held: dict[str, str] = {}
         self.sent: dict[str, int] = {}
         self.numbers: dict[str, tuple[int, int]] = {}
-        self.faults: list[int] = []
-        self.unknown: list[int] = []
+        self.faults = Faults(self.records)
+        self.unknown = Takings(self.records)
         self.always: list[int] = []
         self.committed: dict[str, int] = {}
+        self.rolled_back: dict[str, int] = {}
         self.counted: dict[str, int] = {}
         self.cancelled: dict[int, str] = {}
         cancels: dict[int, list[int]] = {}
@@ -96,10 +101,6 @@ class Cuts:
     def _index(self, n: int, record: Record) -> None:
         if record.op == DRAINED:
             self.always.append(n)
-        elif record.op in _BEGUN or record.op in UNDOES or record.op in CUTS:
-            self.faults.append(n)
-        elif record.op in DELIVERS and record.outcome == Outcome.UNKNOWN:
-            self.unknown.append(n)
         for message in record.args.get("messages", ()):
             self.of_message.setdefault(message.id, []).append(n)
             self.sent.setdefault(message.id, n)
@@ -116,8 +117,9 @@ class Cuts:
                 self.of_message[self.held[token]].append(n)
         if "txn" in record.args:
             self.of_txn.setdefault(record.args["txn"], []).append(n)
-            if record.op == COMMITS and record.outcome == Outcome.OK:
-                self.committed[record.args["txn"]] = self._end(n)
+            if record.op in ENDS and record.outcome == Outcome.OK:
+                ended = self.committed if record.op == COMMITS else self.rolled_back
+                ended[record.args["txn"]] = self._end(n)
 
     def _touched(self, places: Iterable[int]) -> Ids:
         """What a transaction sends, cancels and settles."""
@@ -188,8 +190,12 @@ class Cuts:
         first = min((self.records[n].call for n in places), default=0)
         gone = self._gone(ids)
         last = max((gone, *(self._end(n) for n in places)))
-        unknown = self._unknown(first, gone, self._takings(ids))
-        places |= {*self.always, *self._faults(first, last, ids), *unknown}
+        always: Sequence[int] = self.always
+        told = max((self._told(n) for n in places), default=0)
+        if gone == FOREVER and self.unknown.after(told) > LEFT_OPEN:
+            gone, last, always = told, told, ()
+        unknown = self.unknown.between(first, gone, self._takings(ids))
+        places |= {*always, *self._faults(first, last, ids), *unknown}
         kept = (self._part(self.records[n], ids, txns) for n in sorted(places))
         return History(self.header, tuple(record for record in kept if record is not None))
 
@@ -237,7 +243,23 @@ class Cuts:
                 end = self._end(n) if "txn" not in record.args else self.committed.get(record.args["txn"])
                 if end is not None:
                     return end
-        return FOREVER
+        return self._never_stored(id)
+
+    def _never_stored(self, id: str) -> int:
+        """When the last send of a message was refused, or rolled back, of which nothing else tells, ns."""
+        return max((self._undone(n) for n in self.of_message.get(id, ())), default=0)
+
+    def _undone(self, n: int) -> int:
+        record = self.records[n]
+        if "messages" not in record.args:
+            return FOREVER
+        refused = record.outcome == Outcome.ERROR
+        return self._end(n) if refused else self.rolled_back.get(record.args.get("txn", ""), FOREVER)
+
+    def _told(self, n: int) -> int:
+        """The last instant of which the record tells, ns."""
+        record = self.records[n]
+        return record.call if record.ret is None else record.ret
 
     def _end(self, n: int) -> int:
         """The instant by which the record certainly took effect, ns."""
@@ -250,37 +272,14 @@ class Cuts:
         counted = sum(self.counted.get(id, 0) + 1 for id in ids)
         return counted + sum(len(self.of_message.get(id, ())) for id in ids)
 
-    def _unknown(self, first: int, gone: int, takings: int) -> Iterator[int]:
-        """The unknown receives called until then; of those from before the first instant as many of each
-        mode as may have taken something, the last ones: what an earlier one took, a later one may have."""
-        called = [n for n in self.unknown if self.records[n].call <= gone]
-        before = [n for n in called if self.records[n].call < first]
-        yield from called[len(before) :]
-        for mode in (True, False):
-            yield from [n for n in before if deletes(self.records[n]) is mode][-takings:]
-
     def _faults(self, first: int, last: int, ids: Ids) -> Iterator[int]:
-        """The faults but for those that were over before the first instant, or began after the last; where
-        the messages' partitions are all shown, those of these partitions and of the broker."""
+        """The faults that matter between; where the messages' partitions are all shown, those of these
+        partitions and of the broker."""
         names = {self.numbers[id][0] if id in self.numbers else None for id in ids}
-        elsewhere = self.family.partitioned and None not in names
-        begun: dict[Any, list[int]] = {}
-        later: set[Any] = set()
-        for n in self.faults:
-            record = self.records[n]
-            where, over = record.args.get("partition"), self._end(n) < first
-            fault = UNDOES.get(record.op, record.op), where
-            if record.op not in UNDOES and record.call > last:
-                later.add(fault)
-            if fault in later or (elsewhere and where is not None and where not in names):
-                continue
-            if record.op in _BEGUN and over:
-                begun.setdefault(fault, []).append(n)
-            elif record.op in UNDOES and over and record.outcome == Outcome.OK:
-                begun.pop(fault, None)
-            elif not (record.op in CUTS and over):
-                yield n
-        yield from (n for several in begun.values() for n in several)
+        anywhere = not self.family.partitioned or None in names
+        return (
+            n for n, where in self.faults.between(first, last) if anywhere or where is None or where in names
+        )
 
 
 def _is_unknown(record: Record) -> bool:

@@ -62,6 +62,7 @@ DELIVERS: Final = _all(Role.DELIVERY)
 LOOKS: Final = _all(Role.LOOK)
 SHOWS: Final = DELIVERS | LOOKS
 SETTLES: Final = _all(Role.SETTLEMENT)
+ENDS: Final = _all(Role.END)
 FLOWS: Final = _all(Role.FLOW)
 
 REMOVES: Final = frozenset(name for name, op in OPS.items() if op.removes)

@@ -7,6 +7,7 @@ are among those that it would *tear*:
 ROUTE-1  an assignment, a lost flow or a fault of one kind lies between the two sends
 KEY-8    one of the two has its key by another way than QUEUE_PARTITION_KEY, or other keys beside it
 REB-2    one of the two was received and deleted: then it may have come through a wrong flow
+REB-13   one came when the other's partition was no flow's: its flow may have had it, untold
 ROUTE-2  of two senders; of two bodies; one of them in a batch; else all
 =======  ==========================================================================================
 
@@ -19,11 +20,12 @@ is worth the more, the smaller the set. Where it is not enough, all rules that f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from math import inf, log2
 from typing import Final, NamedTuple
 
-from partq.conformance.facts.candidate_partitions import Path
+from partq.conformance.facts.candidate_partitions import Path, Paths
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.locks import Intervals
 from partq.conformance.facts.records import deletes, returned, span
@@ -126,6 +128,7 @@ def _explanations(facts: Facts) -> Iterator[Explanation]:
         "KEY-8", "not QUEUE_PARTITION_KEY alone", lambda pair: _jms_alone(pair) or _beside(pair)
     )
     yield Explanation("REB-2", "one of them received and deleted", _deleted, NEVER)
+    yield Explanation("REB-13", "through a flow not told of it", partial(_untold, facts.derive(Paths)), NEVER)
     yield Explanation("ROUTE-2", "of two senders", lambda pair: _differ(lambda r: r.proc, pair), UNLIKELY)
     yield Explanation(
         "ROUTE-2", "one of them in a batch", lambda pair: _differ(lambda r: r.op, pair), UNLIKELY
@@ -141,6 +144,15 @@ def _two_bodies(pair: Pair) -> bool:
 def _deleted(pair: Pair) -> bool:
     """Whether one of them came only once, and for good, so that its flow may have been a wrong one."""
     return any(deletes(path.life.deliveries[0].record) for path in pair)
+
+
+def _untold(paths: Paths, pair: Pair) -> bool:
+    """Whether one of them came when the other's partition was, as far as anybody was told, no flow's."""
+    return pair.apart and any(
+        one.ready & ~paths.served(delivery.record)
+        for one, other in (pair, pair[::-1])
+        for delivery in other.life.deliveries
+    )
 
 
 def _jms_alone(pair: Pair) -> bool:
