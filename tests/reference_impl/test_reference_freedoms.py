@@ -278,8 +278,17 @@ def dead_letter_late(world: World) -> Steps[bool]:
         yield from world.settle("abandon", only((yield from world.receive())).lock)
     there = "a" in ids((yield from world.peek(9, number=0)))
     assert ids((yield from world.receive(9))) == ["b"]
-    assert [one.content.id for one in world.broker.partitions[0].dead] == ["a"]
+    assert ids((yield from world.receive(9, dead_letters=True))) == ["a"]
     return there
+
+
+@scene()
+def keep_number(world: World) -> Steps[bool]:
+    yield from keyed(world, "a", "b")
+    sent = (yield from world.receive(2))[2]
+    yield from world.settle("dead_letter", sent[1].lock)
+    dead = only((yield from world.peek(dead_letters=True)))
+    return dead.seq == sent[1].seq
 
 
 # Transactions.

@@ -58,9 +58,11 @@ class World:
             self.connections[proc] = self.broker.connect(proc)
         return self.connections[proc]
 
-    def _call(self, proc: str, op: str, *args: Any) -> Steps[Answer]:
+    def _call(self, proc: str, op: str, *args: Any, dead_letters: bool = False) -> Steps[Answer]:
         connection = self.client(proc)
-        return (yield from connection.call(getattr(self.broker.end_of(connection), op)(*args)))
+        end = self.broker.end_of(connection)
+        end = end.dead_letters if dead_letters and end.dead_letters is not None else end
+        return (yield from connection.call(getattr(end, op)(*args)))
 
     def send(
         self, *posts: Post, proc: str = "c", txn: str | None = None, timeout: int = 60 * SECOND
@@ -76,18 +78,30 @@ class World:
         return self._call(proc, "cancel", number, txn)
 
     def receive(
-        self, most: int = 1, *, proc: str = "c", delete: bool = False, timeout: int = SECOND, flow: str = ""
+        self,
+        most: int = 1,
+        *,
+        proc: str = "c",
+        delete: bool = False,
+        timeout: int = SECOND,
+        flow: str = "",
+        dead_letters: bool = False,
     ) -> Steps[Answer]:
-        return self._call(proc, "receive", self.client(proc), most, delete, timeout, flow)
+        asked = self.client(proc), most, delete, timeout, flow
+        return self._call(proc, "receive", *asked, dead_letters=dead_letters)
 
-    def settle(self, action: str, *tokens: str, proc: str = "c", txn: str | None = None) -> Steps[Answer]:
-        return self._call(proc, "settle", self.client(proc), action, tokens, txn)
+    def settle(
+        self, action: str, *tokens: str, proc: str = "c", txn: str | None = None, reason: str | None = None
+    ) -> Steps[Answer]:
+        return self._call(proc, "settle", self.client(proc), action, tokens, txn, reason)
 
     def renew(self, token: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "renew", token)
 
-    def peek(self, most: int = 100, *, proc: str = "c", number: int | None = None) -> Steps[Answer]:
-        return self._call(proc, "peek", self.client(proc), most, number)
+    def peek(
+        self, most: int = 100, *, proc: str = "c", number: int | None = None, dead_letters: bool = False
+    ) -> Steps[Answer]:
+        return self._call(proc, "peek", self.client(proc), most, number, dead_letters=dead_letters)
 
     def begin(self, txn: str = "t") -> Steps[Answer]:
         return self._call("c", "begin", txn)

@@ -107,7 +107,7 @@ class Delivery(NamedTuple):
     ``delivery_count`` is the number of earlier locks that ended by abandon or expiry: 0 the first time.
     ``lock`` is an opaque token; ``locked_until`` and ``enqueued_at`` are ns of the history's clock.
     ``partition`` is the broker's own name of it as a number (never assumed to be 0, 1, 2 …).
-    ``properties``: empty where the message is shown to have none.
+    ``properties``: empty where the message is shown to have none. ``reason``: why it was dead-lettered.
     """
 
     id: str
@@ -123,6 +123,7 @@ class Delivery(NamedTuple):
     partition_key: str | None = None
     properties: tuple[tuple[str, str], ...] | None = None
     redelivered: bool | None = None
+    reason: str | None = None
 
 
 def is_shown_as(message: Message, shown: Delivery) -> bool:

@@ -92,6 +92,7 @@ DELIVERY: Final[dict[str, Arg]] = _ID | {
     "partition_key": Arg(Kind.TEXT),
     "properties": Arg(Kind.PAIRS),
     "redelivered": Arg(Kind.FLAG),
+    "reason": Arg(Kind.TEXT),
 }
 """What a broker shows of a message."""
 

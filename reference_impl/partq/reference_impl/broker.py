@@ -12,6 +12,7 @@ from hashlib import blake2b
 
 from .clock import Clock
 from .core import Core, Router
+from .deadletters import DeadLetters
 from .domains import DomainPartition
 from .faults import Faults
 from .flowend import FlowEnd
@@ -41,6 +42,7 @@ class Parts:
     store: type[Store] = Store
     partition: type[Partition] = Partition
     domain_partition: type[DomainPartition] = DomainPartition
+    dead_letters: type[DeadLetters] = DeadLetters
     front_end: type[FrontEnd] = FrontEnd
     flow_end: type[FlowEnd] = FlowEnd
     assignments: type[Assignments] = Assignments
@@ -71,14 +73,26 @@ class Broker(Core):
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)
             partition.timetable = self.timetable if config.schedules else None
+        self.dead_letters = [self._beside(partition, parts) for partition in partitions]
         self._connection = parts.connection
         self.front_ends = self._front_ends(parts)
         self.faults = parts.faults(self)
 
+    def _beside(self, partition: Partition, parts: Parts) -> DeadLetters:
+        store = _store(self.config, parts, partition.name)
+        partition.dead_letters = beside = parts.dead_letters(
+            partition, store, self.locks, self.clock, self.free
+        )
+        return beside
+
     def _front_ends(self, parts: Parts) -> Sequence[FrontEnd]:
         config = self.config
         if not config.flows:
-            return [parts.front_end(self, index) for index in range(config.front_ends)]
+            ends = [parts.front_end(self, index) for index in range(config.front_ends)]
+            for end in ends:
+                end.dead_letters = parts.front_end(self, end.turn)
+                end.dead_letters.partitions = [*self.dead_letters]
+            return ends
         timing = config.rebalance_delay, config.max_handoff
         calls = config.tell, self.ring
         assignments = parts.assignments(self.partitions, self.clock, *timing, *calls)
@@ -118,11 +132,15 @@ def _rules(config: Config, parts: Parts) -> Rules:
     return parts.partitioned_rules() if config.partitioned else parts.flat_rules()
 
 
+def _store(config: Config, parts: Parts, name: int) -> Store:
+    return parts.store(config.counter_bits, config.seq_start, name if config.partitioned else 0)
+
+
 def _partition(
     config: Config, parts: Parts, index: int, locks: dict[str, Stored], rules: Rules, clock: Clock
 ) -> Partition:
     name = config.first_name + index
-    store = parts.store(config.counter_bits, config.seq_start, name if config.partitioned else 0)
+    store = _store(config, parts, name)
     if config.domains is None:
         return parts.partition(name, store, locks, config.max_delivery_count)
     partition = parts.domain_partition(name, store, locks, config.max_delivery_count)

@@ -100,10 +100,10 @@ class Core:
         kinds = PASSING if taken(self.free.internal_errors, random) else PASSING[:1]
         return Refused(kinds[int(random() * len(kinds))] if len(kinds) > 1 else kinds[0], detail)
 
-    def check_schedules(self) -> None:
-        """Raises `Refused` where nothing can be scheduled."""
-        if not self.config.schedules:
-            raise Refused("unsupported", "no scheduled messages on this queue")
+    def check_offers(self, offered: bool) -> None:
+        """Raises `Refused` for what this queue does not offer."""
+        if not offered:
+            raise Refused("unsupported", "this queue has no such operation")
 
     def partition_of(self, number: int) -> Partition:
         """The partition whose number it is. Raises `Refused`."""
@@ -208,6 +208,8 @@ class Core:
         for partition in self.partitions:
             if partition.up:
                 deadline = partition.next_expiry(deadline)
+                if partition.dead_letters is not None:
+                    deadline = partition.dead_letters.next_expiry(deadline)
         return deadline
 
     def ring(self) -> None:
@@ -249,6 +251,7 @@ class Core:
             content.partition_key,
             content.properties or None,
             None,
+            stored.reason,
         )
 
     def show_to_flow(self, stored: Stored, token: str | None) -> Any:

@@ -32,7 +32,7 @@ class Faults:
 
     def take_down(self, partition: Partition) -> None:
         """Let it fail; what it knows beyond its store may be lost."""
-        partition.up = False
+        self.set_up(partition, False)
         if self.takes(self.broker.free.lose_locks):
             self.drop_locks(partition)
         if self.takes(self.broker.free.lose_transactions):
@@ -48,9 +48,15 @@ class Faults:
 
     def bring_up(self, partition: Partition) -> None:
         """Let it serve again, on what was stored."""
-        partition.up = True
+        self.set_up(partition, True)
         self.broker.timetable.resume()
         self.broker.ring()
+
+    def set_up(self, partition: Partition, up: bool) -> None:
+        """Let a partition serve or not, its dead letters with it."""
+        partition.up = up
+        if partition.dead_letters is not None:
+            partition.dead_letters.up = up
 
     def frontend_lost(self, proc: str) -> Steps[None]:
         """Lose the front end of a client: everything on its way through it, and its cache's content until
@@ -110,6 +116,8 @@ class Faults:
         """End every lock: those whose time was over have counted, the others count, or do not."""
         partition.expire(self.broker.clock.now)
         partition.recover(self.takes(self.broker.free.count_lost_locks))
+        if partition.dead_letters is not None:
+            partition.dead_letters.recover()
 
     def drop_transactions(self, partition: Partition | None = None) -> None:
         """Roll back the open transactions of that partition, or all of them."""

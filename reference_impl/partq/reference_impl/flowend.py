@@ -15,9 +15,10 @@ from .core import Core
 from .errors import Refused
 from .flows import READY, Assignments, Flow, Seat
 from .freedoms import taken
-from .frontend import FrontEnd, Settlement
+from .frontend import FrontEnd
 from .network import Connection
 from .sending import Send
+from .settling import Settlement
 from .store import Content, Stored
 from .transactions import Transaction
 

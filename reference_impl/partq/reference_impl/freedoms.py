@@ -77,6 +77,10 @@ class Freedoms:
     dead_letter_late: float = 0.0
     """RCV-9: a message beyond the maximum is dead-lettered when it would be delivered again."""
 
+    keep_number: float = 0.0
+    """SEQ-6: in the dead-letter queue a message has the number, and enqueued time, that it had. (Else: new
+    ones.) Drawn once for a partition."""
+
     # Transactions.
 
     commit_lag: float = 0.0
@@ -201,7 +205,7 @@ class Freedoms:
 
 NAMES: Final = Freedoms.names()
 
-LATER: Final = frozenset({"activate_late", "race_cancel"})
+LATER: Final = frozenset({"activate_late", "race_cancel", "keep_number"})
 """Freedoms that this table got after the others: whether they are in a sample follows from what is drawn for
 the others, so that a seed's further draws remain what they were."""
 
@@ -223,6 +227,7 @@ CAMPAIGN: Final = Freedoms(
     peek_short=0.3,
     count_late=1.0,
     dead_letter_late=0.5,
+    keep_number=0.5,
     commit_lag=0.5,
     number_early=0.5,
     second_key=0.7,

@@ -16,22 +16,12 @@ from .errors import Refused
 from .freedoms import taken
 from .network import Connection
 from .partition import Partition
-from .sending import Sending
+from .settling import Settling
 from .store import Stored
 from .transactions import Transaction
 
 MOST_PREFETCHED: Final = 3
 """So many messages are fetched at most beyond those asked for."""
-
-
-class Settlement(NamedTuple):
-    """A request to settle: what to do (``action``) with each message that one of the ``tokens`` locks, in a
-    transaction or at once."""
-
-    connection: Connection
-    action: str
-    tokens: Sequence[str]
-    txn: Transaction | None
 
 
 class Peek(NamedTuple):
@@ -44,16 +34,19 @@ class Peek(NamedTuple):
     shown: list[Any]
 
 
-class FrontEnd(Sending):
-    """One of the broker's front ends."""
+class FrontEnd(Settling):
+    """One of the broker's front ends. ``dead_letters``: the same of the dead-letter queue."""
 
     def __init__(self, broker: Core, turn: int) -> None:
         super().__init__(broker, turn)
         self.cache: list[tuple[str, Stored]] = []
+        self.dead_letters: FrontEnd | None = None
 
     def forget(self) -> None:
         """It is lost: so is what it keeps."""
         self.cache.clear()
+        if self.dead_letters is not None:
+            self.dead_letters.forget()
 
     def resume(self) -> None:
         """The broker was started again."""
@@ -184,91 +177,6 @@ class FrontEnd(Sending):
         partition.lock(stored, token, self.clock.now + self.broker.config.lock_duration)
         return self.broker.show(stored, token)
 
-    # Settling.
-
-    def settle(
-        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
-    ) -> Steps[None]:
-        """Complete or abandon all these locks' messages, or none."""
-        yield from self.arrive(lambda: self.settle(connection, action, tokens, txn))
-        self.broker.check_alive()
-        asked = Settlement(connection, action, tokens, None if txn is None else self.transaction(txn))
-        steps = self.settle_locks(asked)
-        yield from steps if asked.txn is None else self.in_transaction(asked.txn, steps)
-
-    def settle_locks(self, asked: Settlement) -> Steps[None]:
-        """Settle, or keep what is settled in a transaction for its commit."""
-        broker = self.broker
-        asked = asked._replace(tokens=tuple(dict.fromkeys(asked.tokens)))
-        found = [broker.locked(token) for token in asked.tokens]
-        self.admit_settlement(asked, found)
-        yield HOP
-        for stored in found:
-            broker.check_up(stored.partition)
-        self.check_locks(asked, found)
-        if asked.txn is None:
-            for stored in found:
-                self.apply(asked, stored)
-        else:
-            self.enlist_settlement(asked.txn, asked, found)
-        yield HOP
-
-    def enlist_settlement(self, txn: Transaction, asked: Settlement, found: Sequence[Stored]) -> None:
-        """Keep settlements in a transaction for its commit. Raises `Refused`."""
-        self.broker.check_open(txn)
-        if any(not txn.takes(asked.action, stored) for stored in found):
-            raise Refused("invalid_operation", "a transaction is settling this message")
-        for token, stored in zip(asked.tokens, found, strict=True):
-            txn.enlist(asked.action, stored, token)
-
-    def admit_settlement(self, asked: Settlement, found: Sequence[Stored]) -> None:
-        """Whether these messages may be settled together, and in that transaction. Raises `Refused`."""
-        txn, here = asked.txn, found[0].partition
-        self.broker.rules.check_settlement(found, txn)
-        if txn is not None:
-            away = txn.partition not in (None, here) and txn.settles_in in (None, here)
-            if not (away and self.elsewhere()):
-                self.broker.rules.admit_settlement(txn, found)
-
-    def check_locks(self, asked: Settlement, found: Sequence[Stored]) -> None:
-        """Every lock of the request must hold, and be free of transactions. Raises `Refused`."""
-        now = self.clock.now
-        self.broker.end_idle()
-        for token, stored in zip(asked.tokens, found, strict=True):
-            if not stored.partition.holds(stored, token, now):
-                raise Refused("lock_lost", "the lock has ended")
-            if stored.enlisted is not None and not taken(self.broker.free.settle_enlisted, self.clock.random):
-                raise Refused("invalid_operation", "a transaction is settling this message")
-
-    def apply(self, asked: Settlement, stored: Stored) -> None:
-        """One settlement's effect."""
-        if asked.action == "complete":
-            stored.partition.complete(stored)
-            if self.broker.config.domains is not None:
-                self.broker.ring()
-        else:
-            stored.partition.abandon(stored)
-            self.broker.ring()
-
-    def renew(self, token: str) -> Steps[list[Any]]:
-        """Restart the lock's clock."""
-        yield HOP
-        broker = self.broker
-        broker.check_alive()
-        stored = broker.locked(token)
-        yield HOP
-        broker.check_up(stored.partition)
-        self.check_renewal(stored, token)
-        stored.partition.renew(stored, self.clock.now + broker.config.lock_duration)
-        shown = [broker.show(stored, token)]
-        yield HOP
-        return shown
-
-    def check_renewal(self, stored: Stored, token: str) -> None:
-        """Raises `Refused` where the lock has ended."""
-        if not stored.partition.holds(stored, token, self.clock.now):
-            raise Refused("lock_lost", "the lock has ended")
-
     # Peeking.
 
     def peek(self, connection: Connection, most: int, number: int | None) -> Steps[list[Any]]:
@@ -296,7 +204,8 @@ class FrontEnd(Sending):
 
     def browse(self, peek: Peek, partition: Partition) -> list[Any]:
         """What the answer shows of one partition; the client's cursor moves behind it."""
-        cursors = peek.connection.cursors
+        connection = peek.connection
+        cursors = connection.cursors if partition is partition.main else connection.dead_cursors
         if peek.number is None:
             first = cursors.get(partition.name, 0)
         else:

@@ -18,17 +18,19 @@ Answer = tuple[str, str | None, Sequence[Any]]
 
 class Connection:
     """One client's way to the broker. ``end``: which front end serves it. ``cursors``: its places in peeking,
-    by partition name. ``broken``: why the next operation fails, if it does. ``fails``: asked at each
+    by partition name; ``dead_cursors``: those in the dead-letter queue.
+    ``broken``: why the next operation fails, if it does. ``fails``: asked at each
     operation whether the network fails; what that does to the client's flows is its own affair. ``locks``:
     those that the client was given."""
 
-    __slots__ = ("broken", "clock", "cursors", "end", "fails", "locks", "proc", "task")
+    __slots__ = ("broken", "clock", "cursors", "dead_cursors", "end", "fails", "locks", "proc", "task")
 
     def __init__(self, proc: str, clock: Clock, end: int) -> None:
         self.proc = proc
         self.clock = clock
         self.end = end
         self.cursors: dict[int, int] = {}
+        self.dead_cursors: dict[int, int] = {}
         self.locks: list[str] = []
         self.task: Task | None = None
         self.broken: str | None = None
@@ -57,6 +59,7 @@ class Connection:
         """Lose the connection: the operation in flight is unsure, the memory of this session mostly gone."""
         if not keep_cursors:
             self.cursors.clear()
+            self.dead_cursors.clear()
         if self.task is not None:
             self.clock.interrupt(self.task, Unsure("connection_lost", "cut off in flight"))
 

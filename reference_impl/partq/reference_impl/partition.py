@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Protocol
+from typing import Final, Protocol
 
 from .store import Content, Store, Stored
+
+SPENT: Final = "MaxDeliveryCountExceeded"
+"""The reason of a message whose deliveries failed too often (RCV-9)."""
 
 
 class Waiting(Protocol):
@@ -19,21 +22,34 @@ class Waiting(Protocol):
     def enter(self, stored: Stored) -> None: ...
 
 
+class DeadLetterQueue(Protocol):
+    """Where dead-lettered messages go."""
+
+    up: bool
+    store: Store
+
+    def take_in(self, moved: Stored, reason: str | None) -> None: ...
+    def expire(self, now: int) -> None: ...
+    def next_expiry(self, otherwise: int) -> int: ...
+    def recover(self, counted: bool = False) -> None: ...
+
+
 class Partition:
     """A partition by its ``name`` (a number), in front of its store.
 
     ``locks`` is the broker's table of all locks by token, shared by its partitions. After ``most_tries``
     failed deliveries a message is dead-lettered (None: never): at once, or when it would be delivered again
-    (``dead_letters_late``). ``dead``: the dead-lettered messages. ``timetable``: None where nothing can be
-    scheduled.
+    (``dead_letters_late``). ``dead_letters``: its part of the dead-letter queue, None in that itself, where
+    ``main`` is this partition. ``timetable``: None where nothing can be scheduled.
     """
 
     __slots__ = (
         "_free",
         "_leases",
         "_locks",
-        "dead",
+        "dead_letters",
         "dead_letters_late",
+        "main",
         "most_tries",
         "name",
         "store",
@@ -49,7 +65,8 @@ class Partition:
         self.up = True
         self.most_tries = most_tries
         self.dead_letters_late = False
-        self.dead: list[Stored] = []
+        self.main: Partition = self
+        self.dead_letters: DeadLetterQueue | None = None
         self.timetable: Waiting | None = None
         self._locks = locks
         self._free: list[tuple[int, Stored]] = []
@@ -123,17 +140,18 @@ class Partition:
         spent = [entry for entry in self._free if self.is_spent(entry[1])]
         for entry in spent:
             self._free.remove(entry)
-            self.dead_letter(entry[1])
+            self.dead_letter(entry[1], SPENT)
         heapify(self._free)
 
     def is_spent(self, stored: Stored) -> bool:
         """Whether its deliveries failed too often for another one."""
         return self.most_tries is not None and stored.count >= self.most_tries
 
-    def dead_letter(self, stored: Stored) -> None:
+    def dead_letter(self, stored: Stored, reason: str | None) -> None:
         """Move a message to the dead-letter queue."""
         self.complete(stored)
-        self.dead.append(stored)
+        if self.dead_letters is not None:
+            self.dead_letters.take_in(stored, reason)
 
     def heads(self, most: int) -> list[Stored]:
         """Remove up to ``most`` of the oldest available messages. The caller locks or deletes them."""
@@ -175,6 +193,16 @@ class Partition:
         """Whether that lock still holds."""
         return stored.lock == token and now < stored.until
 
+    def settle(self, action: str, stored: Stored) -> None:
+        """End a message's lock as its holder wants."""
+        match action:
+            case "complete":
+                self.complete(stored)
+            case "dead_letter":
+                self.dead_letter(stored, stored.given_reason)
+            case _:
+                self.abandon(stored)
+
     def complete(self, stored: Stored) -> None:
         """Delete a message, locked or just taken."""
         self._unlock(stored)
@@ -184,7 +212,7 @@ class Partition:
         """Give a locked message back: one more failed delivery."""
         stored.count += 1
         if not self.dead_letters_late and self.is_spent(stored):
-            self.dead_letter(stored)
+            self.dead_letter(stored, SPENT)
         else:
             self.release(stored)
 

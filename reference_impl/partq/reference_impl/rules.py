@@ -58,7 +58,7 @@ class PartitionedRules(Rules):
             raise Refused("invalid_operation", "a transaction has one partition key")
 
     def admit_settlement(self, txn: Transaction, stored: Sequence[Stored]) -> None:
-        if any(stored[0].partition is not partition for partition in txn.partitions()):
+        if any(stored[0].partition.main is not partition for partition in txn.partitions()):
             raise Refused("invalid_operation", "a transaction has one partition")
 
     def check_settlement(self, stored: Sequence[Stored], txn: Transaction | None) -> None:

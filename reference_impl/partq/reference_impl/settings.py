@@ -28,6 +28,7 @@ class Shown(NamedTuple):
     partition_key: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     redelivered: bool | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ class Config:
     after so many failed deliveries a message is dead-lettered; None: never. ``lateness``: how late timers and
     news of assignments may be. ``domains``: None where order goes by numbers. ``caches``: front ends keep
     what they fetched. ``connection_ends_locks``: a client's locks end with its connection. ``schedules``: a
-    message that bears a time is not received before (else the time means nothing). ``freedoms``: the choices
-    that it makes use of.
+    message that bears a time is not received before (else the time means nothing). ``dead_letters``: clients
+    reach the dead-letter queue. ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
 
@@ -79,6 +80,7 @@ class Config:
     caches: bool = True
     connection_ends_locks: bool = False
     schedules: bool = True
+    dead_letters: bool = True
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

@@ -6,7 +6,7 @@ accepted and not deleted.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -56,6 +56,8 @@ class Holder(Protocol):
     @property
     def up(self) -> bool: ...
     @property
+    def main(self) -> Holder: ...
+    @property
     def latest(self) -> int: ...
     def lead(self, times: Sequence[int]) -> None: ...
     def accept(self, contents: Sequence[Content], now: int) -> None: ...
@@ -67,6 +69,7 @@ class Holder(Protocol):
     def activate(self, stored: Stored, now: int) -> Stored: ...
     def holds(self, stored: Stored, token: str, now: int) -> bool: ...
     def complete(self, stored: Stored) -> None: ...
+    def settle(self, action: str, stored: Stored) -> None: ...
     def abandon(self, stored: Stored) -> None: ...
     def release(self, stored: Stored) -> None: ...
 
@@ -78,7 +81,8 @@ class Stored:
     ``count`` is how many of its locks ended by abandon or expiry, ``tries`` how often it was handed out.
     ``lock`` (None: free) holds until ``until``; ``enlisted`` names the transaction that settles it.
     ``told`` is what ``count`` was when it was last handed out. ``hidden``: it has a number, and no client may
-    see it yet. ``due``: its time, if it was scheduled; ``heir``: what was appended then.
+    see it yet. ``due``: its time, if it was scheduled; ``heir``: what was appended then. ``reason``: why it
+    is in the dead-letter queue; ``given_reason``: the one that its holder gave for moving it there.
     """
 
     __slots__ = (
@@ -87,6 +91,7 @@ class Stored:
         "due",
         "enlisted",
         "enqueued_at",
+        "given_reason",
         "gone",
         "heir",
         "hidden",
@@ -94,6 +99,7 @@ class Stored:
         "number",
         "order",
         "partition",
+        "reason",
         "told",
         "tries",
         "until",
@@ -115,6 +121,8 @@ class Stored:
         self.hidden = False
         self.due: int | None = None
         self.heir: Stored | None = None
+        self.reason: str | None = None
+        self.given_reason: str | None = None
 
     def is_scheduled(self) -> bool:
         """Whether it waits for its time."""
@@ -149,6 +157,13 @@ class Store:
         self._log.append(stored)
         if isinstance(content, Ticket) and content.number is None:
             content.number = stored.number
+        return stored
+
+    def adopt(self, moved: Stored, partition: Holder) -> Stored:
+        """Take in a message of another store, under its number and at its place in the order."""
+        stored = Stored(moved.content, moved.order, moved.number, moved.enqueued_at, partition)
+        insort(self._log, stored, key=_order)
+        self._orders = max(self._orders, stored.order + 1)
         return stored
 
     def next_number(self) -> int:

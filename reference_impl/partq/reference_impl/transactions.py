@@ -60,12 +60,13 @@ class Transaction:
         """Whether it may settle the message so: no transaction does, or this one does so already."""
         return stored.enlisted is None or any(one[:2] == (action, stored) for one in self.settlements)
 
-    def enlist(self, action: str, stored: Stored, token: str) -> None:
+    def enlist(self, action: str, stored: Stored, token: str, reason: str | None = None) -> None:
         """Keep a settlement for the end; the lock stays until then. Once is enough."""
         if stored.enlisted is not None:
             return
-        self.settles_in = stored.partition
+        self.settles_in = stored.partition.main
         stored.enlisted = self.name
+        stored.given_reason = reason
         self.settlements.append((action, stored, token))
 
     def reserve(self, contents: Sequence[Content], now: int) -> None:
@@ -103,10 +104,7 @@ class Transaction:
             stored.partition.complete(stored)
         for action, stored, _ in self.settlements:
             stored.enlisted = None
-            if action == "complete":
-                stored.partition.complete(stored)
-            else:
-                stored.partition.abandon(stored)
+            stored.partition.settle(action, stored)
         if lags:
             self.reserve(self.sends, now)
             return

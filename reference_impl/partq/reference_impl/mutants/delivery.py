@@ -8,9 +8,10 @@ from typing import Any
 from ..clock import Steps
 from ..faults import Faults
 from ..flowend import FlowEnd
-from ..frontend import FrontEnd, Settlement
+from ..frontend import FrontEnd
 from ..partition import Partition
 from ..sending import Send
+from ..settling import Settlement
 from ..store import Content, Holder, Store, Stored
 from .families import Altering, Renewals, Undoing, Viewing, beside, complete, garbled, lose
 from .registry import defect

@@ -14,11 +14,12 @@ from ..core import Core
 from ..errors import Refused
 from ..flowend import FlowEnd
 from ..flows import Assignments, Flow, Seat
-from ..frontend import FrontEnd, Peek, Settlement
+from ..frontend import FrontEnd, Peek
 from ..network import Connection
 from ..partition import Partition
 from ..sending import Send
 from ..settings import SECOND
+from ..settling import Settlement
 from ..store import Content, Holder, Store, Stored
 from ..transactions import Transaction
 
@@ -243,10 +244,15 @@ class Ending(FrontEnd):
         return self._answer("send", loose, super().send(contents, loose, timeout))
 
     def settle(
-        self, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
+        self,
+        connection: Connection,
+        action: str,
+        tokens: Sequence[str],
+        txn: str | None,
+        reason: str | None = None,
     ) -> Steps[None]:
         loose = None if "settle" in self.LOOSE and txn in self._over else txn
-        return self._answer("settle", loose, super().settle(connection, action, tokens, loose))
+        return self._answer("settle", loose, super().settle(connection, action, tokens, loose, reason))
 
     def _answer(self, request: str, name: str | None, steps: Steps[None]) -> Steps[None]:
         """Take the request's steps, unless it is to be forgotten."""

@@ -10,10 +10,11 @@ from ..errors import Refused
 from ..faults import Faults
 from ..flowend import FlowEnd
 from ..flows import READY, Flow, Seat
-from ..frontend import FrontEnd, Settlement
+from ..frontend import FrontEnd
 from ..partition import Partition
 from ..rules import PartitionedRules
 from ..settings import SECOND
+from ..settling import Settlement
 from ..store import Stored
 from ..transactions import Transaction
 from .families import FEW, Altering, Viewing, beside, complete, locked, lose, on_refusal

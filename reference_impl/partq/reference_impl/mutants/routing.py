@@ -8,9 +8,10 @@ from ..clock import HOP, Steps
 from ..errors import Refused
 from ..faults import Faults
 from ..flowend import FlowEnd
-from ..frontend import FrontEnd, Settlement
+from ..frontend import FrontEnd
 from ..partition import Partition
 from ..sending import SERVER_TIMEOUT, Send
+from ..settling import Settlement
 from ..store import Content, Stored
 from ..transactions import Transaction
 from .families import Misrouting, beside, no_key, on_refusal, retrying

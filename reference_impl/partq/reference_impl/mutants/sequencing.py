@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..faults import Faults
-from ..frontend import FrontEnd, Settlement
+from ..frontend import FrontEnd
 from ..partition import Partition
 from ..settings import SECOND
+from ..settling import Settlement
 from ..store import Content, Holder, Store, Stored
 from ..transactions import Transaction
 from .families import Altering, Lowering, Viewing, far_from_the_end, store_again

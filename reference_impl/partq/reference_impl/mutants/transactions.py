@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from ..clock import Steps
 from ..faults import Faults
-from ..frontend import FrontEnd, Peek, Settlement
+from ..frontend import FrontEnd, Peek
 from ..network import Connection
 from ..partition import Partition
 from ..rules import PartitionedRules
 from ..sending import Send
 from ..settings import SECOND
+from ..settling import Settlement
 from ..store import Stored
 from ..transactions import Transaction
 from .families import Ending, Misrouting, Straying, after, changed, complete, noted, on_refusal, store_sent
@@ -129,11 +130,16 @@ def second_send_at_once(self: FrontEnd, txn: Transaction, send: Send) -> Steps[N
 
 @defect("TXN-5", "settle", profile="azure-flat")
 def abandons_in_transactions_at_once(
-    self: FrontEnd, connection: Connection, action: str, tokens: Sequence[str], txn: str | None
+    self: FrontEnd,
+    connection: Connection,
+    action: str,
+    tokens: Sequence[str],
+    txn: str | None,
+    reason: str | None = None,
 ) -> Steps[None]:
     """An abandon in a transaction is done at once, and stays done."""
     at_once = action == "abandon" and txn in self.broker.transactions
-    return FrontEnd.settle(self, connection, action, tokens, None if at_once else txn)
+    return FrontEnd.settle(self, connection, action, tokens, None if at_once else txn, reason)
 
 
 @defect("TXN-5")

@@ -9,8 +9,9 @@ from typing import Any
 from ...faults import Faults
 from ...flowend import FlowEnd
 from ...flows import PAUSED, Assignments, Seat
-from ...frontend import FrontEnd, Settlement
+from ...frontend import FrontEnd
 from ...partition import Partition
+from ...settling import Settlement
 from ...store import Content, Holder, Store, Stored
 from ..families import Altering, Undoing, garbled
 from ..registry import defect

@@ -8,10 +8,11 @@ from typing import Any
 from ...clock import Steps
 from ...errors import Refused
 from ...flowend import FlowEnd
-from ...frontend import FrontEnd, Settlement
+from ...frontend import FrontEnd
 from ...partition import Partition
 from ...rules import PartitionedRules
 from ...settings import SECOND
+from ...settling import Settlement
 from ...store import Stored
 from ...transactions import Transaction
 from ..families import Altering, locked, noted

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from ...clock import Steps
 from ...faults import Faults
-from ...frontend import FrontEnd, Settlement
+from ...frontend import FrontEnd
 from ...partition import Partition
 from ...rules import PartitionedRules
 from ...sending import Send
+from ...settling import Settlement
 from ...store import Stored
 from ...transactions import Transaction
 from ..families import Ending, Straying, last_end, on_refusal, store_sent
