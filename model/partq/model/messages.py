@@ -96,9 +96,11 @@ def as_active(name: str) -> str:
     return name.removesuffix(_WHILE_SCHEDULED).removesuffix(_AGAIN)
 
 
+ACTIVE: Final = "active"
 DEFERRED: Final = "deferred"
 SCHEDULED: Final = "scheduled"
-"""States in which a peek shows a message that was deferred, or is scheduled. Any other text says nothing."""
+"""States in which a peek shows a message that was deferred, is scheduled, or neither. Any other text says
+nothing."""
 
 
 class Delivery(NamedTuple):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from . import messages
 from .departures import in_force
 from .messages import KeyRule
 from .profiles import Entity, Profile, profile, requirements_of
@@ -54,7 +55,8 @@ OVERDUE: Final = 8
 class Status(NamedTuple):
     """What the status of a message means to every mechanism. ``visible``: a peek may show it; ``certain``:
     and has to. ``struck``: a fault may have ended a lock of it that nobody has seen. ``kept``: it is still
-    there when the entity is found empty; ``vanishes``: it may be gone by then, whatever came before."""
+    there when the entity is found empty; ``vanishes``: it may be gone by then, whatever came before.
+    ``loose``: no lock holds it, and a new one may. ``label``: as what a peek shows it, if not as active."""
 
     name: str
     visible: bool = True
@@ -62,22 +64,27 @@ class Status(NamedTuple):
     struck: bool = True
     kept: bool = False
     vanishes: bool = False
+    loose: bool = False
+    label: str = ""
 
 
 STATUSES: Final = (
     Status("reserved", visible=False, certain=False, struck=False, kept=True),
     Status("lagging", certain=False),
-    Status("fresh"),
+    Status("fresh", loose=True),
     Status("cached"),
     Status("locked"),
-    Status("back"),
-    Status("scheduled", struck=False),
+    Status("back", loose=True),
+    Status("scheduled", struck=False, label=messages.SCHEDULED),
     Status("withdrawn", visible=False, certain=False, struck=False, vanishes=True),
     Status("overdue", visible=False, certain=False, struck=False),
 )
 VISIBLE: Final = tuple(status.visible for status in STATUSES)
 CERTAIN: Final = tuple(status.certain for status in STATUSES)
 """These properties by status, as they are asked for with every message of a peek."""
+LOOSE: Final = frozenset(number for number, status in enumerate(STATUSES) if status.loose)
+LABELS: Final = frozenset({messages.DEFERRED, messages.SCHEDULED})
+"""As what a peek may show a message; any other text says nothing of it."""
 
 
 COUNTED: Final = 0
@@ -130,7 +137,8 @@ class Entry(NamedTuple):
     `SHOWN`. What these leave open is decided by what observes it (`locks`). ``group``: of a lagging message
     the transaction whose messages become visible together (TXN-5). ``hidden``: until when, ns, one that is
     visible now may have lagged. ``key``: its key, where the profile has an order domain, else "". ``due``:
-    the time from which on a scheduled message may be activated, else 0."""
+    the time from which on a scheduled message may be activated, else 0. ``rest``: the status that it has
+    whenever no lock holds, where that is not the usual one, else 0."""
 
     number: int
     id: str
@@ -146,6 +154,7 @@ class Entry(NamedTuple):
     hidden: int = 0
     key: str = ""
     due: int = 0
+    rest: int = 0
 
 
 class Part(NamedTuple):
@@ -451,6 +460,11 @@ def entries(state: State) -> Iterator[tuple[int, Entry]]:
 def once_visible(entry: Entry) -> int:
     """The status that a message has once it is visible."""
     return SCHEDULED if entry.due else FRESH
+
+
+def label(entry: Entry) -> str:
+    """As what a peek shows the message while no lock holds it: "" for one that is active."""
+    return STATUSES[entry.rest or once_visible(entry)].label
 
 
 def find_lock(state: State, token: str, only: int | None = None) -> tuple[int, int] | None:

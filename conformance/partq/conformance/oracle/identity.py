@@ -7,7 +7,7 @@ or it is `Ambiguous`. What follows, the judge's static pass and the model, knows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,8 +20,6 @@ from partq.model.operations import Outcome
 from partq.model.requirements import catalogue
 from partq.model.state import FOREVER
 
-MECHANISM: Final = "scheduling"
-
 Sends = dict[str, tuple[Record, Message]]
 """Of each message that was scheduled, and not refused, its send."""
 
@@ -31,12 +29,20 @@ class Ambiguous(Exception):
 
 
 def unmet(records: Sequence[Record]) -> frozenset[str]:
-    """The rules that none of these records can break: those on scheduled messages, where nothing was
-    scheduled, nor cancelled."""
-    sent = (message for record in records for message in record.args.get("messages", ()))
-    if any(message.scheduled_at is not None for message in sent) or any(r.op == CANCELS for r in records):
-        return frozenset()
-    return frozenset(id for id, one in catalogue().items() if one.mechanism == MECHANISM)
+    """The rules that none of these records can break: those of a mechanism that no client used."""
+    unused = {mechanism for mechanism, uses in _USES.items() if not any(map(uses, records))}
+    return frozenset(id for id, one in catalogue().items() if one.mechanism in unused)
+
+
+def _schedules(record: Record) -> bool:
+    sent = record.args.get("messages", ())
+    return record.op == CANCELS or any(message.scheduled_at is not None for message in sent)
+
+
+_USES: Final[Mapping[str, Callable[[Record], bool]]] = {
+    "scheduling": _schedules,
+}
+"""Mechanism -> whether a record makes use of it."""
 
 
 def by_birth(

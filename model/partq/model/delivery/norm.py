@@ -316,6 +316,7 @@ def _after(
         0,
         entry.key,
         0,
+        entry.rest,
     )
     return tuple.__new__(Entry, fields)
 

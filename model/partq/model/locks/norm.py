@@ -12,7 +12,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..clauses import clause, point
-from ..state import BACK, CACHED, COUNTED, FOREVER, FRESH, LOCKED, OWED, STATUSES, Config, Entry, Lock, State
+from ..state import (
+    BACK,
+    CACHED,
+    COUNTED,
+    FOREVER,
+    FRESH,
+    LOCKED,
+    LOOSE,
+    OWED,
+    STATUSES,
+    Config,
+    Entry,
+    Lock,
+    State,
+)
 
 
 class Taken(NamedTuple):
@@ -31,7 +45,7 @@ def takings(state: State, entry: Entry, reach: int, count: int | None = None) ->
     """Every way in which a message may be delivered by ``reach``, the broker's own moves that free it
     included, with this delivery count if one is given; of ways with equal counts the one that leaves the most
     open. None while it is certainly locked or not committed."""
-    if entry.status in _LOOSE:
+    if entry.status in LOOSE:
         return _takings_of_free(state.cfg, entry, reach, count)
     if entry.status == CACHED:
         return _takings_of_cached(state.cfg, entry, reach, count)
@@ -42,9 +56,6 @@ def takings(state: State, entry: Entry, reach: int, count: int | None = None) ->
         if after is not None and not (ways and count is not None):
             ways += _takings_of_free(state.cfg, after, reach, count)
     return ways
-
-
-_LOOSE = (FRESH, BACK)
 
 
 def _takings_of_free(cfg: Config, entry: Entry, reach: int, count: int | None) -> list[Taken]:
@@ -190,9 +201,10 @@ def returned(state: State, entry: Entry, tries: int, since: int) -> Entry | None
 
 
 def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed: int = COUNTED) -> Entry:
-    """The message free again, with this count and what may have happened to it unseen."""
-    status = FRESH if state.cfg.profile.flows else BACK
-    when = since if state.cfg.hindsight else 0
+    """The message free again, with this count and what may have happened to it unseen. No front end fetches
+    what rests elsewhere."""
+    status = entry.rest or (FRESH if state.cfg.profile.flows else BACK)
+    when = (FOREVER if entry.rest else since) if state.cfg.hindsight else 0
     return tuple.__new__(
         Entry,
         (
@@ -210,5 +222,6 @@ def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed:
             0,
             entry.key,
             0,
+            entry.rest,
         ),
     )

@@ -13,10 +13,10 @@ from itertools import product
 from ..actions import NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..edits import with_client, with_part
-from ..messages import SCHEDULED, Delivery, is_scheduled
+from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import shown_seq
-from ..state import CERTAIN, COUNTED, Entry, Part, State, client, is_up
+from ..state import CERTAIN, COUNTED, STATUSES, Entry, Part, State, client, is_up
 from .cursors import certain, eligible, most, moved, restarted, start_of
 from .observed import explained
 
@@ -107,5 +107,5 @@ def _faces(entry: Entry) -> tuple[tuple[Entry, int], ...]:
 
 def _shown(state: State, p: int, part: Part, entry: Entry, count: int) -> Delivery:
     seq = shown_seq(state.cfg, p, part, entry.number)
-    shown = SCHEDULED if is_scheduled(entry.id) else None
+    shown = STATUSES[entry.status].label or None
     return Delivery(entry.id, seq=seq, partition=state.cfg.names[p], delivery_count=count, state=shown)

@@ -13,9 +13,23 @@ from ..clauses import clause, guard, point
 from ..delivery.norm import as_found
 from ..edits import appeared, with_client, with_log, with_part
 from ..locks.norm import ended, may_be_gone, most_tries, raised, takings
-from ..messages import DEFERRED, SCHEDULED, Delivery, is_scheduled
+from ..messages import ACTIVE, Delivery
 from ..sequencing.norm import as_shown, home
-from ..state import CERTAIN, COUNTED, LOCKED, OWED, VISIBLE, Entry, Part, State, client, is_up
+from ..state import (
+    CERTAIN,
+    COUNTED,
+    LABELS,
+    LOCKED,
+    OWED,
+    STATUSES,
+    VISIBLE,
+    Entry,
+    Part,
+    State,
+    client,
+    is_up,
+    label,
+)
 from .cursors import certain, eligible, kept, most, moved, passed, starts
 
 LeftOut = Mapping[int, Entry | None]
@@ -31,9 +45,7 @@ def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Itera
         parts = range(len(state.parts)) if action.only is None else (action.only,)
         after = found_empty(state, action, [p for p in parts if p != NOWHERE])
     else:
-        may_show = (
-            is_bounded(state, action, answer) and is_unlocked(state, answer) and is_plain(state, answer)
-        )
+        may_show = is_bounded(state, action, answer) and is_unlocked(state, answer)
         after = _showed(as_found(state, answer), action, answer) if may_show else None
     if after is not None:
         yield after
@@ -52,11 +64,11 @@ def is_unlocked(state: State, answer: Sequence[Delivery]) -> bool:
 
 
 @guard("PEEK-7")
-def is_plain(state: State, answer: Sequence[Delivery]) -> bool:
-    """Whether no message is shown as deferred, which is not modelled, nor as scheduled after that."""
-    return all(
-        seen.state != DEFERRED and (seen.state != SCHEDULED or is_scheduled(seen.id)) for seen in answer
-    )
+def is_labelled(state: State, entry: Entry, shown: str | None) -> bool:
+    """Whether the message may be shown in that state. A lock may hide that it is set aside."""
+    if shown == ACTIVE:
+        return not STATUSES[entry.status].label
+    return shown not in LABELS or shown == label(entry)
 
 
 def _showed(state: State, action: Action, answer: Sequence[Delivery]) -> State | None:
@@ -200,7 +212,7 @@ def revealed(
     log = list(part.log)
     for index, seen in zip(chosen, shown, strict=True):
         look = looks(state, log[index], seen, action)
-        if look is None:
+        if look is None or not is_labelled(state, log[index], seen.state):
             return None
         log[index] = look
     after = _less(with_log(part, tuple(log)), missing)

@@ -12,6 +12,7 @@ from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import home
 from ..state import BACK, LOCKED, Entry, Lock, Part, State, find_lock
 from .norm import (
+    RETURNS,
     Place,
     Steps,
     abandoned,
@@ -93,7 +94,7 @@ def settled_anyhow(state: State, op: str, places: list[Place]) -> State:
     already."""
     for p, index in sorted(places, reverse=True):
         entry = state.parts[p].log[index]
-        if op == "complete" or entry.lock is not None:
+        if op != RETURNS or entry.lock is not None:
             state = apply(state, op, [(p, index)])
         else:
             state = put(state, p, index, entry._replace(upsets=entry.upsets + 1))

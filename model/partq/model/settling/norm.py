@@ -37,6 +37,9 @@ from ..state import (
 Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
 
+RETURNS: Final = "abandon"
+"""The settlement by which a lock ends as by itself: of a lock that is lost it did nothing."""
+
 
 @point("RCV-8", "RCV-14")
 def settle(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -127,16 +130,31 @@ def lost(state: State, place: Place, reach: int) -> Iterator[State]:
         yield put(state, *place, entry)
 
 
+Settled = Callable[[State, Entry], Entry | None]
+
+_settled: Final[dict[str, Settled]] = {}
+
+
+def settles(op: str) -> Callable[[Settled], Settled]:
+    """Mark what an operation makes of a message that it settles, and does not remove."""
+
+    def mark(function: Settled) -> Settled:
+        _settled[op] = function
+        return function
+
+    return mark
+
+
 @clause("RCV-7", "RCV-9", "SEQ-6")
 def apply(state: State, op: str, places: list[Place]) -> State:
-    """The state after these messages were settled: completed ones are gone, abandoned ones are back."""
+    """The state after these messages were settled: completed ones are gone, others what `settles` says."""
     for p, index in sorted(places, reverse=True):
         part = state.parts[p]
         entry = part.log[index]
-        if op == "complete":
-            state = with_part(state, p, finished(state, with_entry(part, index, None), [entry]))
+        if op in _settled:
+            state = with_part(state, p, with_entry(part, index, _settled[op](state, entry)))
         else:
-            state = with_part(state, p, with_entry(part, index, abandoned(state, entry)))
+            state = with_part(state, p, finished(state, with_entry(part, index, None), [entry]))
     return state
 
 
@@ -146,12 +164,15 @@ def finished(state: State, part: Part, ended: list[Entry]) -> Part:
     return part
 
 
+@settles(RETURNS)
 @point("RCV-9", "PEEK-6")
 def abandoned(state: State, entry: Entry) -> Entry | None:
     """The message after it was abandoned."""
     assert entry.lock is not None
     after = returned(state, entry, entry.tries + 1, state.now)
-    return after and after._replace(status=BACK, upsets=0 if entry.lock.shaken else entry.upsets)
+    return after and after._replace(
+        status=after.rest or BACK, upsets=0 if entry.lock.shaken else entry.upsets
+    )
 
 
 @point("RCV-8")

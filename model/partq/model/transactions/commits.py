@@ -11,7 +11,7 @@ from ..clauses import clause
 from ..edits import put, with_entry, with_part, with_txn
 from ..sequencing.norm import burn
 from ..sequencing.pending import before, take
-from ..settling.norm import apply
+from ..settling.norm import RETURNS, apply
 from ..state import FOREVER, LAGGING, Pending, State, Txn, find_number, once_visible, transaction
 
 
@@ -55,7 +55,7 @@ def settled(state: State, txn: Txn) -> State:
         index = find_number(state.parts[p], number)
         if index is not None:
             lock = state.parts[p].log[index].lock
-            if op == "complete" or (lock is not None and lock.token == token):
+            if op != RETURNS or (lock is not None and lock.token == token):
                 state = apply(state, op, [(p, index)])
     return state
 

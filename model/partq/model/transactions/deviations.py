@@ -13,7 +13,7 @@ from ..operations import Outcome
 from ..routing.deviations import PINNING, keys_in, stored_by_refusals, unpinned, withheld
 from ..scheduling import norm as scheduling
 from ..settling.deviations import whose
-from ..settling.norm import apply, held, held_of, lost
+from ..settling.norm import RETURNS, apply, held, held_of, lost
 from ..state import LATE, Pending, State, Txn, find_number, transaction
 from .commits import rolled_back, sent
 from .norm import (
@@ -300,9 +300,9 @@ def _settled_in_part(state: State, settles: tuple[tuple[str, int, int, str], ...
             put(state, p, index, entry._replace(lock=lock._replace(txn=None))),
             put(state, p, index, returned(state, entry, entry.tries, state.now)),
             put(state, p, index, entry._replace(lock=lock._replace(txn=LATE + op))),
-            *(apply(state, done, [(p, index)]) for done in ("abandon",) if op != done),
+            *(apply(state, done, [(p, index)]) for done in (RETURNS,) if op != done),
         ]
-    elif index is not None and op == "complete":
+    elif index is not None and op != RETURNS:
         ways.append(apply(state, op, [(p, index)]))
     for way in ways:
         yield from _settled_in_part(way, rest)
