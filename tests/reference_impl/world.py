@@ -95,6 +95,9 @@ class World:
     ) -> Steps[Answer]:
         return self._call(proc, "settle", self.client(proc), action, tokens, txn, reason)
 
+    def receive_deferred(self, *numbers: int | None, proc: str = "c") -> Steps[Answer]:
+        return self._call(proc, "receive_deferred", self.client(proc), numbers)
+
     def renew(self, token: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "renew", token)
 

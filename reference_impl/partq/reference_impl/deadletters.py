@@ -1,6 +1,6 @@
 """The dead-letter queue: a part of it beside each partition, received, peeked and settled as the queue is.
 
-What moves a message there is in `partition.py`. Nothing moves on from there.
+What moves a message there is in `partition.py`. Nothing moves on from there, and nothing is set aside.
 """
 
 from __future__ import annotations
@@ -41,5 +41,5 @@ class DeadLetters(Partition):
 
     def has_free(self, now: int) -> bool:
         """Whether a message could be received now. What has failed, or ended, in the queue comes first."""
-        self.main.has_free(now)
+        self.main.tidy(now)
         return super().has_free(now)

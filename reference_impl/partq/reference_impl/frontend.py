@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 
 from .clock import HOP, Steps
 from .core import Core
+from .deferral import Deferring
 from .errors import Refused
 from .freedoms import taken
 from .network import Connection
 from .partition import Partition
-from .settling import Settling
 from .store import Stored
 from .transactions import Transaction
 
@@ -34,7 +34,7 @@ class Peek(NamedTuple):
     shown: list[Any]
 
 
-class FrontEnd(Settling):
+class FrontEnd(Deferring):
     """One of the broker's front ends. ``dead_letters``: the same of the dead-letter queue."""
 
     def __init__(self, broker: Core, turn: int) -> None:
@@ -168,15 +168,6 @@ class FrontEnd(Settling):
         """Hand the partition's oldest messages to the client."""
         return [self.hand_out(partition, stored, delete) for stored in partition.heads(most)]
 
-    def hand_out(self, partition: Partition, stored: Stored, delete: bool) -> Any:
-        """Give a message to the client, locked or, on demand, deleted; what it gets to see of it."""
-        if delete:
-            partition.complete(stored)
-            return self.broker.show(stored, None)
-        token = self.broker.token()
-        partition.lock(stored, token, self.clock.now + self.broker.config.lock_duration)
-        return self.broker.show(stored, token)
-
     # Peeking.
 
     def peek(self, connection: Connection, most: int, number: int | None) -> Steps[list[Any]]:
@@ -237,7 +228,9 @@ class FrontEnd(Settling):
 
     def state_of(self, stored: Stored) -> str:
         """What a peek says of a message; a locked one is active (PEEK-7)."""
-        return "scheduled" if stored.is_scheduled() else "active"
+        if stored.is_scheduled():
+            return "scheduled"
+        return "deferred" if stored.deferred else "active"
 
     # Transactions.
 

@@ -128,20 +128,22 @@ class Partition:
 
     def has_free(self, now: int) -> bool:
         """Whether a message could be received now."""
+        self.tidy(now)
+        return bool(self._free)
+
+    def tidy(self, now: int) -> None:
+        """Do what has to be done before a message is delivered."""
         leases = self._leases
         if leases and leases[0][0] <= now:
             self.expire(now)
         if self.dead_letters_late:
             self.bury()
-        return bool(self._free)
 
     def bury(self) -> None:
-        """Dead-letter the free messages that were delivered often enough."""
-        spent = [entry for entry in self._free if self.is_spent(entry[1])]
-        for entry in spent:
-            self._free.remove(entry)
-            self.dead_letter(entry[1], SPENT)
-        heapify(self._free)
+        """Dead-letter the messages that were delivered often enough and are not locked."""
+        spent = [stored for stored in self.store.live() if stored.lock is None and self.is_spent(stored)]
+        for stored in self.take(spent) if spent else ():
+            self.dead_letter(stored, SPENT)
 
     def is_spent(self, stored: Stored) -> bool:
         """Whether its deliveries failed too often for another one."""
@@ -200,6 +202,8 @@ class Partition:
                 self.complete(stored)
             case "dead_letter":
                 self.dead_letter(stored, stored.given_reason)
+            case "defer":
+                self.defer(stored)
             case _:
                 self.abandon(stored)
 
@@ -207,6 +211,11 @@ class Partition:
         """Delete a message, locked or just taken."""
         self._unlock(stored)
         self.store.delete(stored)
+
+    def defer(self, stored: Stored) -> None:
+        """Set a locked message aside."""
+        stored.deferred = True
+        self.release(stored)
 
     def abandon(self, stored: Stored) -> None:
         """Give a locked message back: one more failed delivery."""
@@ -219,7 +228,8 @@ class Partition:
     def release(self, stored: Stored) -> None:
         """End a lock, or undo a take, as if it had never been."""
         self._unlock(stored)
-        heappush(self._free, (stored.order, stored))
+        if not stored.deferred:
+            heappush(self._free, (stored.order, stored))
 
     def expire(self, now: int) -> None:
         """End the locks whose time is over."""

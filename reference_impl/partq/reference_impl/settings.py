@@ -56,7 +56,8 @@ class Config:
     news of assignments may be. ``domains``: None where order goes by numbers. ``caches``: front ends keep
     what they fetched. ``connection_ends_locks``: a client's locks end with its connection. ``schedules``: a
     message that bears a time is not received before (else the time means nothing). ``dead_letters``: clients
-    reach the dead-letter queue. ``freedoms``: the choices that it makes use of.
+    reach the dead-letter queue. ``defers``: they set messages aside. ``freedoms``: the choices
+    that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
 
@@ -81,6 +82,7 @@ class Config:
     connection_ends_locks: bool = False
     schedules: bool = True
     dead_letters: bool = True
+    defers: bool = True
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

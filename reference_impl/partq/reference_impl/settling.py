@@ -12,6 +12,7 @@ from .clock import HOP, Steps
 from .errors import Refused
 from .freedoms import taken
 from .network import Connection
+from .partition import Partition
 from .sending import Sending
 from .store import Stored
 from .transactions import Transaction
@@ -30,6 +31,15 @@ class Settlement(NamedTuple):
 
 class Settling(Sending):
     """A front end's side of locks."""
+
+    def hand_out(self, partition: Partition, stored: Stored, delete: bool) -> Any:
+        """Give a message to the client, locked or, on demand, deleted; what it gets to see of it."""
+        if delete:
+            partition.complete(stored)
+            return self.broker.show(stored, None)
+        token = self.broker.token()
+        partition.lock(stored, token, self.clock.now + self.broker.config.lock_duration)
+        return self.broker.show(stored, token)
 
     def settle(
         self,
@@ -75,14 +85,20 @@ class Settling(Sending):
     def admit_settlement(self, asked: Settlement, found: Sequence[Stored]) -> None:
         """Whether these messages may be settled together, and in that transaction. Raises `Refused`."""
         txn, here = asked.txn, found[0].partition.main
-        self.broker.check_offers(asked.action != "dead_letter" or self.broker.config.dead_letters)
-        if asked.action == "dead_letter" and any(one.partition is not one.partition.main for one in found):
-            raise Refused("invalid_operation", "nothing moves on from the dead-letter queue")
+        self.check_action(asked.action, found)
         self.broker.rules.check_settlement(found, txn)
         if txn is not None:
             away = txn.partition not in (None, here) and txn.settles_in in (None, here)
             if not (away and self.elsewhere()):
                 self.broker.rules.admit_settlement(txn, found)
+
+    def check_action(self, action: str, found: Sequence[Stored]) -> None:
+        """Raises `Refused` where messages cannot be settled in that way."""
+        config = self.broker.config
+        offered = {"dead_letter": config.dead_letters, "defer": config.defers}
+        self.broker.check_offers(offered.get(action, True))
+        if action in offered and any(one.partition is not one.partition.main for one in found):
+            raise Refused("invalid_operation", "nothing leaves the dead-letter queue in that way")
 
     def check_locks(self, asked: Settlement, found: Sequence[Stored]) -> None:
         """Every lock of the request must hold, and be free of transactions. Raises `Refused`."""

@@ -81,13 +81,15 @@ class Stored:
     ``count`` is how many of its locks ended by abandon or expiry, ``tries`` how often it was handed out.
     ``lock`` (None: free) holds until ``until``; ``enlisted`` names the transaction that settles it.
     ``told`` is what ``count`` was when it was last handed out. ``hidden``: it has a number, and no client may
-    see it yet. ``due``: its time, if it was scheduled; ``heir``: what was appended then. ``reason``: why it
-    is in the dead-letter queue; ``given_reason``: the one that its holder gave for moving it there.
+    see it yet. ``deferred``: it was set aside. ``due``: its time, if it was scheduled; ``heir``: what was
+    appended then. ``reason``: why it is in the dead-letter queue; ``given_reason``: the one that its holder
+    gave for moving it there.
     """
 
     __slots__ = (
         "content",
         "count",
+        "deferred",
         "due",
         "enlisted",
         "enqueued_at",
@@ -119,6 +121,7 @@ class Stored:
         self.enlisted: str | None = None
         self.gone = False
         self.hidden = False
+        self.deferred = False
         self.due: int | None = None
         self.heir: Stored | None = None
         self.reason: str | None = None

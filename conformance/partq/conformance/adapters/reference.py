@@ -90,7 +90,9 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
     ),
     "complete": _settle("complete"),
     "abandon": _settle("abandon"),
+    "defer": _settle("defer"),
     "dead_letter": _settle("dead_letter"),
+    "receive_deferred": lambda end, connection, args: end.receive_deferred(connection, args["seqs"]),
     "renew_lock": lambda end, _, args: end.renew(args["lock"]),
     "peek": lambda end, connection, args: _queue(end, args).peek(
         connection, args["max"], args.get("from_seq")
@@ -160,6 +162,7 @@ def config_of(
         connection_ends_locks=family.connection_ends_locks,
         schedules="SCH-1" in rules,
         dead_letters="RCV-9" in rules,
+        defers="RCV-10" in rules,
         freedoms=free,
         view=Delivery,
         tell=lambda partition, flow, state: on_event(
