@@ -46,5 +46,5 @@ def test_files_open_in_other_tools() -> None:
 
 
 def test_what_has_no_chart_names_those_that_have() -> None:
-    with pytest.raises(NoChart, match="no chart of 'paying'; there are charts of delivery, "):
+    with pytest.raises(NoChart, match="no chart of 'paying'; there are charts of deferral, "):
         chart("paying")

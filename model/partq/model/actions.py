@@ -67,9 +67,9 @@ class Action(NamedTuple):
     its partition, for the broker's own moves. ``only``: for exploration, restrict a receive or peek to
     answers out of the partition at this position (0 …), a send to storing there, a settlement to locks there;
     `NOWHERE`: to answers out of none. ``about``: the births that the arguments name, as far as that is known.
-    ``target``: restrict a rebalance to those after which each partition is
-    on its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may
-    be refused as busy, which changes nothing.
+    ``seqs``: the numbers that do. ``target``: restrict a rebalance to those after which each partition is on
+    its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may be
+    refused as busy, which changes nothing.
     """
 
     op: str
@@ -93,6 +93,7 @@ class Action(NamedTuple):
     calm: bool = False
     target: tuple[str | None, ...] | None = None
     about: tuple[str, ...] = ()
+    seqs: tuple[int, ...] = ()
 
 
 class Answer(NamedTuple):
@@ -149,4 +150,6 @@ def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Ac
             fields[_RENAMED[name]] = (value,) if name == "lock" else value
         elif name in Action._fields:
             fields[name] = tuple(value) if isinstance(value, list) else value
+    if "seqs" in fields:
+        fields["max"] = len(fields["seqs"])
     return Action(op, proc, slack=slack, **fields)

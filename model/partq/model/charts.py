@@ -27,6 +27,7 @@ class Part(NamedTuple):
 
 
 PARTS: Final = {
+    "deferral": Part("azure-flat", ("receive", "complete", "abandon", "deferral")),
     "delivery": Part("azure-premium", ("receive", "delete", "prefetch")),
     "faults": Part("azure-flat", ("receive", "broker faults", "lost front ends")),
     "locks": Part("azure-flat", ("receive", "expire", "prefetch")),

@@ -59,6 +59,7 @@ from typing import Final
 
 from .actions import ACTIVATE, GONE, NOWHERE, OK, STORE, Action, Answer, Observed, agrees, failure
 from .admission import norm as requests
+from .deferral import norm as deferral
 from .delivery import norm as delivery
 from .departures import load
 from .edits import with_client
@@ -176,6 +177,8 @@ _CLIENT_OPS: Final[dict[str, Mechanism]] = {
     "receive": _receive,
     "complete": _settle,
     "abandon": _settle,
+    "defer": _settle,
+    "receive_deferred": deferral.receive,
     "renew_lock": settling.renew,
     "peek": peeking.peek,
     "begin": transactions.begin,

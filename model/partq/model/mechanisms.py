@@ -17,6 +17,7 @@ NORMS: Final = (
     "domains.norm",
     "delivery.norm",
     "settling.norm",
+    "deferral.norm",
     "peeking.cursors",
     "peeking.observed",
     "peeking.norm",
@@ -43,6 +44,7 @@ DEVIATIONS: Final = (
     "peeking.observed_deviations",
     "peeking.deviations",
     "scheduling.deviations",
+    "deferral.deviations",
     "rebalancing.deviations",
     "rebalancing.events_deviations",
 )

@@ -34,11 +34,12 @@ OPERATIONS: Final = (
     "lost front ends",
     "transactions",
     "scheduling",
+    "deferral",
 )
 """What a scope may offer besides sends: ``delete`` is receive and delete, ``stale`` settling with an earlier
 lock of the message, ``expire`` and ``prefetch`` the broker's moves; with ``scheduling`` each message may be
-scheduled instead of sent. With flows, bind, unbind and the broker's
-moves on flows are always there."""
+scheduled instead of sent; ``deferral`` is deferring, and receiving by number. With flows, bind, unbind and
+the broker's moves on flows are always there."""
 
 USUAL: Final = ("receive", "complete", "abandon", "expire", "prefetch", "peek")
 """What a scope offers unless it says otherwise."""
@@ -138,6 +139,8 @@ class Scope:
             found += self._flows()
         if "scheduling" in self.operations:
             found += self._scheduled()
+        if "deferral" in self.operations:
+            found += self._deferred()
         merged: dict[frozenset[str], list[Actions]] = {}
         for footprint, actions in found:
             merged.setdefault(footprint, []).append(actions)
@@ -224,6 +227,15 @@ class Scope:
             if entry.due:
                 yield Action("cancel_scheduled", PRODUCER, about=(entry.id,), only=p)
 
+    def _deferred(self) -> Iterator[Group]:
+        for c in self.consumers:
+            for p in range(self.partitions):
+                yield Group(self._footprint(f"part {p}", proc=c), partial(self._by_number, c, p))
+
+    def _by_number(self, c: str, p: int, state: State, sent: int) -> Iterator[Action]:
+        for entry in state.parts[p].log:
+            yield Action("receive_deferred", c, about=(entry.id,), only=p)
+
     def _consuming(self) -> Iterator[Group]:
         flows = ["flows"] if self.has_flows else []
         txns = ["txns"] if self.transacts else []
@@ -264,8 +276,8 @@ class Scope:
                 earlier = 3 - entry.turn if entry.status == LOCKED else entry.turn
                 tokens.append(f"{p}.{entry.number}.{earlier}")
             for token in tokens:
-                for op in ("complete", "abandon"):
-                    if op in self.operations:
+                for op, operation in (("complete",) * 2, ("abandon",) * 2, ("defer", "deferral")):
+                    if operation in self.operations:
                         yield Action(op, c, locks=(token,), only=p)
                         if self.transacts and state.txns:
                             yield Action(op, c, locks=(token,), txn=TXN, only=p)

@@ -52,6 +52,10 @@ OVERDUE: Final = 8
 """Its time had come when it was sent: it is about to be activated, and `Entry.number` is -1 until then."""
 
 
+DEFERRED: Final = 9
+"""Set aside by its holder, to be received by its number alone (RCV-10)."""
+
+
 class Status(NamedTuple):
     """What the status of a message means to every mechanism. ``visible``: a peek may show it; ``certain``:
     and has to. ``struck``: a fault may have ended a lock of it that nobody has seen. ``kept``: it is still
@@ -78,6 +82,7 @@ STATUSES: Final = (
     Status("scheduled", struck=False, label=messages.SCHEDULED),
     Status("withdrawn", visible=False, certain=False, struck=False, vanishes=True),
     Status("overdue", visible=False, certain=False, struck=False),
+    Status("deferred", struck=False, loose=True, label=messages.DEFERRED),
 )
 VISIBLE: Final = tuple(status.visible for status in STATUSES)
 CERTAIN: Final = tuple(status.certain for status in STATUSES)

@@ -1,4 +1,4 @@
-"""Which birth of a scheduled message is meant: told by the operation, by states, numbers and times."""
+"""Which birth of a message is meant: told by the operation, by states, numbers and times."""
 
 from __future__ import annotations
 
@@ -110,4 +110,20 @@ def test_an_id_that_looks_like_a_birth_is_ambiguous() -> None:
 def test_the_rules_on_scheduled_messages_are_met_where_one_is_scheduled() -> None:
     assert "SCH-1" in unmet(history("p send m1", "azure-flat").records)
     for line in ("p send m1 at=9s", "p schedule m1 at=9s", "p cancel_scheduled 1 -> error not_found"):
-        assert not unmet(history(line, "azure-flat").records)
+        assert "SCH-1" not in unmet(history(line, "azure-flat").records)
+
+
+def test_the_rule_on_deferred_messages_is_met_where_one_is_deferred_or_asked_for() -> None:
+    assert "RCV-10" in unmet(history("p send m1", "azure-flat").records)
+    for line in ("p defer l", "p receive_deferred 1 -> error not_found"):
+        assert "RCV-10" not in unmet(history(line, "azure-flat").records)
+
+
+def test_a_number_names_the_message_that_is_shown_with_it() -> None:
+    told = "p send m1\np send m2\np receive 2 -> m1#1, m2#2\np receive_deferred 2 7 -> error not_found"
+    assert _renamed(told)[-1].args["about"] == ("m2",)
+
+
+def test_a_number_that_is_never_shown_may_be_that_of_any_message_without_one() -> None:
+    with pytest.raises(Ambiguous, match="which message has the number 7"):
+        births("p send m1\np send m2\np receive 1 -> m1#1\np receive_deferred 7 -> error not_found")

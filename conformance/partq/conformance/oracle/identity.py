@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.history import Record
-from partq.conformance.oracle.roles import CANCELS, LOOKS, NUMBERS, ROLES, SCHEDULES, Role
+from partq.conformance.oracle.roles import CANCELS, DEFERRALS, LOOKS, NUMBERS, ROLES, SCHEDULES, Role
 from partq.model.messages import SCHEDULED, Delivery, Message, as_active, as_again, as_scheduled, is_scheduled
 from partq.model.operations import Outcome
 from partq.model.requirements import catalogue
@@ -41,6 +41,7 @@ def _schedules(record: Record) -> bool:
 
 _USES: Final[Mapping[str, Callable[[Record], bool]]] = {
     "scheduling": _schedules,
+    "deferral": lambda record: record.op in DEFERRALS,
 }
 """Mechanism -> whether a record makes use of it."""
 

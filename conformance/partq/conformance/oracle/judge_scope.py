@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import ByEntity
-from partq.conformance.oracle.roles import LOOKS, RECONNECTS, SHOWS
+from partq.conformance.oracle.roles import DEFERRALS, LOOKS, RECONNECTS, SHOWS
 from partq.model.machine import OPERATIONS
 from partq.model.profiles import Profile, profile, requirements_of
 
@@ -42,6 +42,8 @@ def _unpromised(family: Profile, record: Record) -> str | None:
         return "peeks are not modelled where the profile has none"
     if not (family.flows or family.transactions) and "txn" in record.args:
         return "transactions are not modelled where the profile has none"
+    if record.op in DEFERRALS and "RCV-10" not in requirements_of(family.name):
+        return "deferred messages are not modelled where the profile has none"
     return None
 
 

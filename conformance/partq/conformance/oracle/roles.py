@@ -39,9 +39,9 @@ ROLES: Final[Mapping[str, Role]] = {
     **dict.fromkeys(("send", "send_batch", "schedule"), Role.SEND),
     ACTIVATE: Role.ACTIVATION,
     "cancel_scheduled": Role.CANCELLATION,
-    "receive": Role.DELIVERY,
+    **dict.fromkeys(("receive", "receive_deferred"), Role.DELIVERY),
     "peek": Role.LOOK,
-    **dict.fromkeys(("complete", "abandon", "renew_lock"), Role.SETTLEMENT),
+    **dict.fromkeys(("complete", "abandon", "defer", "renew_lock"), Role.SETTLEMENT),
     **dict.fromkeys(("commit", "rollback"), Role.END),
     **dict.fromkeys(("bind", "unbind", "assignment"), Role.FLOW),
     "drained": Role.DRAINED,
@@ -77,6 +77,7 @@ NUMBERS: Final[Mapping[str, str]] = {op: arg for arg in ("seq", "seqs") for op i
 BATCHES: Final = "send_batch"
 SCHEDULES: Final = "schedule"
 CANCELS: Final = "cancel_scheduled"
+DEFERRALS: Final = frozenset({"defer", "receive_deferred"})
 RENEWS: Final = "renew_lock"
 COMMITS: Final = "commit"
 BINDS: Final = "bind"

@@ -169,6 +169,8 @@ def stored_at(state: State, seen: Delivery, parts: Sequence[int]) -> Place | Non
 def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[Taken]:
     """The ways in which this message may have been delivered so."""
     entry, cfg = state.parts[p].log[index], state.cfg
+    if not is_offered(cfg, entry):
+        return []
     if not (cfg.serving or entry.status == CACHED or is_up(state, p)):
         return []
     if cfg.profile.flows:
@@ -176,6 +178,12 @@ def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[
     else:
         ways = counted(state, entry, reach, seen.delivery_count)
     return list(dict.fromkeys(taken for taken in ways if _fits(cfg, entry, taken, seen, reach)))
+
+
+@guard("RCV-10")
+def is_offered(cfg: Config, entry: Entry) -> bool:
+    """Whether a receive may deliver the message: not one that is set aside."""
+    return not entry.rest
 
 
 @point("RCV-9")

@@ -20,6 +20,7 @@ from ..sequencing.norm import as_shown, home
 from ..state import (
     BACK,
     CACHED,
+    DEFERRED,
     FRESH,
     LAGGING,
     LOCKED,
@@ -338,7 +339,7 @@ _POSSIBLE: Final = {
     FRESH: ("lapse", "prefetch", "exhaust"),
     CACHED: ("expire", "release"),
     LOCKED: ("expire", "release"),
-    BACK: ("lapse", "exhaust"),
+    **dict.fromkeys((BACK, DEFERRED), ("lapse", "exhaust")),
 }
 
 
