@@ -291,6 +291,25 @@ def keep_number(world: World) -> Steps[bool]:
     return dead.seq == sent[1].seq
 
 
+@scene()
+def vanish_early(world: World) -> Steps[bool]:
+    yield from world.send(Post("a", partition_key=home(world), ttl=SECOND))
+    yield from world.sleep(SECOND)
+    there = ids((yield from world.peek(number=0)))
+    assert ids((yield from world.receive())) == []
+    assert ids((yield from world.peek(number=0))) == []
+    return not there
+
+
+@scene()
+def live_from_send(world: World) -> Steps[bool]:
+    at = world.clock.now + 5 * SECOND
+    yield from world.send(Post("a", partition_key=home(world), scheduled_at=at, ttl=4 * SECOND))
+    yield from world.until(at)
+    yield from world.sleep(SECOND)
+    return not ids((yield from world.receive()))
+
+
 # Transactions.
 
 

@@ -21,6 +21,7 @@ class Post:
     partition_key: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     scheduled_at: int | None = None
+    ttl: int | None = None
 
 
 class World:

@@ -14,6 +14,7 @@ from .clock import Clock
 from .core import Core, Router
 from .deadletters import DeadLetters
 from .domains import DomainPartition
+from .expiry import Lifetimes
 from .faults import Faults
 from .flowend import FlowEnd
 from .flows import Assignments
@@ -49,6 +50,7 @@ class Parts:
     connection: type[Connection] = Connection
     faults: type[Faults] = Faults
     timetable: type[Timetable] = Timetable
+    lifetimes: type[Lifetimes] = Lifetimes
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
     queue_rules: type[Rules] = QueueRules
@@ -70,9 +72,11 @@ class Broker(Core):
         ]
         super().__init__(config, clock, rules, partitions, locks, parts.router)
         self.timetable = parts.timetable(self)
+        self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)
             partition.timetable = self.timetable if config.schedules else None
+            partition.lifetimes = self.lifetimes if config.expires else None
         self.dead_letters = [self._beside(partition, parts) for partition in partitions]
         self._connection = parts.connection
         self.front_ends = self._front_ends(parts)

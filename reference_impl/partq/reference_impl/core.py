@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from .clock import Clock, Steps, Task
 from .errors import Refused
+from .expiry import Lifetimes
 from .freedoms import taken
 from .network import Connection
 from .partition import Partition
@@ -49,6 +50,7 @@ class Core:
     """One queue, as its parts see it. ``locks``: every locked message by its lock's token."""
 
     timetable: Timetable
+    lifetimes: Lifetimes
 
     def __init__(
         self,

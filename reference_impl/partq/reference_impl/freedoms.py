@@ -81,6 +81,12 @@ class Freedoms:
     """SEQ-6: in the dead-letter queue a message has the number, and enqueued time, that it had. (Else: new
     ones.) Drawn once for a partition."""
 
+    vanish_early: float = 0.0
+    """RCV-15: a message whose time to live has ended is gone at a peek. (Else: at the next receive.)"""
+
+    live_from_send: float = 0.0
+    """RCV-15: the time to live of a scheduled message runs from its send. (Else: from its activation.)"""
+
     # Transactions.
 
     commit_lag: float = 0.0
@@ -205,7 +211,7 @@ class Freedoms:
 
 NAMES: Final = Freedoms.names()
 
-LATER: Final = frozenset({"activate_late", "race_cancel", "keep_number"})
+LATER: Final = frozenset({"activate_late", "race_cancel", "keep_number", "vanish_early", "live_from_send"})
 """Freedoms that this table got after the others: whether they are in a sample follows from what is drawn for
 the others, so that a seed's further draws remain what they were."""
 
@@ -228,6 +234,8 @@ CAMPAIGN: Final = Freedoms(
     count_late=1.0,
     dead_letter_late=0.5,
     keep_number=0.5,
+    vanish_early=0.5,
+    live_from_send=0.5,
     commit_lag=0.5,
     number_early=0.5,
     second_key=0.7,

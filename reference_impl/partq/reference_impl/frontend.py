@@ -109,7 +109,7 @@ class FrontEnd(Deferring):
         kept: list[tuple[str, Stored]] = []
         for token, stored in self.cache:
             partition = stored.partition
-            if not partition.holds(stored, token, now):
+            if not partition.holds(stored, token, now) or self.broker.lifetimes.has_ended(stored, now):
                 continue
             if len(shown) >= most or (delete and not partition.up):
                 kept.append((token, stored))
@@ -195,6 +195,7 @@ class FrontEnd(Deferring):
 
     def browse(self, peek: Peek, partition: Partition) -> list[Any]:
         """What the answer shows of one partition; the client's cursor moves behind it."""
+        self.broker.lifetimes.sweep(partition.main)
         connection = peek.connection
         cursors = connection.cursors if partition is partition.main else connection.dead_cursors
         if peek.number is None:

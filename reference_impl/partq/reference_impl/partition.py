@@ -22,6 +22,14 @@ class Waiting(Protocol):
     def enter(self, stored: Stored) -> None: ...
 
 
+class Ageing(Protocol):
+    """What lets messages vanish whose time to live has ended."""
+
+    def begin(self, stored: Stored) -> None: ...
+    def follow(self, stored: Stored, heir: Stored) -> None: ...
+    def purge(self, partition: Partition, now: int) -> None: ...
+
+
 class DeadLetterQueue(Protocol):
     """Where dead-lettered messages go."""
 
@@ -40,7 +48,8 @@ class Partition:
     ``locks`` is the broker's table of all locks by token, shared by its partitions. After ``most_tries``
     failed deliveries a message is dead-lettered (None: never): at once, or when it would be delivered again
     (``dead_letters_late``). ``dead_letters``: its part of the dead-letter queue, None in that itself, where
-    ``main`` is this partition. ``timetable``: None where nothing can be scheduled.
+    ``main`` is this partition. ``timetable``: None where nothing can be scheduled; ``lifetimes``:
+    None where messages live for ever.
     """
 
     __slots__ = (
@@ -49,6 +58,7 @@ class Partition:
         "_locks",
         "dead_letters",
         "dead_letters_late",
+        "lifetimes",
         "main",
         "most_tries",
         "name",
@@ -68,6 +78,7 @@ class Partition:
         self.main: Partition = self
         self.dead_letters: DeadLetterQueue | None = None
         self.timetable: Waiting | None = None
+        self.lifetimes: Ageing | None = None
         self._locks = locks
         self._free: list[tuple[int, Stored]] = []
         self._leases: list[tuple[int, int, Stored, str]] = []
@@ -90,6 +101,8 @@ class Partition:
 
     def offer(self, stored: Stored) -> None:
         """Let a message be received from now on, or from its time on."""
+        if self.lifetimes is not None:
+            self.lifetimes.begin(stored)
         if self.timetable is not None and stored.content.scheduled_at is not None:
             self.timetable.enter(stored)
         else:
@@ -99,6 +112,8 @@ class Partition:
         """Store a scheduled message anew, at the end, free to be received."""
         self.store.delete(stored)
         heir = self.store.append(stored.content, now, self)
+        if self.lifetimes is not None:
+            self.lifetimes.follow(stored, heir)
         heappush(self._free, (heir.order, heir))
         return heir
 
@@ -138,6 +153,8 @@ class Partition:
             self.expire(now)
         if self.dead_letters_late:
             self.bury()
+        if self.lifetimes is not None:
+            self.lifetimes.purge(self, now)
 
     def bury(self) -> None:
         """Dead-letter the messages that were delivered often enough and are not locked."""

@@ -56,8 +56,9 @@ class Config:
     news of assignments may be. ``domains``: None where order goes by numbers. ``caches``: front ends keep
     what they fetched. ``connection_ends_locks``: a client's locks end with its connection. ``schedules``: a
     message that bears a time is not received before (else the time means nothing). ``dead_letters``: clients
-    reach the dead-letter queue. ``defers``: they set messages aside. ``freedoms``: the choices
-    that it makes use of.
+    reach the dead-letter queue. ``defers``: they set messages aside. ``expires``: messages
+    have a time to live; those whose time has ended vanish, or are dead-lettered (``dead_letters_expired``).
+    ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
 
@@ -83,6 +84,8 @@ class Config:
     schedules: bool = True
     dead_letters: bool = True
     defers: bool = True
+    expires: bool = True
+    dead_letters_expired: bool = False
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

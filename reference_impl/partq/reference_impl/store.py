@@ -27,6 +27,8 @@ class Content(Protocol):
     def properties(self) -> tuple[tuple[str, str], ...]: ...
     @property
     def scheduled_at(self) -> int | None: ...
+    @property
+    def ttl(self) -> int | None: ...
 
 
 @dataclass(slots=True)
@@ -39,13 +41,14 @@ class Ticket:
     partition_key: str | None
     properties: tuple[tuple[str, str], ...]
     scheduled_at: int | None
+    ttl: int | None
     number: int | None = None
 
     @classmethod
     def of(cls, one: Content) -> Self:
         """The ticket of a message."""
         keys = one.session_id, one.partition_key
-        return cls(one.id, one.body, *keys, one.properties, one.scheduled_at)
+        return cls(one.id, one.body, *keys, one.properties, one.scheduled_at, one.ttl)
 
 
 class Holder(Protocol):
@@ -80,10 +83,10 @@ class Stored:
     ``order`` counts acceptances of its partition and never rolls over; ``number`` is what clients see.
     ``count`` is how many of its locks ended by abandon or expiry, ``tries`` how often it was handed out.
     ``lock`` (None: free) holds until ``until``; ``enlisted`` names the transaction that settles it.
-    ``told`` is what ``count`` was when it was last handed out. ``hidden``: it has a number, and no client may
-    see it yet. ``deferred``: it was set aside. ``due``: its time, if it was scheduled; ``heir``: what was
-    appended then. ``reason``: why it is in the dead-letter queue; ``given_reason``: the one that its holder
-    gave for moving it there.
+    ``told`` is what ``count`` was when it was last handed out. ``hidden``: it has a number, and no client
+    may see it yet. ``deferred``: it was set aside. ``due``: its time, if it was scheduled; ``heir``: what
+    was appended then. ``ends``: when its time to live does. ``reason``: why it is in the dead-letter queue;
+    ``given_reason``: the one that its holder gave for moving it there.
     """
 
     __slots__ = (
@@ -91,6 +94,7 @@ class Stored:
         "count",
         "deferred",
         "due",
+        "ends",
         "enlisted",
         "enqueued_at",
         "given_reason",
@@ -123,6 +127,7 @@ class Stored:
         self.hidden = False
         self.deferred = False
         self.due: int | None = None
+        self.ends: int | None = None
         self.heir: Stored | None = None
         self.reason: str | None = None
         self.given_reason: str | None = None

@@ -163,6 +163,7 @@ def config_of(
         schedules="SCH-1" in rules,
         dead_letters="RCV-9" in rules,
         defers="RCV-10" in rules,
+        expires="RCV-15" in rules,
         freedoms=free,
         view=Delivery,
         tell=lambda partition, flow, state: on_event(

@@ -40,6 +40,7 @@ class Garbled:
     partition_key: str | None
     properties: tuple[tuple[str, str], ...]
     scheduled_at: int | None
+    ttl: int | None
 
 
 def garbled(content: Content, **changed: Any) -> Garbled:

@@ -1,0 +1,65 @@
+"""Time to live: what has ended is not delivered, and goes when somebody asks for messages, or before.
+
+A time to live runs from the enqueued time. While a message is locked, or scheduled, it stays; a dead letter
+has no time to live. What becomes of what has ended, gone or dead-lettered, is a setting.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .clock import Clock
+from .freedoms import Freedoms, taken
+from .partition import Partition
+from .store import Stored
+
+EXPIRED: Final = "TTLExpiredException"
+"""The reason of a message that is dead-lettered since its time to live has ended."""
+
+
+class Lifetimes:
+    """When the messages of a queue have lived long enough. ``dead_letters``: they are dead-lettered then."""
+
+    def __init__(self, clock: Clock, free: Freedoms, dead_letters: bool) -> None:
+        self.clock = clock
+        self.free = free
+        self.dead_letters = dead_letters
+        self.any = False
+
+    def begin(self, stored: Stored) -> None:
+        """A message was stored: its time runs from its enqueued time on."""
+        if stored.content.ttl is not None:
+            self.any = True
+            stored.ends = stored.enqueued_at + stored.content.ttl
+
+    def follow(self, stored: Stored, heir: Stored) -> None:
+        """A scheduled message was activated: its time runs from then on, or from its send."""
+        self.begin(heir)
+        if stored.ends is not None and taken(self.free.live_from_send, self.clock.random):
+            heir.ends = stored.ends
+
+    def has_ended(self, stored: Stored, now: int) -> bool:
+        """Whether the message may not be delivered any more."""
+        return stored.ends is not None and stored.ends <= now
+
+    def goes(self, stored: Stored, now: int) -> bool:
+        """Whether the message, which nobody holds, is to vanish now."""
+        return self.has_ended(stored, now) and stored.lock is None and not stored.is_scheduled()
+
+    def purge(self, partition: Partition, now: int) -> None:
+        """Let everything vanish that has ended and is not locked."""
+        ended = [stored for stored in partition.store.live() if self.goes(stored, now)] if self.any else []
+        for stored in partition.take(ended) if ended else ():
+            self.vanish(partition, stored)
+
+    def vanish(self, partition: Partition, stored: Stored) -> None:
+        """Delete a message, or move it to the dead-letter queue."""
+        if self.dead_letters:
+            partition.dead_letter(stored, EXPIRED)
+        else:
+            partition.complete(stored)
+
+    def sweep(self, partition: Partition) -> None:
+        """Before a peek: what has ended may have vanished by itself."""
+        if self.any and taken(self.free.vanish_early, self.clock.random):
+            self.purge(partition, self.clock.now)
