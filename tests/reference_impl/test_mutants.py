@@ -111,6 +111,31 @@ SURVIVING = {
 """Mutants that neither does, within that: a renewal refused as invalid is taken for a lost lock (RCV-8); that
 a key moves where its transaction has settled, for no function of keys (ROUTE-2), but for long evidence."""
 
+UNREACHED = {
+    "dead-letter-lost",
+    "reason-missing",
+    "dead-letter-stays-too",
+    "dead-lettered-one-delivery-early",
+    "kill-loses-dead-letters",
+    "dead-letters-not-locked",
+    "dead-letters-before-commit",
+    "holder-cannot-dead-letter",
+    "deferred-delivered",
+    "expiry-ends-deferral",
+    "deferred-of-any-partition",
+    "deferral-renumbers",
+    "deferred-lost-on-expiry",
+    "deferred-not-counted",
+    "deferred-not-peeked",
+    "deferred-called-active",
+    "defers-before-commit",
+    "expired-delivered",
+    "expiry-ends-locks",
+    "dead-letters-expire",
+    "lifetime-starts-with-the-lock",
+}
+"""Mutants of what no program does yet: dead letters, deferral, time to live."""
+
 SHORT = 14
 """Phrases in the programs that the judge is asked about."""
 
@@ -212,12 +237,12 @@ def test_a_defect_is_called_as_its_hook_is(name: str) -> None:
 
 
 def test_what_is_owed_is_known() -> None:
-    assert KNOWN >= NOT_YET | SURVIVING
+    assert KNOWN >= NOT_YET | SURVIVING | UNREACHED
     assert not NOT_YET & SURVIVING
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(KNOWN - NOT_YET - SURVIVING))
+@pytest.mark.parametrize("name", sorted(KNOWN - NOT_YET - SURVIVING - UNREACHED))
 def test_a_mutant_is_killed_by_its_own_rule_and_shrunk(name: str) -> None:
     mutant, broker = MUTANTS[name], open_mutant(name)
     lacks = frozenset(broker.lacks())

@@ -93,7 +93,7 @@ def store_again(partition: Partition, stored: Stored) -> Stored:
     """Replace a message by one with a new number, which the caller locks or releases."""
     partition.complete(stored)
     again = partition.store.append(stored.content, stored.enqueued_at, partition)
-    again.count = stored.count
+    again.count, again.ends = stored.count, stored.ends
     return again
 
 

@@ -1,0 +1,87 @@
+"""Defects in the dead-letter queue (RCV-9): what moves there, when, with which reason, whether it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..clock import Steps
+from ..deadletters import DeadLetters
+from ..frontend import FrontEnd
+from ..network import Connection
+from ..partition import Partition
+from ..store import Stored
+from .registry import defect
+
+
+@defect("RCV-2", "take_in")
+def dead_letter_lost(self: DeadLetters, moved: Stored, reason: str | None) -> None:
+    """What moves to the dead-letter queue is gone."""
+    return
+
+
+@defect("RCV-9", "take_in", profile="azure-flat")
+def reason_missing(self: DeadLetters, moved: Stored, reason: str | None) -> None:
+    """A dead letter shows no reason."""
+    DeadLetters.take_in(self, moved, None)
+
+
+@defect("RCV-9", "dead_letter")
+def dead_letter_stays_too(self: Partition, stored: Stored, reason: str | None) -> None:
+    """A message that is dead-lettered stays in the queue, too, and is delivered in both."""
+    if self.dead_letters is not None:
+        self.dead_letters.take_in(stored, reason)
+    self.release(stored)
+
+
+@defect("RCV-9", "is_spent", profile="azure-standard")
+def dead_lettered_one_delivery_early(self: Partition, stored: Stored) -> bool:
+    """A message is dead-lettered when one delivery less has failed than the maximum."""
+    return self.most_tries is not None and stored.count >= self.most_tries - 1
+
+
+@defect("RCV-2", "recover")
+def kill_loses_dead_letters(self: DeadLetters, counted: bool = False) -> None:
+    """The dead-letter queue is empty after a kill of the broker."""
+    for stored in list(self.store.live()):
+        self.store.delete(stored)
+    DeadLetters.recover(self, counted)
+
+
+@defect("RCV-6", profile="azure-flat")
+class DeadLettersNotLocked(DeadLetters):
+    """A dead letter that is locked is delivered to others, too."""
+
+    def lock(self, stored: Stored, token: str, until: int) -> None:
+        self.release(stored)
+        super().lock(stored, token, until)
+
+    def release(self, stored: Stored) -> None:
+        self.take([stored])
+        super().release(stored)
+
+    def complete(self, stored: Stored) -> None:
+        self.take([stored])
+        super().complete(stored)
+
+
+@defect("TXN-5", "settle", profile="azure-standard")
+def dead_letters_before_commit(
+    self: FrontEnd,
+    connection: Connection,
+    action: str,
+    tokens: Sequence[str],
+    txn: str | None,
+    reason: str | None = None,
+) -> Steps[None]:
+    """A message that a transaction dead-letters moves at once, and no rollback brings it back."""
+    at_once = action == "dead_letter" and txn in self.broker.transactions
+    return FrontEnd.settle(self, connection, action, tokens, None if at_once else txn, reason)
+
+
+@defect("RCV-9", "settle")
+def holder_cannot_dead_letter(self: Partition, action: str, stored: Stored) -> None:
+    """A message that its holder dead-letters is given back instead."""
+    if action == "dead_letter":
+        self.release(stored)
+    else:
+        Partition.settle(self, action, stored)
