@@ -204,14 +204,13 @@ class Core:
         txn.reveal()
         self.ring()
 
-    def await_message(self, deadline: int) -> int:
-        """Let the current task be woken when messages come; gives the time until which to wait."""
+    def await_message(self, partitions: Sequence[Partition], deadline: int) -> int:
+        """Let the current task be woken when messages come; gives the time until which to wait for those of
+        these partitions."""
         self._waiting[self.clock.current] = None
-        for partition in self.partitions:
+        for partition in partitions:
             if partition.up:
                 deadline = partition.next_expiry(deadline)
-                if partition.dead_letters is not None:
-                    deadline = partition.dead_letters.next_expiry(deadline)
         return deadline
 
     def ring(self) -> None:

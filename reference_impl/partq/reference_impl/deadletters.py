@@ -43,3 +43,7 @@ class DeadLetters(Partition):
         """Whether a message could be received now. What has failed, or ended, in the queue comes first."""
         self.main.tidy(now)
         return super().has_free(now)
+
+    def next_expiry(self, otherwise: int) -> int:
+        """When the next lock may end, in the queue or here, if that is before ``otherwise``."""
+        return super().next_expiry(self.main.next_expiry(otherwise))

@@ -98,7 +98,7 @@ class FrontEnd(Deferring):
     def wait(self, deadline: int) -> Steps[None]:
         """Until messages may have come, or the deadline."""
         try:
-            yield self.broker.await_message(deadline)
+            yield self.broker.await_message(self.partitions, deadline)
         finally:
             self.broker.stop_waiting()
 

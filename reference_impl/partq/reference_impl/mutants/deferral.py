@@ -28,7 +28,7 @@ def expiry_ends_deferral(self: Partition, stored: Stored) -> None:
     Partition.lapse(self, stored)
 
 
-@defect("RCV-10")
+@defect("RCV-10", profile="azure-standard")
 class DeferredOfAnyPartition(FrontEnd):
     """One call receives deferred messages of several partitions."""
 
