@@ -63,6 +63,7 @@ SWITCHES: Final[Mapping[str, Switch]] = {
     **dict.fromkeys(("SCH_1", "SCH_2", "SCH_4", "SCH_6"), Switch("schedule")),
     "SCH_3": Switch("schedule cancellation"),
     **{f"REB_{n}": _FLOWS for n in (*range(1, 8), *range(9, 15), 18)},
+    "REB_11_Eventually": _FLOWS,
 }
 """By property. One that is not named here can fail in every scope."""
 

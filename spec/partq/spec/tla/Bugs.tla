@@ -85,6 +85,10 @@ BugGivenBackAnew(m, n, placed) ==
 \* The message goes with the lock whose time is over (RCV-2).
 BugExpiredForgotten(m) == { Empty("done") }
 
+\* Never delivers out of the second partition (RCV-2: eventually).
+BugMayLockFirst(m) == /\ msg[m].at = "ready" /\ msg[m].part = 1
+                      /\ Serves(1) /\ InOrder(m) /\ msg[m].count < MaxTries
+
 \* Delivers in any order (RCV-3, REB-3).
 BugInOrder(m) == TRUE
 
@@ -99,6 +103,15 @@ BugSettledNot(m) == GivenBack(m, msg[m].count, TRUE)
 
 \* Any lock that the message ever had will do (RCV-8).
 BugHeldByAny(c, m, t) == msg[m].at = "locked" /\ msg[m].by = c /\ ~msg[m].settling
+
+\* All locks of a message have one token, so that a lost one settles (RCV-8).
+BugTurnAfterFirst(t) == FirstTurn
+
+\* Locks of flows expire (RCV-6).
+BugExpirableAnyway(m) == msg[m].at = "locked" /\ msg[m].doubt = "no"
+
+\* A flow settles by the lock of another (RCV-6).
+BugHeldByAnyFlow(c, m, t) == msg[m].at = "locked" /\ msg[m].turn = t
 
 \* A lock that ends does not count (RCV-9).
 BugRaisedNot(n) == n
@@ -128,6 +141,25 @@ BugCommittedInParts(at) ==
         THEN [ msg[m] EXCEPT !.num = NumberAtCommit(m), !.at =
                   IF \A n \in Pending : n <= m THEN "ready" ELSE "lagging" ]
         ELSE IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
+
+\* The commit is ok, and what was sent is dropped (RCV-2).
+BugCommittedDropped(at) ==
+    [ m \in Messages |-> IF msg[m].at = "pending" THEN Empty("done")
+                         ELSE IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
+
+\* Commits though the partition is down (ROUTE-5, ROUTE-8).
+BugInvolvedNone == {}
+
+\* Refuses commits and rollbacks though nothing is down (ROUTE-7), or the first settlement
+\* in a transaction (ROUTE-7).
+BugMayFailAlways == TRUE
+BugTxnCompleteFailsFirst(c, m, t) ==
+    /\ Open
+    /\ HeldBy(c, m, t)
+    /\ txn.part = NoPartition
+    /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+    /\ Record(history, [ Said("txn complete", c, m, "refused") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
 
 \* Commits the sends and forgets the settlements (TXN-5: all).
 BugCommittedSendsOnly(at) ==
@@ -238,6 +270,31 @@ BugBindWithoutDelay(c) ==
     /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
     /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, duty, delay >>
     /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
+
+\* The delay does not start when a flow goes (REB-7).
+BugDelayWithoutNever(c, after) == { delay }
+
+\* A takeover ends the delay (REB-4), and so does the bind of a standby (REB-4).
+BugTakeoverEndsDelay(c, s) ==
+    /\ HasFlows /\ running
+    /\ flow[c] = "active" /\ flow[s] = "standby"
+    /\ flow' = [ flow EXCEPT ![c] = "off", ![s] = "active" ]
+    /\ msg' = MessagesWithout(c)
+    /\ duty' \in DutiesWithout(c, s)
+    /\ delay' = FALSE
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars >>
+    /\ Record(FlowsSeen([ UnbindSeen(history, c) EXCEPT !.standby = @ \ {s} ]),
+              Said("unbind", c, 0, "ok"))
+BugBindEndsDelay(c) ==
+    /\ HasFlows /\ running
+    /\ flow[c] = "off"
+    /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
+    /\ delay' = BindsActive
+    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, duty >>
+    /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
+
+\* A handoff never ends (REB-11: eventually).
+BugInHandoffNever(p) == FALSE
 
 \* There are no standbys (REB-5).
 BugBindsActive == TRUE

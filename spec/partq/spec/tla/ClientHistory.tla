@@ -22,8 +22,8 @@
 EXTENDS Catalogue
 
 \* @typeAlias: place = {part: Int, num: Int};
-\* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), seen: Bool};
-\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), timer: Bool, delay: Bool, cancelled: Bool};
+\* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), seen: Bool, trouble: Bool};
+\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), turn: Int -> Int, holder: Int -> Str, consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), timer: Bool, delay: Bool, cancelled: Bool};
 \* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, waiting: Set(Int), out: Str, beat: Bool};
 ClientHistoryTypes == TRUE
 
@@ -47,6 +47,8 @@ ghostVars == << history, answer >>
 (* shown     what answers showed: partition and sequence number             *)
 (* lock      of each lock of it: none, held, doubt (a fault may have ended  *)
 (*           it), ended                                                     *)
+(* turn      which of its locks was begun last                              *)
+(* holder    with flows: to whom that was given, until it ends              *)
 (* consumed  completed, or received and deleted; of a scheduled one:        *)
 (*           cancelled, or its activation has been seen                     *)
 (* buried    found in the dead-letter queue                                 *)
@@ -56,7 +58,8 @@ ghostVars == << history, answer >>
 (* outage, alive   partitions that are down; whether the broker runs        *)
 (* deal      the transaction, as clients know it (txn is the broker's       *)
 (*           record): none, open, committed, rolled back; what was          *)
-(*           done in it; whether one of its messages has been seen since    *)
+(*           done in it; whether one of its messages has been seen since;   *)
+(*           whether something befell it that may have ended it             *)
 (* walks     what the walk of each client's cursor has returned; several    *)
 (*           possibilities where a fault may have reset it                  *)
 (* bound, standby, was, returned   flows; those that went before (not those *)
@@ -78,6 +81,7 @@ BatchOps == { "batch", "schedule batch" }
 TxnSendOps == { "txn send", "txn schedule" }
 ScheduleOps == { "schedule", "schedule batch", "txn schedule" }
 CancelOps == { "cancel", "txn cancel" }
+TxnOps == TxnSendOps \cup { "txn complete", "txn cancel", "commit", "rollback" }
 
 HistoryInit ==
     /\ answer = NoAnswer
@@ -88,20 +92,66 @@ HistoryInit ==
           skips |-> [ m \in Messages |-> {} ],
           shown |-> [ m \in Messages |-> {} ],
           lock |-> [ m \in Messages |-> [ t \in Turns |-> "none" ] ],
+          turn |-> [ m \in Messages |-> BeforeFirstTurn ],
+          holder |-> [ m \in Messages |-> NoClient ],
           consumed |-> {}, buried |-> {}, unseen |-> {}, free |-> {},
           least |-> [ m \in Messages |-> 0 ], most |-> [ m \in Messages |-> 0 ],
           outage |-> {}, alive |-> TRUE,
-          deal |-> [ state |-> "none", sends |-> {}, settles |-> {}, seen |-> FALSE ],
+          deal |-> [ state |-> "none", sends |-> {}, settles |-> {}, seen |-> FALSE,
+                     trouble |-> FALSE ],
           walks |-> [ c \in Clients |-> { {} } ],
           bound |-> {}, standby |-> {}, returned |-> {}, was |-> {},
           duty |-> [ p \in Partitions |-> [ c \in Clients |-> "none" ] ],
           timer |-> FALSE, delay |-> FALSE, cancelled |-> FALSE ]
 
+(***************************************************************************)
+(* What an observer takes from an answer by itself, whatever the action     *)
+(* that gave it says.  h is the history with the answer in it.              *)
+(***************************************************************************)
+
+\* The partition of m may be among those: that of its key is, as far as answers showed
+\* it, or its own.
+\* @type: ($history, Int, Set(Int)) => Bool;
+MayBeAmong(h, m, ps) ==
+    \A n \in Messages : n = m \/ (Keyed(m) /\ KeyOf[n] = KeyOf[m]) =>
+        { o.part : o \in h.shown[n] } \subseteq ps
+
+\* What may end the open transaction, or keep it from its commit: an operation in it
+\* that is not ok, a fault where it works, whatever befalls what it settles.
+\* @type: ($history, $answer) => Bool;
+Troubles(h, a) ==
+    LET work == h.deal.sends \cup h.deal.settles IN
+    \/ a.op \in TxnOps /\ a.out # "ok"
+    \/ a.op \in { "kill", "front end lost" }
+    \/ a.op = "partition down" /\ \E m \in work : MayBeAmong(h, m, h.outage)
+    \/ a.op \notin TxnOps /\ a.ms \cap h.deal.settles # {}
+
+\* A lock of m begins: a client is given it, or (RCV-13) a front end holds it first.
+\* @type: ($answer, Int) => Bool;
+Begins(a, m) == \/ a.op = "prefetch" /\ a.m = m
+                \/ a.op = "receive" /\ a.out = "ok" /\ a.m = m /\ m \notin history.unseen
+TokenAfter(t) == IF t = 1 /\ Offers("stale") THEN 2 ELSE 1
+
+\* @type: ($history, $answer, Int) => Str;
+HolderOf(h, a, m) ==
+    IF \A t \in Turns : h.lock[m][t] \notin { "held", "doubt" } THEN NoClient
+    ELSE IF a.op = "receive" /\ a.out = "ok" /\ a.m = m THEN a.by
+    ELSE h.holder[m]
+
+\* @type: ($history, $answer) => $history;
+Noticed(h, a) ==
+    [ h EXCEPT
+        !.deal.trouble = h.deal.state = "open" /\ (@ \/ Troubles(h, a)),
+        !.turn = [ m \in Messages |->
+            IF m \in h.consumed \cup h.buried THEN BeforeFirstTurn
+            ELSE IF Begins(a, m) THEN TokenAfter(@[m]) ELSE @[m] ],
+        !.holder = IF HasFlows THEN [ m \in Messages |-> HolderOf(h, a, m) ] ELSE @ ]
+
 \* The beat alternates, so that an answer given twice is two steps and no stutter,
 \* of which [A]_ghostVars would say nothing.
 \* @type: ($history, $answer) => Bool;
 Record(h, a) == IF Observing
-                THEN history' = h /\ answer' = [ a EXCEPT !.beat = ~answer.beat ]
+                THEN history' = Noticed(h, a) /\ answer' = [ a EXCEPT !.beat = ~answer.beat ]
                 ELSE UNCHANGED ghostVars
 
 \* @type: (Str, Str, Int, Str) => $answer;

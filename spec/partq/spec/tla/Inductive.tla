@@ -61,12 +61,13 @@ TypeOK ==
     /\ history.skips \in [ Messages -> SUBSET Partitions ]
     /\ \A m \in Messages : history.shown[m] \subseteq { Spot(PlaceOf(m).part, PlaceOf(m).num) }
     /\ history.lock \in [ Messages -> [ Turns -> LockStates ] ]
+    /\ history.turn \in [ Messages -> Turns ] /\ history.holder \in [ Messages -> SomeClient ]
     /\ history.consumed \in SomeMessages /\ history.buried \in SomeMessages
     /\ history.unseen \in SomeMessages /\ history.free \in SomeMessages
     /\ history.least \in [ Messages -> Int ] /\ history.most \in [ Messages -> Int ]
     /\ history.outage \in SUBSET Partitions /\ history.alive \in BOOLEAN
     /\ history.deal \in [ state : TxnStates, sends : SomeMessages, settles : SomeMessages,
-                          seen : BOOLEAN ]
+                          seen : BOOLEAN, trouble : BOOLEAN ]
     /\ history.walks = NoWalks
     /\ history.bound \in SomeFlows /\ history.standby \in SomeFlows
     /\ history.returned \in SomeFlows /\ history.was \in SomeFlows
@@ -106,11 +107,13 @@ AnyState ==
           num \in [ Messages -> SomeNumber ], before \in [ Messages -> SomeMessages ],
           skips \in [ Messages -> SUBSET Partitions ], shown \in [ Messages -> BOOLEAN ],
           lock \in [ Messages -> [ Turns -> LockStates ] ],
+          begun \in [ Messages -> Turns ], holder \in [ Messages -> SomeClient ],
           consumed \in SomeMessages, buried \in SomeMessages,
           unseen \in SomeMessages, free \in SomeMessages,
           least \in [ Messages -> Int ], most \in [ Messages -> Int ],
           outage \in SUBSET Partitions, alive \in BOOLEAN, state \in TxnStates,
           sends \in SomeMessages, settles \in SomeMessages, seen \in BOOLEAN,
+          trouble \in BOOLEAN,
           bound \in SomeFlows, standby \in SomeFlows, returned \in SomeFlows, was \in SomeFlows,
           duties \in [ Partitions -> [ Clients -> Duties ] ],
           timer \in Delays, delaying \in Delays, cancelled \in Delays :
@@ -118,12 +121,13 @@ AnyState ==
               [ sent |-> sent,
                 place |-> [ m \in Messages |-> [ part |-> part[m], num |-> num[m] ] ],
                 before |-> before, skips |-> skips, lock |-> lock,
+                turn |-> begun, holder |-> holder,
                 shown |-> [ m \in Messages |->
                     IF shown[m] THEN { Spot(part[m], num[m]) } ELSE {} ],
                 consumed |-> consumed, buried |-> buried, unseen |-> unseen, free |-> free,
                 least |-> least, most |-> most, outage |-> outage, alive |-> alive,
                 deal |-> [ state |-> state, sends |-> sends, settles |-> settles,
-                           seen |-> seen ],
+                           seen |-> seen, trouble |-> trouble ],
                 walks |-> NoWalks, bound |-> bound, standby |-> standby,
                 returned |-> returned, was |-> was, duty |-> duties,
                 timer |-> timer, delay |-> delaying, cancelled |-> cancelled ]
@@ -207,14 +211,22 @@ NoneLeftOut == \A p \in Partitions : \A n \in Numbers : Behind(n, p) => Given(n,
 (***************************************************************************)
 (* RCV-6, RCV-7, RCV-8: the lock that a client holds, for certain or in     *)
 (* doubt, is the one that the broker has, so there is one at most, and      *)
-(* nobody else is given the message; what was consumed is gone.             *)
+(* nobody else is given the message; what was consumed is gone, and nothing *)
+(* else is (RCV-2).  Which lock was begun last and, with flows, to whom it  *)
+(* was given, is known.                                                     *)
 (***************************************************************************)
 ExclusiveLocks ==
     /\ \A m \in Messages : \A t \in Turns :
         LET has == msg[m].at = "locked" /\ msg[m].turn = t IN
         /\ (history.lock[m][t] = "held")  = (has /\ msg[m].doubt = "no")
         /\ (history.lock[m][t] = "doubt") = (has /\ msg[m].doubt # "no")
-    /\ \A m \in history.consumed : msg[m].at = "done"
+    /\ \A m \in Messages : m \in history.consumed <=> msg[m].at = "done"
+    /\ \A m \in Messages : msg[m].at \in { "ready", "cached", "locked" } =>
+          history.turn[m] = msg[m].turn
+    /\ \A m \in Messages : msg[m].at \in { "unsent", "pending", "lagging" } =>
+          history.turn[m] = BeforeFirstTurn /\ msg[m].turn = BeforeFirstTurn
+    /\ \A m \in Messages : m \in history.unseen <=> msg[m].at = "cached"
+    /\ HasFlows => \A m \in Messages : history.holder[m] = msg[m].by
 
 (***************************************************************************)
 (* TXN-5, TXN-10: what a transaction does is pending as long as it is open, *)

@@ -894,6 +894,12 @@ Next ==
 
 Spec == Init /\ [][Next]_vars
 
+\* For what has to happen to flows in the end: a killed broker is started, the rebalance
+\* delay and handoffs end.
+FlowsFairSpec == /\ Spec
+                 /\ WF_vars(BrokerStart) /\ WF_vars(Rebalance)
+                 /\ \A p \in Partitions : WF_vars(Handoff(p)) /\ WF_vars(HandoffTimeout(p))
+
 \* What two states have to differ in to be two states: not the last answer.
 \* (TLC checks every step all the same.)
 View == << mechanism, history >>

@@ -6,7 +6,7 @@
 (* [](P) holds in every state.  [][A]_ghostVars holds of every step: then   *)
 (* answer' is what was seen in that step, history what was known before,    *)
 (* history' what is known now.  Each is one formula, so that TLC names it.  *)
-(* SCH_1_Eventually alone speaks of what has to happen (P ~> Q).            *)
+(* Those that end in _Eventually speak of what has to happen in the end.    *)
 (***************************************************************************)
 EXTENDS ClientHistory
 
@@ -42,6 +42,18 @@ MaySettleAlready(m) == m \in history.deal.settles /\ history.deal.state = "open"
 
 HeldLock(m) == \E t \in Turns : history.lock[m][t] = "held"
 MaybeHeld(m) == \E t \in Turns : history.lock[m][t] \in { "held", "doubt" }
+
+\* A lock that was held ends, or comes in doubt, for a reason.
+EndsForAReason(m) ==
+    \/ answer'.op \in { "complete", "abandon" } /\ answer'.m = m /\ answer'.out = "ok"
+    \/ answer'.op = "complete both" /\ m \in answer'.ms
+    \/ answer'.op = "expire" /\ answer'.m = m /\ LocksExpire
+    \/ answer'.op = "commit" /\ m \in history.deal.settles
+    \/ answer'.op = "partition down" /\ PlaceOf(m).part \in history'.outage \ history.outage
+    \/ answer'.op = "kill"
+    \/ answer'.op = "unbind" /\ answer'.by = history.holder[m]
+    \/ /\ answer'.op = "handoff" /\ answer'.out = "time over"
+       /\ history.duty[PlaceOf(m).part][history.holder[m]] = "paused"
 
 \* The step delivers a message, or shows some.
 Delivers == answer'.op \in { "receive", "delete" } /\ answer'.out = "ok"
@@ -125,11 +137,16 @@ ROUTE_2 == [](\A k \in Keys : \E p \in Partitions :
     \A m \in Messages : KeyOf[m] = k =>
         \A o \in history.shown[m] : o.part = p)
 
+\* What an operation sends; a commit all that was sent in the transaction.
+Sends == IF answer'.op = "commit" THEN history.deal.sends
+         ELSE IF answer'.op \in SendOps \cup BatchOps \cup TxnSendOps THEN answer'.ms
+         ELSE {}
+
 \* ROUTE-5 (A): keyed send while its partition is down: "an error to the sender,
 \* nothing stored, no other partition used".
 ROUTE_5 == [][
-    /\ answer'.op \in SendOps \cup BatchOps \cup TxnSendOps /\ answer'.out = "ok" =>
-            \A m \in answer'.ms, n \in Messages :
+    /\ answer'.out = "ok" =>
+            \A m \in Sends, n \in Messages :
                 Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
                     ShownPartitions(n) \cap history.outage = {}
     /\ Shows => \A m \in answer'.ms : Keyed(m) => m \notin Refused ]_ghostVars
@@ -140,27 +157,43 @@ ROUTE_6 == [][ /\ answer'.op \in SendOps \cup BatchOps /\ answer'.out = "refused
                /\ (\A m \in answer'.ms : ~Keyed(m)) /\ ~May("busy")
                => history.outage = Partitions \/ ~history.alive ]_ghostVars
 
-\* ROUTE-7 (A): "faults are isolated: operations on other partitions go on": a send
-\* or settlement is refused only while some partition is down, and the operation's own
-\* is not known to be up; of a batch, that of one of its messages; of a keyless
-\* message, all are down.
+\* Refused in passing, with no fault about that may be the reason: no partition is down
+\* that the operation may need.
+NeedsDown(ms) == \E m \in ms : MayBeAmong(history, m, history.outage)
+InTheWay ==
+    IF answer'.op \in SendOps \cup BatchOps \cup TxnSendOps
+    THEN \E m \in answer'.ms : IF Keyed(m) THEN NeedsDown({m}) ELSE history.outage = Partitions
+    ELSE IF answer'.op \in { "commit", "rollback" }
+         THEN NeedsDown(history.deal.sends \cup history.deal.settles)
+    ELSE ShownPartitions(answer'.m) \subseteq history.outage
+
+\* An operation in the transaction that nothing stands in the way of but a fault: nothing
+\* befell the transaction before, and what it is to commit may be committed.
+Untroubled ==
+    /\ history.deal.state = "open" /\ ~history.deal.trouble
+    /\ answer'.op = "txn cancel" => answer'.m \in CertainlyVisible
+    /\ answer'.op \in { "txn complete", "txn cancel" } => answer'.m \notin history.deal.settles
+    /\ answer'.op = "commit" => \A m \in history.deal.sends :
+            m \notin TwoKeys /\ (Partitioned => Keyed(m))
+
+\* ROUTE-7 (A): "faults are isolated: operations on other partitions go on": a send,
+\* a settlement, a commit or a rollback is refused only while some partition is down, and
+\* the operation's own is not known to be up; of several messages, that of one of them;
+\* of a keyless message, all are down.
 ROUTE_7 == [][ /\ \/ answer'.op \in SendOps \cup BatchOps \cup { "complete", "abandon" }
                   \/ answer'.op = "cancel" /\ answer'.m \in CertainlyVisible
+                  \/ answer'.op \in TxnOps /\ Untroubled
                /\ answer'.out = "refused"
                /\ history.alive /\ ~May("busy")
-               =>
-               /\ history.outage # {}
-               /\ IF answer'.op \in SendOps \cup BatchOps
-                  THEN \E m \in answer'.ms :
-                        IF Keyed(m)
-                        THEN \A n \in Messages : KeyOf[m] = KeyOf[n] =>
-                                ShownPartitions(n) \subseteq history.outage
-                        ELSE history.outage = Partitions
-                  ELSE ShownPartitions(answer'.m) \subseteq history.outage ]_ghostVars
+               => history.outage # {} /\ InTheWay ]_ghostVars
 
-\* ROUTE-8 (A): "no partition up: an error, nothing stored".
-ROUTE_8 == [][ answer'.op \in SendOps \cup BatchOps \cup TxnSendOps /\ answer'.out = "ok" =>
-    history.outage # Partitions /\ history.alive ]_ghostVars
+\* ROUTE-8 (A): "no partition up: an error, nothing stored", at a commit as at a send;
+\* nothing is settled then, either.
+ROUTE_8 == [][ /\ answer'.out = "ok"
+               /\ \/ Sends # {}
+                  \/ Settles
+                  \/ answer'.op = "commit" /\ history.deal.settles \ history.consumed # {}
+               => history.outage # Partitions /\ history.alive ]_ghostVars
 
 (***************************************************************************)
 (* SEQ                                                                      *)
@@ -234,6 +267,14 @@ RCV_1 == [][ Shows => \A m \in answer'.ms :
 \* receive or expired"; judged after a drain.
 RCV_2 == [][ answer'.op = "drained" => Live = {} ]_ghostVars
 
+\* RCV-2 (A): "an accepted message stays receivable": it is received in the end, or is
+\* gone, if faults end, the broker goes on and clients receive.
+Received(m) == \/ \E t \in Turns : history.lock[m][t] # "none"
+               \/ m \in history.consumed \cup history.buried
+RCV_2_Eventually ==
+    <>[](history.outage = {} /\ history.alive) =>
+        \A m \in Messages : m \in Accepted ~> Received(m)
+
 \* RCV-3 (M, D): "first deliveries from one partition follow its sequence numbers;
 \* a later message overtakes only one that is locked ... redelivery position is
 \* free".
@@ -243,19 +284,27 @@ RCV_3 == [][ Takes /\ ~HasFlows /\ answer'.m \notin history.free =>
             x \in history.free \cup history.unseen \/ MaybeHeld(x) ]_ghostVars
 
 \* RCV-6 (A): "between lock and its end nobody else receives the message"; and a
-\* lock that holds settles (reading "Locks").
+\* lock that holds settles, ends for a reason only, and with flows is its flow's
+\* alone (reading "Locks").
 RCV_6 == [][
     /\ Delivers => ~HeldLock(answer'.m)
     /\ Settles /\ answer'.out = "lost" /\ ~MaySettleAlready(answer'.m) =>
-            history.lock[answer'.m][answer'.turn] # "held" ]_ghostVars
+            history.lock[answer'.m][answer'.turn] # "held"
+    /\ \A m \in Messages, t \in Turns :
+            history.lock[m][t] = "held" /\ history'.lock[m][t] # "held" => EndsForAReason(m)
+    /\ HasFlows /\ Settles /\ answer'.out = "ok" =>
+            answer'.by = history.holder[answer'.m] ]_ghostVars
 
 \* RCV-7 (A): "a completed, or received-and-deleted, message is never delivered
 \* again".
 RCV_7 == [][ Delivers => answer'.m \notin history.consumed ]_ghostVars
 
 \* RCV-8 (D): "settling or renewing with a lost lock is rejected, and changes
-\* nothing"; so is one by a lock that nobody was given (reading "Locks").
+\* nothing"; so is one by a lock that nobody was given (reading "Locks"): each lock has
+\* a token of its own, or a lost one would settle.
 RCV_8 == [][ ~HasFlows /\ answer'.out = "ok" =>
+    /\ answer'.op = "receive" =>
+            history'.lock[answer'.m][history'.turn[answer'.m]] = "held"
     /\ Settles => history.lock[answer'.m][answer'.turn] \in { "held", "doubt" }
     /\ answer'.op = "complete both" => \A m \in answer'.ms : MaybeHeld(m) ]_ghostVars
 
@@ -485,8 +534,10 @@ REB_3 == [][ Delivers /\ HasFlows /\ answer'.m \notin history.free =>
 
 \* REB-4 (S, D): "a bind while C < P starts the delay, then a rebalance that
 \* includes the new flow": the delay runs after the bind, and at rest the flow has its
-\* share.
+\* share.  What ends the delay is a rebalance (or that the broker starts anew), and
+\* nothing else.
 REB_4 == [][
+    /\ history.timer /\ ~history'.timer => answer'.op \in { "rebalance", "start" }
     /\ answer'.op = "bind" /\ answer'.out = "ok"
               /\ Cardinality(history.bound) < PartitionCount => history'.timer
     /\ AtRest => \A c \in ActiveFlows : Load(c) >= 1 ]_ghostVars
@@ -510,13 +561,13 @@ REB_6 == [][ answer'.op = "unbind" /\ answer'.by \in ActiveFlows
             => history'.duty[p][s] = "ready" ]_ghostVars
 
 \* REB-7 (S, D): "when an active flow goes and no standby exists, its partitions
-\* stay unbound until the rebalance delay ends".  (Not one that was being handed
+\* stay unbound until the rebalance delay ends", which begins then.  (Not one that was being handed
 \* off: its successor waits already.)
 REB_7 == [][
     /\ answer'.op = "unbind" /\ answer'.by \in ActiveFlows
            /\ history.standby = {} =>
             \A p \in Partitions : history.duty[p][answer'.by] = "ready" =>
-                history'.duty[p][answer'.by] = "unbound"
+                history'.duty[p][answer'.by] = "unbound" /\ history'.timer
     /\ \A p \in Partitions, c \in Clients :
             /\ history.duty[p][c] = "unbound"
             /\ history'.duty[p][c] # "unbound"
@@ -538,6 +589,12 @@ REB_10 == [](AtRest =>
 \* its partitions".
 REB_11 == [](AtRest /\ ActiveFlows # {} => \A p \in Partitions :
     AssignedTo(p) # {} /\ AssignedTo(p) \subseteq ActiveFlows)
+
+\* REB-11 (S): that end comes: when no flow binds or goes any more, nor the broker, each
+\* partition is ready at one of them, and stays so.
+REB_11_Eventually == \A flows \in SUBSET Clients \ {{}} :
+    <>[](history.bound = flows /\ history.alive) =>
+        <>[](\A p \in Partitions : \E c \in flows : history.duty[p][c] = "ready")
 
 \* REB-12 (D): "after a rebalance every active flow holds the same number of
 \* partitions, +-1".

@@ -269,7 +269,7 @@ SchedulingNext ==
     \/ \E m \in Scheduled : TxnCancelFails(m)
 
 (***************************************************************************)
-(* Fairness, for what has to happen in the end (SCH_1_Eventually alone).    *)
+(* Fairness, for what has to happen to messages in the end.                 *)
 (* Partitions that are down come up, and a killed broker is started (weak   *)
 (* fairness).  What is due is activated, and what can be delivered is       *)
 (* received, if that is possible again and again, however often a partition *)
