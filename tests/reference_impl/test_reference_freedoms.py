@@ -301,6 +301,16 @@ def vanish_early(world: World) -> Steps[bool]:
     return not there
 
 
+@scene(eagerness=1.0, partitions=2)
+def deliver_fetched(world: World) -> Steps[bool]:
+    for index in range(2):
+        yield from world.send(Post(f"m{index}", partition_key=home(world, index), ttl=SECOND))
+    yield from world.receive(1)
+    assert len(world.broker.locks) == 2
+    yield from world.sleep(SECOND)
+    return bool(ids((yield from world.receive(1))))
+
+
 @scene()
 def live_from_send(world: World) -> Steps[bool]:
     at = world.clock.now + 5 * SECOND

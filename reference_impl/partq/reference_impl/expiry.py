@@ -42,6 +42,10 @@ class Lifetimes:
         """Whether the message may not be delivered any more."""
         return stored.ends is not None and stored.ends <= now
 
+    def is_stale(self, stored: Stored, now: int) -> bool:
+        """Whether a message that a front end locked earlier is not delivered any more."""
+        return self.has_ended(stored, now) and not taken(self.free.deliver_fetched, self.clock.random)
+
     def goes(self, stored: Stored, now: int) -> bool:
         """Whether the message, which nobody holds, is to vanish now."""
         return self.has_ended(stored, now) and stored.lock is None and not stored.is_scheduled()

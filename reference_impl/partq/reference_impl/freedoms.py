@@ -84,6 +84,9 @@ class Freedoms:
     vanish_early: float = 0.0
     """RCV-15: a message whose time to live has ended is gone at a peek. (Else: at the next receive.)"""
 
+    deliver_fetched: float = 0.0
+    """RCV-15, RCV-13: what a front end locked in time is delivered though its time to live has ended."""
+
     live_from_send: float = 0.0
     """RCV-15: the time to live of a scheduled message runs from its send. (Else: from its activation.)"""
 
@@ -211,7 +214,9 @@ class Freedoms:
 
 NAMES: Final = Freedoms.names()
 
-LATER: Final = frozenset({"activate_late", "race_cancel", "keep_number", "vanish_early", "live_from_send"})
+LATER: Final = frozenset(
+    {"activate_late", "race_cancel", "keep_number", "vanish_early", "deliver_fetched", "live_from_send"}
+)
 """Freedoms that this table got after the others: whether they are in a sample follows from what is drawn for
 the others, so that a seed's further draws remain what they were."""
 
@@ -235,6 +240,7 @@ CAMPAIGN: Final = Freedoms(
     dead_letter_late=0.5,
     keep_number=0.5,
     vanish_early=0.5,
+    deliver_fetched=0.5,
     live_from_send=0.5,
     commit_lag=0.5,
     number_early=0.5,

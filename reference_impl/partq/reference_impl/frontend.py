@@ -109,7 +109,7 @@ class FrontEnd(Deferring):
         kept: list[tuple[str, Stored]] = []
         for token, stored in self.cache:
             partition = stored.partition
-            if not partition.holds(stored, token, now) or self.broker.lifetimes.has_ended(stored, now):
+            if not partition.holds(stored, token, now) or self.broker.lifetimes.is_stale(stored, now):
                 continue
             if len(shown) >= most or (delete and not partition.up):
                 kept.append((token, stored))

@@ -51,3 +51,13 @@ def test_no_count_goes_beyond_the_maximum() -> None:
     assert "at most 2" in inspection.findings["RCV-9"][0].allowed
     assert violated(plain, SOLACE, max_delivery_count=2) == set()
     assert_open(inspected(peeking, FLAT, max_delivery_count=2), "RCV-9", "PEEK-6")
+
+
+REFUSED = (
+    "p send m1 {}\nc receive 1 -> m1#1 lock=l until=30s\nenv advance 20s\nc complete l -> error lock_lost"
+)
+
+
+def test_a_lock_that_is_denied_may_have_ended_with_its_messages_time_to_live() -> None:
+    assert_owned(inspected(REFUSED.format(""), FLAT), "RCV-6")
+    assert_open(inspected(REFUSED.format("ttl=10s"), FLAT), "RCV-15", "RCV-6")

@@ -199,6 +199,12 @@ class Settling:
                 why = f"{detail}, or the settlement of record {other.i}, by a lost lock, did it (RCV-8)"
                 self.report.ambiguous(("RCV-6", "RCV-8"), why)
             return
+        if applies(self.facts, "RCV-15") and any(map(self._has_an_end, seens)):
+            why = (
+                f"{record.op} of record {record.i} was refused though its lock held: it did not last (RCV-6)"
+            )
+            self.report.ambiguous(("RCV-15", "RCV-6"), f"{why}, or its message's time ended it (RCV-15)")
+            return
         self.report.find(
             "RCV-6",
             "refused",
@@ -208,6 +214,10 @@ class Settling:
             f"{seens[0].delivery.id!r} certainly held.",
             "ok, or an error that does not deny the lock",
         )
+
+    def _has_an_end(self, seen: Observation) -> bool:
+        """Whether its message was sent with a time to live."""
+        return any(sent.message.ttl is not None for sent in self.facts.by_id.get(seen.delivery.id, ()))
 
     def _other_settlement(self, seen: Observation, record: Record) -> Record | None:
         """A settlement of the same message by another of its locks, which may be what ended this one."""
