@@ -55,6 +55,26 @@ BugSendBatchHalf(m) ==
                   BatchSaid("batch", m, "ok"))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
+\* Stores a batch where its first message may go, and looks at no other key (ROUTE-1).
+BugSendBatchByTheFirst(m) ==
+    /\ MaySendBatch(m)
+    /\ OneKey(m)
+    /\ \E p \in Partitions :
+        LET n == m + 1
+            second == AdvanceBy(NumberNow(p, n), 1)
+            sent == SendSeen(SendSeen(history, m, "accepted", {}), n, "accepted", {})
+        IN
+        /\ MayStore(m, p)
+        /\ msg' = [ msg EXCEPT
+              ![m] = [ Empty("ready") EXCEPT !.part = p, !.num = NumberNow(p, m) ],
+              ![n] = [ Empty("ready") EXCEPT !.part = p, !.num = second ] ]
+        /\ counter' = [ counter EXCEPT ![p] = AdvanceBy(@, 2) ]
+        /\ home' = HomeAfter(m, p)
+        /\ Record(StoredAt(StoredAt([ sent EXCEPT !.before[n] = AcceptedIn(history) ],
+                                    m, p, NumberNow(p, m)), n, p, second),
+                  BatchSaid("batch", m, "ok"))
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+
 \* Refuses every batch as invalid (KEY-9).
 BugMayRefuseKeys(m) == TRUE
 
@@ -116,6 +136,13 @@ BugHeldByAnyFlow(c, m, t) == msg[m].at = "locked" /\ msg[m].turn = t
 \* A lock that ends does not count (RCV-9).
 BugRaisedNot(n) == n
 
+\* A fault that ends a lock counts twice (RCV-9).
+BugLostCountsTwice(m) == { msg[m].count + 2 }
+
+\* Dead-letters one delivery too early (RCV-9).
+BugAfterLockEarly(m, n, placed) ==
+    IF n >= MaxDeliveryCount - 1 THEN { Empty("dead") } ELSE { GivenBack(m, n, placed) }
+
 \* Knows no maximum (RCV-9).
 BugAfterLockAlwaysBack(m, n, placed) == { GivenBack(m, n, placed) }
 
@@ -149,6 +176,15 @@ BugCommittedDropped(at) ==
 
 \* Commits though the partition is down (ROUTE-5, ROUTE-8).
 BugInvolvedNone == {}
+
+\* Delivers what peeks do not show yet (TXN-5: all at once).
+BugMayLockLagging(m) == /\ msg[m].at \in { "ready", "lagging" }
+                        /\ Serves(msg[m].part)
+                        /\ InOrder(m)
+                        /\ msg[m].count < MaxTries
+
+\* Any partition that is down keeps the transaction from its commit (ROUTE-7).
+BugInvolvedAll == IF Pending \cup Settling = {} THEN {} ELSE Partitions
 
 \* Refuses commits and rollbacks though nothing is down (ROUTE-7), or the first settlement
 \* in a transaction (ROUTE-7).

@@ -157,14 +157,15 @@ ROUTE_6 == [][ /\ answer'.op \in SendOps \cup BatchOps /\ answer'.out = "refused
                /\ (\A m \in answer'.ms : ~Keyed(m)) /\ ~May("busy")
                => history.outage = Partitions \/ ~history.alive ]_ghostVars
 
-\* Refused in passing, with no fault about that may be the reason: no partition is down
-\* that the operation may need.
+\* A fault may be the reason: a partition is down that the operation may need, or
+\* (ROUTE-8) all of them.
 NeedsDown(ms) == \E m \in ms : MayBeAmong(history, m, history.outage)
 InTheWay ==
     IF answer'.op \in SendOps \cup BatchOps \cup TxnSendOps
     THEN \E m \in answer'.ms : IF Keyed(m) THEN NeedsDown({m}) ELSE history.outage = Partitions
     ELSE IF answer'.op \in { "commit", "rollback" }
-         THEN NeedsDown(history.deal.sends \cup history.deal.settles)
+         THEN \/ history.outage = Partitions
+              \/ NeedsDown(history.deal.sends \cup history.deal.settles)
     ELSE ShownPartitions(answer'.m) \subseteq history.outage
 
 \* An operation in the transaction that nothing stands in the way of but a fault: nothing
