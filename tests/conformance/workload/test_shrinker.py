@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.generator import generate
+from partq.conformance.workload.program import Program, Step, from_json, to_json
 from partq.conformance.workload.shrinker import shrink
+from partq.conformance.workload.weights import THEMES
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 
 Shows = Callable[[Program], bool]
@@ -154,3 +157,18 @@ def test_equal_questions_give_equal_answers() -> None:
         return sum(step.proc == "c1" for step in p.steps) >= 2
 
     assert shrink(program(*NOISE), shows) == shrink(program(*NOISE), shows)
+
+
+@pytest.mark.parametrize("profile", ["azure-premium", "solace"])
+def test_a_step_of_every_operation_can_be_made_smaller(profile: str) -> None:
+    """Its arguments are understood, and what comes out of each attempt is a program."""
+    drawn = [
+        generate(profile, seed, themes=dict.fromkeys(THEMES, weights))
+        for weights in THEMES.values()
+        for seed in range(3)
+    ]
+    for step in {step.op: step for whole in drawn for step in whole.steps}.values():
+        alone = replace(drawn[0], steps=(step,))
+        ask, asked = counting(lambda candidate, alone=alone: candidate == alone)  # type: ignore[misc]
+        assert shrink(alone, ask) == alone
+        assert all(from_json(to_json(candidate)) == candidate for candidate in asked)

@@ -19,7 +19,7 @@ from msgspec import structs
 from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
-from partq.model.operations import CLOCK, ENV
+from partq.model.operations import CLOCK, ENV, Kind
 from partq.model.profiles import SECOND
 
 BUDGET: Final = 4000
@@ -176,9 +176,10 @@ def _simpler(step: Step) -> Iterator[Step]:
         yield _with(step, messages=tuple(replace(m, body=m.body[:1]) for m in messages))
     if step.op == CLOCK and args["by"] > SECOND:
         yield _with(step, by=max(SECOND, args["by"] // 2))
-    if len(args.get("pick", ())) > 1:
-        yield _with(step, pick=args["pick"][:1])
-        yield _with(step, pick=args["pick"][1:])
+    for name, arg in OPERATIONS[step.op].args.items():
+        if arg.kind is Kind.INTS and len(chosen := args.get(name, ())) > 1:
+            yield _with(step, **{name: chosen[:1]})
+            yield _with(step, **{name: chosen[1:]})
 
 
 def _plainer(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
