@@ -24,6 +24,7 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/operations": "the records",
     "workload/cases": "programs, written out",
     "workload/phrases.py": "parts of programs, as are all phrases",
+    "workload/deferral_phrases.py": "phrases",
     "workload/domain_phrases.py": "phrases",
     "workload/flow_phrases.py": "phrases",
     "workload/request_phrases.py": "phrases",

@@ -104,6 +104,7 @@ class OpSpec(NamedTuple):
     ``answers``: it answers with messages; ``optional``: or with nothing at all.
     ``delivers``: it hands messages to its client. ``locks``: what it answers bears locks that it gave.
     ``settles``: it ends locks by their holder's will; ``removes``: and their messages are gone.
+    ``sets_aside``: and their messages come by number alone.
     ``opens``: what it opens, later operations of its client name.
     ``link``: it is about its client's connection.
     ``fault``: whoever tests makes it happen: a fault, or a repair; ``undone_by``: the repair of this fault.
@@ -120,6 +121,7 @@ class OpSpec(NamedTuple):
     locks: bool = False
     settles: bool = False
     removes: bool = False
+    sets_aside: bool = False
     opens: bool = False
     link: bool = False
     fault: bool = False
@@ -166,7 +168,7 @@ OPS: Final[dict[str, OpSpec]] = {
     ),
     "complete": _SETTLEMENT._replace(removes=True),
     "abandon": _SETTLEMENT,
-    "defer": _SETTLEMENT,
+    "defer": _SETTLEMENT._replace(sets_aside=True),
     "dead_letter": _SETTLEMENT._replace(
         args=_LOCKS | _TXN | _TIMEOUT | {"reason": Arg(Kind.TEXT)}, removes=True
     ),

@@ -122,6 +122,34 @@ def test_a_peek_is_left_out_where_the_broker_lacks_it() -> None:
     assert "peek" not in [step.op for step in steps]
 
 
+def test_without_a_peek_what_is_deferred_may_be_left() -> None:
+    plan = replace(AZURE, lacks=frozenset({"peek"}), sets_aside=True)
+    assert not played(plan)[0]
+
+
+def test_what_a_peek_shows_as_deferred_is_received_by_number_until_none_is_left() -> None:
+    peeks = [StepResult("ok", None, (Delivery("m", seq=1, state="deferred"),)), OK, OK]
+    by_number: list[StepResult | None] = [one("m"), None]
+
+    def answers(step: Step) -> StepResult | None:
+        return {"peek": peeks, "receive_deferred": by_number}.get(step.op, [OK]).pop(0)
+
+    empty, steps = played(replace(AZURE, sets_aside=True), answers)
+    assert empty
+    taken = [step for step in steps if step.op in ("receive_deferred", "complete")]
+    assert [(step.op, step.args) for step in taken] == [
+        ("receive_deferred", {"peeked": True}),
+        ("complete", {"pick": [0]}),
+        ("receive_deferred", {"peeked": True}),
+    ]
+
+
+def test_a_broker_that_is_not_empty_is_peeked_where_messages_may_be_set_aside() -> None:
+    said = iter((False, True))
+    plan = replace(AZURE, is_empty=lambda: next(said, True), sets_aside=True)
+    assert played(plan)[0]
+
+
 def test_receive_and_complete_where_there_is_no_receive_and_delete() -> None:
     unsupported = StepResult("error", "unsupported")
     empty, steps = played(AZURE, receives=(unsupported, one("m")))

@@ -115,6 +115,14 @@ class Client:
         """Give the messages back, to be delivered again."""
         raise Rejected("unsupported")
 
+    def defer(self, locks: Sequence[str], *, txn: str | None = None) -> None:
+        """Set the messages aside, to be received by their numbers alone."""
+        raise Rejected("unsupported")
+
+    def receive_deferred(self, seqs: Sequence[int]) -> Sequence[Delivery]:
+        """The deferred messages with these numbers, each with a ``lock`` to settle with."""
+        raise Rejected("unsupported")
+
     def renew_lock(self, lock: str) -> Sequence[Delivery]:
         """Restart the lock's clock. Answers the message with its new ``locked_until``, or nothing."""
         raise Rejected("unsupported")

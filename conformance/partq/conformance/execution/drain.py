@@ -24,11 +24,12 @@ from partq.conformance.workload.cases.steps import (
     pass_time,
     peek,
     receive,
+    receive_deferred,
     rollback,
     unbind,
 )
-from partq.conformance.workload.program import Step
-from partq.model.messages import SCHEDULED, Delivery
+from partq.conformance.workload.program import Program, Step
+from partq.model.messages import DEFERRED, SCHEDULED, Delivery
 from partq.model.operations import CONNECTION_LOST, DRAINER, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, Profile
 
@@ -73,7 +74,8 @@ class DrainPlan:
     that one receive waits. ``quiet``: so many receives in a row must find nothing. ``most_flows``: so
     many a client may have. ``is_empty``: what the broker itself says, where it can. ``locks_left``: ns until
     every lock that was given has ended, where the driver knows that. ``all_gone``: whether every message that
-    was accepted has certainly gone. ``rounds``: so many in vain are enough.
+    was accepted has certainly gone. ``rounds``: so many in vain are enough. ``sets_aside``: whether messages
+    may be left that come by number alone.
     """
 
     profile: Profile
@@ -89,6 +91,7 @@ class DrainPlan:
     locks_left: Callable[[], int] | None = None
     all_gone: Callable[[], bool] = lambda: False
     rounds: int = ROUNDS
+    sets_aside: bool = False
 
     @property
     def first_wait(self) -> int:
@@ -110,7 +113,8 @@ def drain(plan: DrainPlan) -> Drain:
     """The steps that empty the entity. Its value: whether it was certainly found empty.
 
     Everything is repaired; the clients roll back what they have open and, where locks do not expire,
-    leave; time passes until locks and handoffs ended; a client of its own receives until nothing comes.
+    leave; time passes until locks and handoffs ended; a client of its own receives until nothing comes, and
+    then by number what a peek shows as deferred.
     The driver connects that client when its first step comes. All this is repeated until the broker says
     that it is empty or, where it cannot say, until a whole round and a peek show nothing more.
     """
@@ -123,6 +127,11 @@ def drain(plan: DrainPlan) -> Drain:
     if plan.profile.flows and not (yield from _insist(bind(DRAINER))):
         return False
     return (yield from _empty(plan)) and left
+
+
+def sets_aside(program: Program) -> bool:
+    """Whether a program may leave messages that come by number alone."""
+    return any(OPS[step.op].sets_aside for step in program.steps)
 
 
 def rounds_of(profile: Profile, virtual: bool) -> int:
@@ -188,9 +197,11 @@ def _empty(plan: DrainPlan) -> Drain:
         empty = plan.is_empty()
         if empty or budget <= 0:
             return bool(empty)
-        left = (yield from _peek(plan)) if empty is None and not found else None
-        if left == ():
+        look = not found and (empty is None or plan.sets_aside)
+        left = (yield from _peek(plan)) if look else None
+        if empty is None and left == ():
             return True
+        found |= yield from _take_deferred(left or ())
         if found <= met:
             vain += 1
             repeats += bool(found) and plan.all_gone()
@@ -229,10 +240,21 @@ def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | N
     return found, budget
 
 
+def _take_deferred(left: Iterable[Delivery]) -> Generator[Step, StepResult | None, set[str]]:
+    """Receive by number what a peek showed as deferred, partition by partition. Which messages came."""
+    found = set[str]()
+    if any(message.state == DEFERRED for message in left):
+        while (did := (yield receive_deferred(DRAINER))) is not None:
+            found.update(message.id for message in did.messages)
+            if did.messages:
+                yield complete(DRAINER, *range(len(did.messages)))
+    return found
+
+
 def _peek(plan: DrainPlan) -> Generator[Step, StepResult | None, tuple[Delivery, ...] | None]:
-    """What a peek still shows, None if it fails; nothing where there is no peek."""
+    """What a peek still shows, None if it fails; nothing where there is no peek, and nothing is set aside."""
     look = peek(DRAINER, BATCH, "start")
     if not plan.profile.peek or look.op in plan.lacks:
-        return ()
+        return None if plan.sets_aside else ()
     did = yield look
     return did.messages if did is not None and did.ok else None

@@ -32,7 +32,7 @@ from partq.conformance.execution.adapter_calls import (
 from partq.conformance.execution.cancellation import Stop, Stopped
 from partq.conformance.execution.client_thread import NEVER, ClientThread
 from partq.conformance.execution.diagnostics import Problems
-from partq.conformance.execution.drain import DrainPlan, StepResult, drain, play
+from partq.conformance.execution.drain import DrainPlan, StepResult, drain, play, sets_aside
 from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
@@ -360,6 +360,7 @@ class LiveRun:
             is_empty=(lambda: self._is_empty() is True) if can_say else (lambda: None),
             locks_left=lambda: self.ledger.locks_left(self.recorder.now(), self.entity.lock_duration),
             all_gone=lambda: self.ledger.nothing_left,
+            sets_aside=sets_aside(self.program),
         )
         empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
         if empty and not any(thread.lost for thread in self.threads.values()):

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable
 from typing import Any, Final
 
 from partq.conformance.adapters.stage import Reply, StagedBroker, Steps
-from partq.conformance.execution.drain import DrainPlan, StepResult, drain, rounds_of
+from partq.conformance.execution.drain import DrainPlan, StepResult, drain, rounds_of, sets_aside
 from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.history import Header, History, Record, collector
 from partq.conformance.workload.operations.record import Args
@@ -225,6 +225,7 @@ class _SimulatedRun:
             most_flows=MOST_FLOWS,
             is_empty=self.stage.is_empty,
             rounds=rounds_of(family, virtual=True),
+            sets_aside=sets_aside(program),
         )
         steps = drain(plan)
         did = None

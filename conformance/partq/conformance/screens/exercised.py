@@ -34,6 +34,7 @@ def check(facts: Facts) -> Report:
         _count(facts, report, PEEKS)
     if facts.derive(_scheduled):
         _count(facts, report, SCHEDULES)
+    _count(facts, report, DEFERRALS)
     return report
 
 
@@ -138,6 +139,12 @@ def _renumbered(facts: Facts) -> int:
     return sum(len(several) > 1 for several in numbers.values())
 
 
+def _by_number(facts: Facts) -> int:
+    """Each message that a receive by number delivered, and each such receive that was refused."""
+    asked = [record for record in facts.records if record.op == "receive_deferred"]
+    return sum(record.outcome == Outcome.ERROR or len(record.messages) for record in asked)
+
+
 _PEEK: Final = ("peek",)
 _SCHEDULE: Final = ("schedule",)
 _NUMBERS: Final = ("peek", "sequence numbers")
@@ -158,7 +165,10 @@ SCHEDULES: Final[Mapping[str, Exercise]] = {
     "SCH-4": Exercise(_renumbered, (*_SCHEDULE, "sequence numbers"), judged=True),
     "SCH-6": Exercise(_came, _SCHEDULE, judged=True),
 }
-EXERCISED: Final = {**PEEKS, **SCHEDULES}
+DEFERRALS: Final[Mapping[str, Exercise]] = {
+    "RCV-10": Exercise(_by_number, ("defer", "receive_deferred"), judged=True),
+}
+EXERCISED: Final = {**PEEKS, **SCHEDULES, **DEFERRALS}
 """Rule -> what exercises it."""
 
 

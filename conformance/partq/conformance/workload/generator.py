@@ -14,6 +14,7 @@ from random import Random
 from typing import Final
 
 from partq.conformance.workload import phrases
+from partq.conformance.workload.deferral_phrases import DEFERRAL_PHRASES
 from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES, bind
 from partq.conformance.workload.operations import OPERATIONS
@@ -70,6 +71,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     **TROUBLE_PHRASES,
     **DOMAIN_PHRASES,
     **SCHEDULING_PHRASES,
+    **DEFERRAL_PHRASES,
 }
 """Every phrase a theme may weigh."""
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from partq.conformance.workload.cases import (
     connections,
+    deferral,
     delivery,
     domains,
     peeking,
@@ -42,6 +43,7 @@ ALL_CASES: Final = _by_name(
     peeking.CASES,
     transactions.CASES,
     scheduling.CASES,
+    deferral.CASES,
     rebalancing.CASES,
     connections.CASES,
     domains.CASES,

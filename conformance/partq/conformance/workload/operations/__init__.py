@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from partq.conformance.workload.operations.deferral import DEFERRAL
 from partq.conformance.workload.operations.faults import FAULTS
 from partq.conformance.workload.operations.flows import FLOWS
 from partq.conformance.workload.operations.receiving import RECEIVING
@@ -23,6 +24,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     **SCHEDULING,
     **RECEIVING,
     **SETTLING,
+    **DEFERRAL,
     **TRANSACTIONS,
     **FLOWS,
     **FAULTS,

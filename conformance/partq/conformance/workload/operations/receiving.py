@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
+from partq.model.messages import DEFERRED
 from partq.model.operations import RECEIVE_MODES, Arg, Kind
 
 CURSORS: Final = ("cursor", "start")
@@ -20,13 +21,22 @@ def _receive(held: Holdings, args: Args) -> Args:
     return {**args, "flow": held.flows[args.get("flow", 0) % len(held.flows)]}
 
 
-def _received(held: Holdings, told: Told) -> None:
+def received(held: Holdings, told: Told) -> None:
+    """Learn the locks and numbers of what was delivered."""
     held.held.extend(delivery.lock for delivery in told.messages if delivery.lock is not None)
+    for one in told.messages:
+        if one.lock is not None and one.seq is not None:
+            held.numbers[one.lock] = one.seq
     _shown(held, told)
 
 
 def _shown(held: Holdings, told: Told) -> None:
     held.seen.extend(delivery.seq for delivery in told.messages if delivery.seq is not None)
+
+
+def _peeked(held: Holdings, told: Told) -> None:
+    _shown(held, told)
+    held.set_aside = [one.seq for one in told.messages if one.state == DEFERRED and one.seq is not None]
 
 
 def _peek(held: Holdings, args: Args) -> Args | None:
@@ -53,7 +63,7 @@ RECEIVING: Final[Mapping[str, Operation]] = {
             "flow": Arg(Kind.INT, meaning="an index among my flows"),
         },
         _receive,
-        _received,
+        received,
         written=lambda pen, held, action: {"max": action.max, "mode": action.mode, "timeout": pen.wait},
         retraced=lambda held, args: {name: args[name] for name in ("max", "mode", "timeout") if name in args},
         waits=True,
@@ -68,7 +78,7 @@ RECEIVING: Final[Mapping[str, Operation]] = {
             ),
         },
         _peek,
-        _shown,
+        _peeked,
         idle="it had seen no number to begin at",
         written=lambda pen, held, action: {"max": action.max, "from": "cursor"},
         retraced=_peek_retraced,

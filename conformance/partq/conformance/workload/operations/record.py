@@ -25,8 +25,9 @@ class Told(NamedTuple):
 @dataclass(slots=True, eq=False)
 class Holdings:
     """What one client of a running program holds: locks (``held``; ``ended``; ``enlisted``: settled in its
-    open transaction), numbers it has ``seen`` and has ``scheduled`` under, its transaction, its flows.
-    ``most_flows``: so many at a time. ``now``: when it takes its next step, ns.
+    open transaction), ``numbers`` of their messages; numbers it has ``seen``, has ``scheduled`` under, has
+    ``deferred``, and those shown as ``set_aside`` by its last peek, until asked for; its transaction, its
+    flows. ``most_flows``: so many at a time. ``now``: when it takes its next step, ns.
     """
 
     proc: str
@@ -42,6 +43,9 @@ class Holdings:
     serial: int = 0
     now: int = 0
     scheduled: list[int] = field(default_factory=list)
+    deferred: list[int] = field(default_factory=list)
+    set_aside: list[int] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
 
     def name(self, kind: str) -> str:
         """A name that this client has not given yet."""

@@ -28,7 +28,8 @@ def _chosen(pool: list[str], picks: Sequence[int]) -> list[str]:
     return [pool[pick % len(pool)] for pick in picks] if pool else []
 
 
-def _settled(held: Holdings, told: Told) -> None:
+def settled(held: Holdings, told: Told) -> None:
+    """Learn which locks have ended, or end with the transaction."""
     if told.outcome == Outcome.ERROR and told.error != LOCK_LOST:
         return
     enlisted = told.outcome == Outcome.OK and told.args.get("txn", held) == held.txn
@@ -79,7 +80,7 @@ _SETTLEMENT: Final = _RENEWAL._replace(
         **IN_TXN,
     },
     resolve=_settle,
-    learn=_settled,
+    learn=settled,
 )
 
 SETTLING: Final[Mapping[str, Operation]] = {
