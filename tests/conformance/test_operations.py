@@ -26,6 +26,7 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/phrases.py": "parts of programs, as are all phrases",
     "workload/deferral_phrases.py": "phrases",
     "workload/domain_phrases.py": "phrases",
+    "workload/expiry_phrases.py": "phrases",
     "workload/flow_phrases.py": "phrases",
     "workload/request_phrases.py": "phrases",
     "workload/scheduling_phrases.py": "phrases",

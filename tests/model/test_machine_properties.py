@@ -198,7 +198,7 @@ COVERED = {
     *(f"KEY-{n}" for n in (1, 2, 3, 5, 7, 8, 9)),
     *(f"ROUTE-{n}" for n in (1, 2, 3, 5, 6, 7, 8, 9)),
     *(f"SEQ-{n}" for n in range(1, 8)),
-    *(f"RCV-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)),
+    *(f"RCV-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)),
     *(f"PEEK-{n}" for n in range(1, 8)),
     *(f"TXN-{n}" for n in (1, 2, 5, 7, 8, 10)),
     *(f"REB-{n}" for n in (*range(1, 8), *range(9, 17))),

@@ -13,6 +13,7 @@ NORMS: Final = (
     "sequencing.pending",
     "routing.norm",
     "scheduling.norm",
+    "expiry.norm",
     "locks.norm",
     "domains.norm",
     "delivery.norm",
@@ -45,6 +46,7 @@ DEVIATIONS: Final = (
     "peeking.deviations",
     "scheduling.deviations",
     "deferral.deviations",
+    "expiry.deviations",
     "rebalancing.deviations",
     "rebalancing.events_deviations",
 )

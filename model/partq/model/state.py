@@ -143,7 +143,8 @@ class Entry(NamedTuple):
     the transaction whose messages become visible together (TXN-5). ``hidden``: until when, ns, one that is
     visible now may have lagged. ``key``: its key, where the profile has an order domain, else "". ``due``:
     the time from which on a scheduled message may be activated, else 0. ``rest``: the status that it has
-    whenever no lock holds, where that is not the usual one, else 0."""
+    whenever no lock holds, where that is not the usual one, else 0. ``life``: if it has a time to live, how
+    long after its enqueued time that ends, at least and at most."""
 
     number: int
     id: str
@@ -160,6 +161,7 @@ class Entry(NamedTuple):
     key: str = ""
     due: int = 0
     rest: int = 0
+    life: tuple[int, int] | None = None
 
 
 class Part(NamedTuple):
@@ -190,7 +192,7 @@ class Client(NamedTuple):
 class Pending(NamedTuple):
     """A message sent in an open transaction. ``number``: its place in the partition, once it is taken.
     ``since``: when it was sent, where times are compared, else 0. ``seq``: the number that the history shows
-    it with, if any. ``due``: as in `Entry`."""
+    it with, if any. ``due``, ``life``: as in `Entry`."""
 
     id: str
     part: int
@@ -198,6 +200,7 @@ class Pending(NamedTuple):
     since: int
     seq: int | None
     due: int = 0
+    life: tuple[int, int] | None = None
 
 
 class Txn(NamedTuple):

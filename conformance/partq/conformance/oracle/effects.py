@@ -161,7 +161,7 @@ def _activations(
     for rank, message in enumerate(messages, start=len(messages)):
         if message.scheduled_at is None or not is_scheduled(message.id):
             continue
-        active = replace(message, id=as_active(message.id), scheduled_at=None)
+        active = replace(message, id=as_active(message.id))
         action = Action(ACTIVATE, messages=(active,), about=(message.id,))
         due = record.call if "SCH-1" in waived else max(record.call, message.scheduled_at - skew)
         effect = Effect(record.i, due, FOREVER, action, Observed(), MAYBE, rank)

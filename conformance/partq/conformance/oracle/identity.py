@@ -41,6 +41,7 @@ def _schedules(record: Record) -> bool:
 
 _USES: Final[Mapping[str, Callable[[Record], bool]]] = {
     "scheduling": _schedules,
+    "expiry": lambda record: any(message.ttl is not None for message in record.args.get("messages", ())),
     "deferral": lambda record: record.op in DEFERRALS,
 }
 """Mechanism -> whether a record makes use of it."""

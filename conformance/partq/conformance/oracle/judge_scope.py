@@ -50,12 +50,12 @@ def _unpromised(family: Profile, record: Record) -> str | None:
 def _life_not_modelled(header: Header, records: Sequence[Record]) -> str | None:
     """How the life of a message may have ended, or changed, that the model does not know."""
     last = max((r.call if r.ret is None else r.ret for r in records), default=0)
-    schedules = "SCH-1" in requirements_of(header.profile)
+    rules, end = requirements_of(header.profile), last + header.skew_ns
     for record in records:
         for message in record.args.get("messages", ()):
-            if message.scheduled_at is not None and not schedules:
+            if message.scheduled_at is not None and "SCH-1" not in rules:
                 return "scheduled messages are not modelled"
-            if message.ttl is not None and record.call + message.ttl <= last + header.skew_ns:
+            if "RCV-15" not in rules and message.ttl is not None and record.call + message.ttl <= end:
                 return "a message's time to live may have ended, which is not modelled"
     return None
 

@@ -78,7 +78,7 @@ def question_of(everything: ByEntity, name: str, late: int, waived: frozenset[st
             names_of([r for r in records if r.is_env] if family.flows else records, family.partitioned),
             now=min((r.call for r in records), default=0) - header.skew_ns,
             waived=waived,
-            timed=any(d.enqueued_at is not None for r in records for d in r.messages),
+            timed=_is_timed(records),
             observed=any(r.op == TELLS for r in records),
             skew=header.skew_ns,
             late=late + spread,
@@ -92,6 +92,14 @@ def question_of(everything: ByEntity, name: str, late: int, waived: frozenset[st
     effects = effects_of(header, records, entity, waived=waived)
     whole = effects_of(header, records, entity, whole=True, waived=waived) if family.flows else effects
     return Question(start, effects, whole)
+
+
+def _is_timed(records: Sequence[Record]) -> bool:
+    """Whether enqueued times matter: they are shown, or times to live run from them."""
+    sent = (message for record in records for message in record.args.get("messages", ()))
+    return any(one.ttl is not None for one in sent) or any(
+        shown.enqueued_at is not None for record in records for shown in record.messages
+    )
 
 
 def _check_messages(family: Profile, records: Sequence[Record]) -> None:

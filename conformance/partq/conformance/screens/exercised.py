@@ -35,6 +35,7 @@ def check(facts: Facts) -> Report:
     if facts.derive(_scheduled):
         _count(facts, report, SCHEDULES)
     _count(facts, report, DEFERRALS)
+    _count(facts, report, LIVES)
     return report
 
 
@@ -145,6 +146,13 @@ def _by_number(facts: Facts) -> int:
     return sum(record.outcome == Outcome.ERROR or len(record.messages) for record in asked)
 
 
+def _outlived(facts: Facts) -> int:
+    """Each message whose time to live ended before the last operation did."""
+    end = max((record.call for record in facts.records), default=0)
+    sent = (one for sends in facts.by_id.values() for one in sends if one.message.ttl is not None)
+    return sum(one.record.call + (one.message.ttl or 0) < end for one in sent)
+
+
 _PEEK: Final = ("peek",)
 _SCHEDULE: Final = ("schedule",)
 _NUMBERS: Final = ("peek", "sequence numbers")
@@ -168,7 +176,8 @@ SCHEDULES: Final[Mapping[str, Exercise]] = {
 DEFERRALS: Final[Mapping[str, Exercise]] = {
     "RCV-10": Exercise(_by_number, ("defer", "receive_deferred"), judged=True),
 }
-EXERCISED: Final = {**PEEKS, **SCHEDULES, **DEFERRALS}
+LIVES: Final[Mapping[str, Exercise]] = {"RCV-15": Exercise(_outlived, ("receive",), judged=True)}
+EXERCISED: Final = {**PEEKS, **SCHEDULES, **DEFERRALS, **LIVES}
 """Rule -> what exercises it."""
 
 

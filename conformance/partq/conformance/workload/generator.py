@@ -16,6 +16,7 @@ from typing import Final
 from partq.conformance.workload import phrases
 from partq.conformance.workload.deferral_phrases import DEFERRAL_PHRASES
 from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
+from partq.conformance.workload.expiry_phrases import EXPIRY_PHRASES
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES, bind
 from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.phrases import Draft, Source
@@ -72,6 +73,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     **DOMAIN_PHRASES,
     **SCHEDULING_PHRASES,
     **DEFERRAL_PHRASES,
+    **EXPIRY_PHRASES,
 }
 """Every phrase a theme may weigh."""
 

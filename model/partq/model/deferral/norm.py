@@ -13,7 +13,7 @@ from ..actions import LOST, NOWHERE, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
 from ..delivery import norm as delivery
 from ..edits import put
-from ..locks.norm import ended, freed, may_be_gone
+from ..locks.norm import ended, freed, goings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..settling.norm import settles
@@ -69,8 +69,8 @@ def _named(state: State, action: Action) -> list[Place]:
 def _gone(state: State, action: Action) -> Iterator[State]:
     """The states in which one of the messages turns out to be gone."""
     for p, index in _named(state, action) if action.only in (None, NOWHERE) else ():
-        if may_be_gone(state, state.parts[p].log[index], state.now + action.slack):
-            yield put(state, p, index, None)
+        for after in goings(state, state.parts[p].log[index], state.now + action.slack):
+            yield put(state, p, index, after)
 
 
 def _available(state: State, action: Action) -> tuple[Delivery, ...]:

@@ -66,9 +66,9 @@ def revived(told: State, state: State, answer: Sequence[Delivery]) -> State:
 
 
 def _as_shown(entry: Entry, seen: Delivery) -> Entry:
-    """What comes back with the count that it is shown with, if that is a lower one."""
+    """What comes back, free, with the count that it is shown with, if that is a lower one."""
     count = entry.tries if seen.delivery_count is None else min(entry.tries, seen.delivery_count)
-    return entry._replace(tries=count)
+    return entry._replace(tries=count, rest=0)
 
 
 @instead(as_found, "SEQ-6", "PEEK-6", "RCV-6", "RCV-12", broken=True)

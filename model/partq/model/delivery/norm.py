@@ -17,7 +17,8 @@ from ..actions import NOWHERE, OK, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
 from ..domains.norm import overtaken
 from ..edits import appeared, with_log, with_part
-from ..locks.norm import Taken, cached, takings
+from ..expiry.norm import is_alive
+from ..locks.norm import Taken, cached, outlived, takings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..profiles import OrderDomain
@@ -169,7 +170,7 @@ def stored_at(state: State, seen: Delivery, parts: Sequence[int]) -> Place | Non
 def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[Taken]:
     """The ways in which this message may have been delivered so."""
     entry, cfg = state.parts[p].log[index], state.cfg
-    if not is_offered(cfg, entry):
+    if not is_offered(cfg, entry) or not is_alive(state, entry, seen.locked_until):
         return []
     if not (cfg.serving or entry.status == CACHED or is_up(state, p)):
         return []
@@ -288,10 +289,11 @@ def _lagged(state: State, entry: Entry, index: int, chosen: list[tuple[int, Deli
 @point("RCV-2", "RCV-3", "RCV-5", "REB-3")
 def passed(state: State, entry: Entry, slack: int) -> list[Entry | None]:
     """What a message is, if that can be, before which a later one is delivered for the first time: it is
-    locked or not yet visible, or else, which is noted, a front end must have held it."""
+    locked, not yet visible, or its time to live has ended, or else, which is noted, a front end must have
+    held it."""
     if entry.status != FRESH and not (entry.status == CACHED and entry.lock and entry.lock.shaken):
         return [entry]
-    if not by_number(state):
+    if not by_number(state) or outlived(state, entry, state.now + slack):
         return [entry]
     return [cached(state, entry, slack)] if state.cfg.profile.caching_front_ends else []
 
@@ -325,6 +327,7 @@ def _after(
         entry.key,
         0,
         entry.rest,
+        entry.life,
     )
     return tuple.__new__(Entry, fields)
 

@@ -9,7 +9,8 @@ forms that leave the most open. Who receives and who settles is not decided here
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from ..clauses import clause, point
 from ..state import (
@@ -133,8 +134,36 @@ def raised(state: State, entry: Entry, tries: int) -> Entry | None:
 @point("RCV-2", "RCV-9", "PEEK-6")
 def may_be_gone(state: State, entry: Entry, reach: int) -> bool:
     """Whether the message may be gone by ``reach`` though nobody completed it: no client holds it, and as
-    many deliveries of it as the entity allows may have come to nothing, so that it was dead-lettered."""
-    return exhausted(state, entry, reach, state.cfg.limit)
+    many deliveries of it as the entity allows may have come to nothing, so that it was dead-lettered, or its
+    time to live may have ended."""
+    return exhausted(state, entry, reach, state.cfg.limit) or outlived(state, entry, reach)
+
+
+_ends: Final[list[Callable[[State, Entry, int], bool]]] = []
+
+
+def ends_life(
+    function: Callable[[State, Entry, int], bool],
+) -> Callable[[State, Entry, int], bool]:
+    """Mark what says of a message with a time to live whether it may have ended by then."""
+    _ends.append(function)
+    return function
+
+
+@clause("RCV-15")
+def outlived(state: State, entry: Entry, reach: int) -> bool:
+    """Whether its time to live may have ended while no client held it: then it goes at any time."""
+    if entry.life is None or not any(end(state, entry, reach) for end in _ends):
+        return False
+    return entry.status != LOCKED or bool(ended(state, entry, reach))
+
+
+def goings(state: State, entry: Entry, reach: int) -> list[Entry | None]:
+    """What there may be of a message that a client does not find: nothing; or, where its time to live ended,
+    it is as it was, since it goes at any time. Empty where the client has to find it."""
+    if outlived(state, entry, reach):
+        return [entry]
+    return [None] if may_be_gone(state, entry, reach) else []
 
 
 @point("SCH-1")
@@ -223,5 +252,6 @@ def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed:
             entry.key,
             0,
             entry.rest,
+            entry.life,
         ),
     )

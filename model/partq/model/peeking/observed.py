@@ -12,7 +12,7 @@ from ..actions import NOWHERE, Action
 from ..clauses import clause, guard, point
 from ..delivery.norm import as_found
 from ..edits import appeared, with_client, with_log, with_part
-from ..locks.norm import ended, may_be_gone, most_tries, raised, takings
+from ..locks.norm import ended, goings, most_tries, raised, takings
 from ..messages import ACTIVE, Delivery
 from ..sequencing.norm import as_shown, home
 from ..state import (
@@ -142,9 +142,9 @@ def _skip(state: State, part: Part, index: int, action: Action, missing: dict[in
 
 @point("PEEK-7", "RCV-2", "RCV-9")
 def left_out(state: State, entry: Entry, reach: int) -> list[Entry | None]:
-    """What becomes of a visible message that a peek does not show, if that can be: it is gone. Of a lock that
-    nothing but this would show nothing is said (PEEK-1, PEEK-2)."""
-    return [None] if may_be_gone(state, entry, reach) else []
+    """What becomes of a visible message that a peek does not show, if that can be. Of a lock that nothing but
+    this would show nothing is said (PEEK-1, PEEK-2)."""
+    return goings(state, entry, reach)
 
 
 def _home_of(state: State, seen: Delivery, only: int | None) -> int | None:

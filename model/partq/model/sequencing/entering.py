@@ -16,13 +16,26 @@ from .norm import burn
 @clause("SCH-1", "SCH-2")
 def as_sent(entry: Entry, message: Message) -> Entry:
     """The message as it is stored: one that is scheduled waits for its time."""
-    due = due_of(message)
-    return entry._replace(status=SCHEDULED, since=FOREVER, at=None, due=due) if due else entry
+    due, life = due_of(message), life_of(message)
+    if life is not None:
+        entry = entry._replace(life=life)
+    elif due:
+        entry = entry._replace(at=None)
+    return entry._replace(status=SCHEDULED, since=FOREVER, due=due) if due else entry
 
 
 def due_of(message: Message) -> int:
     """From when on it may be activated, ns; 0 where it is not scheduled, or no more."""
     return 0 if message.scheduled_at is None or not is_scheduled(message.id) else max(1, message.scheduled_at)
+
+
+@clause("RCV-15")
+def life_of(message: Message) -> tuple[int, int] | None:
+    """How long after its enqueued time its time to live ends, ns. That of a scheduled message runs from its
+    activation, or from its send: no source settles it."""
+    if message.ttl is None:
+        return None
+    return (0 if message.scheduled_at is not None and not due_of(message) else message.ttl), message.ttl
 
 
 def may_be_overdue(state: State, message: Message, slack: int) -> bool:

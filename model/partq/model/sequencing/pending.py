@@ -29,7 +29,7 @@ def take(state: State, name: str, n: int, strict: bool) -> Iterator[State]:
         return
     for number, part, after in assign(state, send.part, send.seq, strict):
         at = None if send.due else stamp(state, part, FOREVER, send.since)
-        entry = Entry(number, send.id, RESERVED, at=at, due=send.due)
+        entry = Entry(number, send.id, RESERVED, at=at, due=send.due, life=send.life)
         sends = (*txn.sends[:n], send._replace(number=number, since=0), *txn.sends[n + 1 :])
         stored = with_part(after, send.part, entered(part, entry))
         yield with_txn(stored, name, txn._replace(sends=sends))

@@ -120,7 +120,7 @@ CASES: Final = (
     ),
     Case(
         "deferred-transaction",
-        ("RCV-10", "TXN-5"),
+        ("RCV-10",),
         AZURE,
         "A message is deferred at the commit of the transaction, or not at all.",
         _in_a_transaction,

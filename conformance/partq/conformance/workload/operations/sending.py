@@ -40,6 +40,12 @@ def _retraced(held: Holdings, args: Args) -> Args:
     return {"messages": tuple(replace(one, scheduled_at=None) for one in messages), "delay": delay, **asked}
 
 
+def _also(args: Args) -> str:
+    """What cannot schedule heeds no message's time, nor its time to live."""
+    timed = "delay" in args or any(message.ttl is not None for message in args.get("messages", ()))
+    return "schedule" if timed else ""
+
+
 _SEND: Final = Operation(
     {
         "messages": OPS["send"].args["messages"],
@@ -52,7 +58,7 @@ _SEND: Final = Operation(
     written=_written,
     retraced=_retraced,
     timeout=SEND_TIMEOUT,
-    also=lambda args: "schedule" if "delay" in args else "",
+    also=_also,
 )
 
 SENDING: Final[Mapping[str, Operation]] = {

@@ -1,0 +1,105 @@
+"""Phrases of messages with a time to live: it ends while they wait, are locked, set aside or scheduled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from partq.conformance.workload.phrases import Draft, send, settlement
+from partq.model.operations import ENV
+from partq.model.profiles import SECOND
+
+SHORT: Final = 2 * SECOND
+LIVES: Final = (SHORT, SHORT, SHORT, 10 * SECOND, 40 * SECOND, SECOND // 1_000, 0)
+"""Times to live, ns."""
+
+
+def _send(draft: Draft, client: str, ttl: int, txn: bool = False, **more: int) -> None:
+    """One message or a few, all with that time to live."""
+    key = draft.key() if txn else draft.some_key()
+    count = 1 if draft.source.below(4) else 2
+    messages = tuple(replace(draft.message(key), ttl=ttl) for _ in range(count))
+    op = "send" if count == 1 else "send_batch"
+    draft.add(client, op, messages=messages, **more, **({"txn": True} if txn else {}))
+
+
+def _mortal(draft: Draft) -> None:
+    _send(draft, draft.client(), LIVES[draft.source.below(len(LIVES))])
+
+
+def _look(draft: Draft) -> None:
+    draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+
+
+def _pass(draft: Draft, by: int) -> None:
+    """Time passes until just before, or just after."""
+    draft.add(ENV, "advance", by=by + SECOND // (1, -2, 1_000)[draft.source.below(3)])
+
+
+def _over(draft: Draft) -> None:
+    """Its time ends before anybody asks; what was sent later is there."""
+    _send(draft, draft.client(), SHORT)
+    if draft.chance(2):
+        send(draft)
+    _pass(draft, SHORT)
+    if draft.chance(2):
+        _look(draft)
+    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+
+
+def _held(draft: Draft) -> None:
+    """Its time ends while it is locked: it is settled all the same, or comes back to nothing."""
+    client = draft.client()
+    _send(draft, client, SHORT)
+    draft.add(client, "receive", max=3, timeout=SECOND)
+    _pass(draft, SHORT)
+    op = "renew_lock" if draft.chance(5) else "defer" if draft.chance(4) else settlement(draft)
+    draft.add(client, op, pick=[draft.source.below(4)])
+    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+
+
+def _left_alone(draft: Draft) -> None:
+    """Its lock ends after its time."""
+    client = draft.client()
+    _send(draft, client, SHORT)
+    draft.add(client, "receive", max=2, timeout=SECOND)
+    draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    draft.add(client, "complete" if draft.chance(2) else "abandon", pick=[draft.source.below(4)])
+    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+
+
+def _together(draft: Draft) -> None:
+    """Sent in a transaction that takes its time."""
+    client = draft.client()
+    draft.add(client, "begin")
+    _send(draft, client, SHORT, txn=True)
+    if draft.chance(2):
+        _pass(draft, SHORT)
+    draft.add(client, "commit")
+    if draft.chance(2):
+        _pass(draft, SHORT)
+    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+
+
+def _scheduled(draft: Draft) -> None:
+    """Scheduled for before the end of its time, or for after it."""
+    _send(draft, draft.client(), (SHORT, 10 * SECOND)[draft.source.below(2)], delay=5 * SECOND)
+    draft.add(ENV, "advance", by=(3, 6, 9, 17)[draft.source.below(4)] * SECOND)
+    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+
+
+def _wait(draft: Draft) -> None:
+    draft.add(ENV, "advance", by=SHORT)
+
+
+EXPIRY_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "mortal": _mortal,
+    "over": _over,
+    "held": _held,
+    "left_alone": _left_alone,
+    "mortal_together": _together,
+    "mortal_scheduled": _scheduled,
+    "a_while": _wait,
+}
+"""Every phrase of these by its name."""

@@ -1,0 +1,1 @@
+"""Time to live: what is over is not delivered (RCV-15)."""

@@ -1,0 +1,25 @@
+"""How a broker breaks the rule on time to live (RCV-15), besides delivering what is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..departures import beyond
+from ..edits import put
+from ..settling.norm import Place, lost
+from ..state import Entry, State
+from .norm import may_have_ended
+
+
+@beyond(may_have_ended, "RCV-15", broken=True)
+def too_early(state: State, entry: Entry, reach: int) -> bool:
+    """Its time to live ends too early."""
+    return entry.life is not None
+
+
+@beyond(lost, "RCV-15", broken=True)
+def gone_under_its_lock(state: State, place: Place, reach: int) -> Iterator[State]:
+    """A locked message goes when its time ends, and its lock with it."""
+    entry = state.parts[place[0]].log[place[1]]
+    if entry.life is not None:
+        yield put(state, *place, None)
