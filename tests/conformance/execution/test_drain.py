@@ -139,7 +139,7 @@ def test_what_a_peek_shows_as_deferred_is_received_by_number_until_none_is_left(
     taken = [step for step in steps if step.op in ("receive_deferred", "complete")]
     assert [(step.op, step.args) for step in taken] == [
         ("receive_deferred", {"peeked": True}),
-        ("complete", {"pick": [0]}),
+        ("complete", {"pick": [-1]}),
         ("receive_deferred", {"peeked": True}),
     ]
 

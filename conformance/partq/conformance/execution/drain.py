@@ -246,8 +246,8 @@ def _take_deferred(left: Iterable[Delivery]) -> Generator[Step, StepResult | Non
     if any(message.state == DEFERRED for message in left):
         while (did := (yield receive_deferred(DRAINER))) is not None:
             found.update(message.id for message in did.messages)
-            if did.messages:
-                yield complete(DRAINER, *range(len(did.messages)))
+            if did.messages:  # the last locks: before them stand those of a settlement that was refused
+                yield complete(DRAINER, *range(-len(did.messages), 0))
     return found
 
 
