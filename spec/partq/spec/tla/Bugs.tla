@@ -310,7 +310,8 @@ BugBindWithoutDelay(c) ==
 \* The delay does not start when a flow goes (REB-7).
 BugDelayWithoutNever(c, after) == { delay }
 
-\* A takeover ends the delay (REB-4), and so does the bind of a standby (REB-4).
+\* A takeover ends the delay (REB-4), and so does the start of a broker that kept its flows
+\* (REB-4), or the bind of a standby (REB-4).
 BugTakeoverEndsDelay(c, s) ==
     /\ HasFlows /\ running
     /\ flow[c] = "active" /\ flow[s] = "standby"
@@ -321,6 +322,12 @@ BugTakeoverEndsDelay(c, s) ==
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars >>
     /\ Record(FlowsSeen([ UnbindSeen(history, c) EXCEPT !.standby = @ \ {s} ]),
               Said("unbind", c, 0, "ok"))
+BugStartEndsDelay ==
+    /\ Offers("kill")
+    /\ IsStarted
+    /\ delay' = FALSE
+    /\ UNCHANGED << logVars, home, txn, peekVars, flow, duty >>
+    /\ Record(FlowsSeen([ history EXCEPT !.alive = TRUE ]), Said("start", NoClient, 0, "ok"))
 BugBindEndsDelay(c) ==
     /\ HasFlows /\ running
     /\ flow[c] = "off"

@@ -535,10 +535,11 @@ REB_3 == [][ Delivers /\ HasFlows /\ answer'.m \notin history.free =>
 
 \* REB-4 (S, D): "a bind while C < P starts the delay, then a rebalance that
 \* includes the new flow": the delay runs after the bind, and at rest the flow has its
-\* share.  What ends the delay is a rebalance (or that the broker starts anew), and
-\* nothing else.
+\* share.  What ends the delay is a rebalance (or that the broker starts anew, without
+\* flows), and nothing else.
 REB_4 == [][
-    /\ history.timer /\ ~history'.timer => answer'.op \in { "rebalance", "start" }
+    /\ history.timer /\ ~history'.timer =>
+            answer'.op = "rebalance" \/ (answer'.op = "start" /\ history'.bound = {})
     /\ answer'.op = "bind" /\ answer'.out = "ok"
               /\ Cardinality(history.bound) < PartitionCount => history'.timer
     /\ AtRest => \A c \in ActiveFlows : Load(c) >= 1 ]_ghostVars
