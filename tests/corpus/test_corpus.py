@@ -8,11 +8,10 @@ from benchmarks.validation import rejected_for_times_or_marks
 from corpus import Entry, corpus
 from partq.conformance.evaluation.decision import check_history
 from partq.conformance.history import Record
-from partq.conformance.history.entities import ByEntity
 from partq.conformance.oracle.blame import blame
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.plain_search import is_explained
-from partq.conformance.oracle.question import Impossible, question_of
+from partq.conformance.oracle.reading import Impossible, Reading
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.screens.assess import inspect
 from partq.conformance.verdict import Status as VerdictStatus
@@ -115,9 +114,8 @@ def test_verdict(entry: Entry) -> None:
 
 @_each(Judged.ACCEPTED, Judged.REJECTED)
 def test_plain_search(entry: Entry) -> None:
-    everything = ByEntity(entry.history)
     try:
-        questions = [question_of(everything, name, 0, frozenset()) for name in everything.names]
+        questions = [entity.question() for entity in Reading(entry.history).entities]
         explained = [is_explained(question, PLAIN) for question in questions]
     except Impossible:
         explained = [False]

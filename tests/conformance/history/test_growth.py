@@ -17,7 +17,7 @@ from partq.conformance.history.codec_checks import _object
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.entities import ByEntity
 from partq.conformance.oracle.judge_scope import unmodelled
-from partq.conformance.oracle.question import question_of
+from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.screens.assess import inspect
 from partq.model.messages import Message
@@ -58,9 +58,10 @@ def settings_alone(size: int) -> bytes:
 def questions(history: History) -> None:
     """Ask of each entity, up to the judge's search."""
     everything = ByEntity(history)
-    for name in everything.names:
+    for entity in Reading(history).entities:
+        name = entity.name
         if unmodelled(history.header, everything.of(name)) is None and name not in everything.topics:
-            question_of(everything, name, 0, frozenset())
+            entity.question()
 
 
 SHAPES = (short_lived, many_entities, settings_alone)

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from partq.conformance.history.entities import ByEntity, entities_of
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.backjumping import Level, conflict_of, jump_back
 from partq.conformance.oracle.guidance import Guide
-from partq.conformance.oracle.question import question_of
+from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.search import Found, Outcome, Search
 from partq.model.state import Txn
 
@@ -68,8 +67,8 @@ def test_the_same_is_not_tried_twice() -> None:
 
 def searched(text: str, patience: int | None) -> Found:
     given = history(text, "azure-flat")
-    question = question_of(ByEntity(given), entities_of(given)[0], 0, frozenset())
-    guidance = Guide(question.effects, question.start.cfg).guidance()
+    question = Reading(given).entities[0].question()
+    guidance = Guide(question.known(False)).guidance()
     return Search(question.effects, guidance, thread_time() + 5, patience=patience).run(question.start)
 
 
@@ -87,7 +86,7 @@ def test_a_send_that_its_transaction_does_not_wait_for_goes_back_to_the_end_of_t
         "q begin t @2-3\nq send m2 key=a txn=t -> unknown timeout @4-5\np send m1 key=b @5-6\n"
         "q commit t @10-30\nr receive 1 delete -> m2#0 @40-41"
     )
-    question = question_of(ByEntity(history(text, "azure-premium")), "q", 0, frozenset())
+    question = Reading(history(text, "azure-premium")).entities[0].question()
     send = next(effect for effect in question.effects if effect.action.messages)
     conflict = conflict_of(question.start, send, 50, {})
     opened = Txn("t", "q")

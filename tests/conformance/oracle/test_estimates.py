@@ -2,11 +2,10 @@
 
 from random import Random
 
-from partq.conformance.history.entities import ByEntity
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.estimates import FINE
 from partq.conformance.oracle.guidance import Guide
-from partq.conformance.oracle.question import question_of
+from partq.conformance.oracle.reading import Reading
 
 
 def test_of_flows_that_bind_at_once_those_that_get_partitions_come_first() -> None:
@@ -14,8 +13,8 @@ def test_of_flows_that_bind_at_once_those_that_get_partitions_come_first() -> No
         "a bind f @1-9\nb bind g @2-8\nc bind h @3-7\nd bind k @20-21\n"
         "env assignment 1 h ready @5000000010\nenv assignment 2 k ready @5000000010"
     )
-    question = question_of(ByEntity(history(text, "solace", partitions=2)), "q", 0, frozenset())
-    instants = Guide(question.effects, question.start.cfg).guidance().estimates
+    question = Reading(history(text, "solace", partitions=2)).entities[0].question()
+    instants = Guide(question.known(False)).guidance().estimates
 
     first, second, third = instants[:3]
     assert third < min(first, second)
@@ -26,8 +25,8 @@ def test_a_settlement_of_unknown_outcome_comes_after_what_still_shows_the_lock()
         "p send m1\nq receive 1 -> m1 lock=l\nq complete l -> unknown timeout\nq renew_lock l -> m1\n"
         "env advance 60s\nenv drained"
     )
-    question = question_of(ByEntity(history(text, "azure-flat")), "q", 0, frozenset())
-    guidance = Guide(question.effects, question.start.cfg).guidance()
+    question = Reading(history(text, "azure-flat")).entities[0].question()
+    guidance = Guide(question.known(False)).guidance()
 
     _, _, complete, renew, drained = guidance.estimates
     assert guidance.likely == (2,)
@@ -39,8 +38,8 @@ def test_drawn_estimates_stay_within_their_spans() -> None:
         "p send m1 @1-9\nq receive 1 -> m1 lock=l @10-20\nq complete l -> unknown timeout @21-30\n"
         "q receive 1 -> nothing @40-50"
     )
-    question = question_of(ByEntity(history(text, "azure-flat")), "q", 0, frozenset())
-    guide = Guide(question.effects, question.start.cfg)
+    question = Reading(history(text, "azure-flat")).entities[0].question()
+    guide = Guide(question.known(False))
     drawn = [guide.guidance(random=Random(seed)) for seed in range(20)]
 
     assert {one.likely for one in drawn} == {(), (2,)}
@@ -55,8 +54,8 @@ def test_a_send_that_is_never_shown_does_not_wait_for_peeks_to_find_something() 
         "p send m1 key=a @1-2\np receive 1 delete -> m1#1.1 @3-4\np send m2 key=a -> unknown timeout @5-6\n"
         "q peek 1 -> nothing @11-12"
     )
-    question = question_of(ByEntity(history(text, "azure-premium")), "q", 0, frozenset())
-    _, _, sent, *peeks = Guide(question.effects, question.start.cfg).guidance().estimates
+    question = Reading(history(text, "azure-premium")).entities[0].question()
+    _, _, sent, *peeks = Guide(question.known(False)).guidance().estimates
     assert sent < min(peeks)
 
 
@@ -66,6 +65,6 @@ def test_what_a_transaction_stores_is_numbered_when_it_is_committed() -> None:
         "q send m2 key=a txn=t -> unknown timeout @4-5\nq commit t @10-30\n"
         "p send m3 key=a @11-28\nr receive 3 -> m1#1.0, m2#1.1, m3#1.2 @40-41"
     )
-    question = question_of(ByEntity(history(text, "azure-premium")), "q", 0, frozenset())
-    first, _, joined, commit, last, _ = Guide(question.effects, question.start.cfg).guidance().estimates
+    question = Reading(history(text, "azure-premium")).entities[0].question()
+    first, _, joined, commit, last, _ = Guide(question.known(False)).guidance().estimates
     assert max(first, joined) < commit < last

@@ -12,14 +12,13 @@ from benchmarks.edited import edited
 from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
-from partq.conformance.history.entities import ByEntity, entities_of
 from partq.conformance.history.notation import history
 from partq.conformance.oracle import excerpts as module
 from partq.conformance.oracle.excerpts import Excerpt, excerpts
-from partq.conformance.oracle.guidance import Guide
+from partq.conformance.oracle.guidance import Guide, Known
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.partition_excerpts import by_partitions
-from partq.conformance.oracle.question import Question, question_of
+from partq.conformance.oracle.reading import Question, Reading
 from partq.conformance.oracle.search import Found, Outcome, Search
 from partq.conformance.workload.generator import generate, trace_seed
 
@@ -27,7 +26,7 @@ PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
 
 
 def asked(given: History) -> Question:
-    return question_of(ByEntity(given), entities_of(given)[0], 0, frozenset())
+    return Reading(given).entities[0].question()
 
 
 def told(text: str, profile: str = "azure-premium") -> Question:
@@ -43,7 +42,7 @@ def taken(question: Question, random: Random, count: int = 6) -> Iterator[Excerp
 
 
 def searched(excerpt: Excerpt) -> Outcome:
-    guidance = Guide(excerpt.effects, excerpt.known).guidance()
+    guidance = Guide(Known(excerpt.effects, excerpt.known)).guidance()
     return Search(excerpt.effects, guidance, thread_time() + 5, limit=1_000).run(excerpt.start).outcome
 
 

@@ -1,10 +1,8 @@
 """What deliveries and assignment events say of the partitions where messages are."""
 
-from partq.conformance.history.entities import ByEntity
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.guidance import Guide
 from partq.conformance.oracle.placement import Clues
-from partq.conformance.oracle.question import question_of
+from partq.conformance.oracle.reading import Reading
 
 BOUND = """\
 p send m1 key=a
@@ -21,8 +19,8 @@ PAUSED = f"{TAKEN}d bind g\nenv advance 5s\nenv assignment 2 f paused\n"
 
 def clues(text: str) -> Clues:
     """Those of a Solace queue with three partitions."""
-    question = question_of(ByEntity(history(text, "solace", partitions=3)), "q", 0, frozenset())
-    found = Guide(question.answers, question.start.cfg).clues
+    question = Reading(history(text, "solace", partitions=3)).entities[0].question()
+    found = question.known(True).clues
     assert found is not None
     return found
 

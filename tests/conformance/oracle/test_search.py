@@ -10,10 +10,9 @@ from benchmarks.edited import edited
 from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
-from partq.conformance.history.entities import ByEntity, entities_of
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.plain_search import is_explained
-from partq.conformance.oracle.question import Impossible, Unanswerable, question_of
+from partq.conformance.oracle.reading import Impossible, Reading, Unanswerable
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.model.profiles import SECOND
 
@@ -31,9 +30,7 @@ def histories(profile: str, count: int, length: int) -> list[History]:
 
 def plainly(history: History) -> bool | None:
     try:
-        return is_explained(
-            question_of(ByEntity(history), entities_of(history)[0], PUNCTUAL, frozenset()), nodes=3_000
-        )
+        return is_explained(Reading(history).entities[0].question(PUNCTUAL), nodes=3_000)
     except Impossible:
         return False
     except Unanswerable:

@@ -25,6 +25,7 @@ from partq.conformance.oracle.identity import unmet
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement, judge
 from partq.conformance.oracle.long_histories import RETRIED, SHORT, AtLength, blame_excerpts, judge_any
 from partq.conformance.oracle.prefix import shortest_rejected
+from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.search import Tell, untold
 from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.protocol import Screen
@@ -273,9 +274,10 @@ class Decider:
 
     def _follow_judge(self, decision: Decision, history: History, price: int) -> None:
         """Ask the judge, at ``price`` for a node, and do as it says."""
-        said = self._judged_at_length(history, price)
+        reading = Reading(history)
+        said = self._judged_at_length(reading, price)
         if said.judgement.kind == OVER_BUDGET and self.spare > 0 and len(history) <= RETRIED:
-            again = self._second_look(history, decision.suspect)
+            again = self._second_look(reading, decision.suspect)
             decision.again[again.status.value] += 1
             if again.status is not Judged.UNKNOWN or len(history) <= SHORT:
                 said = AtLength(again)
@@ -288,18 +290,18 @@ class Decider:
         elif (known := self._known(decision)) is not None:
             decision.replace(known)
         elif not self._spent or (self.blamed is None and not decision.findings):
-            self._blame(decision, history, said.excerpts)
+            self._blame(decision, reading, said.excerpts)
         elif self.blamed is not None and not decision.broken:
             seen = observed(history, judgement)
             why = f"{seen} Too many histories were rejected to tell of each what it violates."
             decision.leave_open(self.blamed, why, (self.blamed,))
 
-    def _second_look(self, history: History, suspect: bool) -> Judgement:
+    def _second_look(self, reading: Reading, suspect: bool) -> Judgement:
         """What the judge says with many more nodes, where it gave up. ``suspect``: whether a screen suspects
         anything."""
         part = 1 if suspect or self.exact.alone else UNSUSPECTED
         most = self.exact.again // (part if self.blamed is None else BROKEN)
-        judgement = judge(history, EMERGENCY, nodes=min(most, self.spare), again=True)
+        judgement = judge(reading, EMERGENCY, nodes=min(most, self.spare), again=True)
         self.spare -= judgement.visited
         return judgement
 
@@ -313,15 +315,15 @@ class Decider:
             complete = {id for screen in self.screens for id in screen.complete}
             decision.give_up(judgement.reason, (id for id in _enforced(history) if id not in complete))
 
-    def _blame(self, decision: Decision, history: History, excerpts: Sequence[History]) -> None:
+    def _blame(self, decision: Decision, reading: Reading, excerpts: Sequence[History]) -> None:
         """Put the violation that blame finds in the place of the screens' suspects; these stay where it finds
         none. ``excerpts``: those of the history by which it is rejected, if it is."""
-        signature = _signature(decision)
+        history, signature = reading.history, _signature(decision)
         if excerpts:
             cut, blamed = blame_excerpts(excerpts, history, self.exact.waived)
         else:
             cut = shortest_rejected(history, self._rejects)
-            blamed = blame(cut, WAIVED * self.exact.seconds, nodes=self.exact.waived, whole=history)
+            blamed = blame(cut, WAIVED * self.exact.seconds, nodes=self.exact.waived, whole=reading)
         self.left -= blamed.visited
         if (finding := attribution(cut, blamed)) is not None:
             standing = decision.replace(finding, blamed.level)
@@ -337,8 +339,8 @@ class Decider:
     def _rejects(self, history: History) -> bool:
         return self._judgement_of(history).status is Judged.REJECTED
 
-    def _judged_at_length(self, history: History, price: int) -> AtLength:
-        said = judge_any(history, self.exact.seconds, self._nodes(history), self.tell)
+    def _judged_at_length(self, reading: Reading, price: int) -> AtLength:
+        said = judge_any(reading, self.exact.seconds, self._nodes(reading.history), self.tell)
         self.left -= price * said.judgement.visited
         return said
 

@@ -23,6 +23,7 @@ from partq.conformance.history import History
 from partq.conformance.oracle.identity import unmet
 from partq.conformance.oracle.indications import KINDS, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
+from partq.conformance.oracle.reading import Reading
 from partq.model import clauses
 from partq.model.departures import Consulted
 from partq.model.profiles import requirements_of
@@ -69,31 +70,32 @@ class Blame:
 
 
 def blame(
-    history: History,
+    history: History | Reading,
     seconds: float = SECONDS,
     late: int = 0,
     nodes: int | None = None,
-    whole: History | None = None,
+    whole: History | Reading | None = None,
     spared: frozenset[str] = frozenset(),
 ) -> Blame:
     """Which requirements the history may violate. It has to be one that the judge rejects. ``whole``: what it
     was cut or shrunk from, if anything. ``spared``: what is never enforced, nor blamed. The other arguments
     are as for `judge`: the budget is that of each waived search, and `REJECTING` times as much that of the
     rejection."""
-    consulted = Consulted(spared)
+    reading, consulted = Reading.of(history), Consulted(spared)
     most = None if nodes is None else REJECTING * nodes
-    judgement = judge(history, REJECTING * seconds, late, consulted, most)
+    judgement = judge(reading, REJECTING * seconds, late, consulted, most)
     visited, all_asked = judgement.visited, judgement.status is Judged.REJECTED
     if judgement.status is Judged.UNKNOWN:  # a search that remembers what it asks for takes longer
-        judgement = judge(history, REJECTING * seconds, late, spared, most)
+        judgement = judge(reading, REJECTING * seconds, late, spared, most)
         visited += judgement.visited
     if judgement.status is not Judged.REJECTED:
         return Blame(judgement, visited=visited)
     if judgement.owner is not None:
         return Blame(judgement, (judgement.owner,), visited=visited, level=(judgement.owner,))
-    waived = _Waived(history, whole, seconds, late, nodes, visited, spared)
-    binding = requirements_of(history.header.profile) - unmet(history.records)
-    asked = special_first([id for id in consulted.asked if id in binding])
+    everything = reading if whole is None else Reading.of(whole)
+    waived = _Waived(reading, everything, seconds, late, nodes, visited, spared)
+    binding = requirements_of(reading.history.header.profile) - unmet(reading.history.records)
+    asked = special_first([id for id in {*consulted.asked, *reading.changed_by} if id in binding])
     unasked = () if all_asked else tuple(id for id in clauses.covered() if id in binding - {*asked} - spared)
     statuses = {id: waived.ask(id) for id in asked}
     statuses |= {id: waived.ask(id, patience=REJECTING) for id in _more_special(statuses)}
@@ -117,8 +119,8 @@ def _more_special(statuses: Mapping[str, Judged]) -> list[str]:
 class _Waived:
     """The judge asked about one history with requirements waived, and how many nodes that took."""
 
-    history: History
-    whole: History | None
+    reading: Reading
+    whole: Reading
     seconds: float
     late: int
     nodes: int | None
@@ -127,11 +129,11 @@ class _Waived:
 
     def ask(self, *waived: str, patience: int = 1) -> Judged:
         """What the judge says of the history with these requirements waived, in ``patience`` budgets."""
-        return self._ask(self.history, waived, patience)
+        return self._ask(self.reading, waived, patience)
 
-    def _ask(self, history: History, waived: Sequence[str], patience: int = 1) -> Judged:
+    def _ask(self, reading: Reading, waived: Sequence[str], patience: int = 1) -> Judged:
         nodes = None if self.nodes is None else patience * self.nodes
-        judgement = judge(history, patience * self.seconds, self.late, self.spared.union(waived), nodes)
+        judgement = judge(reading, patience * self.seconds, self.late, self.spared.union(waived), nodes)
         self.visited += judgement.visited
         return judgement.status
 
@@ -141,8 +143,7 @@ class _Waived:
         those whose search of the whole gave up; last those that do not explain it."""
         if len(candidates) < 2:
             return [tuple(candidates)] if candidates else []
-        whole = self.history if self.whole is None else self.whole
-        others = contradicted(whole) if not KINDS.keys().isdisjoint(candidates) else frozenset()
+        others = contradicted(self.whole.history) if not KINDS.keys().isdisjoint(candidates) else frozenset()
         doubts = {
             id: (self._of_the_whole(id, candidates), id in others, self._is_far_fetched(id))
             for id in candidates
@@ -153,7 +154,7 @@ class _Waived:
     def _of_the_whole(self, id: str, candidates: Sequence[str]) -> int:
         """Whether the requirement explains the whole, as a place among `CERTAINTY`. One that comes before
         another candidate is asked about with more patience."""
-        if self.whole is None or self.whole is self.history:
+        if self.whole.history is self.reading.history:
             return 0
         form = (id, NARROWLY) if id in WIDE else (id,)
         status = self._ask(self.whole, form)

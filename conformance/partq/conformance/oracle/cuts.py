@@ -20,7 +20,7 @@ from msgspec import structs
 from partq.conformance.facts.records import deletes
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
-from partq.conformance.oracle.question import PUNCTUAL
+from partq.conformance.oracle.reading import PUNCTUAL
 from partq.conformance.oracle.roles import (
     CANCELS,
     COMMITS,

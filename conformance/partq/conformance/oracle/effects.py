@@ -48,6 +48,8 @@ UNNAMED: Final = frozenset({"SEQ-2", "SEQ-5"})
 """With one of these waived a message may be in another partition than its number says."""
 
 
+_BUSY: Final = UNAVAILABLE | {UNSUPPORTED}
+
 WITHHELD: Final = frozenset(
     {
         *("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8", "RCV-1"),
@@ -59,6 +61,9 @@ WITHHELD: Final = frozenset(
 
 OUTAGES: Final = frozenset({"ROUTE-5", "ROUTE-6", "ROUTE-8"})
 """Those of them that speak of partitions which are down."""
+
+READ: Final = WITHHELD | UNNAMED | {"ROUTE-1", "SCH-1", "SCH-2"}
+"""What changes the effects when it is waived."""
 
 
 class Effect(NamedTuple):
@@ -102,8 +107,7 @@ def effects_of(
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
     showings = _showings(records, appearances)
-    vanished = _vanished(records)
-    unseen_locks = _by_receive(records, entity.lock_duration if family.locks_expire else 0)
+    missed = _missed(records, entity.lock_duration if family.locks_expire else 0)
     unseen = {m.id for r in records for m in r.args.get("messages", ())}
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
@@ -113,10 +117,8 @@ def effects_of(
     for record in records:
         if record.op != CLOCK and not _never_happened(record):
             effect = _effect(record, header, appearances)
-            if effect.doubt & MAYBE and record.op in DELIVERS:
-                deletes = effect.action.mode == DELETE
-                lost = frozenset(id for id, last in vanished.items() if last <= (record.ret or FOREVER))
-                effect = effect._replace(missed=lost if deletes else unseen_locks[record.i])
+            if record.op in DELIVERS and record.i in missed:
+                effect = effect._replace(missed=missed[record.i])
             if whole and family.flows and not effect.action.messages:
                 found.append(effect)
             else:
@@ -189,6 +191,17 @@ def _may_be_withheld(effect: Effect, waived: frozenset[str], outage: int) -> boo
         return True
     conflict = "KEY-3" in waived and any(map(conflicting, effect.action.messages))
     return conflict or (effect.ret >= outage and not waived.isdisjoint(OUTAGES))
+
+
+def changed_by(records: Sequence[Record]) -> frozenset[str]:
+    """The rules of `READ` which, waived, have these records taken apart otherwise whatever became of them. Of
+    the others the model tells whether they make a difference."""
+    ops = {record.op for record in records}
+    sent = (message for record in records for message in record.args.get("messages", ()))
+    found = {"KEY-7"} if not ops.isdisjoint(BATCHES) else set()
+    found |= {"ROUTE-1"} if not ops.isdisjoint(UNDOES) else set()
+    found |= {"SCH-2"} if SCHEDULES in ops else set()
+    return frozenset(found | ({"SCH-1"} if any(m.scheduled_at is not None for m in sent) else set()))
 
 
 def _stored_later(effect: Effect) -> Iterator[Effect]:
@@ -283,18 +296,23 @@ def _hidden_locks(records: Iterable[Record], lasting: int) -> list[_HiddenLock]:
     return sorted(found, key=lambda lock: lock.until)
 
 
-def _by_receive(records: Sequence[Record], lasting: int) -> dict[int, frozenset[str]]:
-    """What each receive that locks and is of unknown outcome most likely took, by its `Record.i`: as many of
-    the hidden locks as it may have; those that one has explained no other one does."""
-    hidden, found = _hidden_locks(records, lasting), {}
-    for record in records:
-        unknown = record.op in DELIVERS and record.outcome == Outcome.UNKNOWN
-        if unknown and record.args.get("mode") != DELETE:
-            ret = FOREVER if record.ret is None else record.ret
-            fits = [lock for lock in hidden if lock.since <= ret and record.call <= lock.until]
-            taken = fits[: record.args.get("max", 1)]
-            hidden = _without(hidden, taken)
-            found[record.i] = frozenset(lock.id for lock in taken)
+def _missed(records: Sequence[Record], lasting: int) -> dict[int, frozenset[str]]:
+    """What each receive of unknown outcome most likely took, by its `Record.i`: one that deletes, messages
+    that vanished; one that locks, as many of the hidden locks as it may have, and those that one has
+    explained no other one does."""
+    unknown = [r for r in records if r.op in DELIVERS and r.outcome == Outcome.UNKNOWN]
+    if not unknown:
+        return {}
+    hidden, vanished, found = _hidden_locks(records, lasting), _vanished(records), {}
+    for record in unknown:
+        ret = FOREVER if record.ret is None else record.ret
+        if record.args.get("mode") == DELETE:
+            found[record.i] = frozenset(id for id, last in vanished.items() if last <= ret)
+            continue
+        fits = [lock for lock in hidden if lock.since <= ret and record.call <= lock.until]
+        taken = fits[: record.args.get("max", 1)]
+        hidden = _without(hidden, taken)
+        found[record.i] = frozenset(lock.id for lock in taken)
     return found
 
 
@@ -372,7 +390,7 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
     ret = FOREVER if record.ret is None or unknown else record.ret
     if record.op == LINK_LOST and record.error == CONNECTION_LOST and record.ret is not None:
         ret = record.ret + header.lateness  # its client knew
-    refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE | {UNSUPPORTED}
+    refused = record.outcome == Outcome.ERROR and record.error in _BUSY
     action = action_of(record.op, record.proc, record.args)
     if header.clock == "wall" and "timeout" not in record.args:
         action = action._replace(timeout=ret - record.call)  # it certainly would have waited so long

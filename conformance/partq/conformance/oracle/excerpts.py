@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from partq.conformance.oracle.effects import Effect
 from partq.conformance.oracle.message_excerpts import by_message, by_messages, without_flows
 from partq.conformance.oracle.partition_excerpts import by_partitions
-from partq.conformance.oracle.question import Question
+from partq.conformance.oracle.reading import Question
 from partq.conformance.oracle.search import Found
 from partq.model.state import Config, State
 

@@ -47,8 +47,9 @@ class Guidance(NamedTuple):
     held: Mapping[str, str]
 
 
-class Guide:
-    """What is known of one history's effects, and what searches that failed have taught."""
+class Known:
+    """What effects show of their order, worked out once for all searches. ``first``: the guidance that most
+    of them begin with, hasty or not, and the places that it has chosen."""
 
     def __init__(self, effects: Sequence[Effect], cfg: Config) -> None:
         self.effects = effects
@@ -66,42 +67,7 @@ class Guide:
         self.orderings = list(orderings_of(effects, self.senders, self.shows, self.homes, cfg))
         self.events = _events(effects, cfg)
         self.forgetful = _forgetful(effects) if cfg.profile.flows else frozenset()
-        self.failures: Counter[tuple[str, int]] = Counter()
-        self.chosen: dict[str, int] = {}
-
-    def guidance(self, hasty: bool = False, random: Random | None = None) -> Guidance:
-        """The guidance for the next search. ``hasty``: what is likely counts as certain. ``random``: draws
-        estimates, what is likely and places, for a search that starts again where others were stuck."""
-        orderings = self.orderings
-        places = self.homes
-        alone, likely = (self.estimates, self.likely) if random is None else self._drawn(random)
-        if self.clues is not None:
-            failures = self.failures if random is None else self._disliked(self.clues, random)
-            self.chosen = colouring(self.clues, self.count, failures)
-            places = tuple(self._places(effect, self.clues) for effect in self.effects)
-            orderings = [*self._by_delivery(self.clues), *orderings]
-        estimates = reconciled(self.effects, alone, orderings)
-        return Guidance(
-            self.roles,
-            self.before,
-            estimates,
-            places,
-            self._told(hasty),
-            self.forgetful,
-            likely,
-            self.handoff,
-            self.held,
-        )
-
-    def _drawn(self, random: Random) -> tuple[list[Estimate], tuple[int, ...]]:
-        """Estimates anywhere within their spans, and half of what most likely happened."""
-        end = max((estimate.instant for estimate in self.estimates), default=0)
-        estimates = [estimate.drawn(random, end) for estimate in self.estimates]
-        return estimates, tuple(n for n in self.likely if random.random() < 0.5)
-
-    def _disliked(self, clues: Clues, random: Random) -> dict[tuple[str, int], int]:
-        """What is held against each place, drawn."""
-        return {(group, p): random.randrange(self.count) for group in clues.masks for p in range(self.count)}
+        self.first: dict[bool, tuple[Guidance, Mapping[str, int]]] = {}
 
     def _happened(self, n: int) -> bool:
         """Whether an effect of unknown outcome most likely took place: messages came back that it may have
@@ -113,19 +79,6 @@ class Guide:
         shown = (self.effects[k] for id in ids for k in self.shows.get(id or "", ()))
         again = any(other.action.op in DELIVERS and other.call >= effect.call for other in shown)
         return effect.action.op in REMOVES and not again
-
-    def _told(self, hasty: bool) -> Mapping[int, Sequence[int] | None]:
-        """The events of each partition, in an order that is certain, or at least likely."""
-        return {p: told if hasty or _apart(self.effects, told) else None for p, told in self.events.items()}
-
-    def learn(self, stuck: Iterable[Effect]) -> None:
-        """Note at which effects a search failed."""
-        if self.clues is not None:
-            for effect in stuck:
-                for shown in effect.observed.messages:
-                    group = self.clues.groups.get(shown.id)
-                    if group is not None:
-                        self.failures[group, self.chosen[group]] += 1
 
     def _before(self, in_order: bool) -> tuple[int, ...]:
         """``in_order``: whether the messages of one answer are delivered in its order (REB-3)."""
@@ -148,24 +101,103 @@ class Guide:
                 before[n] |= 1 << sent[id] if id in sent else 0
         return tuple(before)
 
-    def _places(self, effect: Effect, clues: Clues) -> tuple[int, ...]:
+    def guidance(
+        self,
+        hasty: bool,
+        chosen: Mapping[str, int],
+        estimates: Sequence[Estimate],
+        likely: tuple[int, ...],
+    ) -> Guidance:
+        """The guidance by these estimates and with flows by these places, for a hasty search or another."""
+        orderings, places = self.orderings, self.homes
+        if self.clues is not None:
+            places = tuple(self._places(effect, self.clues, chosen) for effect in self.effects)
+            orderings = [*self._by_delivery(self.clues, chosen), *orderings]
+        instants = reconciled(self.effects, estimates, orderings)
+        told = {p: told if hasty or _apart(self.effects, told) else None for p, told in self.events.items()}
+        return Guidance(
+            self.roles,
+            self.before,
+            instants,
+            places,
+            told,
+            self.forgetful,
+            likely,
+            self.handoff,
+            self.held,
+        )
+
+    def _places(self, effect: Effect, clues: Clues, chosen: Mapping[str, int]) -> tuple[int, ...]:
         if not effect.action.messages:
             return ()
         group = clues.groups[effect.action.messages[0].id]
-        chosen, mask = self.chosen[group], clues.masks[group]
-        return (chosen, *(p for p in range(self.count) if p != chosen and mask >> p & 1))
+        first, mask = chosen[group], clues.masks[group]
+        return (first, *(p for p in range(self.count) if p != first and mask >> p & 1))
 
-    def _by_delivery(self, clues: Clues) -> Iterator[Ordering]:
+    def _by_delivery(self, clues: Clues, chosen: Mapping[str, int]) -> Iterator[Ordering]:
         """Sends to one partition in the order of first deliveries."""
         last: dict[int, int] = {}
         met: set[str] = set()
         for delivery in clues.deliveries:
             if delivery.id not in met and not delivery.redelivered:
                 met.add(delivery.id)
-                place, sender = self.chosen[delivery.group], self.senders[delivery.id]
+                place, sender = chosen[delivery.group], self.senders[delivery.id]
                 if place in last and self.effects[last[place]].ret >= self.effects[sender].call:
                     yield last[place], sender
                 last[place] = sender
+
+
+class Guide:
+    """What leads the searches for one history: what is ``known`` of it, and what those that failed have
+    taught. ``chosen``: with flows the partition that was last tried for each group of messages."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.failures: Counter[tuple[str, int]] = Counter()
+        self.chosen: Mapping[str, int] = {}
+
+    def guidance(self, hasty: bool = False, random: Random | None = None) -> Guidance:
+        """The guidance for the next search. ``hasty``: what is likely counts as certain. ``random``: draws
+        estimates, what is likely and places, for a search that starts again where others were stuck."""
+        known = self.known
+        if random is not None:
+            estimates, likely = self._drawn(random)
+            self.chosen = self._coloured(self._disliked(random))
+            return known.guidance(hasty, self.chosen, estimates, likely)
+        if self.failures:
+            self.chosen = self._coloured(self.failures)
+            return known.guidance(hasty, self.chosen, known.estimates, known.likely)
+        if hasty not in known.first:
+            chosen = self._coloured(self.failures)
+            known.first[hasty] = known.guidance(hasty, chosen, known.estimates, known.likely), chosen
+        first, self.chosen = known.first[hasty]
+        return first
+
+    def _coloured(self, failures: Mapping[tuple[str, int], int]) -> Mapping[str, int]:
+        clues = self.known.clues
+        return {} if clues is None else colouring(clues, self.known.count, failures)
+
+    def _drawn(self, random: Random) -> tuple[list[Estimate], tuple[int, ...]]:
+        """Estimates anywhere within their spans, and half of what most likely happened."""
+        known = self.known
+        end = max((estimate.instant for estimate in known.estimates), default=0)
+        estimates = [estimate.drawn(random, end) for estimate in known.estimates]
+        return estimates, tuple(n for n in known.likely if random.random() < 0.5)
+
+    def _disliked(self, random: Random) -> dict[tuple[str, int], int]:
+        """What is held against each place, drawn."""
+        masks = () if self.known.clues is None else self.known.clues.masks
+        places = range(self.known.count)
+        return {(group, p): random.randrange(self.known.count) for group in masks for p in places}
+
+    def learn(self, stuck: Iterable[Effect]) -> None:
+        """Note at which effects a search failed."""
+        clues = self.known.clues
+        for effect in stuck if clues is not None else ():
+            for shown in effect.observed.messages:
+                group = None if clues is None else clues.groups.get(shown.id)
+                if group is not None:
+                    self.failures[group, self.chosen[group]] += 1
 
 
 def _forgetful(effects: Sequence[Effect]) -> frozenset[int]:
@@ -191,6 +223,8 @@ def _homes(effects: Sequence[Effect], cfg: Config) -> tuple[tuple[int, ...], ...
     requirements waived that is only the likely place."""
     shown: dict[str, int] = {}
     for effect in effects:
+        if not effect.action.messages:
+            continue
         places = {hint.id: position(cfg, name_of(hint)) for hint in effect.observed.messages}
         for message in effect.action.messages:
             place, key = places.get(message.id), key_of(cfg, message)

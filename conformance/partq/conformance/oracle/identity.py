@@ -20,6 +20,9 @@ from partq.model.operations import Outcome
 from partq.model.requirements import catalogue
 from partq.model.state import FOREVER
 
+READ: Final = frozenset({"PEEK-7", "SCH-6"})
+"""What changes the names of births when it is waived."""
+
 Sends = dict[str, tuple[Record, Message]]
 """Of each message that was scheduled, and not refused, its send."""
 
@@ -45,6 +48,11 @@ _USES: Final[Mapping[str, Callable[[Record], bool]]] = {
     "deferral": lambda record: record.op in DEFERRALS,
 }
 """Mechanism -> whether a record makes use of it."""
+
+
+def changed_by(records: Sequence[Record]) -> frozenset[str]:
+    """The rules which, waived, may have these records named otherwise."""
+    return READ if any(map(_schedules, records)) else frozenset()
 
 
 def by_birth(

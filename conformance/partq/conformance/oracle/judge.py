@@ -14,21 +14,19 @@ any time, and another order makes another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from itertools import count
 from random import Random
 from time import thread_time
 from typing import Final
 
 from partq.conformance.history import History
-from partq.conformance.history.entities import ByEntity
 from partq.conformance.oracle.effects import Effect
 from partq.conformance.oracle.excerpts import excerpts
-from partq.conformance.oracle.guidance import Guidance, Guide
-from partq.conformance.oracle.question import Impossible, Question, Unanswerable, question_of
+from partq.conformance.oracle.guidance import Guidance, Guide, Known
+from partq.conformance.oracle.reading import EntityReading, Impossible, Question, Reading, Unanswerable
 from partq.conformance.oracle.search import Found, Outcome, Search, Tell, untold
 from partq.model.state import State
 
@@ -105,7 +103,7 @@ class Judgement:
 
 
 def judge(
-    history: History,
+    history: History | Reading,
     seconds: float = SECONDS,
     late: int = 0,
     waived: frozenset[str] = frozenset(),
@@ -113,16 +111,15 @@ def judge(
     again: bool = False,
     tell: Tell = untold,
 ) -> Judgement:
-    """Judge every entity of the history; the worst judgement stands. ``seconds``: the budget for each entity,
-    of the processor's time. ``late``: by how many ns timers of the broker may be late, if later than the
-    history says. ``waived``: requirements that are not enforced. ``nodes``: how many nodes the searches of an
-    entity visit together at the most; None: as many as the time allows. ``again``: it is a second look, with
-    more nodes than the first: most of them go into searches that start again in orders that are drawn.
-    ``tell``: hears how far the search of an entity has come."""
-    worst, everything = Judgement(Judged.ACCEPTED), ByEntity(history)
-    for name in everything.names:
-        ask = partial(question_of, everything, name, late, waived)
-        judgement = _judge_entity(ask, _Budget(seconds, nodes, tell), waived, again)
+    """Judge every entity of the history, or of the reading of one; the worst judgement stands. ``seconds``:
+    the budget for each entity, of the processor's time. ``late``: by how many ns timers of the broker may be
+    late, if later than the history says. ``waived``: requirements that are not enforced. ``nodes``: how many
+    nodes the searches of an entity visit together at the most; None: as many as the time allows. ``again``:
+    it is a second look, with more nodes than the first: most of them go into searches that start again in
+    orders that are drawn. ``tell``: hears how far the search of an entity has come."""
+    worst = Judgement(Judged.ACCEPTED)
+    for entity in Reading.of(history).entities:
+        judgement = _judge_entity(entity, _Budget(seconds, nodes, tell), late, waived, again)
         if judgement.status is Judged.REJECTED:
             return judgement
         if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:
@@ -171,10 +168,10 @@ class _Budget:
 
 
 def _judge_entity(
-    ask: Callable[[], Question], budget: _Budget, waived: frozenset[str], again: bool
+    entity: EntityReading, budget: _Budget, late: int, waived: frozenset[str], again: bool
 ) -> Judgement:
     try:
-        question = ask()
+        question = entity.question(late, waived)
     except Unanswerable as error:
         return Judgement(Judged.UNKNOWN, reason=str(error), kind=NOT_MODELLED)
     except Impossible as error:
@@ -187,7 +184,7 @@ def _judge_entity(
         return _judgement(drawn, budget, operations)
     if flows and (guessed := _guessed(question, budget)) is not None:
         return _judgement(guessed, budget, operations)
-    guide = Guide(effects, start.cfg)
+    guide = Guide(question.known(False))
     guidance, each = guide.guidance(), ALONE if flows else JUMPING
     found = budget.search(start, effects, guidance, GUESSING, each, patience=PATIENCE)
     if found.outcome is Outcome.GAVE_UP and not waived:
@@ -201,7 +198,7 @@ def _judge_entity(
 
 def _guessed(question: Question, budget: _Budget) -> Found | None:
     """The acceptance by a search that tries likely places alone, or None."""
-    guide = Guide(question.answers, question.start.cfg)
+    guide = Guide(question.known(True))
     tried: set[frozenset[tuple[str, int]]] = set()
     for _ in range(ATTEMPTS):
         guidance = guide.guidance(hasty=True)
@@ -224,7 +221,7 @@ def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
     for effects, start, known in excerpts(question, stuck):
         if budget.is_spent(EXCERPTING):
             return None
-        guidance = Guide(effects, known).guidance()
+        guidance = Guide(Known(effects, known)).guidance()
         found = budget.search(start, effects, guidance, EXCERPTING, EXCERPT)
         if found.outcome is Outcome.REJECTED:
             same = found.stuck[:1] == stuck.stuck[:1]
@@ -253,7 +250,7 @@ def _persisted(question: Question, budget: _Budget) -> Found | None:
     time, and with flows in places that are drawn; None where all are stuck. They visit more nodes by and by:
     what one order decides at once another never does, and no order decides everything at once."""
     start, flows = question.start, question.start.flows is not None
-    guides = [Guide(effects, start.cfg) for effects in (question.effects, *[question.answers] * flows)]
+    guides = [Guide(question.known(whole)) for whole in (False, *[True] * flows)]
     for number in count():
         if budget.is_spent(PERSISTING):
             return None
@@ -262,7 +259,7 @@ def _persisted(question: Question, budget: _Budget) -> Found | None:
         guidance = guide.guidance(hasty, Random(number))
         each = JUMPING << number // ROUND
         found = budget.search(
-            start, guide.effects, guidance, PERSISTING, each, hasty=hasty, patience=PATIENCE
+            start, guide.known.effects, guidance, PERSISTING, each, hasty=hasty, patience=PATIENCE
         )
         if found.outcome is not Outcome.GAVE_UP:
             return found

@@ -17,6 +17,7 @@ from partq.conformance.oracle.blame import Blame, blame
 from partq.conformance.oracle.cuts import Cuts, Ids, lateness, spared
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, SECONDS, Judged, Judgement, judge
 from partq.conformance.oracle.prefix import shortest_rejected
+from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.search import Tell, untold
 
 SHORT: Final = 300
@@ -65,12 +66,14 @@ class AtLength:
 
 
 def judge_any(
-    history: History, seconds: float = SECONDS, nodes: int | None = None, tell: Tell = untold
+    told: History | Reading, seconds: float = SECONDS, nodes: int | None = None, tell: Tell = untold
 ) -> AtLength:
     """Judge a history of any length: by the whole, and where that is long by its excerpts, too."""
+    reading = Reading.of(told)
+    history = reading.history
     if len(history) <= SHORT:
-        return AtLength(judge(history, seconds, nodes=nodes))
-    first = _first(history, seconds, nodes, tell)
+        return AtLength(judge(reading, seconds, nodes=nodes))
+    first = _first(reading, seconds, nodes, tell)
     if first.status is Judged.ACCEPTED or first.kind == NOT_MODELLED:
         return AtLength(first)
     excerpts, coverage, visited = _excerpts(history, first, tell)
@@ -78,19 +81,20 @@ def judge_any(
         said = rejection_of(excerpts[0], history)
         return AtLength(replace(said, visited=first.visited + visited), tuple(excerpts))
     if first.status is Judged.UNKNOWN and len(history) <= WHOLE:
-        first = judge(history, seconds, nodes=nodes, tell=tell)
+        first = judge(reading, seconds, nodes=nodes, tell=tell)
     if first.kind == OVER_BUDGET:
         first = replace(first, reason=f"{first.reason}; {coverage}")
     return AtLength(replace(first, visited=first.visited + visited))
 
 
-def _first(history: History, seconds: float, nodes: int | None, tell: Tell) -> Judgement:
+def _first(reading: Reading, seconds: float, nodes: int | None, tell: Tell) -> Judgement:
     """What the straightest way through the whole comes to."""
-    if len(history) > WHOLE:
-        why = f"too long to be searched as a whole ({len(history):,} operations)"
+    length = len(reading.history)
+    if length > WHOLE:
+        why = f"too long to be searched as a whole ({length:,} operations)"
         return Judgement(Judged.UNKNOWN, reason=why, kind=OVER_BUDGET)
-    straight = STRAIGHT * len(history)
-    return judge(history, seconds, nodes=straight if nodes is None else min(nodes, straight), tell=tell)
+    straight = STRAIGHT * length
+    return judge(reading, seconds, nodes=straight if nodes is None else min(nodes, straight), tell=tell)
 
 
 def _excerpts(history: History, first: Judgement, tell: Tell) -> tuple[list[History], Coverage, int]:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, tried_meanwhile
 from partq.conformance.oracle.explanations import explanations, failed_send, left_to_itself
-from partq.conformance.oracle.question import Question
+from partq.conformance.oracle.reading import Question
 from partq.conformance.oracle.unseen_receives import Receivings, is_unseen, moves
 from partq.model.state import FOREVER, State
 

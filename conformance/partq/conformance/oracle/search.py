@@ -65,6 +65,9 @@ def untold(explained: int, effects: int) -> None:
 TOLD: Final = 64
 """After so many nodes it is told again."""
 
+TIMED: Final = 32
+"""After so many looks at the nodes the clock is asked, too: that costs as much as a node, or more."""
+
 _Key = tuple[int, State, bool, Receivings]
 
 
@@ -137,6 +140,7 @@ class Search:
         self.exhausted: set[_Key] = set()
         self.foretold = Foretold(effects, guidance.events, guidance.handoff)
         self.visited = 0
+        self.looks = 0
         self.jumps = 0
         self.tried: set[tuple[int, Hashable]] = set()
         self.longest: list[int | None] = []
@@ -211,7 +215,9 @@ class Search:
 
     def _over(self) -> bool:
         """Whether the budget is spent."""
-        return (self.limit is not None and self.visited >= self.limit) or thread_time() > self.deadline
+        self.looks += 1
+        late = self.looks % TIMED == 1 and thread_time() > self.deadline
+        return late or (self.limit is not None and self.visited >= self.limit)
 
     def _goes_on(self) -> bool:
         """Whether one more state may be visited; it is counted."""

@@ -1,0 +1,205 @@
+"""One reading of a history, made once, which judge, blame and second looks share.
+
+Of each entity its records are checked, normalised, named by births and taken apart into effects, and what
+these show of their order is worked out (`guidance.Known`). What the model is not asked about is answered
+here: what no client sent (RCV-1), and more partitions than the entity has (SEQ-2; REB-13 where events tell of
+them).
+
+What a waiver changes about the reading: the rules of `identity.READ` change names of births, those of
+`effects.READ` effects, those of `placement.TOGETHER` what shares a partition; and with any of them where
+equal keys live is only likely. For all else the reading is one, whatever is waived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import Final, NamedTuple
+
+from partq.conformance.history import History, Record
+from partq.conformance.history.entities import ByEntity, settings_of
+from partq.conformance.history.lost_connections import with_lost_connections
+from partq.conformance.history.partition_names import named_by_numbers
+from partq.conformance.oracle import effects as taking_apart
+from partq.conformance.oracle import identity
+from partq.conformance.oracle.effects import Effect, effects_of, names_of
+from partq.conformance.oracle.guidance import Known
+from partq.conformance.oracle.identity import Ambiguous, by_birth
+from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
+from partq.conformance.oracle.placement import TOGETHER
+from partq.conformance.oracle.roles import TELLS
+from partq.model.messages import Delivery, Message, is_shown_as
+from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_of
+from partq.model.state import Config, InvalidScope, State, initial
+
+RULES: Final = identity.READ | taking_apart.READ
+"""What changes the effects when it is waived."""
+
+PUNCTUAL: Final = SECOND // 1000
+"""ns by which timers may be late in a simulation."""
+
+
+class Unanswerable(Exception):
+    """The model is not asked: the text says why not."""
+
+
+class Impossible(Exception):
+    """No state of the model can show this. ``requirement``: what forbids it. ``record``: where it is shown,
+    or None. The text says what is wrong."""
+
+    def __init__(self, requirement: str, record: int | None, why: str) -> None:
+        super().__init__(why)
+        self.requirement = requirement
+        self.record = record
+
+
+class Question(NamedTuple):
+    """``start``: the empty entity. ``effects``: what has to be explained. ``answers``: the same with what a
+    flow is handed in one answer as one effect, which is stricter. ``known``: what effects and, for true,
+    answers show, worked out once."""
+
+    start: State
+    effects: tuple[Effect, ...]
+    answers: tuple[Effect, ...]
+    known: Callable[[bool], Known]
+
+
+class Reading:
+    """One history, read. Nothing is read before it is asked for."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+
+    @classmethod
+    def of(cls, history: History | Reading) -> Reading:
+        """The reading of the history, if it is not one already."""
+        return history if isinstance(history, Reading) else cls(history)
+
+    @cached_property
+    def entities(self) -> tuple[EntityReading, ...]:
+        """What happened to each entity."""
+        everything = ByEntity(self.history)
+        return tuple(EntityReading(everything, name) for name in everything.names)
+
+    @property
+    def changed_by(self) -> frozenset[str]:
+        """The rules which, waived, have the history read otherwise, so that the model cannot tell whether
+        they make a difference."""
+        records = self.history.records
+        return taking_apart.changed_by(records) | identity.changed_by(records)
+
+
+class EntityReading:
+    """What happened to one entity of a history. Each part is read once for all waivers that leave it as it
+    is."""
+
+    def __init__(self, everything: ByEntity, name: str) -> None:
+        self.everything = everything
+        self.header = everything.header
+        self.name = name
+        self.family = profile(everything.header.profile)
+        self._by_birth: dict[frozenset[str], tuple[Record, ...]] = {}
+        self._effects: dict[tuple[frozenset[str], bool], tuple[Effect, ...]] = {}
+        self._known: dict[tuple[frozenset[str], bool, bool], Known] = {}
+
+    def question(self, late: int = 0, waived: frozenset[str] = frozenset()) -> Question:
+        """The question whether the model explains what happened to the entity. ``late``: by how many ns the
+        broker's timers may be late. ``waived``: requirements that are not enforced.
+
+        Raises `Unanswerable`, `Impossible`.
+        """
+        records = self._named(waived)
+        if self.entity.duplicate_detection:
+            raise Unanswerable("duplicate detection is not modelled yet")
+        start = self._start(records, late, waived)
+        effects = self._effects_of(waived, whole=False)
+        answers = self._effects_of(waived, whole=True) if self.family.flows else effects
+        return Question(start, effects, answers, partial(self._known_of, start.cfg))
+
+    @cached_property
+    def entity(self) -> Entity:
+        """The entity's settings."""
+        return settings_of(self.header, self.name) or self.family.default_entity
+
+    @cached_property
+    def _records(self) -> tuple[Record, ...]:
+        """The records, checked and normalised."""
+        records = self.everything.of(self.name)
+        why = unmodelled(self.header, records) or of_unknown_origin(self.name, records, self.everything)
+        if why is not None:
+            raise Unanswerable(why)
+        records = with_lost_connections(named_by_numbers(records, self.family))
+        _check_messages(self.family, records)
+        return records
+
+    def _named(self, waived: frozenset[str]) -> tuple[Record, ...]:
+        """The records with names of births."""
+        key = waived & identity.READ
+        if key not in self._by_birth:
+            try:
+                self._by_birth[key] = by_birth(self._records, self.header.skew_ns, key)
+            except Ambiguous as error:
+                raise Unanswerable(str(error)) from error
+        return self._by_birth[key]
+
+    def _start(self, records: Sequence[Record], late: int, waived: frozenset[str]) -> State:
+        header, family = self.header, self.family
+        late = max(late, header.lateness, PUNCTUAL if header.clock == "virtual" else 0)
+        spread = header.skew_ns + (len(records) if header.clock == "virtual" else 0)
+        try:
+            return initial(
+                header.profile,
+                self.entity,
+                names_of([r for r in records if r.is_env] if family.flows else records, family.partitioned),
+                now=min((r.call for r in records), default=0) - header.skew_ns,
+                waived=waived,
+                timed=_is_timed(records),
+                observed=any(r.op == TELLS for r in records),
+                skew=header.skew_ns,
+                late=late + spread,
+                telling=header.lateness + spread,
+            )
+        except InvalidScope as error:
+            owner = "REB-13" if family.flows else "SEQ-2"
+            if not family.modelled or owner not in requirements_of(header.profile):
+                raise Unanswerable(str(error)) from error
+            raise Impossible(owner, None, str(error)) from error
+
+    def _effects_of(self, waived: frozenset[str], whole: bool) -> tuple[Effect, ...]:
+        key = waived & RULES, whole
+        if key not in self._effects:
+            self._effects[key] = effects_of(self.header, self._named(waived), self.entity, whole, key[0])
+        return self._effects[key]
+
+    def _known_of(self, cfg: Config, whole: bool) -> Known:
+        key = cfg.waived & (RULES | TOGETHER), bool(cfg.waived), whole
+        if key not in self._known:
+            self._known[key] = Known(self._effects_of(cfg.waived, whole), cfg)
+        return self._known[key]
+
+
+def _is_timed(records: Sequence[Record]) -> bool:
+    """Whether enqueued times matter: they are shown, or times to live run from them."""
+    sent = (message for record in records for message in record.args.get("messages", ()))
+    return any(one.ttl is not None for one in sent) or any(
+        shown.enqueued_at is not None for record in records for shown in record.messages
+    )
+
+
+def _check_messages(family: Profile, records: Sequence[Record]) -> None:
+    """Raises `Unanswerable` for an ID sent twice, `Impossible` for a message that no client sent so."""
+    sent: dict[str, Message] = {}
+    for record in records:
+        for message in record.args.get("messages", ()):
+            if message.id in sent:
+                raise Unanswerable(f"message ID {message.id!r} was sent twice")
+            sent[message.id] = message
+    for record in records:
+        for shown in record.messages:
+            if not _as_sent(family, shown, sent.get(shown.id)):
+                raise Impossible("RCV-1", record.i, f"no client sent {shown.id!r} as it is shown")
+
+
+def _as_sent(family: Profile, shown: Delivery, message: Message | None) -> bool:
+    """Whether the message that is shown is one that was sent, unchanged in all that is shown (RCV-1)."""
+    return message is not None and is_shown_as(message, shown) and family.may_show(shown, message)
