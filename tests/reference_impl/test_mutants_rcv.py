@@ -11,8 +11,10 @@ from world import Post, World, ids, key_for, outcome
 
 from partq.reference_impl.broker import SECOND, Parts
 from partq.reference_impl.clock import Steps
+from partq.reference_impl.expiry import EXPIRED
 from partq.reference_impl.mutants.registry import MUTANTS
 from partq.reference_impl.network import Answer
+from partq.reference_impl.partition import SPENT
 
 MODULES = ("deadletters", "deferral", "expiry")
 SLOTS = ("dead_letters", "partition", "front_end", "lifetimes", "faults")
@@ -49,8 +51,8 @@ def moved(world: World) -> Steps[list[Any]]:
     return [ids((yield from world.receive())), (yield from _dead(world)), (yield from _dead(world))]
 
 
-def failed(world: World) -> Steps[list[int]]:
-    """Each delivery of a message that is always given back, by its count; then the dead letters."""
+def failed(world: World) -> Steps[list[Any]]:
+    """Each delivery of a message that is always given back, by its count; then the dead letters' reasons."""
     counts = []
     for found in [(yield from _given(world, "a"))]:
         while found:
@@ -59,7 +61,7 @@ def failed(world: World) -> Steps[list[int]]:
             found = list((yield from world.receive())[2])
             if len(counts) > 4:
                 break
-    return [*counts, len((yield from _dead(world)))]
+    return [*counts, *(reason for _, reason in (yield from _dead(world)))]
 
 
 def dead_at_a_kill(world: World) -> Steps[list[str]]:
@@ -162,7 +164,7 @@ def ended_as_a_dead_letter(world: World) -> Steps[list[Any]]:
 
 SOUND: dict[Scene, Any] = {
     moved: [[], [("a", "why")], []],
-    failed: [0, 1, 2, 1],
+    failed: [0, 1, 2, SPENT],
     dead_at_a_kill: ["b"],
     dead_lock_ends: ["a"],
     rolled_back: ["ok", "ok"],
@@ -178,13 +180,13 @@ SOUND: dict[Scene, Any] = {
 
 WRONG: dict[str, tuple[Scene, Any]] = {
     "dead-letter-lost": (moved, [[], [], []]),
-    "reason-missing": (moved, [[], [("a", None)], []]),
-    "every-reason-is-the-brokers": (moved, [[], [("a", "MaxDeliveryCountExceeded")], []]),
+    "failures-called-expiry": (failed, [0, 1, 2, EXPIRED]),
+    "every-reason-is-the-brokers": (moved, [[], [("a", SPENT)], []]),
     "dead-letter-stays-too": (moved, [["a"], [("a", "why")], []]),
     "holder-cannot-dead-letter": (moved, [["a"], [], []]),
     "dead-letters-not-locked": (moved, [[], [("a", "why")], [("a", "why")]]),
-    "dead-lettered-one-delivery-early": (failed, [0, 1, 1]),
-    "dead-lettered-one-delivery-late": (failed, [0, 1, 2, 3, 1]),
+    "dead-lettered-one-delivery-early": (failed, [0, 1, SPENT]),
+    "dead-lettered-two-deliveries-late": (failed, [0, 1, 2, 3, 4, SPENT]),
     "kill-loses-dead-letters": (dead_at_a_kill, []),
     "completed-dead-letters-come-back": (dead_at_a_kill, ["b", "a"]),
     "dead-letter-lost-on-expiry": (dead_lock_ends, []),

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ..clock import Steps
 from ..deadletters import DeadLetters
+from ..expiry import EXPIRED
 from ..frontend import FrontEnd
 from ..network import Connection
-from ..partition import Partition
+from ..partition import SPENT, Partition
 from ..store import Stored
 from .registry import defect
 
@@ -20,9 +21,9 @@ def dead_letter_lost(self: DeadLetters, moved: Stored, reason: str | None) -> No
 
 
 @defect("RCV-9", "take_in", profile="azure-flat")
-def reason_missing(self: DeadLetters, moved: Stored, reason: str | None) -> None:
-    """A dead letter shows no reason."""
-    DeadLetters.take_in(self, moved, None)
+def failures_called_expiry(self: DeadLetters, moved: Stored, reason: str | None) -> None:
+    """A dead letter that was delivered too often shows that its time to live had ended."""
+    DeadLetters.take_in(self, moved, EXPIRED if reason == SPENT else reason)
 
 
 @defect("RCV-9", "dead_letter")

@@ -17,9 +17,9 @@ def every_reason_is_the_brokers(self: DeadLetters, moved: Stored, reason: str | 
 
 
 @defect("RCV-9", "is_spent", profile="azure-flat")
-def dead_lettered_one_delivery_late(self: Partition, stored: Stored) -> bool:
-    """A message is dead-lettered when one delivery more has failed than the maximum."""
-    return self.most_tries is not None and stored.count > self.most_tries
+def dead_lettered_two_deliveries_late(self: Partition, stored: Stored) -> bool:
+    """A message is dead-lettered when two deliveries more have failed than the maximum."""
+    return self.most_tries is not None and stored.count >= self.most_tries + 2
 
 
 @defect("RCV-2", "lapse", profile="azure-standard")
