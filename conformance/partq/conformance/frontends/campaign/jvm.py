@@ -11,11 +11,13 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -48,8 +50,12 @@ NO_BAR: Final = ("spark.ui.showConsoleProgress", "false")
 WORKER: Final = 2 * 2**30
 """Bytes of addresses that a local worker may have at least: some 20 times what it needs."""
 
-ANSWERING: Final = 10.0
-"""Seconds that a master has to take a connection."""
+ANSWERING: Final = 15.0
+"""Seconds that a master has to take a connection, and then to answer `QUESTION`."""
+
+_FILE: Final = b"/files/partq"
+QUESTION: Final = struct.pack(">qBi", 13 + len(_FILE), 6, len(_FILE)) + _FILE
+"""A request for a file that no master has, as Spark writes it: length, kind (`StreamRequest`), name."""
 
 ENDING: Final = 5.0
 """Seconds that Spark gets to stop, and Java to end."""
@@ -79,24 +85,37 @@ T = TypeVar("T")
 
 def check(master: str) -> None:
     """Raises `CampaignError` where this machine has nothing to run Spark with, or nobody listens at the
-    addresses of a standalone master, which Spark itself would try for minutes."""
+    master's addresses, or no standalone master answers there, which Spark would try for minutes."""
     if submitted():
         return
     if problem := java_problem():
         raise CampaignError(problem)
-    if addresses := _ADDRESS.findall(master):
-        if not any(_listens(host, int(port)) for host, port in addresses):
-            raise CampaignError(f"{master} does not answer: nobody listens there")
+    addresses, standalone = _ADDRESS.findall(master), master.startswith("spark:")
+    silent = list(takewhile(bool, (_silence(host, int(port), standalone) for host, port in addresses)))
+    if addresses and len(silent) == len(addresses):
+        raise CampaignError(f"{master} does not answer: {silent[-1]}")
 
 
 _ADDRESS: Final = re.compile(r"(?<=[/,])([^/,:]+):(\d+)(?=,|$)")
 """A host and port in ``spark://one:7077,two:7077``."""
 
 
-def _listens(host: str, port: int) -> bool:
-    with suppress(OSError, OverflowError), socket.create_connection((host, port), ANSWERING):
-        return True
-    return False
+def _silence(host: str, port: int, standalone: bool) -> str:
+    """Why that is no master's address; empty where it may be: one that wants encryption only hangs up, and
+    others than standalone ones are not asked."""
+    try:
+        there = socket.create_connection((host, port), ANSWERING)
+    except (OSError, OverflowError):
+        return "nobody listens there"
+    with there, suppress(ConnectionError):
+        if not standalone:
+            return ""
+        there.sendall(QUESTION)
+        with suppress(TimeoutError):
+            if not there.recv(4096).startswith(b"HTTP/"):
+                return ""
+        return "what listens there is no Spark master"
+    return ""
 
 
 def submitted() -> bool:

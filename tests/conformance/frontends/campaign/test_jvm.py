@@ -1,0 +1,77 @@
+"""What is found out about a master before Spark is started. That a real one passes: `test_clusters`."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from partq.conformance.frontends.campaign import jvm
+from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.jobs import Job
+
+UNKNOWN = b"Stream '/files/partq' was not found."
+ANSWER = struct.pack(">qBi", 8 + 1 + 4 + len(UNKNOWN), 8, len(UNKNOWN)) + UNKNOWN
+"""What a master of Spark 4 answers, but for the name that it repeats."""
+
+
+@contextmanager
+def server(reply: Callable[[socket.socket], object]) -> Iterator[str]:
+    """Where a server listens that takes one connection, reads once, and replies so."""
+
+    def serve() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(4096)
+            reply(connection)
+            connection.recv(4096)  # until the other side hangs up
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = Job(serve)
+        yield f"spark://127.0.0.1:{listening.getsockname()[1]}"
+        serving.result()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Java is there, and a server has a moment to answer."""
+    monkeypatch.setattr(jvm, "java_problem", lambda: None)
+    monkeypatch.setattr(jvm, "ANSWERING", 0.3)
+
+
+REPLIES: dict[str, Callable[[socket.socket], object]] = {
+    "silence": lambda connection: None,
+    "http": lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
+def test_what_listens_but_is_no_master_is_refused_at_once(reply: Callable[[socket.socket], object]) -> None:
+    with server(reply) as master, pytest.raises(CampaignError) as told:
+        jvm.check(master)
+    assert str(told.value) == f"{master} does not answer: what listens there is no Spark master"
+
+
+PASSING: dict[str, Callable[[socket.socket], object]] = {
+    "answers": lambda connection: connection.sendall(ANSWER),
+    "hangs up": lambda connection: connection.shutdown(socket.SHUT_RDWR),
+}
+
+
+@pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
+def test_what_answers_or_hangs_up_is_left_to_spark(reply: Callable[[socket.socket], object]) -> None:
+    with server(reply) as master:
+        jvm.check(master)
+
+
+def test_one_of_several_masters_is_enough() -> None:
+    with server(PASSING["answers"]) as master:
+        jvm.check(master.replace("spark://", "spark://127.0.0.1:1,"))
+
+
+def test_a_cluster_of_another_kind_is_not_asked() -> None:
+    with server(REPLIES["silence"]) as master:
+        jvm.check(master.replace("spark://", "k8s://http://"))
