@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..departures import beyond
 from ..edits import put
+from ..locks.norm import may_be_gone
 from ..settling.norm import Place, lost
 from ..state import Entry, State
 from .norm import may_have_ended
@@ -15,6 +16,12 @@ from .norm import may_have_ended
 def too_early(state: State, entry: Entry, reach: int) -> bool:
     """Its time to live ends too early."""
     return entry.life is not None
+
+
+@beyond(may_be_gone, "RCV-15", broken=True)
+def gone_though_locked(state: State, entry: Entry, reach: int) -> bool:
+    """A message goes when its time ends, also while it is locked."""
+    return entry.life is not None and may_have_ended(state, entry, reach)
 
 
 @beyond(lost, "RCV-15", broken=True)
