@@ -79,9 +79,20 @@ def test_the_first_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert first.startswith("inconclusive: ") and DEAF in first
 
 
-@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("kind", [Deaf, Busy])
 def test_few_calls_say_nothing(kind: type[Canned]) -> None:
     assert stalled("azure-premium", activity(history(kind.shows, kind.profile))) == []
+
+
+def test_where_every_call_is_in_trouble_few_suffice() -> None:
+    """One that never returns; three receives that got nothing of what was there."""
+    one = activity(history(Stuck.shows, Stuck.profile))
+    assert stalled("azure-premium", one) == [(3, f"1 of 1 {STUCK} (azure-premium)")]
+    text = "p send m1\n" + "q receive 1 -> nothing\n" * 3
+    deaf = activity(history(text, "azure-premium"))
+    assert stalled("azure-premium", deaf) == [(3, f"3 of 3 {DEAF} (azure-premium)")]
+    fed = activity(history(text + "q receive 1 -> m1", "azure-premium"))
+    assert stalled("azure-premium", fed) == []
 
 
 def test_a_refused_disconnect_says_nothing() -> None:
@@ -204,7 +215,7 @@ def test_what_takes_locks_does_not_apply_to_a_broker_without() -> None:
 
 def test_what_is_required_can_be_met_without_what_does_not_apply() -> None:
     def met(verdicts: Verdicts) -> bool:
-        return not required({"azure-premium": verdicts}, False, ["25%"])
+        return not required({"azure-premium": verdicts}, False, ["20%"])
 
     assert not met(check_history(history(Unnumbered.shows, "azure-premium")))
     assert met(run_suite(Unnumbered(), "azure-premium", (), 3, 1).verdicts)

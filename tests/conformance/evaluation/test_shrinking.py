@@ -45,7 +45,7 @@ def test_a_finding_of_the_screens_is_shrunk_without_the_judge(monkeypatch: pytes
 
 def test_what_screens_leave_between_rules_is_shrunk_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = open_mutant("abandon-not-counted")
-    program = generate("azure-flat", 44, length=14)
+    program = generate("azure-flat", 67, length=14)
     ((finding,),) = Decider(NONE).decide(run(broker, program)).findings.values()
     assert finding.candidates == ("RCV-9", "RCV-6", "RCV-7")
     monkeypatch.setattr(shrinking, "judge", None)

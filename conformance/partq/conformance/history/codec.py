@@ -107,7 +107,7 @@ def _raw_lines(stream: BinaryIO, file: str) -> Iterator[bytes]:
 
 def _from_line(read: Callable[[Any], T], line: bytes) -> T:
     try:
-        return read(parse_json(line.decode("utf-8")))
+        return read(parse_json(line.decode("utf-8").rstrip("\n")))
     except UnicodeDecodeError as error:
         raise FieldError("", f"invalid UTF-8 at byte {error.start + 1} of the line") from None
     except json.JSONDecodeError as error:

@@ -3,7 +3,8 @@ show, added up. Pure.
 
 The thresholds were chosen on 3,000 lawful histories of the reference, which makes use of its freedoms: at
 most 7 % of the calls of any kind fail, none hangs, 2 % of the receives return nothing while a message is
-there; of single histories the worst have 5 of 5 such receives, and 3 of 3 calls that fail.
+there; of single histories the worst have 5 of 5 such receives (of which nothing can be concluded then), and 3
+of 3 calls that fail.
 """
 
 from __future__ import annotations
@@ -62,21 +63,22 @@ def key(count: Count, of: str) -> str:
 
 
 class _Trouble(NamedTuple):
-    """``least``: of how many calls at least most have to be of this kind. ``words``: what is said of them."""
+    """Of at least ``least`` calls more than the share ``most`` are of this kind. ``words``: what is said of
+    them."""
 
     kind: Count
     least: int
+    most: float
     words: str
 
 
+_EMPTY: Final = "receives returned nothing while messages waited"
 _TROUBLES: Final = (
-    _Trouble(Count.EMPTY, 8, "receives returned nothing while messages waited"),
-    _Trouble(Count.HUNG, 3, "calls of {op} never returned"),
-    _Trouble(Count.FAILED, 8, "calls of {op} failed though no fault struck"),
+    _Trouble(Count.EMPTY, 8, 0.5, _EMPTY),
+    _Trouble(Count.EMPTY, 3, 0.99, _EMPTY),
+    _Trouble(Count.HUNG, 1, 0.5, "calls of {op} never returned"),
+    _Trouble(Count.FAILED, 8, 0.5, "calls of {op} failed though no fault struck"),
 )
-
-MOST: Final = 0.5
-"""Of the calls of one kind more than this share have to be in trouble."""
 
 
 def stalled(profile: str, activity: Activity) -> list[tuple[int, str]]:
@@ -90,8 +92,10 @@ def _stalled(activity: Activity) -> Iterator[str]:
         for trouble in _TROUBLES:
             of = name.removeprefix(trouble.kind)[1:]
             called = activity.get(key(Count.CALLED, of), 0)
-            if name == key(trouble.kind, of) and called >= trouble.least and number > MOST * called:
+            fits = name == key(trouble.kind, of) and called >= trouble.least
+            if fits and number > trouble.most * called:
                 yield f"{number:,} of {called:,} {trouble.words.format(op=of)}"
+                break
 
 
 def absent(activity: Activity) -> tuple[str, ...]:

@@ -62,7 +62,10 @@ _EXPECTED: Final = (
     "a counterexample or a program is expected (a history: partq check; a trace: partq run --program)"
 )
 
-_IDLE: Final = "it does not show again, but the program no longer exercises the rule either"
+_IDLE: Final = (
+    "it does not show again, but the program exercises the rule no longer either: "
+    "partq run --rule {rule} does"
+)
 
 
 def replay(
@@ -220,7 +223,7 @@ def _answer(verdicts: Verdicts, requirement: str | None) -> tuple[int, str, str]
         code, verdict = exit_code(verdicts, [requirement]), verdicts[requirement]
         if verdict.candidates:
             return Exit.VIOLATED, OF_A_REQUIREMENT[Status.VIOLATED], f": {verdict.ambiguity}"
-        why = _IDLE if verdict.status is Status.NOT_EXERCISED else verdict.reason
+        why = _IDLE.format(rule=requirement) if verdict.status is Status.NOT_EXERCISED else verdict.reason
         return code, OF_A_REQUIREMENT[verdict.status], why and f": {why}"
     code, why = outcome(verdicts, verdicts)
     return code, OF_ANY_REQUIREMENT[code], why and f": {why}"
