@@ -70,9 +70,12 @@ def _profiles(profiles: Sequence[str]) -> Iterator[Entry]:
 
 def _cases(profiles: Sequence[str]) -> Iterator[Entry]:
     from partq.conformance.workload.cases import ALL_CASES
+    from partq.model.profiles import requirements_of
 
+    bound = frozenset[str]().union(*map(requirements_of, profiles))
     for name, case in ALL_CASES.items():
-        yield Entry(name, case.summary, case.requirements, tuple(filter(case.fits, profiles)))
+        rules = tuple(id for id in case.requirements if id in bound)
+        yield Entry(name, case.summary, rules, tuple(filter(case.fits, profiles)))
 
 
 def _mutants(profiles: Sequence[str]) -> Iterator[Entry]:

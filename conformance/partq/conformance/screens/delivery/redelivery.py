@@ -15,6 +15,7 @@ from partq.conformance.facts.index import FOREVER, RET, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.records import REMOVALS, deletes, returned
+from partq.conformance.facts.times import exact
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report
@@ -144,7 +145,7 @@ class Redelivery:
         for seen, end in zip(by_return, ends, strict=True):
             at = seen.ret
             if at < held and at < end:
-                return self._report_overlap(holder, seen)
+                return self._report_overlap(holder, seen, held)
             if end > held:
                 held, holder = end, seen
         return self._within(seens, by_return, ends)
@@ -158,10 +159,10 @@ class Redelivery:
                     held, holder = ends[taken], by_return[taken]
                 taken += 1
             if seen.ret < held:
-                return self._report_overlap(holder, seen)
+                return self._report_overlap(holder, seen, held)
         return False
 
-    def _report_overlap(self, holder: Observation, seen: Observation) -> bool:
+    def _report_overlap(self, holder: Observation, seen: Observation, held: int) -> bool:
         if self.facts.profile.flows and self._shared_out(holder.record, seen.record):
             self.report.ambiguous(
                 ("RCV-6", *MISDELIVERY),
@@ -174,8 +175,8 @@ class Redelivery:
             "overlap",
             "A locked message was delivered to somebody else",
             (holder.record, seen.record),
-            f"Message {seen.delivery.id!r} was returned to {seen.record.proc} while the lock that "
-            f"{holder.record.proc} had got on it certainly held.",
+            f"Message {seen.delivery.id!r} was returned to {seen.record.proc} by {exact(seen.ret)}; the lock "
+            f"that {holder.record.proc} had got on it certainly held until {exact(held)}.",
             "any message that is not locked, or none",
         )
         return True
