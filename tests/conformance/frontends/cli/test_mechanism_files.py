@@ -19,6 +19,8 @@ def test_the_map_of_a_mechanism() -> None:
         "partq/model/transactions/commits.py",
         "partq/model/transactions/deviations.py",
         "partq/model/transactions/norm.py",
+        "partq/conformance/workload/operations/transactions.py",
+        "partq/conformance/workload/cases/transactions.py",
         "partq/reference_impl/transactions.py",
         "partq/reference_impl/mutants/transactions.py",
         "partq/spec/tla/Transactions.tla",

@@ -9,6 +9,9 @@ from typing import Final
 _PLACES: Final = (
     "partq/model/{name}/rules.toml",
     "partq/model/{name}/[a-z]*.py",
+    "partq/conformance/workload/operations/{name}.py",
+    "partq/conformance/workload/{name}_phrases.py",
+    "partq/conformance/workload/cases/{name}.py",
     "partq/reference_impl/{name}.py",
     "partq/reference_impl/mutants/{name}.py",
     "partq/spec/tla/{Name}.tla",
@@ -20,7 +23,7 @@ _PLACES: Final = (
 
 def files_of(mechanism: str) -> tuple[str, ...]:
     """Files that exist: those of the packages from ``partq`` on, others from the project's root on."""
-    packages = sorted({_root(top) for top in ("model", "reference_impl", "spec")})
+    packages = sorted({_root(top) for top in ("model", "conformance", "reference_impl", "spec")})
     roots = (*packages, _root("model").parent)
     names = (place.format(name=mechanism, Name=mechanism.capitalize()) for place in _PLACES)
     found = (file.relative_to(root) for name in names for root in roots for file in sorted(root.glob(name)))
