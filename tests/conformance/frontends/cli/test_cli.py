@@ -274,7 +274,7 @@ def test_a_live_violation_is_told_when_its_case_ends(partq: Partq) -> None:
 def test_a_simulated_run_tells_its_first_violation_and_where_it_is(
     partq: Partq, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partq.conformance.frontends.cli.run.OFTEN", 0.0)
+    monkeypatch.setattr("partq.conformance.frontends.cli.run_progress.OFTEN", 0.0)
     ran = run_canned(partq, "Split", "--programs", "2")
     lines = ran.err.splitlines()
     assert lines == [
@@ -500,7 +500,7 @@ def test_an_interrupted_run_keeps_what_is_known(partq: Partq, monkeypatch: pytes
     def closed(*arguments: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("partq.conformance.frontends.cli.run.show_verdicts", closed)
+    monkeypatch.setattr("partq.conformance.frontends.cli.interrupted.show_verdicts", closed)
     run_canned(partq, "Split", "--programs", "2", "--out", "unseen")
     assert Path("unseen/verdicts.json").exists(), "stored before it is shown"
 

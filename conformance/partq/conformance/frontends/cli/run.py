@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
-import signal
-import threading
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 import typer
@@ -25,7 +18,6 @@ from partq.conformance.frontends.cli.common import (
     Require,
     Rules,
     conclude,
-    console,
     fail,
     focus_of,
     note,
@@ -38,6 +30,7 @@ from partq.conformance.frontends.cli.common import (
     say,
     share_left_open,
 )
+from partq.conformance.frontends.cli.interrupted import file_name, kept_if_interrupted, tell_ended
 from partq.conformance.frontends.cli.kept import store, summary_lines
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.options import (
@@ -60,21 +53,16 @@ from partq.conformance.frontends.cli.project import (
     settings_for,
 )
 from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
+from partq.conformance.frontends.cli.run_progress import ProblemPrinter, progress
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
 from partq.conformance.history.codec_profiles import typed
 from partq.conformance.verdict import (
     EVERYTHING,
-    FILE,
     OPEN,
     Besides,
-    Exit,
     Focus,
     added,
-    ambiguities,
     came_about,
-    merge,
-    outcome,
-    plural,
     required,
     share_of,
     verdicts_document,
@@ -82,14 +70,11 @@ from partq.conformance.verdict import (
 from partq.spec.simulation.itf import TRACES
 
 if TYPE_CHECKING:
-    from partq.conformance.evaluation.keeping import StoredFile, Target
+    from partq.conformance.evaluation.keeping import StoredFile
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
     from partq.conformance.verdict import Finding, Judging, Verdicts
     from partq.conformance.workload.cases import Case
 
-
-OFTEN: Final = 5.0
-"""Seconds from one line of progress to the next, of a simulated broker."""
 
 _PROGRAMS: Final = "200; of a live broker 3"
 """`suite.default_programs`, for the help: importing it would take its time."""
@@ -186,7 +171,7 @@ def run(
     folder = None if out is None else Target.of(out)
     detail = Detail.of(verbose, whole_catalogue)
     seen = None if format is Format.JSON else detail
-    with _kept_if_interrupted(partial(_tell_ended, broker, folder, strict, seen)) as ended:
+    with kept_if_interrupted(partial(tell_ended, broker, folder, strict, seen)) as ended:
         for name in names:
             hear = [ended.setdefault(name, []).append]
             if folder is not None and save_histories:
@@ -243,9 +228,6 @@ def _again(
     only = ("--profile", typed(profile), "--case", run) if run in ALL_CASES else options
     return shlex.join(["partq", "run", broker, *only])
 
-
-Ended = dict[str, list["Run"]]
-"""The runs that have ended, by profile."""
 
 Value = TypeVar("Value")
 
@@ -325,62 +307,6 @@ def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
         listener(done)
 
 
-@contextmanager
-def _kept_if_interrupted(tell: Callable[[Ended], None]) -> Iterator[Ended]:
-    """Where the runs that have ended are put, by profile. Of an interrupt inside, or SIGTERM, ``tell``
-    hears."""
-    ended: Ended = {}
-    mine = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if mine else None
-    try:
-        yield ended
-    except KeyboardInterrupt:
-        tell({name: runs for name, runs in ended.items() if runs})
-        raise
-    finally:
-        if mine:
-            signal.signal(signal.SIGTERM, before)
-
-
-def _tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | None, ended: Ended) -> None:
-    """Store what is known of the runs that have ended, unshrunk, and say it in that detail."""
-    from partq.conformance.adapters import public_name
-
-    if not ended:
-        note("no run had been judged yet: there are no verdicts")
-        return
-    number = sum(map(len, ended.values()))
-    verdicts = {name: merge(run.verdicts for run in runs) for name, runs in ended.items()}
-    besides = [(Exit.INCONCLUSIVE, f"interrupted after {plural(number, 'run')}")]
-    if out is not None:  # first: who hears of it may have ended, too
-        _store_ended(out, verdicts_document(public_name(broker), verdicts, strict, besides), number, ended)
-    if detail is not None:
-        show_verdicts(public_name(broker), verdicts, detail, evidence_in(ended))
-        conclude(verdicts, strict, besides)
-
-
-def _store_ended(out: Target, document: Mapping[str, Any], number: int, ended: Ended) -> None:
-    """The verdicts of the runs that have ended, and the programs of those that violated something."""
-    from partq.conformance.evaluation.keeping import PROGRAMS
-    from partq.conformance.workload.program import dumps
-
-    (out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    for name, runs in ended.items():
-        folder = out.place / PROGRAMS / name
-        for run in runs:
-            if run.findings or ambiguities(run.verdicts):
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"{_file_name(run.name)}.json").write_text(
-                    dumps(run.program) + "\n", encoding="utf-8"
-                )
-    text = f"the verdicts of the {plural(number, 'run')} so far are in {out.shown / FILE}"
-    note(text)
-
-
-def _file_name(run: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", run)
-
-
 def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
     from partq.conformance.workload.cases import ALL_CASES, chosen
 
@@ -429,7 +355,7 @@ def _suite(
         "seeded programs": seeded,
         **({"programs": len(named)} if named else {}),
     }
-    with _progress(profile, numbers, live) as advance:
+    with progress(profile, numbers, live) as advance:
         result = suite.run_suite(
             target,
             profile,
@@ -446,82 +372,13 @@ def _suite(
     return result
 
 
-class ProblemPrinter:
-    """What adapters did wrong, on standard error: each thing once, however many runs it is met in."""
-
-    def __init__(self) -> None:
-        self.times: Counter[str] = Counter()
-
-    def report(self, name: str, problem: str) -> None:
-        """It happened in the run of that name."""
-        self.times[problem] += 1
-        if self.times[problem] == 1:
-            note(f"{name}: {problem}")
-
-    def summarise(self) -> None:
-        """Say which happened more than once."""
-        for problem, times in self.times.items():
-            if times > 1:
-                note(f"in {times} runs: {problem}")
-
-
-@contextmanager
-def _progress(profile: str, numbers: Mapping[str, int], live: bool) -> Iterator[Callable[[Run], None]]:
-    """A bar on standard error, gone when all is done; where that is no terminal, a line now and then, of a
-    live broker, which takes its time, a line for each run. The first run that violates something is always
-    told, of a live broker every one."""
-    from rich.progress import Progress
-
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
-    lines = _Lines(profile, numbers, live)
-    with bar:
-        task = bar.add_task(profile, total=lines.total)
-
-        def advance(done: Run) -> None:
-            bar.update(task, advance=1, description=f"{profile}: {done.name}")
-            for text in lines.of(done, monotonic()):
-                note(text)
-
-        yield advance
-
-
-class _Lines:
-    """What is said of a suite's runs while they end. ``numbers``: how many of each kind there will be."""
-
-    def __init__(self, profile: str, numbers: Mapping[str, int], live: bool) -> None:
-        self.profile = profile
-        self.total = sum(numbers.values())
-        self.intro = f"{profile}: {', '.join(f'{kind}: {number}' for kind, number in numbers.items())}"
-        self.every = 0.0 if live else OFTEN
-        self.live = live
-        self.last = monotonic()
-        self.ended = 0
-        self.violated = False
-
-    def of(self, done: Run, now: float) -> Iterator[str]:
-        """The lines that are due now that this run has ended."""
-        self.ended += 1
-        code, why = outcome(done.verdicts, done.verdicts)
-        wrong = f": {why}" if code == Exit.VIOLATED else ""
-        tell = bool(wrong) and (self.live or not self.violated)
-        self.violated |= bool(wrong)
-        due = not console.is_terminal and now - self.last >= self.every
-        if (due or (tell and not console.is_terminal)) and self.intro:
-            yield self.intro
-            self.intro = ""
-        if due or tell:
-            self.last = now
-            first = "" if self.live or not tell else "first violation: "
-            yield f"{self.profile}: {first}{done.name} ({self.ended} of {self.total}){wrong if tell else ''}"
-
-
 def _saver(folder: Path) -> Callable[[Run], None]:
     from partq.conformance.history.codec import write_history
 
     folder.mkdir(parents=True)
 
     def save(done: Run) -> None:
-        write_history(folder / f"{_file_name(done.name)}.ndjson", done.history)
+        write_history(folder / f"{file_name(done.name)}.ndjson", done.history)
 
     return save
 

@@ -28,7 +28,7 @@ from partq.conformance.frontends.cli.common import (
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles
 from partq.conformance.frontends.cli.project import Baseline, BaselineFile, baseline_of
-from partq.conformance.frontends.cli.run import ProblemPrinter
+from partq.conformance.frontends.cli.run_progress import ProblemPrinter
 from partq.conformance.verdict import (
     Besides,
     Exit,

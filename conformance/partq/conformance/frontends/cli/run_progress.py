@@ -1,0 +1,87 @@
+"""What ``partq run`` says while it runs: a bar, or lines now and then, and what adapters did wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from partq.conformance.frontends.cli.common import console, note
+from partq.conformance.verdict import Exit, outcome
+
+if TYPE_CHECKING:
+    from partq.conformance.evaluation.suite import Run
+
+OFTEN: Final = 5.0
+"""Seconds from one line of progress to the next, of a simulated broker."""
+
+
+class ProblemPrinter:
+    """What adapters did wrong, on standard error: each thing once, however many runs it is met in."""
+
+    def __init__(self) -> None:
+        self.times: Counter[str] = Counter()
+
+    def report(self, name: str, problem: str) -> None:
+        """It happened in the run of that name."""
+        self.times[problem] += 1
+        if self.times[problem] == 1:
+            note(f"{name}: {problem}")
+
+    def summarise(self) -> None:
+        """Say which happened more than once."""
+        for problem, times in self.times.items():
+            if times > 1:
+                note(f"in {times} runs: {problem}")
+
+
+@contextmanager
+def progress(profile: str, numbers: Mapping[str, int], live: bool) -> Iterator[Callable[[Run], None]]:
+    """A bar on standard error, gone when all is done; where that is no terminal, a line now and then, of a
+    live broker, which takes its time, a line for each run. The first run that violates something is always
+    told, of a live broker every one."""
+    from rich.progress import Progress
+
+    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    lines = _Lines(profile, numbers, live)
+    with bar:
+        task = bar.add_task(profile, total=lines.total)
+
+        def advance(done: Run) -> None:
+            bar.update(task, advance=1, description=f"{profile}: {done.name}")
+            for text in lines.of(done, monotonic()):
+                note(text)
+
+        yield advance
+
+
+class _Lines:
+    """What is said of a suite's runs while they end. ``numbers``: how many of each kind there will be."""
+
+    def __init__(self, profile: str, numbers: Mapping[str, int], live: bool) -> None:
+        self.profile = profile
+        self.total = sum(numbers.values())
+        self.intro = f"{profile}: {', '.join(f'{kind}: {number}' for kind, number in numbers.items())}"
+        self.every = 0.0 if live else OFTEN
+        self.live = live
+        self.last = monotonic()
+        self.ended = 0
+        self.violated = False
+
+    def of(self, done: Run, now: float) -> Iterator[str]:
+        """The lines that are due now that this run has ended."""
+        self.ended += 1
+        code, why = outcome(done.verdicts, done.verdicts)
+        wrong = f": {why}" if code == Exit.VIOLATED else ""
+        tell = bool(wrong) and (self.live or not self.violated)
+        self.violated |= bool(wrong)
+        due = not console.is_terminal and now - self.last >= self.every
+        if (due or (tell and not console.is_terminal)) and self.intro:
+            yield self.intro
+            self.intro = ""
+        if due or tell:
+            self.last = now
+            first = "" if self.live or not tell else "first violation: "
+            yield f"{self.profile}: {first}{done.name} ({self.ended} of {self.total}){wrong if tell else ''}"
