@@ -23,7 +23,7 @@ def test_a_chart_goes_to_the_terminal_or_to_a_file(
 def test_what_cannot_be_drawn_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph", "paying"]) == 2
     assert capsys.readouterr().err.startswith(
-        "partq: error: no chart of 'paying'; there are charts of delivery"
+        "partq: error: no chart of 'paying'; there are charts of deferral"
     )
 
 
