@@ -147,9 +147,7 @@ def rollover_one_too_early(self: Store) -> int:
 @defect("SEQ-6", "lapse", name="expiry-renumbers", profile="azure-flat")
 def abandon_renumbers(self: Partition, stored: Stored) -> None:
     """A message whose delivery failed (abandoned, or its lock run out) is stored anew, under a new number."""
-    again = store_again(self, stored)
-    again.count += 1
-    self.release(again)
+    Partition.abandon(self, store_again(self, stored))
 
 
 @defect("SEQ-6", "viewed")
