@@ -77,7 +77,7 @@ def long_keys_scatter(self: Misrouting, key: str, send: Send) -> str:
     return key if len(key) <= LONG else no_key(send)
 
 
-@defect("ROUTE-2", "mistaken", also=BY_CHANCE[1:])
+@defect("ROUTE-2", "mistaken", also=(*BY_CHANCE[1:], "TXN-8"))
 def full_partition_overflows(self: Misrouting, key: str, send: Send) -> str:
     """While its partition holds three messages or more, a key outside of transactions belongs to another."""
     full = send.txn is None and len(list(self.broker.partition_for(key).store.live())) >= FULL
