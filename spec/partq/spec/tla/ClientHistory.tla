@@ -128,8 +128,9 @@ Troubles(h, a) ==
 
 \* A lock of m begins: a client is given it, or (RCV-13) a front end holds it first.
 \* @type: ($answer, Int) => Bool;
-Begins(a, m) == \/ a.op = "prefetch" /\ a.m = m
-                \/ a.op = "receive" /\ a.out = "ok" /\ a.m = m /\ m \notin history.unseen
+LockBegins(a, m) ==
+    \/ a.op = "prefetch" /\ a.m = m
+    \/ a.op = "receive" /\ a.out = "ok" /\ a.m = m /\ m \notin history.unseen
 TokenAfter(t) == IF t = 1 /\ Offers("stale") THEN 2 ELSE 1
 
 \* @type: ($history, $answer, Int) => Str;
@@ -144,7 +145,7 @@ Noticed(h, a) ==
         !.deal.trouble = h.deal.state = "open" /\ (@ \/ Troubles(h, a)),
         !.turn = [ m \in Messages |->
             IF m \in h.consumed \cup h.buried THEN BeforeFirstTurn
-            ELSE IF Begins(a, m) THEN TokenAfter(@[m]) ELSE @[m] ],
+            ELSE IF LockBegins(a, m) THEN TokenAfter(@[m]) ELSE @[m] ],
         !.holder = IF HasFlows THEN [ m \in Messages |-> HolderOf(h, a, m) ] ELSE @ ]
 
 \* The beat alternates, so that an answer given twice is two steps and no stutter,
