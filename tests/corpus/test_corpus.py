@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from time import thread_time
+
 import pytest
 from benchmarks.validation import rejected_for_times_or_marks
 
 from corpus import Entry, corpus
 from partq.conformance.evaluation.decision import check_history
 from partq.conformance.history import Record
+from partq.conformance.oracle import excerpts as module
 from partq.conformance.oracle.blame import blame
+from partq.conformance.oracle.excerpts import beginning, excerpts
+from partq.conformance.oracle.guidance import Guide, Known
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.plain_search import is_explained
-from partq.conformance.oracle.reading import Impossible, Reading
+from partq.conformance.oracle.reading import Excerpt, Impossible, Question, Reading, Unanswerable
+from partq.conformance.oracle.search import Found, Search
+from partq.conformance.oracle.search import Outcome as Searched
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.screens.assess import inspect
 from partq.conformance.verdict import Status as VerdictStatus
@@ -99,6 +107,58 @@ def test_blame(entry: Entry) -> None:
     assert said.candidates == entry.blame and said.complete is not entry.incomplete
     assert said.violated == (said.candidates[0] if len(said.candidates) == 1 and said.complete else None)
     assert set(said.consulted) <= requirements_of(entry.profile)
+
+
+@_each(Judged.REJECTED)
+def test_what_explains_it_with_a_rule_waived_explains_its_excerpts(entry: Entry) -> None:
+    assert not {rule for rule in entry.blame if _rejects_an_excerpt(entry, rule)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "shows"),
+    [
+        ("PEEK-6", "delivery/bad: lost after a peek"),
+        ("RCV-14", "delivery/bad: two partitions in one settlement, of which one is settled"),
+        ("RCV-8", "delivery/bad: two locks of three are lost, and the third is settled all the same"),
+        ("SCH-1", "scheduling/bad: it keeps its number"),
+        ("REB-15", "rebalancing/bad: a partition that nobody knows is shown"),
+    ],
+)
+def test_but_not_with_one_that_spreads(rule: str, shows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = corpus()[shows]
+    assert not _rejects_an_excerpt(entry, rule)
+    monkeypatch.setattr(module, "SPREADING", module.SPREADING - {rule})
+    assert rule in entry.blame and _rejects_an_excerpt(entry, rule)
+
+
+def _rejects_an_excerpt(entry: Entry, rule: str) -> bool:
+    """Whether with the rule waived nothing explains some excerpt."""
+    questions = list(_questions(entry, frozenset({rule})))
+    parts = ((part, question) for question in questions for part in excerpts(question, _stuck(question)))
+    return any(_searched(part, question) is Searched.REJECTED for part, question in parts)
+
+
+def _questions(entry: Entry, waived: frozenset[str]) -> Iterator[Question]:
+    for entity in Reading(entry.history).entities:
+        try:
+            yield entity.question(waived=waived)
+        except (Impossible, Unanswerable):
+            continue
+
+
+def _stuck(question: Question) -> Found:
+    """As if a search had been stuck at each of the effects, over all of its messages."""
+    concerned = [
+        frozenset(one.id for one in (*effect.action.messages, *effect.observed.messages))
+        for effect in question.effects
+    ]
+    return Found(Searched.GAVE_UP, (), question.effects, (), 0, tuple(concerned))
+
+
+def _searched(excerpt: Excerpt, question: Question) -> Searched:
+    start, known = beginning(excerpt, question.start)
+    guidance = Guide(Known(excerpt.effects, known)).guidance()
+    return Search(excerpt.effects, guidance, thread_time() + 5, limit=300).run(start).outcome
 
 
 @_each(Judged.ACCEPTED, Judged.REJECTED)

@@ -102,6 +102,10 @@ class Consulted(frozenset[str]):
     def __hash__(self) -> int:
         return id(self)
 
+    def union(self, *others: Iterable[Any]) -> Consulted:
+        """With these spared, too: one with a memory of its own."""
+        return Consulted(self.spared.union(*others))
+
     def note(self, rules: Iterable[str]) -> None:
         """Remember that these made a difference."""
         self.asked.update(dict.fromkeys(rules))

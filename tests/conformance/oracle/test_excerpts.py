@@ -14,13 +14,15 @@ from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.oracle import excerpts as module
-from partq.conformance.oracle.excerpts import Excerpt, excerpts
+from partq.conformance.oracle.blame import blame
+from partq.conformance.oracle.excerpts import SPREADING, beginning, excerpts
 from partq.conformance.oracle.guidance import Guide, Known
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.partition_excerpts import by_partitions
-from partq.conformance.oracle.reading import Question, Reading
+from partq.conformance.oracle.reading import Excerpt, Question, Reading
 from partq.conformance.oracle.search import Found, Outcome, Search
 from partq.conformance.workload.generator import generate, trace_seed
+from partq.model.departures import Consulted
 
 PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
 
@@ -41,9 +43,10 @@ def taken(question: Question, random: Random, count: int = 6) -> Iterator[Excerp
     yield from excerpts(question, Found(Outcome.GAVE_UP, (), tuple(stuck), (), 0, tuple(concerned)))
 
 
-def searched(excerpt: Excerpt) -> Outcome:
-    guidance = Guide(Known(excerpt.effects, excerpt.known)).guidance()
-    return Search(excerpt.effects, guidance, thread_time() + 5, limit=1_000).run(excerpt.start).outcome
+def searched(excerpt: Excerpt, question: Question) -> Outcome:
+    start, known = beginning(excerpt, question.start)
+    guidance = Guide(Known(excerpt.effects, known)).guidance()
+    return Search(excerpt.effects, guidance, thread_time() + 5, limit=1_000).run(start).outcome
 
 
 def histories(profile: str, count: int, length: int) -> Iterator[History]:
@@ -60,8 +63,9 @@ def test_no_excerpt_of_what_is_explained_is_rejected(profile: str) -> None:
     for lawful in histories(profile, 8, 10):
         for given in (lawful, edited(lawful, random)):
             if judge(given, 5.0, nodes=1_000).status is Judged.ACCEPTED:
-                for excerpt in taken(asked(given), random):
-                    found = searched(excerpt)
+                question = asked(given)
+                for excerpt in taken(question, random):
+                    found = searched(excerpt, question)
                     assert found is not Outcome.REJECTED, given
                     decided += found is Outcome.ACCEPTED
     assert decided > 80
@@ -72,9 +76,9 @@ GAP = "p send m1 key=a\np send m2 key=a\np send m3 key=a\nq receive 3 delete -> 
 
 def test_what_is_left_out_has_used_up_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     stuck = Found(Outcome.GAVE_UP, (), told(GAP).effects[-1:], (), 0, (frozenset({"m1", "m3"}),))
-    assert {searched(excerpt) for excerpt in excerpts(told(GAP), stuck)} == {Outcome.ACCEPTED}
+    assert {searched(excerpt, told(GAP)) for excerpt in excerpts(told(GAP), stuck)} == {Outcome.ACCEPTED}
     monkeypatch.setattr(module, "LEFT_OUT", frozenset())
-    assert Outcome.REJECTED in {searched(excerpt) for excerpt in excerpts(told(GAP), stuck)}
+    assert Outcome.REJECTED in {searched(excerpt, told(GAP)) for excerpt in excerpts(told(GAP), stuck)}
 
 
 def sends(question: Question) -> list[list[str]]:
@@ -113,13 +117,10 @@ def test_a_send_to_another_partition_may_have_been_tried_here() -> None:
     )
     question = told(text)
     assert sends(question) == [["m1", "m2", "m3", "m4"], ["m2", "m3"]]
-    here, there = (
-        Excerpt(part, question.start, question.start.cfg)
-        for part in by_partitions(question.effects, question.start.cfg)
-    )
-    assert searched(here) is searched(there) is Outcome.ACCEPTED
+    here, there = map(Excerpt, by_partitions(question.effects, question.start.cfg))
+    assert searched(here, question) is searched(there, question) is Outcome.ACCEPTED
     untried = tuple(effect._replace(waiting=()) for effect in here.effects if not effect.doubt)
-    assert searched(here._replace(effects=untried)) is Outcome.REJECTED
+    assert searched(here._replace(effects=untried), question) is Outcome.REJECTED
 
 
 BUSY = (
@@ -142,3 +143,32 @@ def test_rejected_by_an_excerpt_within_few_nodes(wrong: str, monkeypatch: pytest
     assert found.status is Judged.REJECTED and found.stuck
     monkeypatch.setattr("partq.conformance.oracle.judge.excerpts", lambda question, stuck: iter(()))
     assert judge(given, 30.0, nodes=1_500).status is Judged.UNKNOWN
+
+
+def test_of_a_refused_batch_that_was_stored_an_excerpt_stores_its_own() -> None:
+    text = (
+        "env partition_down 1 @1-2\np send_batch m1, m2 key=a -> error unavailable @3-4\n"
+        "env partition_up 1 @5-6\nq receive 9 delete -> m1#1.1, m2#1.2 @7-8\nenv drained @9-10"
+    )
+    reading = Reading(history(text, "azure-premium", partitions=2))
+    question = reading.entities[0].question(waived=frozenset({"ROUTE-5"}))
+    stuck = Found(Outcome.GAVE_UP, (), question.effects[-1:], (), 0, (frozenset({"m2"}),))
+    assert {searched(excerpt, question) for excerpt in excerpts(question, stuck)} == {Outcome.ACCEPTED}
+
+
+def test_what_a_search_did_not_come_to_may_have_been_consulted() -> None:
+    """Where an excerpt alone rejects, what spreads may explain the whole, asked for or not."""
+    given = history(BUSY + "p1 send m2 key=a -> error invalid_operation", "solace", partitions=3)
+    consulted = Consulted(frozenset())
+    assert judge(given, 30.0, nodes=1_500, waived=consulted).status is Judged.REJECTED
+    binding = asked(given).start.cfg.binding
+    assert consulted.asked.keys() >= SPREADING & binding
+    assert not consulted.asked.keys() >= binding
+
+
+def test_what_was_rejected_before_does_not_narrow_blame() -> None:
+    reading = Reading(history(BUSY + "p1 send m2 key=a -> error invalid_operation", "solace", partitions=3))
+    first = blame(reading, 30.0, nodes=500)
+    again = blame(reading, 30.0, nodes=500)
+    assert first.judgement == again.judgement and first.consulted == again.consulted
+    assert {*first.candidates} <= {*again.candidates}

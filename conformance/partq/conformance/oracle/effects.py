@@ -198,7 +198,7 @@ def changed_by(records: Sequence[Record]) -> frozenset[str]:
     the others the model tells whether they make a difference."""
     ops = {record.op for record in records}
     sent = (message for record in records for message in record.args.get("messages", ()))
-    found = {"KEY-7"} if not ops.isdisjoint(BATCHES) else set()
+    found = {"KEY-7"} if BATCHES in ops else set()
     found |= {"ROUTE-1"} if not ops.isdisjoint(UNDOES) else set()
     found |= {"SCH-2"} if SCHEDULES in ops else set()
     return frozenset(found | ({"SCH-1"} if any(m.scheduled_at is not None for m in sent) else set()))

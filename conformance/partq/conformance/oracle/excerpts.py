@@ -2,56 +2,74 @@
 
 To find that nothing explains a history, a search has to try all that is open in it, though mostly a small
 part shows what is wrong. An excerpt leaves effects out such that what explains the whole explains it, too.
-So one that nothing explains is enough to reject the whole; one that is explained says nothing.
+So one that nothing explains is enough to reject the whole; one that is explained says nothing. The same holds
+with requirements waived: then outages elsewhere are left in, which these may speak of, and none is taken out
+by its partition, where it need not have been.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from partq.conformance.oracle.effects import Effect
 from partq.conformance.oracle.message_excerpts import by_message, by_messages, without_flows
 from partq.conformance.oracle.partition_excerpts import by_partitions
-from partq.conformance.oracle.reading import Question
+from partq.conformance.oracle.reading import Excerpt, Question
 from partq.conformance.oracle.search import Found
-from partq.model.state import Config, State
+from partq.model.state import NARROWLY, Config, State
 
 LEFT_OUT: Final = frozenset({"REB-14", "SEQ-4"})
 """Waived where messages are left out: a handoff waits until the old flow has settled them, and they have used
 up numbers."""
 
+SPREADING: Final = frozenset(
+    {
+        *("PEEK-6", "RCV-8", "RCV-14", "TXN-7"),
+        *("SEQ-1", "SEQ-2", "SEQ-3", "SEQ-5", "SEQ-6"),
+        *("RCV-9", "RCV-10", "RCV-15", "REB-15"),
+        *("SCH-1", "SCH-2", "SCH-3", "SCH-4", "SCH-5", "SCH-6"),
+    }
+)
+"""With one of these waived what an excerpt leaves out may matter to what is left: a peek touches messages, a
+settlement that is refused settles, numbers are other messages' or do not tell the partition, a message leaves
+the queue, or comes to it, in another way than by what names it. So there are no excerpts then."""
+
 FLOWLESS: Final = frozenset({"REB-2", "RCV-6"})
 """Waived where flows are left out, too: who may receive is not known then, nor when a flow's locks end."""
-
-
-class Excerpt(NamedTuple):
-    """``effects``: what is left. ``start``: the state in which they begin, with what has to be waived for
-    them. ``known``: the configuration that the guidance may go by."""
-
-    effects: tuple[Effect, ...]
-    start: State
-    known: Config
 
 
 def excerpts(question: Question, stuck: Found) -> Iterator[Excerpt]:
     """The excerpts of the question that may show what is wrong where a search was stuck, the small and likely
     ones first."""
-    start, effects = question.start, question.effects
-    relaxed, loose = _waiving(start, LEFT_OUT), _waiving(start, LEFT_OUT | FLOWLESS)
-    found = list(by_messages(effects, stuck.stuck, stuck.concerned))
+    start, effects, waived = question.start, question.effects, question.start.cfg.waived
+    if not waived.isdisjoint(SPREADING):
+        return
+    kept = bool(waived)
+    found = list(by_messages(effects, stuck.stuck, stuck.concerned, kept))
     if start.flows is not None:
-        yield from (Excerpt(without_flows(excerpt), loose, loose.cfg) for excerpt in found)
-    yield from (Excerpt(excerpt, relaxed, start.cfg) for excerpt in found)
+        yield from map(_without_flows, found)
+    yield from (Excerpt(excerpt, LEFT_OUT) for excerpt in found)
     if start.flows is not None:
-        yield from (Excerpt(without_flows(excerpt), loose, loose.cfg) for excerpt in by_message(effects))
-    else:
+        yield from map(_without_flows, by_message(effects, kept))
+    elif not waived:
         records = {effect.record for effect in stuck.stuck}
         parts = by_partitions(effects, start.cfg)
-        for excerpt in sorted(parts, key=lambda part: records.isdisjoint(effect.record for effect in part)):
-            yield Excerpt(excerpt, start, start.cfg)
+        yield from map(
+            Excerpt, sorted(parts, key=lambda part: records.isdisjoint(effect.record for effect in part))
+        )
 
 
-def _waiving(start: State, requirements: frozenset[str]) -> State:
-    return start._replace(cfg=replace(start.cfg, waived=requirements & start.cfg.binding))
+def _without_flows(excerpt: Sequence[Effect]) -> Excerpt:
+    return Excerpt(without_flows(excerpt), LEFT_OUT | FLOWLESS, known=True)
+
+
+def beginning(excerpt: Excerpt, start: State) -> tuple[State, Config]:
+    """The state in which the excerpt of what begins so begins, with what has to be waived; and the
+    configuration that the guidance may go by. What the wide form of a relaxed rule does not explain its
+    narrow form does not either."""
+    cfg = start.cfg
+    waived = cfg.waived if cfg.waived.isdisjoint({NARROWLY}) else cfg.waived - {NARROWLY}
+    loose = replace(cfg, waived=waived.union(excerpt.spared & cfg.binding))
+    return start._replace(cfg=loose), loose if excerpt.known else cfg

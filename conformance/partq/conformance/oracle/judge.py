@@ -14,7 +14,7 @@ any time, and another order makes another one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
@@ -24,10 +24,18 @@ from typing import Final
 
 from partq.conformance.history import History
 from partq.conformance.oracle.effects import Effect
-from partq.conformance.oracle.excerpts import excerpts
+from partq.conformance.oracle.excerpts import SPREADING, beginning, excerpts
 from partq.conformance.oracle.guidance import Guidance, Guide, Known
-from partq.conformance.oracle.reading import EntityReading, Impossible, Question, Reading, Unanswerable
+from partq.conformance.oracle.reading import (
+    EntityReading,
+    Excerpt,
+    Impossible,
+    Question,
+    Reading,
+    Unanswerable,
+)
 from partq.conformance.oracle.search import Found, Outcome, Search, Tell, untold
+from partq.model.departures import Consulted
 from partq.model.state import State
 
 SECONDS: Final = 2.0
@@ -60,6 +68,9 @@ ALONE: Final = 8
 
 EXCERPT: Final = 20
 """How many nodes for each effect the search of an excerpt visits."""
+
+AGAIN: Final = 3
+"""So many of the excerpts that were rejected with something else waived are searched first."""
 
 PERSISTING: Final = 0.75
 """The share of the budget of a second look after which its searches in orders that are drawn end."""
@@ -179,6 +190,8 @@ def _judge_entity(
         return Judgement(Judged.REJECTED, stuck=stuck, reason=str(error), owner=error.requirement)
     start, effects = question.start, question.effects
     operations = len({effect.record for effect in effects})
+    if (found := _rejected_again(question, budget)) is not None:
+        return _judgement(found, budget, operations)
     flows = start.flows is not None
     if again and (drawn := _persisted(question, budget)) is not None:
         return _judgement(drawn, budget, operations)
@@ -187,7 +200,7 @@ def _judge_entity(
     guide = Guide(question.known(False))
     guidance, each = guide.guidance(), ALONE if flows else JUMPING
     found = budget.search(start, effects, guidance, GUESSING, each, patience=PATIENCE)
-    if found.outcome is Outcome.GAVE_UP and not waived:
+    if found.outcome is not Outcome.ACCEPTED:
         found = _refuted(question, found, budget) or found
     if found.outcome is Outcome.GAVE_UP and not flows:
         found = _restarted(question, guide, budget) or found
@@ -216,17 +229,51 @@ def _guessed(question: Question, budget: _Budget) -> Found | None:
     return None
 
 
+def _rejected_again(question: Question, budget: _Budget) -> Found | None:
+    """The rejection of an excerpt that was rejected with something else waived, or None. Without a waiver
+    nothing depends on what was asked before."""
+    waived = question.start.cfg.waived
+    if not waived or isinstance(waived, Consulted) or not waived.isdisjoint(SPREADING):
+        return None
+    searched = (_searched(excerpt, question, budget)[0] for excerpt in question.rejected[-AGAIN:])
+    return next((found for found in searched if found.outcome is Outcome.REJECTED), None)
+
+
 def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
-    """The rejection of an excerpt, or None. What else would have been allowed is not known of an excerpt."""
-    for effects, start, known in excerpts(question, stuck):
+    """The rejection of an excerpt, or None. What else would have been allowed is not known of an excerpt.
+    Where it is remembered what is consulted all excerpts are looked at: what rejects one of them without
+    asking for a rule rejects the whole with that rule waived."""
+    waived, first = question.start.cfg.waived, None
+    gave_up, consulted = stuck.outcome is Outcome.GAVE_UP, isinstance(waived, Consulted)
+    for excerpt in excerpts(question, stuck) if gave_up or consulted else ():
         if budget.is_spent(EXCERPTING):
-            return None
-        guidance = Guide(Known(effects, known)).guidance()
-        found = budget.search(start, effects, guidance, EXCERPTING, EXCERPT)
+            break
+        found, asked = _searched(excerpt, question, budget)
         if found.outcome is Outcome.REJECTED:
+            if waived:
+                question.rejected.append(excerpt)
+            if isinstance(waived, Consulted):
+                _narrow(waived, asked, question.start.cfg.binding if gave_up and first is None else ())
             same = found.stuck[:1] == stuck.stuck[:1]
-            return found._replace(allowed=stuck.allowed if same else ())
-    return None
+            first = first or found._replace(allowed=stuck.allowed if same else ())
+            if not consulted:
+                break
+    return first if gave_up else None
+
+
+def _searched(excerpt: Excerpt, question: Question, budget: _Budget) -> tuple[Found, frozenset[str]]:
+    """What the search of the excerpt finds, and what was waived or `Consulted` in it."""
+    start, known = beginning(excerpt, question.start)
+    guidance = Guide(Known(excerpt.effects, known)).guidance()
+    return budget.search(start, excerpt.effects, guidance, EXCERPTING, EXCERPT), start.cfg.waived
+
+
+def _narrow(whole: Consulted, excerpt: frozenset[str], unseen: Iterable[str]) -> None:
+    """Nothing but what was asked for while the excerpt was rejected can explain the whole, and what spreads.
+    ``unseen``: what a search of the whole that gave up may not have come to."""
+    assert isinstance(excerpt, Consulted)
+    whole.note(unseen)
+    whole.asked = {id: None for id in whole.asked if id in excerpt.asked or id in SPREADING}
 
 
 def _restarted(question: Question, guide: Guide, budget: _Budget) -> Found | None:

@@ -23,31 +23,35 @@ Ids = frozenset[str]
 
 
 def by_messages(
-    effects: Sequence[Effect], stuck: Sequence[Effect], concerned: Sequence[Ids]
+    effects: Sequence[Effect], stuck: Sequence[Effect], concerned: Sequence[Ids], outages: bool = False
 ) -> Iterator[tuple[Effect, ...]]:
     """The excerpts about effects that a search could not explain, with each of the messages ``concerned`` by
-    itself, then with those of one effect together."""
+    itself, then with those of one effect together. ``outages``: those of other partitions are left in."""
     held = held_messages(effects)
     singles = [(n, frozenset({id})) for n, ids in enumerate(concerned) for id in sorted(ids)]
     several = [(n, ids) for n, ids in enumerate(concerned) if len(ids) <= LARGEST]
     for n, ids in dict.fromkeys((*singles, *several)):
-        yield _about(effects, ids, held, stuck[n])
+        yield _about(effects, ids, held, outages, stuck[n])
 
 
-def by_message(effects: Sequence[Effect]) -> Iterator[tuple[Effect, ...]]:
+def by_message(effects: Sequence[Effect], outages: bool = False) -> Iterator[tuple[Effect, ...]]:
     """The excerpt about each message."""
     held = held_messages(effects)
     for id in dict.fromkeys(message.id for effect in effects for message in effect.action.messages):
-        yield _about(effects, frozenset({id}), held)
+        yield _about(effects, frozenset({id}), held, outages)
 
 
 def _about(
-    effects: Sequence[Effect], ids: Ids, held: Mapping[str, str], stuck: Effect | None = None
+    effects: Sequence[Effect],
+    ids: Ids,
+    held: Mapping[str, str],
+    outages: bool,
+    stuck: Effect | None = None,
 ) -> tuple[Effect, ...]:
     """The excerpt about these messages. ``stuck``: the effect that was not explained, which is kept if it
     was refused."""
     ids, txns = _with_transactions(effects, ids, held)
-    names = _names(effects, ids)
+    names = frozenset[int]() if outages else _names(effects, ids)
     kept = []
     for effect in effects:
         part: Effect | None = effect
@@ -98,15 +102,18 @@ def _births(ids: Iterable[str]) -> set[str]:
 
 
 def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
-    """What is about no message. What was refused did nothing, but to its transaction."""
+    """What is about no message, or stores one. What was refused did nothing, but to its transaction."""
+    if effect.action.messages and ids.isdisjoint(message.id for message in effect.action.messages):
+        return None
     refused = effect.observed.status != Outcome.OK and effect.action.txn is None
     return None if refused and not effect.doubt & MAYBE else effect
 
 
 def _of_send(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
+    """One that was refused may have been so for a message that is left out; what of it is shown is stored."""
     sent = tuple(message for message in effect.action.messages if message.id in ids)
     if not sent or effect.observed.status != Outcome.OK:
-        return effect if sent else None
+        return _showing(effect, ids) if sent else None
     return _showing(effect, ids)._replace(action=effect.action._replace(messages=sent))
 
 

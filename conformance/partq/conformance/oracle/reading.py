@@ -53,15 +53,26 @@ class Impossible(Exception):
         self.record = record
 
 
+class Excerpt(NamedTuple):
+    """A part of the effects (`excerpts`). ``spared``: what has to be waived where the others are left out.
+    ``known``: whether the guidance, too, takes that for broken."""
+
+    effects: tuple[Effect, ...]
+    spared: frozenset[str] = frozenset()
+    known: bool = False
+
+
 class Question(NamedTuple):
     """``start``: the empty entity. ``effects``: what has to be explained. ``answers``: the same with what a
     flow is handed in one answer as one effect, which is stricter. ``known``: what effects and, for true,
-    answers show, worked out once."""
+    answers show, worked out once. ``rejected``: excerpts of the effects that nothing explained with some
+    requirement waived; with others it will mostly be the same."""
 
     start: State
     effects: tuple[Effect, ...]
     answers: tuple[Effect, ...]
     known: Callable[[bool], Known]
+    rejected: list[Excerpt]
 
 
 class Reading:
@@ -101,6 +112,7 @@ class EntityReading:
         self._by_birth: dict[frozenset[str], tuple[Record, ...]] = {}
         self._effects: dict[tuple[frozenset[str], bool], tuple[Effect, ...]] = {}
         self._known: dict[tuple[frozenset[str], bool, bool], Known] = {}
+        self._rejected: dict[frozenset[str], list[Excerpt]] = {}
 
     def question(self, late: int = 0, waived: frozenset[str] = frozenset()) -> Question:
         """The question whether the model explains what happened to the entity. ``late``: by how many ns the
@@ -114,7 +126,8 @@ class EntityReading:
         start = self._start(records, late, waived)
         effects = self._effects_of(waived, whole=False)
         answers = self._effects_of(waived, whole=True) if self.family.flows else effects
-        return Question(start, effects, answers, partial(self._known_of, start.cfg))
+        rejected = self._rejected.setdefault(waived & RULES, [])
+        return Question(start, effects, answers, partial(self._known_of, start.cfg), rejected)
 
     @cached_property
     def entity(self) -> Entity:
