@@ -222,7 +222,7 @@ REASON = "batches have a map of their own"
 def test_a_divergence_that_the_profile_names_is_known_under_its_condition_alone(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["run", "my_own_broker:Broken", "--programs", "12"]
+    arguments = ["run", "my_own_broker:Broken", "--programs", "40"]
     for condition, cause, code in (
         ("always", "ROUTE-2/apart", 0),
         ("always", "ROUTE-2/another", 1),

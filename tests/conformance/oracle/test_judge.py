@@ -164,3 +164,26 @@ def test_what_order_domains_allow_is_told_however_many_messages_they_hold_back()
     sends = "\n".join(f"p send m{n} key=k" for n in range(41))
     found = judge(told("ordered-queue", f"{sends}\np receive 1 -> m0 lock=l\nq receive 64 delete -> m2"))
     assert found.allowed == ("ok: nothing shown",)
+
+
+INTERLEAVED = """
+    p begin t @1-2
+    q begin u @3-4
+    p send m1 key=a txn=t @5-6
+    q send m2 key=a txn=u @7-8
+    p send m3 key=a txn=t @9-10
+    q commit u @11-12
+    p commit t @13-14
+    r receive 9 delete -> {} @15-16
+    """
+
+
+def test_without_numbers_the_order_of_transactions_at_once_is_open() -> None:
+    """A message may be numbered, and stamped, when it is sent in a transaction: one order or the other."""
+    numbered = "m1#1 enqueued=5, m2#2 enqueued=7, m3#3 enqueued=9"
+    assert judge(history(INTERLEAVED.format(numbered), "azure-flat")).status is Judged.ACCEPTED
+    times = "m1 enqueued=5, m2 enqueued=7, m3 enqueued=9"
+    said = judge(history(INTERLEAVED.format(times), "azure-flat"))
+    assert said.status is Judged.UNKNOWN and "no number tells" in said.reason
+    phantom = "m1 enqueued=5, m2 enqueued=7, m9 enqueued=9"
+    assert judge(history(INTERLEAVED.format(phantom), "azure-flat")).status is Judged.REJECTED

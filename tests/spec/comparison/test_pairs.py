@@ -38,7 +38,7 @@ def test_a_fault_planted_in_the_model_is_found(monkeypatch: pytest.MonkeyPatch) 
         after = abandoned(state, entry)
         return after and after._replace(tries=entry.tries)
 
-    monkeypatch.setattr(settling, "abandoned", uncounted)
+    monkeypatch.setitem(settling._settled, "abandon", uncounted)
     found = compare(PAIRS["flat"]).difference
 
     assert found is not None

@@ -91,7 +91,6 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
     "complete": _settle("complete"),
     "abandon": _settle("abandon"),
     "defer": _settle("defer"),
-    "dead_letter": _settle("dead_letter"),
     "receive_deferred": lambda end, connection, args: end.receive_deferred(connection, args["seqs"]),
     "renew_lock": lambda end, _, args: end.renew(args["lock"]),
     "peek": lambda end, connection, args: _queue(end, args).peek(

@@ -15,7 +15,7 @@ any time, and another order makes another one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count
 from random import Random
@@ -86,6 +86,14 @@ OVER_BUDGET: Final = "over the budget"
 NOT_MODELLED: Final = "not modelled"
 """Why the judge does not decide (`Judgement.kind`)."""
 
+ANY_ORDER: Final = frozenset({"SEQ-3", "SEQ-7"})
+"""With these waived messages are numbered in any order. The model numbers a message before its commit only
+where its number is shown, so where others were sent meanwhile a rejection has to do without the order."""
+
+ORDER_OPEN: Final = (
+    "no number tells whether a transaction's messages were stored before others sent meanwhile"
+)
+
 
 class Judged(StrEnum):
     """What the judge says of a history."""
@@ -131,11 +139,24 @@ def judge(
     worst = Judgement(Judged.ACCEPTED)
     for entity in Reading.of(history).entities:
         judgement = _judge_entity(entity, _Budget(seconds, nodes, tell), late, waived, again)
+        if judgement.status is Judged.REJECTED and judgement.visited and not waived >= ANY_ORDER:
+            if entity.leaves_order_open:
+                judgement = _with_any_order(judgement, entity, _Budget(seconds, nodes, tell), late, waived)
         if judgement.status is Judged.REJECTED:
             return judgement
         if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:
             worst = judgement
     return worst
+
+
+def _with_any_order(
+    rejection: Judgement, entity: EntityReading, budget: _Budget, late: int, waived: frozenset[str]
+) -> Judgement:
+    """The rejection, if it stands whatever the order of the numbers that are not shown."""
+    free = _judge_entity(entity, budget, late, waived | ANY_ORDER, False)
+    if free.status is Judged.REJECTED:
+        return rejection
+    return replace(free, status=Judged.UNKNOWN, reason=ORDER_OPEN, kind=NOT_MODELLED)
 
 
 class _Budget:

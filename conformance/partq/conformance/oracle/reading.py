@@ -12,7 +12,7 @@ equal keys live is only likely. For all else the reading is one, whatever is wai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Final, NamedTuple
 
@@ -27,10 +27,10 @@ from partq.conformance.oracle.guidance import Known
 from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.conformance.oracle.placement import TOGETHER
-from partq.conformance.oracle.roles import TELLS
+from partq.conformance.oracle.roles import ENDS, TELLS
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_of
-from partq.model.state import Config, InvalidScope, State, initial
+from partq.model.state import FOREVER, Config, InvalidScope, State, initial
 
 RULES: Final = identity.READ | taking_apart.READ
 """What changes the effects when it is waived."""
@@ -145,6 +145,21 @@ class EntityReading:
         _check_messages(self.family, records)
         return records
 
+    @cached_property
+    def leaves_order_open(self) -> bool:
+        """Whether a message of a transaction is shown, never with its number, and something else was sent
+        before the transaction ended: which of the two was numbered first nothing tells."""
+        shown = {one.id: False for record in self._records for one in record.messages}
+        shown |= {one.id: True for record in self._records for one in record.messages if one.seq is not None}
+        sends = [record for record in self._records if "messages" in record.args]
+        ends = {r.args["txn"]: _until(r) for r in self._records if r.op in ENDS}
+        return any(
+            not shown.get(message.id, True) and _meanwhile(sends, send, ends)
+            for send in sends
+            if "txn" in send.args
+            for message in send.args["messages"]
+        )
+
     def _named(self, waived: frozenset[str]) -> tuple[Record, ...]:
         """The records with names of births."""
         key = waived & identity.READ
@@ -216,3 +231,14 @@ def _check_messages(family: Profile, records: Sequence[Record]) -> None:
 def _as_sent(family: Profile, shown: Delivery, message: Message | None) -> bool:
     """Whether the message that is shown is one that was sent, unchanged in all that is shown (RCV-1)."""
     return message is not None and is_shown_as(message, shown) and family.may_show(shown, message)
+
+
+def _until(record: Record) -> int:
+    return FOREVER if record.ret is None else record.ret
+
+
+def _meanwhile(sends: Sequence[Record], mine: Record, ends: Mapping[str, int]) -> bool:
+    """Whether anything but its transaction sent between this send and the transaction's end."""
+    txn = mine.args["txn"]
+    end = ends.get(txn, FOREVER)
+    return any(r.args.get("txn") != txn and r.call < end and _until(r) > mine.call for r in sends)
