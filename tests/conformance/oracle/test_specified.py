@@ -115,7 +115,7 @@ def test_two_keys_are_refused_or_not_where_nothing_is_partitioned() -> None:
 def test_a_fault_planted_in_the_reference_is_found() -> None:
     needs_tlc()
     faithful, history = (
-        history_of(broker, "azure-flat", 2, phrases=6) for broker in ("reference", "mutant:flat-newest-first")
+        history_of(broker, "azure-flat", 7, phrases=6) for broker in ("reference", "mutant:flat-newest-first")
     )
     unharmed, found = followed([faithful, history])
     named = next((record for record in history.records if record.i == found.record), None)
