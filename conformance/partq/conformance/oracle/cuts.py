@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from partq.conformance.facts.records import deletes
+from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
 from partq.conformance.oracle.reading import PUNCTUAL
@@ -263,8 +263,7 @@ class Cuts:
 
     def _end(self, n: int) -> int:
         """The instant by which the record certainly took effect, ns."""
-        ret = self.records[n].ret
-        return FOREVER if ret is None else ret
+        return returned(self.records[n])
 
     def _takings(self, ids: Ids) -> int:
         """How often the messages were taken unseen at the most, as far as anything shows it: counted, passed

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.roles import (
     BATCHES,
@@ -147,8 +148,7 @@ def _showings(records: Sequence[Record], appearances: Mapping[str, Delivery]) ->
     until: dict[str, int] = {}
     for record in records:
         for shown in record.messages:
-            ret = FOREVER if record.ret is None else record.ret
-            until[shown.id] = min(until.get(shown.id, FOREVER), ret)
+            until[shown.id] = min(until.get(shown.id, FOREVER), returned(record))
     return {id: Showing(appearances[id], ret) for id, ret in until.items() if id in appearances}
 
 
@@ -305,7 +305,7 @@ def _missed(records: Sequence[Record], lasting: int) -> dict[int, frozenset[str]
         return {}
     hidden, vanished, found = _hidden_locks(records, lasting), _vanished(records), {}
     for record in unknown:
-        ret = FOREVER if record.ret is None else record.ret
+        ret = returned(record)
         if record.args.get("mode") == DELETE:
             found[record.i] = frozenset(id for id, last in vanished.items() if last <= ret)
             continue

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Final, NamedTuple
 
+from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
 from partq.conformance.history.entities import ByEntity, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
@@ -149,12 +150,12 @@ class EntityReading:
     def leaves_order_open(self) -> bool:
         """Whether a message of a transaction is shown, never with its number, and something else was sent
         before the transaction ended: which of the two was numbered first nothing tells."""
-        shown = {one.id: False for record in self._records for one in record.messages}
-        shown |= {one.id: True for record in self._records for one in record.messages if one.seq is not None}
+        shown = [one for record in self._records for one in record.messages]
+        unnumbered = {one.id for one in shown} - {one.id for one in shown if one.seq is not None}
         sends = [record for record in self._records if "messages" in record.args]
-        ends = {r.args["txn"]: _until(r) for r in self._records if r.op in ENDS}
+        ends = {r.args["txn"]: returned(r) for r in self._records if r.op in ENDS}
         return any(
-            not shown.get(message.id, True) and _meanwhile(sends, send, ends)
+            message.id in unnumbered and _meanwhile(sends, send, ends)
             for send in sends
             if "txn" in send.args
             for message in send.args["messages"]
@@ -233,12 +234,8 @@ def _as_sent(family: Profile, shown: Delivery, message: Message | None) -> bool:
     return message is not None and is_shown_as(message, shown) and family.may_show(shown, message)
 
 
-def _until(record: Record) -> int:
-    return FOREVER if record.ret is None else record.ret
-
-
 def _meanwhile(sends: Sequence[Record], mine: Record, ends: Mapping[str, int]) -> bool:
     """Whether anything but its transaction sent between this send and the transaction's end."""
     txn = mine.args["txn"]
     end = ends.get(txn, FOREVER)
-    return any(r.args.get("txn") != txn and r.call < end and _until(r) > mine.call for r in sends)
+    return any(r.args.get("txn") != txn and r.call < end and returned(r) > mine.call for r in sends)

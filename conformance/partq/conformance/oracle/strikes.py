@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from partq.conformance.facts.records import deletes
+from partq.conformance.facts.records import deletes, returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import CUTS, DELIVERS
 from partq.model.operations import UNDOES, Outcome
@@ -59,7 +59,7 @@ def _spans(records: Sequence[Record]) -> Iterator[_Span]:
     for n, record in enumerate(records):
         if not (record.op in _BEGUN or record.op in UNDOES or record.op in CUTS):
             continue
-        where, end = record.args.get("partition"), _end(record)
+        where, end = record.args.get("partition"), returned(record)
         fault = UNDOES.get(record.op, record.op), where
         if record.op in _BEGUN:
             begun[fault] = record.call
@@ -98,7 +98,3 @@ class Takings:
         for calls in self._modes:
             low, high = bisect_left(calls, (first, -1)), bisect_right(calls, (gone, FOREVER))
             yield from (n for _, n in calls[max(0, low - most) : high])
-
-
-def _end(record: Record) -> int:
-    return FOREVER if record.ret is None else record.ret

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, send
+from partq.conformance.workload.phrases import Draft, browse, send
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -27,10 +27,6 @@ def _by_number(draft: Draft) -> None:
     _ask(draft, draft.client())
 
 
-def _look(draft: Draft) -> None:
-    draft.add(draft.client(), "peek", max=8, **{"from": "start"})
-
-
 def _settle_some(draft: Draft, client: str) -> None:
     op = ("complete", "complete", "abandon", "defer", "renew_lock")[draft.source.below(5)]
     draft.add(client, op, pick=[draft.source.below(4)])
@@ -45,7 +41,7 @@ def _set_aside(draft: Draft) -> None:
         send(draft)
     draft.add(draft.client(), "receive", max=3, timeout=SECOND)
     if draft.chance(2):
-        _look(draft)
+        browse(draft)
     _ask(draft, client)
     _settle_some(draft, client)
 
@@ -53,7 +49,7 @@ def _set_aside(draft: Draft) -> None:
 def _found(draft: Draft) -> None:
     """What a peek shows as deferred is taken by whoever looks."""
     client = draft.client()
-    draft.add(client, "peek", max=8, **{"from": "start"})
+    browse(draft, client)
     draft.add(client, "receive_deferred", peeked=True)
     _settle_some(draft, client)
 
@@ -85,7 +81,7 @@ def _together(draft: Draft) -> None:
     if draft.chance(2):
         draft.add(client, "complete", pick=[draft.source.below(4)], txn=True)
     if draft.chance(2):
-        _look(draft)
+        browse(draft)
     draft.add(client, "rollback" if draft.chance(3) else "commit")
     _ask(draft, client)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, send, settlement
+from partq.conformance.workload.phrases import Draft, browse, send, settlement
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -28,10 +28,6 @@ def _mortal(draft: Draft) -> None:
     _send(draft, draft.client(), LIVES[draft.source.below(len(LIVES))])
 
 
-def _look(draft: Draft) -> None:
-    draft.add(draft.client(), "peek", max=8, **{"from": "start"})
-
-
 def _pass(draft: Draft, by: int) -> None:
     """Time passes until just before, or just after."""
     draft.add(ENV, "advance", by=by + SECOND // (1, -2, 1_000)[draft.source.below(3)])
@@ -44,7 +40,7 @@ def _over(draft: Draft) -> None:
         send(draft)
     _pass(draft, SHORT)
     if draft.chance(2):
-        _look(draft)
+        browse(draft)
     draft.add(draft.client(), "receive", max=3, timeout=SECOND)
 
 

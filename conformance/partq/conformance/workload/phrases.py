@@ -103,6 +103,11 @@ def send_in(draft: Draft, client: str, key: str | None) -> None:
     draft.add(client, "send" if count == 1 else "send_batch", messages=messages, txn=True)
 
 
+def browse(draft: Draft, client: str | None = None) -> None:
+    """Peek at the first few messages."""
+    draft.add(client or draft.client(), "peek", max=8, **{"from": "start"})
+
+
 def settlement(draft: Draft) -> str:
     """How messages are settled: completed, or now and then abandoned."""
     return "complete" if draft.source.below(3) else "abandon"

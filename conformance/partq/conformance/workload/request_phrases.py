@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, send, send_in, settlement
+from partq.conformance.workload.phrases import Draft, browse, send, send_in, settlement
 from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
@@ -115,7 +115,7 @@ def _mixed_handful(draft: Draft) -> None:
     draft.add(
         client, settlement(draft), pick=[0, 1, 2][: 1 + draft.source.below(3)], lost=lost, forged=way == 3
     )
-    draft.add(client, "peek", max=8, **{"from": "start"})
+    browse(draft, client)
 
 
 def _forged(draft: Draft) -> None:
@@ -151,7 +151,7 @@ def _long_transaction(draft: Draft) -> None:
         else:
             _send_in(draft, client, key)
         if draft.chance(4):
-            draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+            browse(draft)
     draft.add(client, "rollback" if draft.chance(3) else "commit")
     after_transaction(draft, client, key)
 
@@ -162,7 +162,7 @@ def after_transaction(draft: Draft, client: str, key: str) -> None:
     if way < 2:
         draft.add(client, settlement(draft), pick=[draft.source.below(4)])
     elif way == 2:
-        draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+        browse(draft)
     elif way == 3:
         _ended(draft, client, key)
 

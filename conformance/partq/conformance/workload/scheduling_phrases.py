@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, send, settlement
+from partq.conformance.workload.phrases import Draft, browse, send, settlement
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -44,12 +44,12 @@ def _reconsidered(draft: Draft) -> None:
     client = draft.client()
     _schedule(draft, client, SOON)
     if draft.chance(2):
-        draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+        browse(draft)
     if draft.chance(3):
         draft.add(ENV, "advance", by=SOON + SECOND * draft.source.below(2))
     draft.add(client, "cancel_scheduled", pick=draft.source.below(20))
     if draft.chance(2):
-        draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+        browse(draft)
 
 
 def _race(draft: Draft) -> None:
@@ -86,11 +86,11 @@ def _together(draft: Draft) -> None:
     else:
         _schedule(draft, client, (SOON, 10 * SECOND)[draft.source.below(2)], txn=True)
     if draft.chance(2):
-        draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+        browse(draft)
     if cancels and draft.chance(6):
         draft.add(ENV, "advance", by=10 * SECOND)
     draft.add(client, "rollback" if draft.chance(3) else "commit")
-    draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+    browse(draft)
 
 
 def _wait(draft: Draft) -> None:

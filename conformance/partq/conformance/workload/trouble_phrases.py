@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from partq.conformance.workload.phrases import Draft, send, settlement
+from partq.conformance.workload.phrases import Draft, browse, send, settlement
 from partq.conformance.workload.request_phrases import after_transaction
 from partq.conformance.workload.weights import PAIRS
 from partq.model.operations import ENV
@@ -123,12 +123,12 @@ def _transactions(draft: Draft, client: str, key: str) -> None:
 
 def _ask_again(draft: Draft, client: str, key: str) -> None:
     after_transaction(draft, client, key)
-    draft.add(draft.client(), "peek", max=8, **{"from": "start"})
+    browse(draft)
 
 
 def _peeks(draft: Draft, client: str, key: str) -> None:
     draft.add(client, "peek", max=5)
-    draft.add(client, "peek", max=8, **{"from": "start"})
+    browse(draft, client)
     draft.add(client, "peek", max=5)
 
 
