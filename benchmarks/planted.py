@@ -19,7 +19,8 @@ from partq.conformance.evaluation.decision import EVERY, Decider, Decision, Exac
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.workload.generator import generate, trace_seed
-from partq.conformance.workload.weights import THEMES, Weights
+from partq.conformance.workload.themes import THEMES
+from partq.conformance.workload.weights import Weights
 
 from .planting import KINDS, plant
 

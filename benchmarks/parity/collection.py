@@ -18,7 +18,7 @@ from partq.conformance.history import History
 from partq.conformance.history.codec import dumps, read_history
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.screens.assess import inspect
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
 from partq.model.profiles import PROFILES

@@ -13,8 +13,8 @@ import partq.conformance.workload
 from partq.conformance.adapters.calls import CALLS
 from partq.conformance.adapters.protocol import CLIENT_OPS, FAULTS
 from partq.conformance.adapters.reference import CALLS as REFERENCE_CALLS
-from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.operations.record import Holdings
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.model.operations import OPS
 
 CONFORMANCE: Final = Path(partq.conformance.workload.__file__).parents[1]
@@ -24,12 +24,9 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/operations": "the records",
     "workload/cases": "programs, written out",
     "workload/phrases.py": "parts of programs, as are all phrases",
-    "workload/deferral_phrases.py": "phrases",
     "workload/domain_phrases.py": "phrases",
-    "workload/expiry_phrases.py": "phrases",
     "workload/flow_phrases.py": "phrases",
     "workload/request_phrases.py": "phrases",
-    "workload/scheduling_phrases.py": "phrases",
     "workload/trouble_phrases.py": "phrases",
     "workload/weights.py": "names of phrases, some of which are those of operations",
     "workload/tours.py": "the words of the model's scopes",

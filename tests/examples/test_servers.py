@@ -17,7 +17,7 @@ from partq.conformance import run
 from partq.conformance.adapters import claimed_profiles
 from partq.conformance.evaluation.live_shrinking import LiveShrinking
 from partq.conformance.evaluation.suite import NamedProgram, runs
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import profile
 
 if TYPE_CHECKING:

@@ -75,5 +75,5 @@ def covered() -> tuple[str, ...]:
 
 
 def _all() -> dict[str, list[str]]:
-    mechanisms.load(mechanisms.NORMS)
+    mechanisms.norms()
     return _registry

@@ -114,7 +114,7 @@ class Consulted(frozenset[str]):
 @cache
 def load() -> None:
     """Have the registry filled."""
-    mechanisms.load(mechanisms.DEVIATIONS)
+    mechanisms.deviations()
 
 
 def of(rule: str) -> list[Callable[..., Any]]:

@@ -1,59 +1,66 @@
-"""Which mechanisms there are: a folder each. Its `norm` is what conforms, its `deviations` are how a broker
-breaks its rules; parts of a norm, and their deviations, stand beside them."""
+"""Which mechanisms there are: the one list of them. A mechanism is a folder of its name, here and in other
+packages, and what is in a folder is found there: nothing else names a mechanism to find its parts.
+
+Here its `norm`, and parts of it beside it, is what conforms; its `deviations` are how a broker breaks its
+rules.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterator
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Final
 
-NORMS: Final = (
-    "sequencing.norm",
-    "sequencing.entering",
-    "sequencing.pending",
-    "routing.norm",
-    "scheduling.norm",
-    "expiry.norm",
-    "locks.norm",
-    "domains.norm",
-    "delivery.norm",
-    "settling.norm",
-    "deferral.norm",
-    "peeking.cursors",
-    "peeking.observed",
-    "peeking.norm",
-    "transactions.commits",
-    "transactions.norm",
-    "rebalancing.distributions",
-    "rebalancing.norm",
-    "rebalancing.events",
-    "faults.norm",
-    "admission.norm",
+MECHANISMS: Final = (
+    "sequencing",
+    "locks",
+    "settling",
+    "routing",
+    "faults",
+    "transactions",
+    "admission",
+    "domains",
+    "delivery",
+    "peeking",
+    "scheduling",
+    "deferral",
+    "expiry",
+    "rebalancing",
 )
-"""The modules of norms, in the order in which their clauses are named."""
+"""The mechanisms that are built, in the order in which what they add is put together: of two that add to the
+same, the later one sees what the earlier one made of it."""
 
-DEVIATIONS: Final = (
-    "sequencing.deviations",
-    "locks.deviations",
-    "settling.deviations",
-    "routing.deviations",
-    "faults.deviations",
-    "transactions.deviations",
-    "admission.deviations",
-    "domains.deviations",
-    "delivery.deviations",
-    "peeking.observed_deviations",
-    "peeking.deviations",
-    "scheduling.deviations",
-    "deferral.deviations",
-    "expiry.deviations",
-    "rebalancing.deviations",
-    "rebalancing.events_deviations",
-)
-"""The modules of deviations, in the order in which what they change is put together."""
+_DEVIATIONS: Final = "deviations"
 
 
-def load(modules: Iterable[str]) -> None:
-    """Have these modules register what they hold."""
-    for module in modules:
-        importlib.import_module(f"{__package__}.{module}")
+def norms() -> list[ModuleType]:
+    """The modules of norms."""
+    return [module for name, module in _modules() if not name.endswith(_DEVIATIONS)]
+
+
+def deviations() -> list[ModuleType]:
+    """The modules of deviations."""
+    return [module for name, module in _modules() if name.endswith(_DEVIATIONS)]
+
+
+def parts(package: str, part: str) -> dict[str, ModuleType]:
+    """Mechanism -> the module ``part`` of its folder in a package, of those that have it."""
+    folders = _inside(package)
+    return {
+        name: importlib.import_module(f"{package}.{name}.{part}")
+        for name in MECHANISMS
+        if name in folders and part in _inside(f"{package}.{name}")
+    }
+
+
+def _modules() -> Iterator[tuple[str, ModuleType]]:
+    for mechanism in MECHANISMS:
+        folder = f"{__package__}.{mechanism}"
+        for name in sorted(_inside(folder)):
+            yield name, importlib.import_module(f"{folder}.{name}")
+
+
+def _inside(package: str) -> set[str]:
+    return {module.name for module in iter_modules(importlib.import_module(package).__path__)}

@@ -8,9 +8,9 @@ from ordered_memory import Backwards, Forgetful, Memory, PairsTurned, ToTheEnd, 
 from partq.conformance.adapters import Broker
 from partq.conformance.evaluation.suite import Ways, run_case, run_suite
 from partq.conformance.verdict import Status
-from partq.conformance.workload.cases import ALL_CASES
 from partq.conformance.workload.cases.case import Case
 from partq.conformance.workload.cases.steps import complete, message, program, receive, send
+from partq.conformance.workload.cases.table import ALL_CASES
 
 IN_ORDER = ALL_CASES["key-in-order"]
 ONE_ANSWER = Case(

@@ -33,7 +33,7 @@ from partq.conformance.evaluation.suite import run_case
 from partq.conformance.execution.runner import Limits, run
 from partq.conformance.history import History
 from partq.conformance.verdict import Status
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message

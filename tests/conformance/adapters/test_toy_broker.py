@@ -10,7 +10,7 @@ import pytest
 
 from partq.conformance.evaluation.suite import run_case
 from partq.conformance.verdict import Status
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import SECOND
 
 CASE = ALL_CASES["one-by-one-in-order"]

@@ -14,7 +14,7 @@ import wrong_toys
 
 from partq.conformance.evaluation.live_shrinking import LiveShrinking
 from partq.conformance.evaluation.suite import NamedProgram, Run, runs
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 
 PROFILE = "azure-premium"
 LOOKS = 16

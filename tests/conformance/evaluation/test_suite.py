@@ -37,7 +37,8 @@ from partq.conformance.execution.runner import run
 from partq.conformance.execution.thread_pool import completed
 from partq.conformance.history import History
 from partq.conformance.verdict import Status
-from partq.conformance.workload.cases import ALL_CASES, Case, chosen
+from partq.conformance.workload.cases.case import Case, chosen
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from partq.conformance.workload import generator, weights
+from partq.conformance.workload import generator, themes, weights
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.trouble_phrases import FAULTS, MECHANISMS
+from partq.model.profiles import PROFILES, profile
 
 
 def test_every_phrase_has_a_weight_in_a_theme_and_every_theme_a_profile() -> None:
-    assert {phrase for theme in weights.THEMES.values() for phrase in theme} == set(generator.PHRASES)
-    drawn = {*weights.AZURE_THEMES, *weights.FLOW_THEMES, *weights.CONNECTION_THEMES, *weights.QUEUE_THEMES}
-    assert drawn == set(weights.THEMES)
+    assert {phrase for theme in themes.THEMES.values() for phrase in theme} == set(themes.PHRASES)
+    assert {theme for family in PROFILES.values() for theme in themes.themes_of(family)} == set(themes.THEMES)
+
+
+def test_a_mechanism_is_a_theme_where_its_rule_binds() -> None:
+    assert {"scheduling", "deferral", "expiry"} <= {*themes.themes_of(profile("azure-premium"))}
+    assert not {"scheduling", "deferral", "expiry"} & {*themes.themes_of(profile("partitioned-queue"))}
 
 
 def test_every_fault_and_mechanism_is_paired() -> None:

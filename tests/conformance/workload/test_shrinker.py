@@ -11,7 +11,7 @@ import pytest
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step, from_json, to_json
 from partq.conformance.workload.shrinker import shrink
-from partq.conformance.workload.weights import THEMES
+from partq.conformance.workload.themes import THEMES
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 
 Shows = Callable[[Program], bool]

@@ -51,7 +51,7 @@ from partq.conformance.verdict import (
     tolerated,
     verdicts_of,
 )
-from partq.conformance.workload.cases import Case
+from partq.conformance.workload.cases.case import Case
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
 from partq.model.conditions import STRIKES

@@ -37,8 +37,8 @@ from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
 from partq.conformance.history import Header, History
-from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.operations.record import Args
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.model.operations import CLOCK, DRAINED, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, profile

@@ -28,7 +28,7 @@ from partq.conformance.schemas.shapes import (
 )
 from partq.conformance.verdict import Exit, Status
 from partq.conformance.workload import program
-from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.model.messages import MAX_INT, MAX_SEQ
 from partq.model.operations import DELIVERY, ENV, ERRORS, MESSAGE, OPS, OUTCOMES, Arg, Kind, OpSpec, Outcome
 from partq.model.requirements import groups

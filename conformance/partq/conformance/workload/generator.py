@@ -7,33 +7,19 @@ should answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from random import Random
 from typing import Final
 
-from partq.conformance.workload import phrases
-from partq.conformance.workload.deferral_phrases import DEFERRAL_PHRASES
-from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
-from partq.conformance.workload.expiry_phrases import EXPIRY_PHRASES
-from partq.conformance.workload.flow_phrases import FLOW_PHRASES, bind
-from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.flow_phrases import bind
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.request_phrases import REQUEST_PHRASES, other_case
-from partq.conformance.workload.scheduling_phrases import SCHEDULING_PHRASES
-from partq.conformance.workload.trouble_phrases import TROUBLE_PHRASES
-from partq.conformance.workload.weights import (
-    AZURE_THEMES,
-    CAPPED,
-    CONNECTION_THEMES,
-    FLOW_THEMES,
-    LENGTHS,
-    QUEUE_THEMES,
-    THEMES,
-    Weights,
-)
+from partq.conformance.workload.request_phrases import other_case
+from partq.conformance.workload.themes import PHRASES, THEMES, themes_of
+from partq.conformance.workload.weights import CAPPED, LENGTHS, Weights
 from partq.model.operations import SWITCHED
 from partq.model.profiles import SECOND, Entity, Profile, profile
 
@@ -65,19 +51,6 @@ class Seeded:
         return int(self._random() * n)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
-    **phrases.PHRASES,
-    **FLOW_PHRASES,
-    **REQUEST_PHRASES,
-    **TROUBLE_PHRASES,
-    **DOMAIN_PHRASES,
-    **SCHEDULING_PHRASES,
-    **DEFERRAL_PHRASES,
-    **EXPIRY_PHRASES,
-}
-"""Every phrase a theme may weigh."""
-
-
 def generate(
     profile_name: str,
     seed: int,
@@ -99,7 +72,8 @@ def generate(
     source = Seeded(seed) if source is None else source
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
-    theme = _theme(family, source)
+    names = themes_of(family)
+    theme = names[source.below(len(names))]
     entity = _entity(family, theme, source)
     if length > LENGTHS[0]:
         entity = replace(entity, max_delivery_count=PATIENCE)
@@ -129,12 +103,6 @@ def _keys(source: Source) -> tuple[str, ...]:
     if unusual < 2:
         return (*keys, other_case(keys[0]))
     return (*keys, "long " * 25 + "key") if unusual == 2 else keys
-
-
-def _theme(family: Profile, source: Source) -> str:
-    timed = AZURE_THEMES if family.transactions else QUEUE_THEMES
-    names = FLOW_THEMES if family.flows else timed if family.locks_expire else CONNECTION_THEMES
-    return names[source.below(len(names))]
 
 
 def _entity(family: Profile, theme: str, source: Source) -> Entity:

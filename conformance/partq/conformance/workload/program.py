@@ -28,7 +28,7 @@ from partq.conformance.history.codec_fields import (
 )
 from partq.conformance.history.codec_profiles import plain_profile, read_profile
 from partq.conformance.history.codec_records import fields_of, plain_entity, plain_message, read_entity
-from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.model.operations import ENV
 from partq.model.profiles import Entity
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from partq.conformance.workload.cases.steps import EXPIRY, LOCK, pass_time, renew
-from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.operations.record import Args
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.script import Script
 from partq.model.actions import INTERNAL, LOCK_LOST, Action, Answer

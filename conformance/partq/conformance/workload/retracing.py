@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace as replace_step
 
 from partq.conformance.history import History, Record
-from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Script
 from partq.model.operations import CLOCK, DRAINER, ENV, OPS, UNDOES

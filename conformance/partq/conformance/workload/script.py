@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.operations.record import Args, Holdings, Told
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Step
 from partq.model.messages import Delivery
 

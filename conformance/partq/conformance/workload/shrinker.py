@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 from partq.model.operations import CLOCK, ENV, Kind

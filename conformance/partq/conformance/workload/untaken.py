@@ -12,8 +12,8 @@ from collections.abc import Collection
 from typing import Final
 
 from partq.conformance.history import History, Record
-from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.operations.record import Args
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Script
 from partq.model.operations import ENV

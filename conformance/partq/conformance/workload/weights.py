@@ -7,10 +7,19 @@ came together rarely weighs more than its share.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 Weights = Mapping[str, int]
 """Phrase -> how often, in parts of the sum."""
+
+
+class Theme(NamedTuple):
+    """What programs about a mechanism do, on profiles that the ``rule`` binds."""
+
+    name: str
+    rule: str
+    weights: Weights
+
 
 LENGTHS: Final = (24, 24, 24, 24, 24, 24, 48, 96)
 """Phrases in a program, unless asked otherwise: each of these as often as it stands here."""
@@ -118,63 +127,6 @@ THEMES: Final[Mapping[str, Weights]] = {
         "outage": 3,
         "kill": 6,
     },
-    "scheduling": {
-        "later": 20,
-        "cancel": 4,
-        "reconsidered": 6,
-        "race": 6,
-        "among_others": 6,
-        "together": 5,
-        "wait": 6,
-        "send": 12,
-        "receive": 14,
-        "take": 3,
-        "complete": 10,
-        "abandon": 3,
-        "peek": 8,
-        "outage": 2,
-        "front_end": 1,
-        "kill": 1,
-    },
-    "deferral": {
-        "defer": 10,
-        "by_number": 10,
-        "set_aside": 8,
-        "found": 4,
-        "defer_late": 3,
-        "outlasted": 4,
-        "deferred_together": 4,
-        "send": 22,
-        "receive": 16,
-        "complete": 8,
-        "abandon": 4,
-        "stale": 2,
-        "peek": 6,
-        "advance": 3,
-        "outage": 2,
-        "front_end": 1,
-        "kill": 1,
-    },
-    "expiry": {
-        "mortal": 22,
-        "over": 8,
-        "held": 8,
-        "left_alone": 3,
-        "mortal_together": 3,
-        "mortal_scheduled": 2,
-        "a_while": 6,
-        "send": 10,
-        "receive": 16,
-        "take": 3,
-        "complete": 8,
-        "abandon": 4,
-        "defer": 2,
-        "by_number": 3,
-        "peek": 8,
-        "outage": 2,
-        "front_end": 1,
-        "kill": 1,
-    },
     "rollover": {"send": 40, "batch": 4, "receive": 10, "complete": 6, "peek": 12, "walk": 4, "abandon": 4},
     "flows": {
         "bind": 10,
@@ -251,13 +203,10 @@ THEMES: Final[Mapping[str, Weights]] = {
         "advance": 1,
     },
 }
-"""Theme -> its weights. A program has one theme, chosen among those of its profile."""
+"""Theme -> its weights; those about one mechanism are in its `programs`."""
 
 AZURE_THEMES: Final = (
     "mixed",
-    "scheduling",
-    "deferral",
-    "expiry",
     "routing",
     "keys",
     "locks",

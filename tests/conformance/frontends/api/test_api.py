@@ -23,7 +23,7 @@ from partq.conformance.history import History
 from partq.conformance.history.codec import HistoryError, write_history
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import BadRequire, Status
-from partq.conformance.workload.cases import UnknownCase
+from partq.conformance.workload.cases.case import UnknownCase
 from partq.model.profiles import UnknownProfile
 from partq.model.requirements import UnknownRequirement, catalogue, requirement
 

@@ -32,7 +32,7 @@ from partq.conformance.oracle import long_histories
 from partq.conformance.oracle.judge import Judged, Judgement
 from partq.conformance.screens.protocol import Screen
 from partq.conformance.verdict import Inspection, Status, Verdict, conclusion, coverage
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.conformance.workload.program import dumps, from_json
 from partq.model.requirements import PROFILE_COLUMNS, catalogue
 

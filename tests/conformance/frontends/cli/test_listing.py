@@ -16,7 +16,7 @@ from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.listing import ENTRIES, Kind
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Inspection, verdicts_of
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import PROFILES
 from partq.model.requirements import catalogue
 

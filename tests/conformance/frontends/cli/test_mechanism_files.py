@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from partq.conformance.frontends.cli.mechanism_files import files_of
-from partq.model.mechanisms import DEVIATIONS, NORMS
+from partq.conformance.workload.of_mechanisms import given
+from partq.model import mechanisms
 from partq.model.requirements import catalogue
 
 ROOT = Path(__file__).parents[4]
@@ -31,6 +32,14 @@ def test_the_map_of_a_mechanism() -> None:
     )
 
 
+def test_what_conformance_has_of_a_mechanism_is_in_a_folder_of_its_name() -> None:
+    assert [name for name in files_of("deferral") if name.startswith("partq/conformance/")] == [
+        "partq/conformance/mechanisms/deferral/cases.py",
+        "partq/conformance/mechanisms/deferral/programs.py",
+        "partq/conformance/mechanisms/deferral/steps.py",
+    ]
+
+
 def test_what_is_not_built_has_its_rules_only() -> None:
     assert files_of("sessions") == ("partq/model/sessions/rules.toml",)
     assert files_of("nothing") == ()
@@ -40,8 +49,15 @@ def test_what_is_not_built_has_its_rules_only() -> None:
 def test_every_module_and_history_of_a_mechanism_is_on_its_map(mechanism: str) -> None:
     files = files_of(mechanism)
     assert files[0] == f"partq/model/{mechanism}/rules.toml"
-    modules = {f"partq/model/{name.replace('.', '/')}.py" for name in (*NORMS, *DEVIATIONS)}
-    assert {name for name in modules if f"/{mechanism}/" in name} <= set(files)
+    modules = (
+        *mechanisms.norms(),
+        *mechanisms.deviations(),
+        *given("steps"),
+        *given("programs"),
+        *given("cases"),
+    )
+    names = {f"{module.__name__.replace('.', '/')}.py" for module in modules}
+    assert {name for name in names if f"/{mechanism}/" in name} <= set(files)
     corpus = {
         f"tests/corpus/{mechanism}/{file.name}" for file in (ROOT / "tests/corpus" / mechanism).glob("*")
     }

@@ -16,7 +16,7 @@ from partq.conformance.frontends.cli.app import main
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import Finding, Recurrence
 from partq.conformance.workload import program as programs
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
 from partq.model.profiles import Entity

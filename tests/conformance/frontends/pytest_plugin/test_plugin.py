@@ -16,7 +16,7 @@ from canned_broker import Canned, Heap, Overtaken, Silent, Split
 from partq.conformance.evaluation import counterexample
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import FILE, Exit, not_applicable
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.conformance.workload.generator import trace_seed
 from partq.model.requirements import catalogue
 
@@ -158,7 +158,7 @@ def test_what_failed_last_is_run_again_whichever_case_showed_it(tmp_path: Path) 
 LATE = """
 from canned_broker import SPLIT, Canned
 from partq.conformance.history.notation import history
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 WRONG = ALL_CASES["numbers-after-restart"].build("azure-premium")
 assert "ROUTE-2" not in ALL_CASES["numbers-after-restart"].requirements
 class Late(Canned):

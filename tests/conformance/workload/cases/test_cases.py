@@ -11,7 +11,8 @@ from partq.conformance.evaluation.suite import run_case
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Status
 from partq.conformance.workload import program as programs
-from partq.conformance.workload.cases import ALL_CASES, Case, UnknownCase, chosen
+from partq.conformance.workload.cases.case import Case, UnknownCase, chosen
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import PROFILES, requirements_of
 from partq.model.requirements import PROFILE_COLUMNS, Level, catalogue, for_profile
 

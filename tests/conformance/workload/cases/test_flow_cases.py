@@ -14,7 +14,8 @@ from partq.conformance.screens.flows import order as flow_order
 from partq.conformance.screens.flows import ownership
 from partq.conformance.screens.flows import rebalancing as rebalancing_screen
 from partq.conformance.verdict import Status
-from partq.conformance.workload.cases import Case, rebalancing
+from partq.conformance.workload.cases import rebalancing
+from partq.conformance.workload.cases.case import Case
 
 SCREENS = (ownership, flows, flow_order, rebalancing_screen)
 

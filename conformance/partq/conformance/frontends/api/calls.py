@@ -41,7 +41,8 @@ from partq.conformance.verdict import (
     share_of,
     stalled,
 )
-from partq.conformance.workload.cases import ALL_CASES, chosen
+from partq.conformance.workload.cases.case import chosen
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import PROFILES
 from partq.model.requirements import requirement
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from partq.conformance.adapters.mutants import MUTANTS
-from partq.conformance.workload.cases import ALL_CASES
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import PROFILES, requirements_of
 from partq.model.requirements import Level, Requirement, Source, sources
 

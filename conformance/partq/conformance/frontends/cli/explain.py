@@ -72,7 +72,7 @@ def _list(group: str) -> None:
 def _named(name: str) -> tuple[str, str, str, dict[str, list[str]]] | None:
     """Of a case or a mutant: its name, kind and summary, and what else there is to say."""
     from partq.conformance.adapters.mutants import MUTANTS
-    from partq.conformance.workload.cases import ALL_CASES
+    from partq.conformance.workload.cases.table import ALL_CASES
 
     if (mutant := MUTANTS.get(name)) is not None:
         facts = {
@@ -96,7 +96,7 @@ def _unknown(name: str, why: str) -> str:
     """That there is nothing of that name, with the nearest one."""
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.history.codec_fields import did_you_mean
-    from partq.conformance.workload.cases import ALL_CASES
+    from partq.conformance.workload.cases.table import ALL_CASES
     from partq.model.requirements import groups
 
     if hint := did_you_mean(name, [*MUTANTS, *ALL_CASES]):
@@ -132,7 +132,7 @@ def _print_facts(name: str, title: str, text: str, facts: Mapping[str, Sequence[
 def _facts(requirement: Requirement) -> dict[str, list[str]]:
     from partq.conformance.adapters.mutants import MUTANTS
     from partq.conformance.screens.registry import ALL
-    from partq.conformance.workload.cases import ALL_CASES
+    from partq.conformance.workload.cases.table import ALL_CASES
     from partq.model import clauses, departures
     from partq.model.requirements import contradictions
 

@@ -69,7 +69,7 @@ def _profiles(profiles: Sequence[str]) -> Iterator[Entry]:
 
 
 def _cases(profiles: Sequence[str]) -> Iterator[Entry]:
-    from partq.conformance.workload.cases import ALL_CASES
+    from partq.conformance.workload.cases.table import ALL_CASES
     from partq.model.profiles import requirements_of
 
     bound = frozenset[str]().union(*map(requirements_of, profiles))

@@ -9,8 +9,8 @@ from typing import Final
 _PLACES: Final = (
     "partq/model/{name}/rules.toml",
     "partq/model/{name}/[a-z]*.py",
+    "partq/conformance/mechanisms/{name}/[a-z]*.py",
     "partq/conformance/workload/operations/{name}.py",
-    "partq/conformance/workload/{name}_phrases.py",
     "partq/conformance/workload/cases/{name}.py",
     "partq/reference_impl/{name}.py",
     "partq/reference_impl/mutants/{name}.py",

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from partq.conformance.evaluation.keeping import StoredFile
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
     from partq.conformance.verdict import Finding, Judging, Verdicts
-    from partq.conformance.workload.cases import Case
+    from partq.conformance.workload.cases.case import Case
 
 
 _PROGRAMS: Final = "200; of a live broker 3"
@@ -220,7 +220,7 @@ def _again(
     run: str,
 ) -> str:
     """The command that replays the finding where it is stored; else that runs the case, or all of it."""
-    from partq.conformance.workload.cases import ALL_CASES
+    from partq.conformance.workload.cases.table import ALL_CASES
 
     for one in stored:
         if one.cause == (profile, finding.requirement, finding.key):
@@ -308,7 +308,8 @@ def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
 
 
 def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
-    from partq.conformance.workload.cases import ALL_CASES, chosen
+    from partq.conformance.workload.cases.case import chosen
+    from partq.conformance.workload.cases.table import ALL_CASES
 
     return chosen(ALL_CASES, names) if names else tuple(ALL_CASES.values())
 

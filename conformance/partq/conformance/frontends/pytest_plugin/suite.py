@@ -56,7 +56,8 @@ from partq.conformance.verdict import (
     not_applicable,
     share_of,
 )
-from partq.conformance.workload.cases import ALL_CASES, Case
+from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.errors import UserError
 from partq.model.profiles import PROFILES
 from partq.model.requirements import catalogue

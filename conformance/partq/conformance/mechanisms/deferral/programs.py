@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from partq.conformance.workload.phrases import Draft, browse, send
+from partq.conformance.workload.weights import Theme
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -86,7 +87,7 @@ def _together(draft: Draft) -> None:
     _ask(draft, client)
 
 
-DEFERRAL_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "defer": _defer,
     "by_number": _by_number,
     "set_aside": _set_aside,
@@ -96,3 +97,27 @@ DEFERRAL_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "deferred_together": _together,
 }
 """Every phrase of these by its name."""
+
+THEME: Final = Theme(
+    "deferral",
+    rule="RCV-10",
+    weights={
+        "defer": 10,
+        "by_number": 10,
+        "set_aside": 8,
+        "found": 4,
+        "defer_late": 3,
+        "outlasted": 4,
+        "deferred_together": 4,
+        "send": 22,
+        "receive": 16,
+        "complete": 8,
+        "abandon": 4,
+        "stale": 2,
+        "peek": 6,
+        "advance": 3,
+        "outage": 2,
+        "front_end": 1,
+        "kill": 1,
+    },
+)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from partq.conformance.workload.phrases import Draft, browse, send, settlement
+from partq.conformance.workload.weights import Theme
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -97,7 +98,7 @@ def _wait(draft: Draft) -> None:
     draft.add(ENV, "advance", by=SOON)
 
 
-SCHEDULING_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "later": _later,
     "cancel": _cancel,
     "reconsidered": _reconsidered,
@@ -107,3 +108,26 @@ SCHEDULING_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "wait": _wait,
 }
 """Every phrase of these by its name."""
+
+THEME: Final = Theme(
+    "scheduling",
+    rule="SCH-1",
+    weights={
+        "later": 20,
+        "cancel": 4,
+        "reconsidered": 6,
+        "race": 6,
+        "among_others": 6,
+        "together": 5,
+        "wait": 6,
+        "send": 12,
+        "receive": 14,
+        "take": 3,
+        "complete": 10,
+        "abandon": 3,
+        "peek": 8,
+        "outage": 2,
+        "front_end": 1,
+        "kill": 1,
+    },
+)

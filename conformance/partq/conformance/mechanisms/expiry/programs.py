@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from partq.conformance.workload.phrases import Draft, browse, send, settlement
+from partq.conformance.workload.weights import Theme
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -89,7 +90,7 @@ def _wait(draft: Draft) -> None:
     draft.add(ENV, "advance", by=SHORT)
 
 
-EXPIRY_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "mortal": _mortal,
     "over": _over,
     "held": _held,
@@ -99,3 +100,28 @@ EXPIRY_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "a_while": _wait,
 }
 """Every phrase of these by its name."""
+
+THEME: Final = Theme(
+    "expiry",
+    rule="RCV-15",
+    weights={
+        "mortal": 22,
+        "over": 8,
+        "held": 8,
+        "left_alone": 3,
+        "mortal_together": 3,
+        "mortal_scheduled": 2,
+        "a_while": 6,
+        "send": 10,
+        "receive": 16,
+        "take": 3,
+        "complete": 8,
+        "abandon": 4,
+        "defer": 2,
+        "by_number": 3,
+        "peek": 8,
+        "outage": 2,
+        "front_end": 1,
+        "kill": 1,
+    },
+)

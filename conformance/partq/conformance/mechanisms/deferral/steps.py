@@ -39,7 +39,7 @@ def _retraced(held: Holdings, args: Args) -> Args | None:
     return None
 
 
-DEFERRAL: Final[Mapping[str, Operation]] = {
+OPERATIONS: Final[Mapping[str, Operation]] = {
     "defer": SETTLING["abandon"]._replace(learn=_deferred),
     "receive_deferred": Operation(
         {

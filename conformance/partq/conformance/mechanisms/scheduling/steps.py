@@ -28,7 +28,7 @@ def _cancel_retraced(held: Holdings, args: Args) -> Args | None:
     return None
 
 
-SCHEDULING: Final[Mapping[str, Operation]] = {
+OPERATIONS: Final[Mapping[str, Operation]] = {
     "schedule": SENDING["send_batch"]._replace(
         args={**SENDING["send_batch"].args, "delay": DELAY._replace(required=True)},
         learn=_scheduled,

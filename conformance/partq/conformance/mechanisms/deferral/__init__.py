@@ -1,0 +1,1 @@
+"""Deferred messages (RCV-10)."""

@@ -1,0 +1,1 @@
+"""Messages with a time to live (RCV-15)."""

@@ -1,0 +1,31 @@
+"""Each operation that a program's steps may ask for, as one record: those of the files here, and those of
+each mechanism (its `steps`).
+
+A record is all that programs, scripts, writers and drivers know of an operation beside the alphabet
+(`partq.model.operations`): none of them names one. Nothing here runs a step or knows a broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.workload.of_mechanisms import given
+from partq.conformance.workload.operations.faults import FAULTS
+from partq.conformance.workload.operations.flows import FLOWS
+from partq.conformance.workload.operations.receiving import RECEIVING
+from partq.conformance.workload.operations.record import Operation
+from partq.conformance.workload.operations.sending import SENDING
+from partq.conformance.workload.operations.settling import SETTLING
+from partq.conformance.workload.operations.transactions import TRANSACTIONS
+
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    **SENDING,
+    **RECEIVING,
+    **SETTLING,
+    **TRANSACTIONS,
+    **FLOWS,
+    **FAULTS,
+    **{name: record for module in given("steps") for name, record in module.OPERATIONS.items()},
+}
+"""Every step of a program."""

@@ -1,0 +1,42 @@
+"""What programs may be about, put together: the themes and phrases of these rooms and of each mechanism, and
+which themes a profile's programs have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from partq.conformance.workload import phrases, weights
+from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
+from partq.conformance.workload.flow_phrases import FLOW_PHRASES
+from partq.conformance.workload.of_mechanisms import given
+from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.request_phrases import REQUEST_PHRASES
+from partq.conformance.workload.trouble_phrases import TROUBLE_PHRASES
+from partq.conformance.workload.weights import Theme, Weights
+from partq.model.profiles import Profile, requirements_of
+
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    **phrases.PHRASES,
+    **FLOW_PHRASES,
+    **REQUEST_PHRASES,
+    **TROUBLE_PHRASES,
+    **DOMAIN_PHRASES,
+    **{name: phrase for module in given("programs") for name, phrase in module.PHRASES.items()},
+}
+"""Every phrase a theme may weigh."""
+
+_GIVEN: Final[tuple[Theme, ...]] = tuple(module.THEME for module in given("programs"))
+
+THEMES: Final[Mapping[str, Weights]] = {**weights.THEMES, **{theme.name: theme.weights for theme in _GIVEN}}
+"""Theme -> its weights. A program has one theme, chosen among those of its profile."""
+
+
+def themes_of(family: Profile) -> tuple[str, ...]:
+    """The themes of a profile's programs, each as often as it stands here."""
+    timed = weights.AZURE_THEMES if family.transactions else weights.QUEUE_THEMES
+    names = (
+        weights.FLOW_THEMES if family.flows else timed if family.locks_expire else weights.CONNECTION_THEMES
+    )
+    rules = requirements_of(family.name)
+    return (*names[:1], *(theme.name for theme in _GIVEN if theme.rule in rules), *names[1:])
