@@ -11,9 +11,10 @@ broker. The driver records the event ``drained`` only where the generator's valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -24,12 +25,12 @@ from partq.conformance.workload.cases.steps import (
     pass_time,
     peek,
     receive,
-    receive_deferred,
     rollback,
     unbind,
 )
+from partq.conformance.workload.of_mechanisms import given
 from partq.conformance.workload.program import Program, Step
-from partq.model.messages import DEFERRED, SCHEDULED, Delivery
+from partq.model.messages import Delivery
 from partq.model.operations import CONNECTION_LOST, DRAINER, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, Profile
 
@@ -63,6 +64,17 @@ class StepResult(Struct, frozen=True, gc=False):
 
 
 Drain = Generator[Step, StepResult | None, bool]
+Taking = Generator[Step, StepResult | None, set[str]]
+
+
+class Leftover(NamedTuple):
+    """What to do about messages that a peek shows in a ``state`` when no receive finds any more: ``take``
+    them, by steps whose value is which messages came; or let time pass, where the broker ``waits``. Those of
+    a mechanism are in its `leftovers`."""
+
+    state: str
+    take: Callable[[], Taking] | None = None
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +126,7 @@ def drain(plan: DrainPlan) -> Drain:
 
     Everything is repaired; the clients roll back what they have open and, where locks do not expire,
     leave; time passes until locks and handoffs ended; a client of its own receives until nothing comes, and
-    then by number what a peek shows as deferred.
+    then takes what a peek still shows in a state from which it comes in another way (`Leftover`).
     The driver connects that client when its first step comes. All this is repeated until the broker says
     that it is empty or, where it cannot say, until a whole round and a peek show nothing more.
     """
@@ -201,7 +213,7 @@ def _empty(plan: DrainPlan) -> Drain:
         left = (yield from _peek(plan)) if look else None
         if empty is None and left == ():
             return True
-        found |= yield from _take_deferred(left or ())
+        found |= yield from _take(left or ())
         if found <= met:
             vain += 1
             repeats += bool(found) and plan.all_gone()
@@ -210,7 +222,7 @@ def _empty(plan: DrainPlan) -> Drain:
             budget += plan.quiet + TRIES
         # Front ends may have fetched and locked what this round asked for; partitions may have moved.
         lingers = empty is False or plan.profile.caching_front_ends or plan.profile.flows
-        lingers = lingers or any(message.state == SCHEDULED for message in left or ())
+        lingers = lingers or any(how.waits for how in _ways(left or ()))
         wait = plan.settling_time if lingers else 0
     return False
 
@@ -240,14 +252,23 @@ def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | N
     return found, budget
 
 
-def _take_deferred(left: Iterable[Delivery]) -> Generator[Step, StepResult | None, set[str]]:
-    """Receive by number what a peek showed as deferred, partition by partition. Which messages came."""
+@cache
+def _leftovers() -> Mapping[str | None, Leftover]:
+    return {one.state: one for module in given("leftovers") for one in module.LEFTOVERS}
+
+
+def _ways(left: Iterable[Delivery]) -> list[Leftover]:
+    """What to do about these messages."""
+    known = _leftovers()
+    return [known[state] for state in dict.fromkeys(message.state for message in left) if state in known]
+
+
+def _take(left: Iterable[Delivery]) -> Taking:
+    """Take what no receive finds. Which messages came."""
     found = set[str]()
-    if any(message.state == DEFERRED for message in left):
-        while (did := (yield receive_deferred(DRAINER))) is not None:
-            found.update(message.id for message in did.messages)
-            if did.messages:  # the last locks: before them stand those of a settlement that was refused
-                yield complete(DRAINER, *range(-len(did.messages), 0))
+    for how in _ways(left):
+        if how.take is not None:
+            found |= yield from how.take()
     return found
 
 

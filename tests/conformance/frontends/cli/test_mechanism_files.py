@@ -35,6 +35,7 @@ def test_the_map_of_a_mechanism() -> None:
 def test_what_conformance_has_of_a_mechanism_is_in_a_folder_of_its_name() -> None:
     assert [name for name in files_of("deferral") if name.startswith("partq/conformance/")] == [
         "partq/conformance/mechanisms/deferral/cases.py",
+        "partq/conformance/mechanisms/deferral/leftovers.py",
         "partq/conformance/mechanisms/deferral/programs.py",
         "partq/conformance/mechanisms/deferral/steps.py",
     ]
@@ -55,6 +56,7 @@ def test_every_module_and_history_of_a_mechanism_is_on_its_map(mechanism: str) -
         *given("steps"),
         *given("programs"),
         *given("cases"),
+        *given("leftovers"),
     )
     names = {f"{module.__name__.replace('.', '/')}.py" for module in modules}
     assert {name for name in names if f"/{mechanism}/" in name} <= set(files)

@@ -11,18 +11,25 @@ from partq.conformance.workload.cases.steps import (
     begin,
     commit,
     complete,
-    defer,
     message,
     pass_time,
     peek,
     program,
     receive,
-    receive_deferred,
     restart,
     rollback,
     send,
+    settle,
 )
-from partq.conformance.workload.program import Program
+from partq.conformance.workload.program import Program, Step
+
+
+def _defer(proc: str, txn: bool = False) -> Step:
+    return settle(proc, "defer", txn=txn)
+
+
+def _receive_deferred(proc: str, *pick: int) -> Step:
+    return Step(proc, "receive_deferred", {"pick": list(pick)})
 
 
 def _by_its_number(profile: str) -> Program:
@@ -31,15 +38,15 @@ def _by_its_number(profile: str) -> Program:
         profile,
         *(send("c1", message(f"m{n}", "a")) for n in (1, 2)),
         receive("c1"),
-        defer("c1"),
+        _defer("c1"),
         receive("c2", 5),
         complete("c2"),
         receive("c2", 5),
         peek("c2"),
-        receive_deferred("c1", 0),
-        receive_deferred("c1", 0),
+        _receive_deferred("c1", 0),
+        _receive_deferred("c1", 0),
         complete("c1"),
-        receive_deferred("c1", 0),
+        _receive_deferred("c1", 0),
         peek("c2", start="start"),
     )
 
@@ -47,20 +54,20 @@ def _by_its_number(profile: str) -> Program:
 def _across(profile: str) -> Program:
     """Messages of many keys are deferred, and asked for two at a time."""
     sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(8)]
-    takes = [step for _ in range(8) for step in (receive("c1"), defer("c1"))]
-    pairs = [receive_deferred("c1", n, n + 1) for n in range(7)]
+    takes = [step for _ in range(8) for step in (receive("c1"), _defer("c1"))]
+    pairs = [_receive_deferred("c1", n, n + 1) for n in range(7)]
     return program(profile, *sends, *takes, *pairs, peek("c2"))
 
 
 def _set_aside_again(profile: str) -> Program:
     """A lock on a deferred message is abandoned, runs out, and falls with the broker."""
     down, up = restart()
-    again = receive_deferred("c1", 0)
+    again = _receive_deferred("c1", 0)
     return program(
         profile,
         send("c1", message("m1", "a")),
         receive("c1"),
-        defer("c1"),
+        _defer("c1"),
         again,
         abandon("c1"),
         receive("c2"),
@@ -84,14 +91,14 @@ def _in_a_transaction(profile: str) -> Program:
         send("c1", message("m1", "a")),
         receive("c1"),
         begin("c1"),
-        defer("c1", txn=True),
+        _defer("c1", txn=True),
         rollback("c1"),
         peek("c2"),
         begin("c1"),
-        defer("c1", txn=True),
+        _defer("c1", txn=True),
         commit("c1"),
         peek("c2", start="start"),
-        receive_deferred("c1", 0),
+        _receive_deferred("c1", 0),
         complete("c1"),
     )
 

@@ -8,39 +8,44 @@ from typing import Final
 from partq.conformance.workload.operations.receiving import received
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
 from partq.conformance.workload.operations.settling import SETTLING, settled
+from partq.model.messages import DEFERRED
 from partq.model.operations import Arg, Kind, Outcome
 from partq.model.state import COUNTER_BITS
+
+DEFERS: Final = "defer"
 
 
 def _deferred(held: Holdings, told: Told) -> None:
     settled(held, told)
     if told.outcome != Outcome.ERROR:
-        held.deferred.extend(held.numbers[lock] for lock in told.args["locks"] if lock in held.numbers)
+        held.kept[DEFERS].extend(held.numbers[lock] for lock in told.args["locks"] if lock in held.numbers)
 
 
 def _by_number(held: Holdings, args: Args) -> Args | None:
     if args.get("peeked"):
-        chosen = [seq for seq in held.set_aside if seq >> COUNTER_BITS == held.set_aside[0] >> COUNTER_BITS]
+        shown = held.showed.get(DEFERRED, [])
+        chosen = [seq for seq in shown if seq >> COUNTER_BITS == shown[0] >> COUNTER_BITS]
     else:
-        pool = held.seen if args.get("seen") else held.deferred
+        pool = held.seen if args.get("seen") else held.kept[DEFERS]
         chosen = [pool[pick % len(pool)] for pick in args.get("pick", (0,))] if pool else []
     return {"seqs": tuple(dict.fromkeys(chosen))} if chosen else None
 
 
 def _received(held: Holdings, told: Told) -> None:
     received(held, told)
-    held.set_aside = [seq for seq in held.set_aside if seq not in told.args["seqs"]]
+    shown = held.showed.get(DEFERRED, [])
+    held.showed[DEFERRED] = [seq for seq in shown if seq not in told.args["seqs"]]
 
 
 def _retraced(held: Holdings, args: Args) -> Args | None:
-    for pool, kind in ((held.deferred, {}), (held.seen, {"seen": True})):
+    for pool, kind in ((held.kept[DEFERS], {}), (held.seen, {"seen": True})):
         if all(seq in pool for seq in args["seqs"]):
             return {"pick": [pool.index(seq) for seq in args["seqs"]], **kind}
     return None
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
-    "defer": SETTLING["abandon"]._replace(learn=_deferred),
+    DEFERS: SETTLING["abandon"]._replace(learn=_deferred),
     "receive_deferred": Operation(
         {
             "pick": Arg(Kind.INTS, meaning="indexes among the numbers of what I deferred"),

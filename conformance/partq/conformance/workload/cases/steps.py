@@ -86,17 +86,6 @@ def abandon(proc: str, *pick: int, stale: bool = False, txn: bool = False) -> St
     return settle(proc, "abandon", *pick, stale=stale, txn=txn)
 
 
-def defer(proc: str, *pick: int, txn: bool = False) -> Step:
-    """Set the messages of these locks aside."""
-    return settle(proc, "defer", *pick, txn=txn)
-
-
-def receive_deferred(proc: str, *pick: int) -> Step:
-    """Receive what the client deferred, the ones at these places; none named: what its last peek showed so of
-    one partition."""
-    return Step(proc, "receive_deferred", {"pick": list(pick)} if pick else {"peeked": True})
-
-
 def renew(proc: str, pick: int = 0, *, stale: bool = False) -> Step:
     """Renew one lock."""
     return settle(proc, "renew_lock", pick, stale=stale)

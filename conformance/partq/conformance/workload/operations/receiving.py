@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
-from partq.model.messages import DEFERRED
 from partq.model.operations import RECEIVE_MODES, Arg, Kind
 
 CURSORS: Final = ("cursor", "start")
@@ -36,7 +35,10 @@ def _shown(held: Holdings, told: Told) -> None:
 
 def _peeked(held: Holdings, told: Told) -> None:
     _shown(held, told)
-    held.set_aside = [one.seq for one in told.messages if one.state == DEFERRED and one.seq is not None]
+    held.showed = {}
+    for one in told.messages:
+        if one.state is not None and one.seq is not None:
+            held.showed.setdefault(one.state, []).append(one.seq)
 
 
 def _peek(held: Holdings, args: Args) -> Args | None:

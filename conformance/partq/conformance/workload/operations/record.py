@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -25,9 +26,9 @@ class Told(NamedTuple):
 @dataclass(slots=True, eq=False)
 class Holdings:
     """What one client of a running program holds: locks (``held``; ``ended``; ``enlisted``: settled in its
-    open transaction), ``numbers`` of their messages; numbers it has ``seen``, has ``scheduled`` under, has
-    ``deferred``, and those shown as ``set_aside`` by its last peek, until asked for; its transaction, its
-    flows. ``most_flows``: so many at a time. ``now``: when it takes its next step, ns.
+    open transaction), ``numbers`` of their messages; numbers it has ``seen``, those that its last peek
+    ``showed`` in a state, by state, and those that it ``kept`` of what it did, by operation; its transaction,
+    its flows. ``most_flows``: so many at a time. ``now``: when it takes its next step, ns.
     """
 
     proc: str
@@ -42,9 +43,8 @@ class Holdings:
     last_flow: str | None = None
     serial: int = 0
     now: int = 0
-    scheduled: list[int] = field(default_factory=list)
-    deferred: list[int] = field(default_factory=list)
-    set_aside: list[int] = field(default_factory=list)
+    kept: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    showed: dict[str, list[int]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
 
     def name(self, kind: str) -> str:
