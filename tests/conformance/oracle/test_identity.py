@@ -6,7 +6,8 @@ import pytest
 
 from partq.conformance.history import Record
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.identity import Ambiguous, by_birth, unmet
+from partq.conformance.oracle.identity import Ambiguous, by_birth
+from partq.conformance.oracle.uses import unmet
 
 
 def births(text: str, recurring: bool = False) -> list[str]:

@@ -21,12 +21,12 @@ from partq.conformance.evaluation.attribution import attribution, observed, one_
 from partq.conformance.evaluation.endings import left_behind, unreceivable
 from partq.conformance.history import History
 from partq.conformance.oracle.blame import blame
-from partq.conformance.oracle.identity import unmet
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement, judge
 from partq.conformance.oracle.long_histories import RETRIED, SHORT, AtLength, blame_excerpts, judge_any
 from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.search import Tell, untold
+from partq.conformance.oracle.uses import unmet
 from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.protocol import Screen
 from partq.conformance.screens.registry import ALL

@@ -20,10 +20,10 @@ from itertools import combinations, islice
 from typing import Final
 
 from partq.conformance.history import History
-from partq.conformance.oracle.identity import unmet
 from partq.conformance.oracle.indications import KINDS, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
 from partq.conformance.oracle.reading import Reading
+from partq.conformance.oracle.uses import unmet
 from partq.model import clauses
 from partq.model.departures import Consulted
 from partq.model.profiles import requirements_of

@@ -18,6 +18,7 @@ from partq.conformance.oracle.message_excerpts import by_message, by_messages, w
 from partq.conformance.oracle.partition_excerpts import by_partitions
 from partq.conformance.oracle.reading import Excerpt, Question
 from partq.conformance.oracle.search import Found
+from partq.conformance.oracle.uses import uses
 from partq.model.state import NARROWLY, Config, State
 
 LEFT_OUT: Final = frozenset({"REB-14", "SEQ-4"})
@@ -28,10 +29,9 @@ SPREADING: Final = frozenset(
     {
         *("PEEK-6", "RCV-8", "RCV-14", "TXN-7"),
         *("SEQ-1", "SEQ-2", "SEQ-3", "SEQ-5", "SEQ-6"),
-        *("RCV-9", "RCV-10", "RCV-15", "REB-15"),
-        *("SCH-1", "SCH-2", "SCH-3", "SCH-4", "SCH-5", "SCH-6"),
+        *("RCV-9", "REB-15"),
     }
-)
+).union(*(use.spreads for use in uses().values()))
 """With one of these waived what an excerpt leaves out may matter to what is left: a peek touches messages, a
 settlement that is refused settles, numbers are other messages' or do not tell the partition, a message leaves
 the queue, or comes to it, in another way than by what names it. So there are no excerpts then."""

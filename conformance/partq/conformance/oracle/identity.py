@@ -7,17 +7,16 @@ or it is `Ambiguous`. What follows, the judge's static pass and the model, knows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from msgspec import structs
 
 from partq.conformance.history import Record
-from partq.conformance.oracle.roles import CANCELS, DEFERRALS, LOOKS, NUMBERS, ROLES, SCHEDULES, Role
+from partq.conformance.oracle.roles import CANCELS, LOOKS, NUMBERS, ROLES, SCHEDULES, Role
 from partq.model.messages import SCHEDULED, Delivery, Message, as_active, as_again, as_scheduled, is_scheduled
 from partq.model.operations import Outcome
-from partq.model.requirements import catalogue
 from partq.model.state import FOREVER
 
 READ: Final = frozenset({"PEEK-7", "SCH-6"})
@@ -31,23 +30,9 @@ class Ambiguous(Exception):
     """What is shown may be one birth or another; the text says of which message."""
 
 
-def unmet(records: Sequence[Record]) -> frozenset[str]:
-    """The rules that none of these records can break: those of a mechanism that no client used."""
-    unused = {mechanism for mechanism, uses in _USES.items() if not any(map(uses, records))}
-    return frozenset(id for id, one in catalogue().items() if one.mechanism in unused)
-
-
 def _schedules(record: Record) -> bool:
     sent = record.args.get("messages", ())
     return record.op == CANCELS or any(message.scheduled_at is not None for message in sent)
-
-
-_USES: Final[Mapping[str, Callable[[Record], bool]]] = {
-    "scheduling": _schedules,
-    "expiry": lambda record: any(message.ttl is not None for message in record.args.get("messages", ())),
-    "deferral": lambda record: record.op in DEFERRALS,
-}
-"""Mechanism -> whether a record makes use of it."""
 
 
 def changed_by(records: Sequence[Record]) -> frozenset[str]:

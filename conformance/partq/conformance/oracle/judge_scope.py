@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import ByEntity
-from partq.conformance.oracle.roles import DEFERRALS, LOOKS, RECONNECTS, SHOWS
+from partq.conformance.oracle.roles import LOOKS, RECONNECTS, SHOWS
+from partq.conformance.oracle.uses import not_modelled
 from partq.model.machine import OPERATIONS
-from partq.model.profiles import Profile, profile, requirements_of
+from partq.model.profiles import Profile, profile
 
 
 def unmodelled(header: Header, records: Sequence[Record]) -> str | None:
@@ -25,7 +26,7 @@ def unmodelled(header: Header, records: Sequence[Record]) -> str | None:
             return "a flow that comes back is not modelled"
         if header.clock == "wall" and record.args.get("how") == "socket":
             return "when the broker noticed that a socket had ended is not known"
-    return _life_not_modelled(header, records)
+    return not_modelled(header, records)
 
 
 def _starts_at_unknown(header: Header, records: Sequence[Record]) -> bool:
@@ -42,21 +43,6 @@ def _unpromised(family: Profile, record: Record) -> str | None:
         return "peeks are not modelled where the profile has none"
     if not (family.flows or family.transactions) and "txn" in record.args:
         return "transactions are not modelled where the profile has none"
-    if record.op in DEFERRALS and "RCV-10" not in requirements_of(family.name):
-        return "deferred messages are not modelled where the profile has none"
-    return None
-
-
-def _life_not_modelled(header: Header, records: Sequence[Record]) -> str | None:
-    """How the life of a message may have ended, or changed, that the model does not know."""
-    last = max((r.call if r.ret is None else r.ret for r in records), default=0)
-    rules, end = requirements_of(header.profile), last + header.skew_ns
-    for record in records:
-        for message in record.args.get("messages", ()):
-            if message.scheduled_at is not None and "SCH-1" not in rules:
-                return "scheduled messages are not modelled"
-            if "RCV-15" not in rules and message.ttl is not None and record.call + message.ttl <= end:
-                return "a message's time to live may have ended, which is not modelled"
     return None
 
 

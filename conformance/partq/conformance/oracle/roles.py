@@ -1,8 +1,8 @@
 """What each operation is to the judge, in one place: nothing else that judges names an operation.
 
 A *role* says how an effect is split into partitions (`effects`), what an excerpt about a few messages has of
-it (`message_excerpts`), and on what it depends where nothing explains it (`backjumping`). The names below the
-table say what one or a few operations do.
+it (`message_excerpts`), and on what it depends where nothing explains it (`backjumping`). Properties of the
+alphabet say most roles. The names below the table say what one or a few operations do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Final, TypeVar
 
 from partq.model.actions import ACTIVATE
-from partq.model.operations import OPS
+from partq.model.operations import OPS, OpSpec
 
 T = TypeVar("T")
 
@@ -35,13 +35,20 @@ class Role(Enum):
     DRAINED = auto()
 
 
+def _role(op: OpSpec) -> Role | None:
+    """What an operation is by its properties; None where only its name says it, or it has no role."""
+    if "messages" in op.args:
+        return Role.SEND
+    if op.delivers:
+        return Role.DELIVERY
+    return Role.SETTLEMENT if op.settles or op.locks else None
+
+
 ROLES: Final[Mapping[str, Role]] = {
-    **dict.fromkeys(("send", "send_batch", "schedule"), Role.SEND),
+    **{name: role for name, op in OPS.items() if (role := _role(op)) is not None},
     ACTIVATE: Role.ACTIVATION,
     "cancel_scheduled": Role.CANCELLATION,
-    **dict.fromkeys(("receive", "receive_deferred"), Role.DELIVERY),
     "peek": Role.LOOK,
-    **dict.fromkeys(("complete", "abandon", "defer", "renew_lock"), Role.SETTLEMENT),
     **dict.fromkeys(("commit", "rollback"), Role.END),
     **dict.fromkeys(("bind", "unbind", "assignment"), Role.FLOW),
     "drained": Role.DRAINED,
@@ -77,7 +84,6 @@ NUMBERS: Final[Mapping[str, str]] = {op: arg for arg in ("seq", "seqs") for op i
 BATCHES: Final = "send_batch"
 SCHEDULES: Final = "schedule"
 CANCELS: Final = "cancel_scheduled"
-DEFERRALS: Final = frozenset({"defer", "receive_deferred"})
 RENEWS: Final = "renew_lock"
 COMMITS: Final = "commit"
 BINDS: Final = "bind"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ def test_what_conformance_has_of_a_mechanism_is_in_a_folder_of_its_name() -> Non
         "partq/conformance/mechanisms/deferral/cases.py",
         "partq/conformance/mechanisms/deferral/leftovers.py",
         "partq/conformance/mechanisms/deferral/programs.py",
+        "partq/conformance/mechanisms/deferral/reading.py",
         "partq/conformance/mechanisms/deferral/steps.py",
     ]
 
@@ -50,14 +52,8 @@ def test_what_is_not_built_has_its_rules_only() -> None:
 def test_every_module_and_history_of_a_mechanism_is_on_its_map(mechanism: str) -> None:
     files = files_of(mechanism)
     assert files[0] == f"partq/model/{mechanism}/rules.toml"
-    modules = (
-        *mechanisms.norms(),
-        *mechanisms.deviations(),
-        *given("steps"),
-        *given("programs"),
-        *given("cases"),
-        *given("leftovers"),
-    )
+    found = [*map(given, ("steps", "programs", "cases", "leftovers", "reading"))]
+    modules = chain(mechanisms.norms(), mechanisms.deviations(), *found)
     names = {f"{module.__name__.replace('.', '/')}.py" for module in modules}
     assert {name for name in names if f"/{mechanism}/" in name} <= set(files)
     corpus = {

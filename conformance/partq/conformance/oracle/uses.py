@@ -1,0 +1,50 @@
+"""Which mechanisms a history makes use of: it breaks no rule of one that it does not use, and where the
+profile is silent about one that it uses, it is not judged. How one is used its `reading` says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from partq.conformance.history import Header, Record
+from partq.conformance.workload.of_mechanisms import FOLDERS
+from partq.model import mechanisms
+from partq.model.profiles import requirements_of
+from partq.model.requirements import catalogue
+
+
+class Use(NamedTuple):
+    """``uses``: whether a record makes use of the mechanism. ``rule``: without it the profile is silent, and
+    nothing is known of what such a record does, if it ``matters`` in a history that ends then, ns: that is
+    ``unmodelled``, said in words. ``spreads``: the rules which, waived, let what an excerpt leaves out matter
+    to what is left (`excerpts`)."""
+
+    uses: Callable[[Record], bool]
+    rule: str
+    unmodelled: str
+    matters: Callable[[Record, int], bool]
+    spreads: frozenset[str] = frozenset()
+
+
+@cache
+def uses() -> Mapping[str, Use]:
+    """Mechanism -> how it is used."""
+    return {name: module.USE for name, module in mechanisms.parts(FOLDERS, "reading").items()}
+
+
+def unmet(records: Sequence[Record]) -> frozenset[str]:
+    """The rules that none of these records can break: those of a mechanism that no client used."""
+    unused = {mechanism for mechanism, one in uses().items() if not any(map(one.uses, records))}
+    return frozenset(id for id, one in catalogue().items() if one.mechanism in unused)
+
+
+def not_modelled(header: Header, records: Sequence[Record]) -> str | None:
+    """What the records do of a mechanism that the profile is silent about, if anything."""
+    silent = [one for one in uses().values() if one.rule not in requirements_of(header.profile)]
+    end = max((r.call if r.ret is None else r.ret for r in records), default=0) + header.skew_ns
+    for record in records if silent else ():
+        for one in silent:
+            if one.matters(record, end):
+                return one.unmodelled
+    return None
