@@ -5,7 +5,7 @@ small scope is explored. Nothing here says what is allowed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import networkx as nx
 
@@ -14,28 +14,20 @@ from partq.model.errors import UserError
 from . import explore
 from .actions import Action
 from .delivery.norm import DELETE
+from .offers import Drawn
 from .profiles import PROFILES, profile
-from .scope import Node, Scope
+from .scope import OFFERS, Node, Scope
 from .state import LOCKED, STATUSES, Entry
 
-
-class Part(NamedTuple):
-    """What a mechanism does: under which profile, and with which operations of a scope besides sends."""
-
-    profile: str
-    operations: tuple[str, ...]
-
-
-PARTS: Final = {
-    "deferral": Part("azure-flat", ("receive", "complete", "abandon", "deferral")),
-    "delivery": Part("azure-premium", ("receive", "delete", "prefetch")),
-    "faults": Part("azure-flat", ("receive", "broker faults", "lost front ends")),
-    "locks": Part("azure-flat", ("receive", "expire", "prefetch")),
-    "rebalancing": Part("solace", ()),
-    "scheduling": Part("azure-flat", ("receive", "scheduling")),
-    "settling": Part("azure-flat", ("receive", "complete", "abandon", "stale", "expire")),
-    "transactions": Part("azure-flat", ("receive", "complete", "abandon", "transactions")),
+_USUAL: Final = {
+    "delivery": Drawn("azure-premium", ("receive", "delete", "prefetch")),
+    "faults": Drawn("azure-flat", ("receive", "broker faults", "lost front ends")),
+    "locks": Drawn("azure-flat", ("receive", "expire", "prefetch")),
+    "rebalancing": Drawn("solace", ()),
+    "settling": Drawn("azure-flat", ("receive", "complete", "abandon", "stale", "expire")),
+    "transactions": Drawn("azure-flat", ("receive", "complete", "abandon", "transactions")),
 }
+PARTS: Final = dict(sorted({**_USUAL, **{name: offer.drawn for name, offer in OFFERS.items()}}.items()))
 """The mechanisms of which there is a chart. That of a profile has what all of them do under it: one scope
 with everything would be too large."""
 
@@ -60,7 +52,7 @@ def chart(subject: str) -> nx.DiGraph[str]:
     if subject not in subjects():
         raise NoChart(f"no chart of {subject!r}; there are charts of {', '.join(subjects())}")
     known = PARTS.get(subject)
-    parts = (known,) if known else tuple(Part(subject, part.operations) for part in PARTS.values())
+    parts = (known,) if known else tuple(Drawn(subject, part.operations) for part in PARTS.values())
     told = _owners if subject == "rebalancing" else _life
     changes: dict[tuple[str, str], dict[str, None]] = {}
     for action, before, after in (step for part in parts for step in _steps(part)):
@@ -73,7 +65,7 @@ def chart(subject: str) -> nx.DiGraph[str]:
     return found
 
 
-def _steps(part: Part) -> Iterator[tuple[Action, Node, Node]]:
+def _steps(part: Drawn) -> Iterator[tuple[Action, Node, Node]]:
     """Every step of a scope with one message, in as few partitions as an entity of the profile may have, with
     flows in two: one to pass on."""
     family = profile(part.profile)

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, NoReturn
 
 from .machine import steps
-from .scope import PRODUCER, Group, Node, Scope
+from .offers import Group
+from .scope import PRODUCER, Node, Scope
 from .state import Client, State
 
 BITS: Final = 20

@@ -6,19 +6,25 @@ That is all `explore` and `packed` know of them; what they do is the machine's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, NamedTuple
 
+from . import mechanisms
 from .actions import NOWHERE, Action, Answer
 from .machine import initial
-from .messages import SOLACE_KEY, KeyRule, Message, as_scheduled
+from .messages import SOLACE_KEY, KeyRule, Message
+from .offers import Actions, Group, Offer
 from .operations import Outcome
 from .profiles import Entity, profile
-from .scheduling.norm import moves_in as scheduled_in
 from .settling.norm import moves_in
 from .state import LOCKED, State, choices
+
+OFFERS: Final[dict[str, Offer]] = {
+    name: module.OFFER for name, module in mechanisms.parts(__package__, "offer").items()
+}
+"""Mechanism -> what it adds."""
 
 OPERATIONS: Final = (
     "receive",
@@ -33,13 +39,11 @@ OPERATIONS: Final = (
     "broker faults",
     "lost front ends",
     "transactions",
-    "scheduling",
-    "deferral",
+    *OFFERS,
 )
 """What a scope may offer besides sends: ``delete`` is receive and delete, ``stale`` settling with an earlier
-lock of the message, ``expire`` and ``prefetch`` the broker's moves; with ``scheduling`` each message may be
-scheduled instead of sent; ``deferral`` is deferring, and receiving by number. With flows, bind, unbind and
-the broker's moves on flows are always there."""
+lock of the message, ``expire`` and ``prefetch`` the broker's moves; with a mechanism's name there is what it
+offers. With flows, bind, unbind and the broker's moves on flows are always there."""
 
 USUAL: Final = ("receive", "complete", "abandon", "expire", "prefetch", "peek")
 """What a scope offers unless it says otherwise."""
@@ -58,16 +62,6 @@ class Node(NamedTuple):
 
     state: State
     sent: int
-
-
-Actions = Callable[[State, int], Iterator[Action]]
-
-
-class Group(NamedTuple):
-    """Actions with one footprint. ``actions``, asked with a node's parts, looks at nothing else either."""
-
-    footprint: frozenset[str]
-    actions: Actions
 
 
 @dataclass(frozen=True)
@@ -129,6 +123,22 @@ class Scope:
         """Whether a fault may hit a client's way to the broker."""
         return bool({"broker faults", "lost front ends"} & set(self.operations))
 
+    @property
+    def producer(self) -> str:
+        """The client that sends."""
+        return PRODUCER
+
+    @cached_property
+    def _offers(self) -> dict[str, Offer]:
+        """Of what mechanisms offer what the scope has."""
+        return {name: offer for name, offer in OFFERS.items() if name in self.operations}
+
+    @cached_property
+    def _settling(self) -> tuple[str, ...]:
+        """The operations by which a holder settles."""
+        usual = (op for op in ("complete", "abandon") if op in self.operations)
+        return (*usual, *(op for offer in self._offers.values() for op in offer.settlements))
+
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Every action of the scope, those of one footprint together."""
@@ -137,10 +147,8 @@ class Scope:
             found += self._transacting()
         if self.has_flows:
             found += self._flows()
-        if "scheduling" in self.operations:
-            found += self._scheduled()
-        if "deferral" in self.operations:
-            found += self._deferred()
+        for offer in self._offers.values():
+            found += offer.groups(self)
         merged: dict[frozenset[str], list[Actions]] = {}
         for footprint, actions in found:
             merged.setdefault(footprint, []).append(actions)
@@ -186,7 +194,7 @@ class Scope:
 
     # The groups. A footprint names what its actions look at, or change.
 
-    def _footprint(self, *names: str, proc: str | None = None) -> frozenset[str]:
+    def footprint(self, *names: str, proc: str | None = None) -> frozenset[str]:
         """``env`` and these; of the client what the machine looks at with every operation; whether messages
         are in a transaction shows in the partition."""
         reads = {"env", *names}
@@ -202,39 +210,16 @@ class Scope:
         for p in (*range(self.partitions), NOWHERE):
             for txn in modes:
                 names = ["keys", "sent", *([f"part {p}"] if p >= 0 else []), *(["txns"] if txn else [])]
-                yield Group(self._footprint(*names, proc=PRODUCER), partial(self._sends, p, txn))
+                yield Group(self.footprint(*names, proc=PRODUCER), partial(self._sends, p, txn))
 
     def _sends(self, p: int, txn: str | None, state: State, sent: int) -> Iterator[Action]:
         if sent == len(self.outbox) or (p >= 0 and p not in choices(state)):
             return
         if txn is None or state.txns:
             message = self.outbox[sent]
-            yield Action("send", PRODUCER, messages=(message,), txn=txn, only=p)
-            if "scheduling" in self.operations:
-                later = replace(message, id=as_scheduled(message.id), scheduled_at=1)
-                yield Action("send", PRODUCER, messages=(later,), txn=txn, only=p)
-
-    def _scheduled(self) -> Iterator[Group]:
-        for p in range(self.partitions):
-            yield Group(self._footprint("keys", f"part {p}"), partial(self._activations, p))
-            yield Group(self._footprint(f"part {p}", proc=PRODUCER), partial(self._cancels, p))
-
-    def _activations(self, p: int, state: State, sent: int) -> Iterator[Action]:
-        return scheduled_in(state, p)
-
-    def _cancels(self, p: int, state: State, sent: int) -> Iterator[Action]:
-        for entry in state.parts[p].log:
-            if entry.due:
-                yield Action("cancel_scheduled", PRODUCER, about=(entry.id,), only=p)
-
-    def _deferred(self) -> Iterator[Group]:
-        for c in self.consumers:
-            for p in range(self.partitions):
-                yield Group(self._footprint(f"part {p}", proc=c), partial(self._by_number, c, p))
-
-    def _by_number(self, c: str, p: int, state: State, sent: int) -> Iterator[Action]:
-        for entry in state.parts[p].log:
-            yield Action("receive_deferred", c, about=(entry.id,), only=p)
+            others = [offer.sends(message) for offer in self._offers.values() if offer.sends is not None]
+            for sent_as in (message, *others):
+                yield Action("send", PRODUCER, messages=(sent_as,), txn=txn, only=p)
 
     def _consuming(self) -> Iterator[Group]:
         flows = ["flows"] if self.has_flows else []
@@ -244,21 +229,21 @@ class Scope:
             for p in (*range(self.partitions), NOWHERE):
                 part = [f"part {p}"] if p >= 0 else []
                 yield Group(
-                    self._footprint(*part, *flows, proc=c),
+                    self.footprint(*part, *flows, proc=c),
                     partial(self._receives, c, p),
                 )
                 if "peek" in self.operations:
                     yield Group(
-                        self._footprint(*(part or everywhere), f"client {c}"),
+                        self.footprint(*(part or everywhere), f"client {c}"),
                         _just(Action("peek", c, max=self.max, only=p)),
                     )
             for p in range(self.partitions):
                 yield Group(
-                    self._footprint(f"part {p}", *flows, *txns, proc=c),
+                    self.footprint(f"part {p}", *flows, *txns, proc=c),
                     partial(self._settlements, c, p),
                 )
         for p in range(self.partitions):
-            yield Group(self._footprint(f"part {p}", *flows), partial(self._own, p))
+            yield Group(self.footprint(f"part {p}", *flows), partial(self._own, p))
 
     def _receives(self, c: str, p: int, state: State, sent: int) -> Iterator[Action]:
         flow = f"f-{c}" if self.has_flows else None
@@ -276,11 +261,10 @@ class Scope:
                 earlier = 3 - entry.turn if entry.status == LOCKED else entry.turn
                 tokens.append(f"{p}.{entry.number}.{earlier}")
             for token in tokens:
-                for op, operation in (("complete",) * 2, ("abandon",) * 2, ("defer", "deferral")):
-                    if operation in self.operations:
-                        yield Action(op, c, locks=(token,), only=p)
-                        if self.transacts and state.txns:
-                            yield Action(op, c, locks=(token,), txn=TXN, only=p)
+                for op in self._settling:
+                    yield Action(op, c, locks=(token,), only=p)
+                    if self.transacts and state.txns:
+                        yield Action(op, c, locks=(token,), txn=TXN, only=p)
 
     def _own(self, p: int, state: State, sent: int) -> Iterator[Action]:
         for action in moves_in(state, p):
@@ -292,7 +276,7 @@ class Scope:
             for p in range(self.partitions):
                 txns = ["txns"] if self.transacts else []
                 yield Group(
-                    self._footprint("keys", f"part {p}", *txns),
+                    self.footprint("keys", f"part {p}", *txns),
                     partial(self._outages, p),
                 )
         if self.disturbs:
@@ -317,17 +301,17 @@ class Scope:
 
     def _transacting(self) -> Iterator[Group]:
         yield Group(
-            self._footprint("txns", proc=PRODUCER),
+            self.footprint("txns", proc=PRODUCER),
             self._begins,
         )
         for p in (*range(self.partitions), NOWHERE):
             part = [f"part {p}"] if p >= 0 else []
             yield Group(
-                self._footprint("txns", "keys", *part, proc=PRODUCER),
+                self.footprint("txns", "keys", *part, proc=PRODUCER),
                 partial(self._ends, frozenset({p} - {NOWHERE})),
             )
         yield Group(
-            self._footprint("txns", "keys", *(f"part {p}" for p in range(self.partitions)), proc=PRODUCER),
+            self.footprint("txns", "keys", *(f"part {p}" for p in range(self.partitions)), proc=PRODUCER),
             partial(self._ends, None),
         )
 
@@ -346,13 +330,13 @@ class Scope:
     def _flows(self) -> Iterator[Group]:
         for c in self.consumers:
             yield Group(
-                self._footprint("flows", proc=c),
+                self.footprint("flows", proc=c),
                 _just(Action("bind", c, flow=f"f-{c}")),
             )
         yield Group(self._everything(), self._departures)
         for p in range(self.partitions):
             yield Group(
-                self._footprint("flows", f"part {p}"),
+                self.footprint("flows", f"part {p}"),
                 _just(Action("handoff", partition=p)),
             )
 
