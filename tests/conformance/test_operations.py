@@ -32,7 +32,6 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/tours.py": "the words of the model's scopes",
     "workload/traces.py": "the words of the TLA+ specification",
     "oracle/roles.py": "what each is to the judge",
-    "oracle/adequacy": "small histories, of a few operations",
     "adapters/reference.py": "a broker's methods",
     "adapters/rabbitmq.py": "what that broker lacks",
     "adapters/rabbitmq_client.py": "the event that it reports",

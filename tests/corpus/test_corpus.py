@@ -7,6 +7,7 @@ from time import thread_time
 
 import pytest
 from benchmarks.validation import rejected_for_times_or_marks
+from plain_search import is_explained
 
 from corpus import Entry, corpus
 from partq.conformance.evaluation.decision import check_history
@@ -16,7 +17,6 @@ from partq.conformance.oracle.blame import blame
 from partq.conformance.oracle.excerpts import beginning, excerpts
 from partq.conformance.oracle.guidance import Guide, Known
 from partq.conformance.oracle.judge import Judged, judge
-from partq.conformance.oracle.plain_search import is_explained
 from partq.conformance.oracle.reading import Excerpt, Impossible, Question, Reading, Unanswerable
 from partq.conformance.oracle.search import Found, Search
 from partq.conformance.oracle.search import Outcome as Searched

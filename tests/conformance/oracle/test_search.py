@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 from benchmarks.edited import edited
+from plain_search import is_explained
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import Judged, judge
-from partq.conformance.oracle.plain_search import is_explained
 from partq.conformance.oracle.reading import Impossible, Reading, Unanswerable
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.model.profiles import SECOND

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import pytest
+from adequacy.blind_spots import BLIND_SPOTS
+from adequacy.comparison import BlindSpot, Comparison, Scope, Slot, compare
+from adequacy.scopes import DELIVERY, SCOPES
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import History, notation
-from partq.conformance.oracle.adequacy.blind_spots import BLIND_SPOTS
-from partq.conformance.oracle.adequacy.comparison import BlindSpot, Comparison, Scope, Slot, compare
-from partq.conformance.oracle.adequacy.scopes import DELIVERY, SCOPES
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
 

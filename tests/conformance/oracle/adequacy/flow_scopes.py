@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.oracle.adequacy.comparison import STEP, Scope, Slot, answers
+from adequacy.comparison import STEP, Scope, Slot, answers
+
 from partq.model.profiles import SECOND
 
 _TWO: Final = (("partitions", 2),)

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from adequacy.comparison import BlindSpot
+
 from partq.conformance.facts.index import Facts, Observation, facts_of
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import deletes
 from partq.conformance.history import History, Record
-from partq.conformance.oracle.adequacy.comparison import BlindSpot
 from partq.conformance.oracle.roles import COMMITS
 from partq.conformance.screens.attribution import applies
 from partq.model.operations import Outcome

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.oracle.adequacy.comparison import Scope, Slot, answers
-from partq.conformance.oracle.adequacy.flow_scopes import FLOW_SCOPES
+from adequacy.comparison import Scope, Slot, answers
+from adequacy.flow_scopes import FLOW_SCOPES
+
 from partq.model.profiles import SECOND
 
 _DRAINED: Final = Slot(("", "env drained"), after=40 * SECOND)
