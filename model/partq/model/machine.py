@@ -57,16 +57,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from . import mechanisms
 from .actions import ACTIVATE, GONE, NOWHERE, OK, STORE, Action, Answer, Observed, agrees, failure
 from .admission import norm as requests
-from .deferral import norm as deferral
 from .delivery import norm as delivery
 from .departures import load
 from .edits import with_client
 from .faults import norm as faults
 from .operations import Outcome
 from .peeking import cursors
-from .peeking import norm as peeking
 from .rebalancing import events as assignment_events
 from .rebalancing import norm as rebalancing
 from .routing import deviations as routing_deviations
@@ -169,24 +168,18 @@ def _receive(state: State, action: Action, seen: Observed | None) -> Steps:
     return mechanism(state, action, seen)
 
 
+_NORMS: Final = mechanisms.parts(__package__, "norm").values()
+
 _CLIENT_OPS: Final[dict[str, Mechanism]] = {
     "send": _send,
     "send_batch": _send,
     "schedule": _schedule,
     "cancel_scheduled": _cancel,
     "receive": _receive,
-    "complete": _settle,
-    "abandon": _settle,
-    "defer": _settle,
-    "receive_deferred": deferral.receive,
-    "renew_lock": settling.renew,
-    "peek": peeking.peek,
-    "begin": transactions.begin,
-    "commit": transactions.commit,
-    "rollback": transactions.rollback,
-    "bind": rebalancing.bind,
-    "unbind": rebalancing.unbind,
+    **dict.fromkeys(settling.settlements(), _settle),
+    **{op: mechanism for norm in _NORMS for op, mechanism in getattr(norm, "CLIENT_OPS", {}).items()},
 }
+"""Those that several mechanisms share; any other is in the table of its norm."""
 
 _TABLE: Final[dict[str, Mechanism]] = {
     **{op: _of_client(mechanism) for op, mechanism in _CLIENT_OPS.items()},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Final
 
 from ..actions import LOST, NOWHERE, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
@@ -125,3 +126,7 @@ def _resting(state: State, ids: set[str]) -> State:
         if entry.id in ids:
             state = put(state, p, state.parts[p].log.index(entry), entry._replace(rest=DEFERRED))
     return state
+
+
+CLIENT_OPS: Final = {"receive_deferred": receive}
+"""What clients ask for."""

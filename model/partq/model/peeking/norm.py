@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Final
 
 from ..actions import NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, point
@@ -109,3 +110,7 @@ def _shown(state: State, p: int, part: Part, entry: Entry, count: int) -> Delive
     seq = shown_seq(state.cfg, p, part, entry.number)
     shown = STATUSES[entry.status].label or None
     return Delivery(entry.id, seq=seq, partition=state.cfg.names[p], delivery_count=count, state=shown)
+
+
+CLIENT_OPS: Final = {"peek": peek}
+"""What clients ask for."""

@@ -490,3 +490,7 @@ def one_by_one(state: State, action: Action, seen: Observed, mine: list[int]) ->
         states = list(dict.fromkeys(found))
     answer = Answer(Outcome.OK, messages=seen.messages)
     yield from ((answer, after) for after in states)
+
+
+CLIENT_OPS: Final = {"bind": bind, "unbind": unbind}
+"""What clients ask for."""

@@ -20,10 +20,10 @@ from ..sequencing.norm import as_shown, home
 from ..state import (
     BACK,
     CACHED,
-    DEFERRED,
     FRESH,
     LAGGING,
     LOCKED,
+    LOOSE,
     Entry,
     Lock,
     Part,
@@ -37,6 +37,9 @@ from ..state import (
 
 Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
+
+REMOVES: Final = "complete"
+"""The settlement after which a message is gone."""
 
 RETURNS: Final = "abandon"
 """The settlement by which a lock ends as by itself: of a lock that is lost it did nothing."""
@@ -144,6 +147,11 @@ def settles(op: str) -> Callable[[Settled], Settled]:
         return function
 
     return mark
+
+
+def settlements() -> tuple[str, ...]:
+    """The operations that settle: one that removes, and those that are marked."""
+    return REMOVES, *_settled
 
 
 @clause("RCV-7", "RCV-9", "SEQ-6")
@@ -339,7 +347,7 @@ _POSSIBLE: Final = {
     FRESH: ("lapse", "prefetch", "exhaust"),
     CACHED: ("expire", "release"),
     LOCKED: ("expire", "release"),
-    **dict.fromkeys((BACK, DEFERRED), ("lapse", "exhaust")),
+    **dict.fromkeys(sorted(LOOSE - {FRESH}), ("lapse", "exhaust")),
 }
 
 
@@ -365,3 +373,7 @@ def _given_back(
     for state in states:
         for way in ways:
             yield put(state, p, state.parts[p].log.index(entry), way)
+
+
+CLIENT_OPS: Final = {"renew_lock": renew}
+"""What clients ask for."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
+from typing import Final
 
 from ..actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
@@ -428,3 +429,7 @@ def parts_of(txn: Txn) -> set[int]:
     parts = {send.part for send in txn.sends}.union(p for _, p, _, _ in txn.settles)
     parts.update(p for p, _ in txn.cancels)
     return parts.union(p for p in (txn.part, txn.locks_in) if p is not None)
+
+
+CLIENT_OPS: Final = {"begin": begin, "commit": commit, "rollback": rollback}
+"""What clients ask for."""
