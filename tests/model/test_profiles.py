@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from partq.model.profiles import BUILT_IN, PROFILES, OrderDomain, Profile, grounds_of
-from partq.model.requirements import PROFILE_COLUMNS, for_profile
+from partq.model.requirements import PROFILE_COLUMNS, selected
 
 WITHOUT_COLUMN = [family for family in PROFILES.values() if family.name not in PROFILE_COLUMNS]
 
@@ -21,7 +21,7 @@ def test_the_files_are_the_profiles_that_are_named() -> None:
 
 @pytest.mark.parametrize("name", PROFILE_COLUMNS)
 def test_a_profile_of_the_catalogue_takes_its_column(name: str) -> None:
-    assert grounds_of(name) == dict.fromkeys(for_profile(name))
+    assert grounds_of(name) == dict.fromkeys(selected(name))
 
 
 @pytest.mark.parametrize("family", WITHOUT_COLUMN, ids=lambda family: family.name)

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-import networkx as nx
-
 from . import packed
 from .actions import Action, Answer
 from .machine import steps
@@ -74,17 +72,6 @@ def successors(scope: Scope, node: Node) -> Iterator[tuple[Action, Answer, Node]
         for answer, after in steps(node.state, action):
             if scope.within(after, every):
                 yield action, answer, Node(after, scope.sent_after(action, answer, node.sent))
-
-
-def to_networkx(graph: Graph) -> nx.MultiDiGraph[int]:
-    """The graph for networkx: node attributes ``state``, ``sent``; edge attributes ``action``, ``answer``."""
-    found: nx.MultiDiGraph[int] = nx.MultiDiGraph()
-    for number, node in enumerate(graph.nodes):
-        found.add_node(number, state=node.state, sent=node.sent)
-    for edges in graph.edges:
-        for edge in edges:
-            found.add_edge(edge.source, edge.target, action=edge.action, answer=edge.answer)
-    return found
 
 
 # Test programs

@@ -39,10 +39,6 @@ class UnknownRequirement(KeyError):
         return str(self.args[0])  # KeyError would show the repr
 
 
-class UnknownColumn(LookupError):
-    """The catalogue has no column for that profile."""
-
-
 class Level(StrEnum):
     """How binding a rule is."""
 
@@ -129,18 +125,6 @@ def requirement(id: str) -> Requirement:
     except KeyError:
         hint = did_you_mean(id.upper(), rules)
         raise UnknownRequirement(f"unknown requirement {id!r}{hint}") from None
-
-
-def for_profile(profile_name: str) -> Mapping[str, Requirement]:
-    """The rules that apply to a profile of `PROFILE_COLUMNS`, in reading order; read-only.
-
-    Raises `UnknownColumn` for any other name, also for families that `profiles` describes by overrides.
-    """
-    if profile_name not in PROFILE_COLUMNS:
-        hint = did_you_mean(profile_name, PROFILE_COLUMNS)
-        known = ", ".join(PROFILE_COLUMNS)
-        raise UnknownColumn(f"the catalogue has no profile {profile_name!r}{hint} (it has {known})")
-    return MappingProxyType({id: rule for id, rule in catalogue().items() if profile_name in rule.profiles})
 
 
 def selected(word: str) -> tuple[str, ...]:

@@ -52,10 +52,13 @@ class Settling(Sending):
         """Settle all these locks' messages in that way, or none. ``reason``: why they are dead-lettered."""
         yield from self.arrive(lambda: self.settle(connection, action, tokens, txn, reason))
         self.broker.check_alive()
-        opened = None if txn is None else self.transaction(txn)
-        asked = Settlement(connection, action, tokens, opened, reason)
+        asked = Settlement(connection, action, tokens, self.opened(action, txn), reason)
         steps = self.settle_locks(asked)
         yield from steps if asked.txn is None else self.in_transaction(asked.txn, steps)
+
+    def opened(self, action: str, txn: str | None) -> Transaction | None:
+        """The transaction that a settlement is part of; None where it is done at once. Raises `Refused`."""
+        return None if txn is None else self.transaction(txn)
 
     def settle_locks(self, asked: Settlement) -> Steps[None]:
         """Settle, or keep what is settled in a transaction for its commit."""

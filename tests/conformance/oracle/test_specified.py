@@ -14,7 +14,7 @@ from partq.conformance.history import History
 from partq.conformance.history.codec import read_history
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
-from partq.conformance.oracle.specified import recording_of, recordings_of
+from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.model.profiles import profile
 from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
@@ -143,8 +143,9 @@ def test_what_rabbitmq_did_is_explained_and_what_it_cannot_do_is_not() -> None:
 
 
 def test_a_recording_names_the_rules_of_its_family() -> None:
-    recording = recording_of(read_history(RABBITMQ[0]), "queue")
+    recording = recordings_of(read_history(RABBITMQ[0]))["queue"]
 
+    assert isinstance(recording, Recording)
     assert recording.words == {"partitioned"}
     assert "REB-3" in recording.rules
     assert "RCV-8" not in recording.rules

@@ -32,11 +32,6 @@ def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
     return found
 
 
-def recording_of(history: History, name: str) -> Recording:
-    """The recording of one entity. Raises `NotFollowed`."""
-    return _recording(ByEntity(history), name)
-
-
 def _recording(everything: ByEntity, name: str) -> Recording:
     header, records = everything.header, everything.of(name)
     family = profile(header.profile)

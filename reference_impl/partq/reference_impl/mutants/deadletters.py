@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ..clock import Steps
 from ..deadletters import DeadLetters
 from ..expiry import EXPIRED
 from ..frontend import FrontEnd
-from ..network import Connection
 from ..partition import SPENT, Partition
 from ..store import Stored
+from ..transactions import Transaction
 from .registry import defect
 
 
@@ -65,18 +62,11 @@ class DeadLettersNotLocked(DeadLetters):
         super().complete(stored)
 
 
-@defect("TXN-5", "settle", profile="azure-standard")
-def dead_letters_before_commit(
-    self: FrontEnd,
-    connection: Connection,
-    action: str,
-    tokens: Sequence[str],
-    txn: str | None,
-    reason: str | None = None,
-) -> Steps[None]:
+@defect("TXN-5", "opened", profile="azure-standard")
+def dead_letters_before_commit(self: FrontEnd, action: str, txn: str | None) -> Transaction | None:
     """A message that a transaction dead-letters moves at once, and no rollback brings it back."""
-    at_once = action == "dead_letter" and txn in self.broker.transactions
-    return FrontEnd.settle(self, connection, action, tokens, None if at_once else txn, reason)
+    opened = FrontEnd.opened(self, action, txn)
+    return None if action == "dead_letter" else opened
 
 
 @defect("RCV-9", "settle")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..clock import Steps
 from ..frontend import FrontEnd
-from ..network import Connection
 from ..partition import Partition
 from ..store import Stored
+from ..transactions import Transaction
 from .families import store_again
 from .registry import defect
 
@@ -77,15 +76,8 @@ def deferred_called_active(self: FrontEnd, stored: Stored) -> str:
     return "active" if stored.deferred else FrontEnd.state_of(self, stored)
 
 
-@defect("TXN-5", "settle")
-def defers_before_commit(
-    self: FrontEnd,
-    connection: Connection,
-    action: str,
-    tokens: Sequence[str],
-    txn: str | None,
-    reason: str | None = None,
-) -> Steps[None]:
+@defect("TXN-5", "opened")
+def defers_before_commit(self: FrontEnd, action: str, txn: str | None) -> Transaction | None:
     """A message that a transaction defers is deferred at once, and no rollback brings it back."""
-    at_once = action == "defer" and txn in self.broker.transactions
-    return FrontEnd.settle(self, connection, action, tokens, None if at_once else txn, reason)
+    opened = FrontEnd.opened(self, action, txn)
+    return None if action == "defer" else opened

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from ..clock import Steps
 from ..faults import Faults
 from ..frontend import FrontEnd, Peek
-from ..network import Connection
 from ..partition import Partition
 from ..rules import PartitionedRules
 from ..sending import Send
@@ -128,18 +127,11 @@ def second_send_at_once(self: FrontEnd, txn: Transaction, send: Send) -> Steps[N
         self.broker.accept(txn.partition, send.contents)
 
 
-@defect("TXN-5", "settle", profile="azure-flat")
-def abandons_in_transactions_at_once(
-    self: FrontEnd,
-    connection: Connection,
-    action: str,
-    tokens: Sequence[str],
-    txn: str | None,
-    reason: str | None = None,
-) -> Steps[None]:
+@defect("TXN-5", "opened", profile="azure-flat")
+def abandons_in_transactions_at_once(self: FrontEnd, action: str, txn: str | None) -> Transaction | None:
     """An abandon in a transaction is done at once, and stays done."""
-    at_once = action == "abandon" and txn in self.broker.transactions
-    return FrontEnd.settle(self, connection, action, tokens, None if at_once else txn, reason)
+    opened = FrontEnd.opened(self, action, txn)
+    return None if action == "abandon" else opened
 
 
 @defect("TXN-5")
