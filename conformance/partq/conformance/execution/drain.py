@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
+from partq.conformance.of_mechanisms import given
 from partq.conformance.workload.cases.steps import (
     bind,
     complete,
@@ -28,7 +29,6 @@ from partq.conformance.workload.cases.steps import (
     rollback,
     unbind,
 )
-from partq.conformance.workload.of_mechanisms import given
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Delivery
 from partq.model.operations import CONNECTION_LOST, DRAINER, ENV, OPS, Outcome

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from partq.conformance.history import Header, Record
-from partq.conformance.workload.of_mechanisms import FOLDERS
+from partq.conformance.of_mechanisms import FOLDERS
 from partq.model import mechanisms
 from partq.model.profiles import requirements_of
 from partq.model.requirements import catalogue

@@ -1,4 +1,5 @@
-"""How often a history exercises a rule, without a detector: a table, rule -> what is counted.
+"""How often a history exercises a rule, without a detector: a table, rule -> what is counted, with the rows
+of mechanisms (their `exercised`).
 
 A rule with a row here needs no screen. What is counted is a property of operations and of what they were
 answered. Where no screen looks for what breaks the rule, the count is one only in histories that the judge
@@ -7,24 +8,16 @@ accepts (`evaluation.decision`): otherwise nobody has looked. Nothing here finds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.locks import Locks
 from partq.conformance.history import Record
+from partq.conformance.of_mechanisms import given
+from partq.conformance.screens.exercise import Exercise
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import SCHEDULED
 from partq.model.operations import Outcome
-
-
-class Exercise(NamedTuple):
-    """``count``: how often a history exercises the rule. ``needs``: see `Screen`. ``judged``: whether the
-    judge alone decides it."""
-
-    count: Callable[[Facts], int]
-    needs: tuple[str, ...]
-    judged: bool = False
 
 
 def check(facts: Facts) -> Report:
@@ -32,10 +25,8 @@ def check(facts: Facts) -> Report:
     report = Report()
     if facts.peeks:
         _count(facts, report, PEEKS)
-    if facts.derive(_scheduled):
-        _count(facts, report, SCHEDULES)
-    _count(facts, report, DEFERRALS)
-    _count(facts, report, LIVES)
+    for table in _GIVEN:
+        _count(facts, report, table)
     return report
 
 
@@ -106,55 +97,7 @@ def _held(deliveries: list[Observation], peeks: list[Observation]) -> int:
     return count
 
 
-def _scheduled(facts: Facts) -> set[str]:
-    """The messages that were scheduled."""
-    return {
-        id for id, sends in facts.by_id.items() if any(one.message.scheduled_at is not None for one in sends)
-    }
-
-
-def _came(facts: Facts) -> int:
-    """Each scheduled message that a client received."""
-    return len(facts.derive(_scheduled) & facts.received.keys())
-
-
-def _numbered(facts: Facts) -> int:
-    """Each number that the operation returned, and each scheduled message of an answer to a peek."""
-    returned = (one for record in facts.records if record.op == "schedule" for one in record.messages)
-    peeked = (one for record in facts.peeks for one in record.messages if one.state == SCHEDULED)
-    return sum(one.seq is not None for one in returned) + sum(1 for _ in peeked)
-
-
-def _cancelled(facts: Facts) -> int:
-    """Each message that was cancelled."""
-    return sum(r.op == "cancel_scheduled" and r.outcome == Outcome.OK for r in facts.records)
-
-
-def _renumbered(facts: Facts) -> int:
-    """Each scheduled message that is shown with several numbers."""
-    numbers: dict[str, set[int]] = {id: set() for id in facts.derive(_scheduled)}
-    for record in facts.records:
-        for shown in record.messages:
-            if shown.seq is not None and shown.id in numbers:
-                numbers[shown.id].add(shown.seq)
-    return sum(len(several) > 1 for several in numbers.values())
-
-
-def _by_number(facts: Facts) -> int:
-    """Each message that a receive by number delivered, and each such receive that was refused."""
-    asked = [record for record in facts.records if record.op == "receive_deferred"]
-    return sum(record.outcome == Outcome.ERROR or len(record.messages) for record in asked)
-
-
-def _outlived(facts: Facts) -> int:
-    """Each message whose time to live ended before the last operation did."""
-    end = max((record.call for record in facts.records), default=0)
-    sent = (one for sends in facts.by_id.values() for one in sends if one.message.ttl is not None)
-    return sum(one.record.call + (one.message.ttl or 0) < end for one in sent)
-
-
 _PEEK: Final = ("peek",)
-_SCHEDULE: Final = ("schedule",)
 _NUMBERS: Final = ("peek", "sequence numbers")
 
 PEEKS: Final[Mapping[str, Exercise]] = {
@@ -166,18 +109,8 @@ PEEKS: Final[Mapping[str, Exercise]] = {
     "PEEK-6": Exercise(_shown, _PEEK),
     "PEEK-7": Exercise(shown_locked, _PEEK, judged=True),
 }
-SCHEDULES: Final[Mapping[str, Exercise]] = {
-    "SCH-1": Exercise(_came, _SCHEDULE, judged=True),
-    "SCH-2": Exercise(_numbered, (*_SCHEDULE, "sequence numbers"), judged=True),
-    "SCH-3": Exercise(_cancelled, ("schedule", "cancel_scheduled"), judged=True),
-    "SCH-4": Exercise(_renumbered, (*_SCHEDULE, "sequence numbers"), judged=True),
-    "SCH-6": Exercise(_came, _SCHEDULE, judged=True),
-}
-DEFERRALS: Final[Mapping[str, Exercise]] = {
-    "RCV-10": Exercise(_by_number, ("defer", "receive_deferred"), judged=True),
-}
-LIVES: Final[Mapping[str, Exercise]] = {"RCV-15": Exercise(_outlived, ("receive",), judged=True)}
-EXERCISED: Final = {**PEEKS, **SCHEDULES, **DEFERRALS, **LIVES}
+_GIVEN: Final = [module.EXERCISED for module in given("exercised")]
+EXERCISED: Final = {**PEEKS, **{rule: exercise for table in _GIVEN for rule, exercise in table.items()}}
 """Rule -> what exercises it."""
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from partq.conformance.of_mechanisms import given
 from partq.conformance.workload import phrases, weights
 from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES
-from partq.conformance.workload.of_mechanisms import given
 from partq.conformance.workload.phrases import Draft
 from partq.conformance.workload.request_phrases import REQUEST_PHRASES
 from partq.conformance.workload.trouble_phrases import TROUBLE_PHRASES

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from partq.conformance.of_mechanisms import given
 from partq.conformance.workload.cases import (
     connections,
     delivery,
@@ -17,7 +18,6 @@ from partq.conformance.workload.cases import (
     transactions,
 )
 from partq.conformance.workload.cases.case import Case
-from partq.conformance.workload.of_mechanisms import given
 
 
 def _by_name(*groups: Iterable[Case]) -> Mapping[str, Case]:

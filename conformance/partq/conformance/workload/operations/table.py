@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from partq.conformance.workload.of_mechanisms import given
+from partq.conformance.of_mechanisms import given
 from partq.conformance.workload.operations.faults import FAULTS
 from partq.conformance.workload.operations.flows import FLOWS
 from partq.conformance.workload.operations.receiving import RECEIVING

@@ -1,4 +1,4 @@
-"""What the mechanisms give to programs: the modules of their folders, found by name."""
+"""What mechanisms give to the rooms: the modules of their folders, found by name."""
 
 from __future__ import annotations
 

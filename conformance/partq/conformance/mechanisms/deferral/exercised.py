@@ -1,0 +1,21 @@
+"""What exercises the rule on deferred messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.screens.exercise import Exercise
+from partq.model.operations import Outcome
+
+
+def _by_number(facts: Facts) -> int:
+    """Each message that a receive by number delivered, and each such receive that was refused."""
+    asked = [record for record in facts.records if record.op == "receive_deferred"]
+    return sum(record.outcome == Outcome.ERROR or len(record.messages) for record in asked)
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    "RCV-10": Exercise(_by_number, ("defer", "receive_deferred"), judged=True),
+}
