@@ -1,7 +1,7 @@
 """The `partq` command: assembles the commands and turns every way to fail into an exit code.
 
-Each command is a function in a module of its own under `commands/`, which imports what it needs only when
-it runs, so that `partq --help` is quick.
+Each command is a function in a module of its own, which imports what it needs only when it runs, so that
+`partq --help` is quick.
 """
 
 from __future__ import annotations
