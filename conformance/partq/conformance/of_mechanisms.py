@@ -1,15 +1,15 @@
-"""What mechanisms give to the rooms: the modules of their folders, found by name."""
+"""What mechanisms give to the rooms: tables in modules of their folders, found by name."""
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from partq.model import mechanisms
 
 FOLDERS: Final = "partq.conformance.mechanisms"
 
 
-def given(part: str) -> list[ModuleType]:
-    """The modules of that name, in the order of mechanisms."""
-    return list(mechanisms.parts(FOLDERS, part).values())
+def given(part: str, table: str) -> dict[str, Any]:
+    """Mechanism -> the ``table`` of its module ``part``, of those that have one, in their order."""
+    found = mechanisms.parts(FOLDERS, part)
+    return {name: getattr(module, table) for name, module in found.items() if hasattr(module, table)}

@@ -70,7 +70,7 @@ Taking = Generator[Step, StepResult | None, set[str]]
 class Leftover(NamedTuple):
     """What to do about messages that a peek shows in a ``state`` when no receive finds any more: ``take``
     them, by steps whose value is which messages came; or let time pass, where the broker ``waits``. Those of
-    a mechanism are in its `leftovers`."""
+    a mechanism are in its `programs`."""
 
     state: str
     take: Callable[[], Taking] | None = None
@@ -254,7 +254,7 @@ def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | N
 
 @cache
 def _leftovers() -> Mapping[str | None, Leftover]:
-    return {one.state: one for module in given("leftovers") for one in module.LEFTOVERS}
+    return {one.state: one for table in given("programs", "LEFTOVERS").values() for one in table}
 
 
 def _ways(left: Iterable[Delivery]) -> list[Leftover]:

@@ -8,8 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from partq.conformance.history import Header, Record
-from partq.conformance.of_mechanisms import FOLDERS
-from partq.model import mechanisms
+from partq.conformance.of_mechanisms import given
 from partq.model.profiles import requirements_of
 from partq.model.requirements import catalogue
 
@@ -30,7 +29,7 @@ class Use(NamedTuple):
 @cache
 def uses() -> Mapping[str, Use]:
     """Mechanism -> how it is used."""
-    return {name: module.USE for name, module in mechanisms.parts(FOLDERS, "reading").items()}
+    return given("reading", "USE")
 
 
 def unmet(records: Sequence[Record]) -> frozenset[str]:

@@ -1,5 +1,5 @@
 """How often a history exercises a rule, without a detector: a table, rule -> what is counted, with the rows
-of mechanisms (their `exercised`).
+of mechanisms (their `reading`).
 
 A rule with a row here needs no screen. What is counted is a property of operations and of what they were
 answered. Where no screen looks for what breaks the rule, the count is one only in histories that the judge
@@ -109,7 +109,7 @@ PEEKS: Final[Mapping[str, Exercise]] = {
     "PEEK-6": Exercise(_shown, _PEEK),
     "PEEK-7": Exercise(shown_locked, _PEEK, judged=True),
 }
-_GIVEN: Final = [module.EXERCISED for module in given("exercised")]
+_GIVEN: Final = [*given("reading", "EXERCISED").values()]
 EXERCISED: Final = {**PEEKS, **{rule: exercise for table in _GIVEN for rule, exercise in table.items()}}
 """Rule -> what exercises it."""
 

@@ -22,11 +22,11 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     **REQUEST_PHRASES,
     **TROUBLE_PHRASES,
     **DOMAIN_PHRASES,
-    **{name: phrase for module in given("programs") for name, phrase in module.PHRASES.items()},
+    **{name: phrase for table in given("programs", "PHRASES").values() for name, phrase in table.items()},
 }
 """Every phrase a theme may weigh."""
 
-_GIVEN: Final[tuple[Theme, ...]] = tuple(module.THEME for module in given("programs"))
+_GIVEN: Final[tuple[Theme, ...]] = (*given("programs", "THEME").values(),)
 
 THEMES: Final[Mapping[str, Weights]] = {**weights.THEMES, **{theme.name: theme.weights for theme in _GIVEN}}
 """Theme -> its weights. A program has one theme, chosen among those of its profile."""

@@ -1,11 +1,15 @@
-"""What a history shows of deferred messages."""
+"""What a history shows of deferred messages, and what exercises their rule."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
 from partq.conformance.oracle.uses import Use
+from partq.conformance.screens.exercise import Exercise
+from partq.model.operations import Outcome
 
 OPERATIONS: Final = frozenset({"defer", "receive_deferred"})
 
@@ -21,3 +25,14 @@ USE: Final = Use(
     matters=_defers,
     spreads=frozenset({"RCV-10"}),
 )
+
+
+def _by_number(facts: Facts) -> int:
+    """Each message that a receive by number delivered, and each such receive that was refused."""
+    asked = [record for record in facts.records if record.op == "receive_deferred"]
+    return sum(record.outcome == Outcome.ERROR or len(record.messages) for record in asked)
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    "RCV-10": Exercise(_by_number, ("defer", "receive_deferred"), judged=True),
+}

@@ -1,4 +1,5 @@
-"""Phrases of messages with a time to live: it ends while they wait, are locked, set aside or scheduled."""
+"""Programs with messages that have a time to live. In random ones it ends while they wait, are locked, set
+aside or scheduled. Cases: RCV-15 on the azure profiles."""
 
 from __future__ import annotations
 
@@ -6,8 +7,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, browse, send, settlement
+from partq.conformance.workload import phrases
+from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.steps import (
+    AZURE,
+    abandon,
+    complete,
+    message,
+    pass_time,
+    peek,
+    program,
+    receive,
+    send,
+    take,
+)
+from partq.conformance.workload.phrases import Draft, browse, settlement
+from partq.conformance.workload.program import Program
 from partq.conformance.workload.weights import Theme
+from partq.model.messages import Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -38,7 +55,7 @@ def _over(draft: Draft) -> None:
     """Its time ends before anybody asks; what was sent later is there."""
     _send(draft, draft.client(), SHORT)
     if draft.chance(2):
-        send(draft)
+        phrases.send(draft)
     _pass(draft, SHORT)
     if draft.chance(2):
         browse(draft)
@@ -124,4 +141,61 @@ THEME: Final = Theme(
         "front_end": 1,
         "kill": 1,
     },
+)
+
+
+LIFE: Final = 5 * SECOND
+
+
+def _of_short_life(id: str) -> Message:
+    return replace(message(id, "a"), ttl=LIFE)
+
+
+def _one_is_over(profile: str) -> Program:
+    """One is received in time, one is over, and what was sent after it is there."""
+    return program(
+        profile,
+        send("c1", _of_short_life("m1")),
+        take("c2"),
+        send("c1", _of_short_life("m2")),
+        send("c1", message("m3", "a")),
+        pass_time(LIFE + 2 * SECOND),
+        peek("c2"),
+        take("c2", 5),
+        take("c2", 5),
+        peek("c2", start="start"),
+    )
+
+
+def _two_are_held(profile: str) -> Program:
+    """Two are locked when their time ends: one is completed, one comes back, and is over."""
+    return program(
+        profile,
+        send("c1", _of_short_life("m1")),
+        send("c1", _of_short_life("m2")),
+        receive("c2"),
+        receive("c2"),
+        pass_time(LIFE + 2 * SECOND),
+        complete("c2"),
+        abandon("c2"),
+        receive("c2", 5),
+        peek("c1"),
+    )
+
+
+CASES: Final = (
+    Case(
+        "expired",
+        ("RCV-15",),
+        AZURE,
+        "A message is not delivered once its time to live has ended.",
+        _one_is_over,
+    ),
+    Case(
+        "expired-locked",
+        ("RCV-15",),
+        AZURE,
+        "A locked message is settled after its time to live; when its lock ends otherwise, it is over.",
+        _two_are_held,
+    ),
 )

@@ -1,11 +1,14 @@
-"""What a history shows of times to live."""
+"""What a history shows of times to live, and what exercises their rule."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
 from partq.conformance.oracle.uses import Use
+from partq.conformance.screens.exercise import Exercise
 
 
 def _has_some(record: Record) -> bool:
@@ -25,3 +28,13 @@ USE: Final = Use(
     matters=_may_end,
     spreads=frozenset({"RCV-15"}),
 )
+
+
+def _outlived(facts: Facts) -> int:
+    """Each message whose time to live ended before the last operation did."""
+    end = max((record.call for record in facts.records), default=0)
+    sent = (one for sends in facts.by_id.values() for one in sends if one.message.ttl is not None)
+    return sum(one.record.call + (one.message.ttl or 0) < end for one in sent)
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {"RCV-15": Exercise(_outlived, ("receive",), judged=True)}

@@ -35,7 +35,7 @@ ALL_CASES: Final = _by_name(
     delivery.CASES,
     peeking.CASES,
     transactions.CASES,
-    *(module.CASES for module in given("cases")),
+    *given("programs", "CASES").values(),
     rebalancing.CASES,
     connections.CASES,
     domains.CASES,

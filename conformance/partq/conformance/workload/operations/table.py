@@ -26,6 +26,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     **TRANSACTIONS,
     **FLOWS,
     **FAULTS,
-    **{name: record for module in given("steps") for name, record in module.OPERATIONS.items()},
+    **{name: record for table in given("steps", "OPERATIONS").values() for name, record in table.items()},
 }
 """Every step of a program."""
